@@ -1,0 +1,1 @@
+"""Executable checks of papers on differentially private optimization."""

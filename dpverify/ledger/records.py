@@ -1,0 +1,140 @@
+"""What a paper prints, as typed records.
+
+The records hold text; nothing in them is evaluated when they are loaded. Formulas stay strings here and are
+parsed by :mod:`dpverify.ledger.formula`; what *we* say of a claim stands apart, in :class:`Verdict`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Kind = Literal[
+    "expectation-bound",
+    "sensitivity",
+    "rdp",
+    "dp",
+    "identity",
+    "inequality",
+    "count",
+    "run-time",
+    "utility-rate",
+    "algorithm",
+]
+Relation = Literal["<=", ">=", "=", "<", ">"]
+Status = Literal["proved", "not refuted", "refuted", "inconclusive", "untested"]
+SourceText = Literal["full", "main", "both"]
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base of all records: immutable, and an unknown field is an error."""
+
+
+class PaperInfo(Record):
+    """The paper a spec folder transcribes."""
+
+    key: str
+    title: str
+    authors: list[str]
+    venue: str
+    texts: dict[str, str]
+
+
+class Symbol(Record):
+    """A letter of the paper: how it is set, where it lives, what it means, and its long name in our API."""
+
+    latex: str
+    domain: str
+    meaning: str
+    api: str = ""
+
+
+class Function(Record):
+    """A named function of the paper that formulas may apply, such as ``G_win(a, b)``."""
+
+    latex: str
+    arity: int
+    meaning: str
+
+
+class Quantity(Record):
+    """Something that code measures and a printed formula bounds, such as ``expected_noise_norm``."""
+
+    latex: str
+    meaning: str
+
+
+class Let(Record):
+    """A definition or parameter choice, solved for one symbol."""
+
+    symbol: str
+    value: str
+
+
+class Reading(Record):
+    """A place where the paper can be read in more than one way; the first choice is the default."""
+
+    name: str
+    choices: list[str]
+    meaning: str
+
+
+class Claim(Record):
+    """One statement of the paper, verbatim and as a formula (or in words, where there is no formula)."""
+
+    id: str
+    where: str
+    source: SourceText
+    quote: str
+    kind: Kind
+    relation: Relation | None = None
+    quantity: str | None = None
+    lhs: str | None = None
+    printed: str | None = None
+    statement: str | None = None
+    requires: list[str] = []
+    assumes: list[str] = []
+    let: list[Let] = []
+    reading: list[Reading] = []
+    uses: list[str] = []
+    transcription: str = ""
+
+
+class ClaimsFile(Record):
+    """``specs/<paper>/claims.toml``."""
+
+    paper: PaperInfo
+    symbols: dict[str, Symbol]
+    functions: dict[str, Function] = {}
+    quantities: dict[str, Quantity] = {}
+    claim: list[Claim] = []
+
+
+class Amendment(Record):
+    """A corrected statement, in the form of the claim that it replaces and judged by the same checks."""
+
+    formula: str | None = None
+    statement: str | None = None
+    relation: Relation | None = None
+    requires: list[str] | None = None
+    let: list[Let] | None = None
+    status: Status = "untested"
+    why: str
+
+
+class Verdict(Record):
+    """What we say of a claim, for one choice of its readings (all of them where ``reading`` is empty)."""
+
+    claim: str
+    reading: dict[str, str] = {}
+    status: Status
+    reason: str = ""
+    findings: list[str] = []
+    amendment: Amendment | None = None
+
+
+class VerdictsFile(Record):
+    """``specs/<paper>/verdicts.toml``."""
+
+    verdict: list[Verdict] = []

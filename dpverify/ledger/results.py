@@ -1,0 +1,178 @@
+"""What a run found, as typed records. A report needs nothing else."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from dpverify.ledger.records import Record, Status
+
+Method = Literal["derivation", "exhaustive", "exact-law", "search", "monte-carlo"]
+StepStatus = Literal["proved", "checked", "undecided", "fails"]
+RelationToDerived = Literal["equal", "weaker", "stronger", "differs", "undecided"]
+
+
+class Number(Record):
+    """A number of a report: exact where it is exact, and always a float (infinities and NaN as strings)."""
+
+    exact: str | None = None
+    float: float | str
+
+
+class Counterexample(Record):
+    """A point at which a statement is false, with both sides."""
+
+    kind: Literal["smallest", "interior", "largest-ratio"]
+    parameters: dict[str, Number]
+    lhs: Number
+    rhs: Number
+    note: str = ""
+
+
+class StepResult(Record):
+    """One step of a derivation, as judged."""
+
+    expression: str
+    latex: str
+    relation: str
+    rule: str
+    premises: list[str] = []
+    status: StepStatus
+    points: int = 0
+    slack: Number | None = None
+    note: str = ""
+
+
+class DerivationResult(Record):
+    """A chain of steps: ours (``ours``) or the paper's own (``paper``)."""
+
+    name: str
+    whose: Literal["ours", "paper"]
+    steps: list[StepResult]
+    complete: bool
+    note: str = ""
+
+
+class ControlResult(Record):
+    """A planted fault, and whether the check saw it."""
+
+    name: str
+    fault: str
+    at_declared_size: bool
+    refuted: bool
+    statistic: str = ""
+
+
+class Slack(Record):
+    """Printed divided by exact: the smallest found and a typical value."""
+
+    min: Number
+    typical: Number
+
+
+class Vacuous(Record):
+    """Whether a bound says less than the trivial one, over which grid, and from where on it says more."""
+
+    value: bool
+    grid: str
+    onset: str
+
+
+class CheckResult(Record):
+    """What one check found about one statement."""
+
+    name: str
+    method: Method
+    status: Status
+    message: str = ""
+    n: int = 0
+    alpha: float = 0.0
+    power: float = 0.0
+    detects: str = ""
+    statistic: str = ""
+    region: str = ""
+    leaves_out: str = ""
+    seconds: float = 0.0
+    kernel_disagrees: bool = False
+    counterexamples: list[Counterexample] = []
+    slack: Slack | None = None
+    vacuous: Vacuous | None = None
+    derivation: DerivationResult | None = None
+    relation_to_derived: RelationToDerived | None = None
+    controls: list[ControlResult] = []
+    figures: dict[str, dict[str, list[float]]] = {}
+
+
+class AmendmentResult(Record):
+    """The corrected statement and its own status."""
+
+    formula: str | None = None
+    statement: str | None = None
+    latex: str = ""
+    requires: list[str] = []
+    status: Status
+    pinned: Status = "untested"
+    why: str
+    slack: Slack | None = None
+    checks: list[CheckResult] = []
+
+
+class Result(Record):
+    """One claim under one choice of its readings."""
+
+    claim: str
+    reading: dict[str, str]
+    status: Status
+    reason: str
+    pinned: Status
+    contradicts: bool
+    sources_disagree: bool
+    record_hash: str
+    evidence_hash: str
+    kind: str
+    where: str
+    quote: str
+    printed: str
+    latex: str
+    findings: list[str] = []
+    derivation: list[DerivationResult] = []
+    relation_to_derived: RelationToDerived | None = None
+    region: str = ""
+    slack: Slack | None = None
+    vacuous: Vacuous | None = None
+    counterexamples: list[Counterexample] = []
+    amendment: AmendmentResult | None = None
+    checks: list[CheckResult] = []
+    figures: dict[str, dict[str, list[float]]] = {}
+
+
+class RunInfo(Record):
+    """The manifest of a run."""
+
+    versions: dict[str, str]
+    seed: int
+    budget: str
+    commit: str
+    machine: dict[str, str]
+    seconds: float = 0.0
+    interrupted: bool = False
+    false_alarm: float = 0.0
+
+
+class Run(Record):
+    """A whole run: ``reports/data/*.json``."""
+
+    schema: int = 1
+    run: RunInfo
+    results: list[Result]
+
+
+def encode(run: Run) -> bytes:
+    """Encode a run as JSON, indented, one trailing newline."""
+    return msgspec.json.format(msgspec.json.encode(run), indent=1) + b"\n"
+
+
+def decode(data: bytes) -> Run:
+    """Decode a run; raises ``msgspec.ValidationError`` where the JSON is not one."""
+    return msgspec.json.decode(data, type=Run)

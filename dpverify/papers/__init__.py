@@ -1,0 +1,29 @@
+"""The papers: each folder holds kernels, bounds and the checks where they meet."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpverify.harness.registry import PaperChecks
+
+
+def load(key: str) -> PaperChecks | None:
+    """Load the checks of one paper.
+
+    Parameters
+    ----------
+    key : str
+        Paper key, such as ``tran2022``.
+
+    Returns
+    -------
+    PaperChecks or None
+        The registry ``CHECKS`` of ``dpverify.papers.<key>.checks``; None where no code is written for the paper yet.
+    """
+    if not key.isidentifier() or find_spec(f"{__name__}.{key}") is None:
+        return None
+    checks: PaperChecks = import_module(f"{__name__}.{key}.checks").CHECKS
+    return checks
