@@ -1,0 +1,39 @@
+"""What every test shares: the environment in the header, and no state that leaks from one test into the next."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from importlib.metadata import version
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A deadline measures the machine, not the code; the draws of a run are the same on every machine.
+settings.register_profile("dpverify", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("dpverify")
+
+
+def pytest_report_header() -> str:
+    packages = ("numpy", "numba", "sympy", "python-flint", "hypothesis")
+    return f"environment: {platform.machine()}, " + ", ".join(f"{name} {version(name)}" for name in packages)
+
+
+@pytest.fixture(autouse=True)
+def _same_global_state() -> Iterator[None]:
+    """Undo what a test does to mpmath's precision and numpy's print options, and refuse a use of the global generator."""
+    import mpmath
+    import numpy as np
+
+    digits, options, before = mpmath.mp.dps, np.get_printoptions(), _global_generator()
+    yield
+    mpmath.mp.dps = digits
+    np.set_printoptions(**options)
+    assert _global_generator() == before, "a test seeded numpy's global generator or drew from it"
+
+
+def _global_generator() -> tuple[bytes, int]:
+    import numpy as np
+
+    state = np.random.get_state(legacy=False)["state"]  # noqa: NPY002 only read, to see that nobody used it
+    return state["key"].tobytes(), state["pos"]
