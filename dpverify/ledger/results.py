@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from dpverify.ledger.records import Record, Status
+from dpverify.ledger.records import PaperInfo, Record, Status
 
 Method = Literal["derivation", "exhaustive", "exact-law", "search", "monte-carlo"]
 StepStatus = Literal["proved", "checked", "undecided", "fails"]
@@ -165,6 +165,7 @@ class Run(Record):
 
     schema: int = 1
     run: RunInfo
+    papers: dict[str, PaperInfo] = {}
     results: list[Result]
 
 
