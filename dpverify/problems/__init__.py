@@ -1,0 +1,1 @@
+"""Losses with certified constants, data sets, and neighbouring data sets."""

@@ -1,0 +1,94 @@
+"""What an optimizer and a check need of a problem: data, kernels, and constants that are certain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector: TypeAlias = NDArray[np.float64]
+Matrix: TypeAlias = NDArray[np.float64]
+ExampleGradient: TypeAlias = Callable[[Vector, Vector, float, Vector], None]
+
+
+class Problem(Protocol):
+    """An empirical risk ``F(w) = (1/n) sum_i f(w, (x_i, y_i))`` with certified constants.
+
+    Attributes
+    ----------
+    x : (n, p) array of float
+        Rows, one per example.
+    y : (n,) array of float
+        Labels.
+    start : (d,) array of float
+        The first iterate w_1 that ``gap`` speaks of.
+    lipschitz : float
+        G: at least the norm of every per-example gradient, at every w.
+    smoothness : float
+        L: at least the norm of every per-example Hessian, at every w.
+    gap : float
+        R: at least ``F(w_1) - inf F``.
+    """
+
+    @property
+    def x(self) -> Matrix: ...  # noqa: D102 -- described in the class
+    @property
+    def y(self) -> Vector: ...  # noqa: D102 -- described in the class
+    @property
+    def start(self) -> Vector: ...  # noqa: D102 -- described in the class
+    @property
+    def lipschitz(self) -> float: ...  # noqa: D102 -- described in the class
+    @property
+    def smoothness(self) -> float: ...  # noqa: D102 -- described in the class
+    @property
+    def gap(self) -> float: ...  # noqa: D102 -- described in the class
+
+    @property
+    def example_gradient(self) -> ExampleGradient:
+        """Kernel ``gradient(w, x_row, y, out)`` that writes the gradient of one example into ``out``."""
+        ...
+
+    def loss(self, w: Vector) -> float:
+        """Empirical risk F at ``w``, shape (d,)."""
+        ...
+
+    def gradient(self, w: Vector) -> Vector:
+        """Gradient of F at ``w``, shape (d,)."""
+        ...
+
+
+def replace_one(x: Matrix, y: Vector, index: int, row: Vector, label: float) -> tuple[Matrix, Vector]:
+    """Make a neighbouring data set: one example is replaced, the others and their places stay.
+
+    Parameters
+    ----------
+    x : (n, p) array of float
+        Rows.
+    y : (n,) array of float
+        Labels.
+    index : int
+        Which example, ``0 <= index < n``.
+    row : (p,) array of float
+        The new row.
+    label : float
+        The new label.
+
+    Returns
+    -------
+    tuple of (n, p) array and (n,) array
+        New arrays; the given ones are untouched.
+
+    Raises
+    ------
+    ValueError
+        If the index is not an example, or the row has another length.
+    """
+    if not 0 <= index < len(x):
+        raise ValueError(f"index must lie in [0, {len(x) - 1}], got index={index}.")
+    if np.shape(row) != x.shape[1:]:
+        raise ValueError(f"row must have shape {x.shape[1:]}, got shape {np.shape(row)}.")
+    x, y = x.copy(), y.copy()
+    x[index], y[index] = row, label
+    return x, y

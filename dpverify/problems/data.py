@@ -1,0 +1,140 @@
+"""Data sets for binary classification: one that comes with scikit-learn, and the user's files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dpverify.problems.base import Matrix, Vector
+from dpverify.problems.csv_file import read_csv
+from dpverify.problems.errors import DataError, available_bytes
+from dpverify.problems.libsvm_file import read_libsvm
+from dpverify.problems.rows import standardise as standardise_columns
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A data set for binary classification.
+
+    Attributes
+    ----------
+    name : str
+        The bundled set's name, or the file's.
+    x : (n, d) array of float
+        Rows, finite.
+    y : (n,) array of float
+        Labels, 0 or 1.
+    classes : tuple of str
+        What the labels 0 and 1 are called in the source.
+    standardised : bool
+        Whether the columns were standardised: that uses the data, and no privacy guarantee covers it.
+    """
+
+    name: str
+    x: Matrix
+    y: Vector
+    classes: tuple[str, str]
+    standardised: bool
+
+    def sample(self, n: int, rng: np.random.Generator) -> Dataset:
+        """Draw n examples without replacement; their order stays that of the source.
+
+        Parameters
+        ----------
+        n : int
+            How many, from 1 to the number there is.
+        rng : Generator
+            Source of randomness.
+
+        Returns
+        -------
+        Dataset
+            The smaller data set.
+
+        Raises
+        ------
+        DataError
+            If n is out of range.
+        """
+        if not 1 <= n <= len(self.x):
+            raise DataError(self.name, f"n must lie in [1, {len(self.x)}], the number of examples, got n={n}.")
+        rows = np.sort(rng.choice(len(self.x), size=n, replace=False))
+        return Dataset(self.name, self.x[rows], self.y[rows], self.classes, self.standardised)
+
+
+def load_dataset(file: Path | None = None, *, standardise: bool | None = None, limit: int | None = None) -> Dataset:
+    """Load a data set with two classes.
+
+    Parameters
+    ----------
+    file : Path or None
+        None: scikit-learn's ``breast_cancer`` (569 examples, 30 features). ``*.csv``: a CSV file with the label in the
+        last column. Any other: a LIBSVM file.
+    standardise : bool or None
+        Give every column mean 0 and deviation 1. None: for the bundled set only. This uses the data and is not private.
+    limit : int or None
+        Bytes of memory that may be used; None: what is free.
+
+    Returns
+    -------
+    Dataset
+        Of the two labels found, the smaller (as numbers where both are, else as texts) becomes 0.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, a directory, empty, malformed or too large, a value is not finite, or the labels are
+        not two classes.
+    """
+    limit = available_bytes() if limit is None else limit
+    if file is None:
+        from sklearn.datasets import load_breast_cancer
+
+        bundled = load_breast_cancer()
+        x, y, classes, name = bundled.data, bundled.target.astype(np.float64), ("malignant", "benign"), "breast_cancer"
+    else:
+        _check_file(file)
+        labels: Sequence[str] | Vector
+        x, labels = read_csv(file, limit) if file.suffix.lower() == ".csv" else read_libsvm(file, limit)
+        y, classes = _two_classes(file, labels)
+        name = file.name
+    standardise = file is None if standardise is None else standardise
+    return Dataset(name, standardise_columns(x) if standardise else x, y, classes, standardise)
+
+
+def _check_file(file: Path) -> None:
+    """Refuse what is not a readable file with something in it."""
+    try:
+        if file.is_dir():
+            raise DataError(file, "is a directory, a data file is needed.")
+        if not file.exists():
+            raise DataError(file, "no such file.")
+        if not file.is_file():
+            raise DataError(file, "is not a regular file.")
+        with file.open("rb") as opened:
+            if not opened.read(1):
+                raise DataError(file, "the file is empty.")
+    except (OSError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(file, f"cannot be read: {error}") from error
+
+
+def _two_classes(file: Path, labels: Sequence[str] | Vector) -> tuple[Vector, tuple[str, str]]:
+    """Map two labels to 0 and 1; numbers are compared as numbers, so that 1, +1 and 1.0 are one class."""
+    try:
+        values = np.asarray(labels).astype(np.float64)
+    except ValueError:
+        values = np.asarray(labels)
+    else:
+        if not np.isfinite(values).all():
+            raise DataError(file, "a label is NaN or infinite, every label must be finite.")
+    found, codes = np.unique(values, return_inverse=True)
+    names = [f"{value:g}" if values.dtype == np.float64 else str(value) for value in found[:6]]
+    if len(found) != 2:
+        shown = ", ".join(names[:5]) + (", ..." if len(found) > 5 else "")
+        raise DataError(file, f"labels must be two classes, found {len(found)}: {shown}.")
+    return codes.astype(np.float64), (names[0], names[1])

@@ -1,0 +1,76 @@
+"""Bad data, in one line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+class DataError(ValueError):
+    """A data set that cannot be used; ``str(error)`` is one line that names the source, the value and the rule.
+
+    Parameters
+    ----------
+    source : Path or str
+        The file, or the name of the data set.
+    message : str
+        Value and rule.
+    """
+
+    def __init__(self, source: Path | str, message: str) -> None:
+        super().__init__(" ".join(f"{source}: {message}".split()))
+
+
+def available_bytes() -> int:
+    """Estimate how much memory is free for us.
+
+    Returns
+    -------
+    int
+        Bytes: what the kernel calls available, within the limit of the control group; 4 GiB where neither can be read.
+    """
+    limits: list[int] = []
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        limits.extend(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    except (OSError, ValueError):  # another system, no control group, or its limit is the word "max"
+        pass
+    if not limits and hasattr(os, "sysconf"):
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return min(limits, default=4 << 30)
+
+
+def human_bytes(count: float) -> str:
+    """Write a number of bytes for people, such as ``31.9 GB``."""
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} PB"
+
+
+def check_memory(source: Path | str, rows: int, columns: int, limit: int) -> None:
+    """Refuse a matrix that does not fit, before it is made.
+
+    Parameters
+    ----------
+    source : Path or str
+        For the message.
+    rows, columns : int
+        Shape of the dense matrix of floats.
+    limit : int
+        Bytes that may be used.
+
+    Raises
+    ------
+    DataError
+        If three such matrices (the data, the scaled data, working space) exceed the limit.
+    """
+    needed = 3 * 8 * rows * columns
+    if needed > limit:
+        raise DataError(
+            source,
+            f"{rows} examples with {columns} features need {human_bytes(needed)} of memory, "
+            f"more than the {human_bytes(limit)} available.",
+        )

@@ -1,0 +1,108 @@
+"""LIBSVM (svmlight) files: ``label index:value index:value ...``, one example per line."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import math
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from dpverify.problems.base import Matrix, Vector
+from dpverify.problems.errors import DataError, check_memory, human_bytes
+
+
+def read_libsvm(path: Path, limit: int) -> tuple[Matrix, Vector]:
+    """Read a LIBSVM file into dense arrays.
+
+    Parameters
+    ----------
+    path : Path
+        An existing file that is not empty; ``.gz`` and ``.bz2`` are unpacked.
+    limit : int
+        Bytes of memory that may be used.
+
+    Returns
+    -------
+    tuple of (n, d) array and (n,) array
+        Rows and labels as printed in the file.
+
+    Raises
+    ------
+    DataError
+        If a line is malformed (its number is given), a number is not finite, there is no example or no feature, or the
+        dense matrix does not fit in memory.
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    if path.stat().st_size > limit:  # a number takes more memory than text
+        raise DataError(path, f"the file alone has {human_bytes(path.stat().st_size)}, more than the memory available.")
+    try:
+        x, labels = load_svmlight_file(str(path), dtype=np.float64)
+    except (ValueError, OverflowError, IndexError, EOFError, OSError) as error:
+        raise DataError(path, _first_bad_line(path) or f"not a LIBSVM file: {error}") from error
+    if min(x.shape) == 0 or x.nnz == 0:
+        raise DataError(path, f"{x.shape[0]} examples and no feature value, at least one of each is needed.")
+    if not np.isfinite(x.data).all() or not np.isfinite(labels).all():
+        raise DataError(path, _first_bad_line(path) or "a value is NaN or infinite, every value must be finite.")
+    check_memory(path, x.shape[0], x.shape[1], limit)
+    return x.toarray(), labels
+
+
+def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
+    """Open as scikit-learn does: by the suffix."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")
+    if path.suffix == ".bz2":
+        return bz2.open(path, "rb")
+    return path.open("rb")
+
+
+def _first_bad_line(path: Path) -> str:
+    """Find the first line that is not LIBSVM and say why; empty where every line looks right."""
+    try:
+        with closing(_open(path)) as file:
+            for number, line in enumerate(file, start=1):
+                for fault in _faults(line.partition(b"#")[0].split()):
+                    return f"line {number}: {fault}"
+    except (OSError, EOFError) as error:
+        return f"cannot be read: {error}"
+    return ""
+
+
+def _faults(words: list[bytes]) -> Iterator[str]:
+    """Say what is wrong with one line, split at blanks and without its comment."""
+    if not words:
+        return
+    label = _show(words[0])
+    try:
+        if not math.isfinite(float(words[0])):
+            yield f"label {label} must be finite."
+    except ValueError:
+        yield f"label {label} must be a number."
+    last = -1
+    for position, word in enumerate(words[1:]):
+        index, colon, value = word.partition(b":")
+        if position == 0 and index == b"qid":
+            continue
+        try:
+            column, number = int(index), float(value)
+        except ValueError:
+            yield f"{_show(word)} must have the form index:value" + ("." if colon else ", the colon is missing.")
+            return
+        if column < 0 or column >= 2**31:
+            yield f"index of {_show(word)} must lie in [0, 2**31)."
+        if column <= last:
+            yield f"index of {_show(word)} must be above the one before it, {last}."
+        if not math.isfinite(number):
+            yield f"value of {_show(word)} must be finite."
+        last = column
+
+
+def _show(word: bytes) -> str:
+    """Quote a word of the file, shortened; unprintable bytes are escaped."""
+    return repr(word[:40].decode("utf-8", errors="backslashreplace"))

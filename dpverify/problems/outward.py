@@ -1,0 +1,34 @@
+"""Floats that are never below the exact number they stand for."""
+
+from __future__ import annotations
+
+import math
+
+from flint import arb
+
+PRECISION = 128  # bits; a float has 53
+
+
+def upward(value: arb) -> float:
+    """Round a ball up to a float.
+
+    Parameters
+    ----------
+    value : arb
+        Ball that contains the exact number.
+
+    Returns
+    -------
+    float
+        A float that is at least every number in the ball; the smallest such float or the one above it.
+
+    Raises
+    ------
+    ValueError
+        If the ball is not finite.
+    """
+    if not value.is_finite():
+        raise ValueError(f"value must be finite, got value={value}.")
+    top = value.upper()
+    near = float(top)
+    return near if arb(near) >= top else math.nextafter(near, math.inf)

@@ -1,0 +1,109 @@
+"""Scaling of a data matrix: per row, which is safe for privacy, and per column, which is not by itself private."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from dpverify.problems.base import Matrix, Vector
+
+RowScaling: TypeAlias = Literal["unit", "clip", "none"]
+
+
+def _slack(width: int) -> float:
+    """Relative error that covers the float norm of a row: ``width`` squares, their sum, a root, two products."""
+    return (width + 16) * float(np.finfo(np.float64).eps)
+
+
+def row_norm_bounds(x: Matrix) -> Vector:
+    """Bound the norm of every row from above, rounding included.
+
+    Parameters
+    ----------
+    x : (n, p) array of float
+        Finite entries.
+
+    Returns
+    -------
+    (n,) array of float
+        At least the exact norm of each row, and above it by a factor of at most ``1 + (p + 20) * 2**-51``.
+
+    Notes
+    -----
+    Rows are divided by their largest entry first, so no square overflows or vanishes.
+    """
+    largest = np.abs(x).max(axis=1, initial=0.0)
+    safe = np.where(largest > 0, largest, 1.0)
+    relative = x / safe[:, None]
+    norms = np.sqrt(np.einsum("ij,ij->i", relative, relative))
+    with np.errstate(over="ignore"):  # a norm beyond the floats is reported as inf
+        bounds: Vector = largest * norms * (1 + _slack(x.shape[1]))
+    return bounds
+
+
+def scale_rows(x: Matrix, how: RowScaling = "unit", radius: float = 1.0) -> Matrix:
+    """Bring every row into the ball of a given radius; each row is scaled by itself, so neighbours stay neighbours.
+
+    Parameters
+    ----------
+    x : (n, p) array of float
+        Finite entries.
+    how : {"unit", "clip", "none"}
+        ``unit``: every nonzero row gets norm ``radius``. ``clip``: only rows that are longer are shortened.
+        ``none``: nothing is done.
+    radius : float
+        Positive.
+
+    Returns
+    -------
+    (n, p) array of float
+        Rows whose exact norm is at most ``radius`` (``none``: a copy).
+
+    Raises
+    ------
+    ValueError
+        If ``how`` is none of the three or the radius is not positive and finite.
+    """
+    if how not in ("unit", "clip", "none"):
+        raise ValueError(f"how must be unit, clip or none, got how={how!r}.")
+    if not 0 < radius < np.inf:
+        raise ValueError(f"radius must be positive and finite, got radius={radius}.")
+    if how == "none":
+        return x.copy()
+    largest = np.abs(x).max(axis=1, initial=0.0)
+    safe = np.where(largest > 0, largest, 1.0)
+    relative = x / safe[:, None]
+    bounds = row_norm_bounds(relative)
+    factor = np.where(bounds > 0, radius / (np.where(bounds > 0, bounds, 1.0) * (1 + 2 * _slack(x.shape[1]))), 0.0)
+    scaled: Matrix = relative * factor[:, None]
+    if how == "clip":
+        inside = row_norm_bounds(x) <= radius
+        scaled[inside] = x[inside]
+    return scaled
+
+
+def standardise(x: Matrix) -> Matrix:
+    """Give every column mean 0 and standard deviation 1; a constant column becomes 0.
+
+    Parameters
+    ----------
+    x : (n, p) array of float
+        Finite entries, ``n >= 1``.
+
+    Returns
+    -------
+    (n, p) array of float
+        The standardised matrix.
+
+    Notes
+    -----
+    The means and deviations are computed from the data: this step is not private, and no guarantee covers it.
+    """
+    largest = np.abs(x).max(axis=0, initial=0.0)
+    centred = x / np.where(largest > 0, largest, 1.0)
+    centred -= centred.mean(axis=0)
+    deviation = centred.std(axis=0)
+    # A constant column leaves rounding behind instead of zeros.
+    constant = deviation <= 1e-14
+    return np.where(constant, 0.0, centred / np.where(constant, 1.0, deviation))

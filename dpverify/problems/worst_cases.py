@@ -1,0 +1,151 @@
+"""Small problems on which one term of an error bound is as large as it can be, with exact constants.
+
+Every example pulls towards a centre c with the clipped quadratic
+
+    f(w, c) = L*r**2/2 where r <= G/L,   G*r - G**2/(2L) beyond,   r = ‖w - c‖.
+
+It is convex, its gradient has norm ``min(L*r, G)``, and its Hessian lies between 0 and L: G-Lipschitz and L-smooth,
+both attained. The places of the centres make the worst case; the start is always w_1 = 0.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from flint import arb, ctx
+
+from dpverify.kernels.jit import kernel
+from dpverify.problems.base import ExampleGradient, Matrix, Vector
+from dpverify.problems.outward import PRECISION, upward
+
+
+@lru_cache(maxsize=32)
+def _example_gradient(G: float, L: float) -> ExampleGradient:
+    """Gradient kernel of one example; the label is not used."""
+
+    @kernel
+    def gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
+        r = 0.0
+        for j in range(w.shape[0]):
+            out[j] = w[j] - x_row[j]
+            r += out[j] * out[j]
+        r = math.sqrt(r)
+        slope = L if L * r <= G else G / r
+        for j in range(w.shape[0]):
+            out[j] *= slope
+
+    return gradient
+
+
+class ClippedQuadratic:
+    """Clipped quadratics around given centres; a :class:`~dpverify.problems.base.Problem`.
+
+    Parameters
+    ----------
+    centres : (n, d) array of float
+        One centre per example.
+    G : float
+        Lipschitz constant, positive.
+    L : float
+        Smoothness constant, positive.
+    gap : float
+        ``F(0) - inf F``, or a bound on it, known to the caller.
+
+    Raises
+    ------
+    ValueError
+        If G or L is not positive and finite.
+    """
+
+    def __init__(self, centres: Matrix, G: float, L: float, gap: float) -> None:
+        for name, value in (("G", G), ("L", L)):
+            if not 0 < value < math.inf:
+                raise ValueError(f"{name} must be positive and finite, got {name}={value}.")
+        self.x = np.ascontiguousarray(centres, dtype=np.float64)
+        self.y = np.zeros(len(self.x))
+        self.start = np.zeros(self.x.shape[1])
+        self.lipschitz = G
+        self.smoothness = L
+        self.gap = gap
+
+    @property
+    def example_gradient(self) -> ExampleGradient:
+        """Kernel ``gradient(w, x_row, y, out)`` of one example."""
+        return _example_gradient(self.lipschitz, self.smoothness)
+
+    def loss(self, w: Vector) -> float:
+        """Empirical risk F at ``w``, shape (d,)."""
+        G, L = self.lipschitz, self.smoothness
+        r = np.linalg.norm(w - self.x, axis=1)
+        return float(np.where(L * r <= G, L * r**2 / 2, G * r - G**2 / (2 * L)).mean())
+
+    def gradient(self, w: Vector) -> Vector:
+        """Gradient of F at ``w``, shape (d,)."""
+        away = w - self.x
+        r = np.linalg.norm(away, axis=1)
+        G, L = self.lipschitz, self.smoothness
+        mean: Vector = (away * np.where(L * r <= G, L, G / np.maximum(r, G / L))[:, None]).mean(axis=0)
+        return mean
+
+
+def identical(n: int, d: int, G: float, L: float, distance: float) -> ClippedQuadratic:
+    """Place all n centres at ``distance`` on the first axis.
+
+    Far away (``distance > G/L``) the gradient stays G in one direction, so all that is wrong with a momentum that
+    starts at 0 is its start-up bias. At most G/L away the problem is a ramp: the gradient changes by L per unit of
+    way, which is the worst drift of a momentum that lags behind.
+
+    Parameters
+    ----------
+    n, d : int
+        Examples and dimension, at least 1.
+    G, L : float
+        Lipschitz and smoothness constant.
+    distance : float
+        From w_1 = 0 to the minimum, at least 0.
+
+    Returns
+    -------
+    ClippedQuadratic
+        With ``inf F = 0`` and so ``gap = F(0)``, rounded up.
+    """
+    centres = np.zeros((n, d))
+    centres[:, 0] = distance
+    with ctx.workprec(PRECISION):
+        g, ell, r = arb(G), arb(L), arb(distance)
+        gap = upward(ell * r**2 / 2 if ell * r <= g else g * r - g**2 / (2 * ell))
+    return ClippedQuadratic(centres, G, L, gap)
+
+
+def antipodal(n: int, d: int, G: float, L: float) -> ClippedQuadratic:
+    """Place half of the centres at ``G/L`` and half at ``-G/L`` on the first axis.
+
+    At w_1 = 0 the gradients of the examples are G and -G and cancel: F is at its minimum, and all of the error of a
+    sampled gradient is sampling noise, as large as G allows.
+
+    Parameters
+    ----------
+    n : int
+        Examples, even and at least 2.
+    d : int
+        Dimension, at least 1.
+    G, L : float
+        Lipschitz and smoothness constant.
+
+    Returns
+    -------
+    ClippedQuadratic
+        With ``gap = 0``, by symmetry and convexity.
+
+    Raises
+    ------
+    ValueError
+        If n is odd or below 2.
+    """
+    if n < 2 or n % 2:
+        raise ValueError(f"n must be even and at least 2, got n={n}.")
+    centres = np.zeros((n, d))
+    centres[:, 0] = np.where(np.arange(n) % 2, -G / L, G / L)
+    return ClippedQuadratic(centres, G, L, 0.0)
