@@ -1,0 +1,83 @@
+"""The application: which commands there are, and how a run ends.
+
+Nothing heavy is imported here or at the top of a command's file, so that ``dpverify --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError, Parameter
+
+from dpverify import __version__
+from dpverify.cli.doctor import doctor
+from dpverify.cli.exits import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, OK, BadInput, complain
+from dpverify.cli.explain import explain
+from dpverify.cli.listing import list_claims
+from dpverify.cli.train import train
+from dpverify.cli.verify import verify
+
+
+def build() -> App:
+    """Build the application.
+
+    Returns
+    -------
+    cyclopts.App
+        With one command per file of this package; a command returns its exit code.
+    """
+    app = App(
+        name="dpverify",
+        help="Executable checks of the theorems that papers on private optimization print.",
+        help_epilogue="Exit codes: 0 no pinned verdict contradicted; 1 one contradicted, or the sources disagree; "
+        "2 bad input; 130 interrupted, with what was decided so far written.",
+        version=__version__,
+        default_parameter=Parameter(negative=()),
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,
+    )
+    app.command(verify)
+    app.command(list_claims, name="list")
+    app.command(explain)
+    app.command(train)
+    app.command(doctor)
+    return app
+
+
+def main(tokens: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    tokens : sequence of str, optional
+        The words after ``dpverify``; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code: 0, 1, 2 or 130 (141 where the reader of stdout went away).
+    """
+    words = list(sys.argv[1:] if tokens is None else tokens)
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more when it ends
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    return code
+
+
+def _run(words: list[str]) -> int:
+    from dpverify.ledger.errors import SpecError
+
+    try:
+        code = build()(words, exit_on_error=False, print_error=False, verbose=False)
+    except (CycloptsError, BadInput, SpecError) as error:
+        complain(str(error))
+        return BAD_INPUT
+    return OK if code is None else int(code)  # --help and --version return nothing

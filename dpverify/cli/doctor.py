@@ -1,0 +1,105 @@
+"""``dpverify doctor``: does this machine have what a run needs?"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from dpverify.cli.exits import BAD_INPUT, OK
+from dpverify.cli.machine import usable_cores
+
+PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "sympy", "python-flint", "hypothesis", "msgspec", "scikit-learn", "matplotlib")
+
+
+def doctor() -> int:
+    """Look at this machine: versions, cores, memory, the specs, the JIT compiler and its cache.
+
+    Returns
+    -------
+    int
+        0 when a run would work as it should, 2 when something is amiss.
+    """
+    healthy = True
+    for name, look in _LOOKS.items():
+        for good, text in look():
+            healthy &= good
+            print(f"{'ok  ' if good else 'BAD '} {name:<8} {text}")
+    return OK if healthy else BAD_INPUT
+
+
+def _python() -> Iterator[tuple[bool, str]]:
+    yield sys.version_info >= (3, 11), f"{platform.python_version()} at {sys.executable} (3.11 or later)"
+    yield True, f"{platform.system()} {platform.machine()}"
+
+
+def _packages() -> Iterator[tuple[bool, str]]:
+    from dpverify import __version__
+
+    yield True, f"dpverify {__version__} in {Path(__file__).parents[1]}"
+    for name in PACKAGES:
+        try:
+            yield True, f"{name} {version(name)}"
+        except PackageNotFoundError:
+            yield False, f"{name} is not installed"
+
+
+def _cores() -> Iterator[tuple[bool, str]]:
+    yield True, f"{usable_cores()} usable of {os.cpu_count()}"
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        gib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+        yield gib >= 2, f"{gib:.1f} GiB of memory (2 or more)"
+
+
+def _specs() -> Iterator[tuple[bool, str]]:
+    from dpverify.ledger.errors import SpecError
+    from dpverify.ledger.load import load_specs
+
+    try:
+        papers = load_specs().papers
+    except SpecError as error:
+        yield False, str(error)
+    else:
+        for key, paper in papers.items():
+            yield True, f"{key}: {len(paper.claims)} claims"
+
+
+def _jit() -> Iterator[tuple[bool, str]]:
+    from dpverify.kernels.jit import kernel
+
+    def triple(x: float) -> float:
+        return 3.0 * x
+
+    start = time.perf_counter()
+    right = kernel(triple)(2.0) == 6.0
+    yield right, f"compiles a function in {time.perf_counter() - start:.1f} s" if right else "gives a wrong number"
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"}:
+        yield False, "NUMBA_DISABLE_JIT is set: kernels run as plain Python, far too slow for a run"
+
+
+def _cache() -> Iterator[tuple[bool, str]]:
+    from numba import config
+
+    folder = Path(config.CACHE_DIR) if config.CACHE_DIR else Path(__file__).parents[1] / "kernels"
+    while not folder.exists():
+        folder = folder.parent
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            yield True, f"compiled kernels can be kept below {folder}"
+    except OSError as error:
+        yield False, f"{folder} cannot be written to ({error.strerror}): set NUMBA_CACHE_DIR, or each run compiles anew"
+
+
+_LOOKS: dict[str, Callable[[], Iterator[tuple[bool, str]]]] = {
+    "python": _python,
+    "package": _packages,
+    "cores": _cores,
+    "specs": _specs,
+    "jit": _jit,
+    "cache": _cache,
+}

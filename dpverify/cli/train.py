@@ -1,0 +1,97 @@
+"""``dpverify train``: the words of the command line, handed to :func:`dpverify.train.run_train`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def train(
+    *,
+    algorithm: Literal["dp-nsgd"] = "dp-nsgd",
+    data: Path | None = None,
+    n: int | None = None,
+    steps: int | None = None,
+    epochs: int | None = None,
+    sigma: float | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    alpha: float | None = None,
+    eta: float | None = None,
+    lam: float = 0.001,
+    ordering: Literal["fresh", "once"] = "fresh",
+    scale: Literal["unit", "clip", "none"] = "unit",
+    standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None,
+    seed: int = 0,
+    json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    figure: Path | None = None,
+) -> int:
+    """Train on real data: nonconvex-regularized logistic regression, loss and gradient norm as it goes.
+
+    The privacy of a run is not certified yet: it takes ``--sigma`` only.
+
+    Parameters
+    ----------
+    algorithm
+        The algorithm; dp-nsgd is Algorithm 1 of tran2022.
+    data
+        LIBSVM file (.gz and .bz2 too), or *.csv with the label last; bundled breast cancer data by default.
+    n
+        Use this many examples, drawn with the seed; all by default.
+    steps
+        Number of steps.
+    epochs
+        Number of passes over the data, instead of steps; 10 by default.
+    sigma
+        Noise multiplier; 1 by default, 0 for no noise.
+    epsilon
+        Refused until there is exact accounting.
+    delta
+        Likewise.
+    alpha
+        Momentum weight in (0, 1]; 1/N by default.
+    eta
+        Length of a step; 1/sqrt(N T) by default.
+    lam
+        Weight of the nonconvex regularizer.
+    ordering
+        A fresh permutation each epoch, or one for all of them.
+    scale
+        Rows scaled to norm 1 (unit), scaled down to norm 1 (clip), or left alone (none).
+    standardise
+        Columns to mean 0 and variance 1; by default for the bundled data only.
+    seed
+        The same seed gives the same numbers.
+    json
+        Write the result to this file, or to stdout for - (what a person reads then goes to stderr).
+    figure
+        Write a figure, *.svg.
+
+    Returns
+    -------
+    int
+        Exit code.
+    """
+    from dpverify.train import run_train
+
+    return run_train(
+        algorithm,
+        data=data,
+        n=n,
+        steps=steps,
+        epochs=epochs,
+        sigma=sigma,
+        epsilon=epsilon,
+        delta=delta,
+        alpha=alpha,
+        eta=eta,
+        lam=lam,
+        ordering=ordering,
+        scale=scale,
+        standardise=standardise,
+        seed=seed,
+        json=json,
+        figure=figure,
+    )
