@@ -1,0 +1,84 @@
+"""A digest of all that decides what a function compiles to: its code, its constants, and the kernels that it calls."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+
+def fingerprint(function: FunctionType) -> str:
+    """Digest a function's code and everything of ours that it reaches.
+
+    Parameters
+    ----------
+    function : function
+        Any Python function.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits. Equal in every process with the same sources; another when the body of the function, a
+        constant, a value in its closure, or any of these in a kernel that it calls, is changed.
+    """
+    digest = hashlib.sha256()
+    for part in _function(function, set()):
+        digest.update(part.encode() + b"\n")
+    return digest.hexdigest()
+
+
+def _function(function: FunctionType, seen: set[int]) -> Iterator[str]:
+    if id(function) in seen:
+        yield f"again {function.__qualname__}"
+        return
+    seen.add(id(function))
+    yield f"function {function.__module__} {function.__qualname__} {function.__defaults__!r}"
+    yield from _code(function.__code__)
+    for cell in function.__closure__ or ():
+        yield from _value(cell.cell_contents, (), seen)
+    names = tuple(_names(function.__code__))
+    for name in names:
+        if name in function.__globals__:
+            yield name
+            yield from _value(function.__globals__[name], names, seen)
+
+
+def _code(code: CodeType) -> Iterator[str]:
+    yield f"{code.co_argcount} {code.co_varnames} {code.co_names} {code.co_code.hex()}"
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code(constant)
+        else:
+            yield repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _value(value: Any, names: tuple[str, ...], seen: set[int]) -> Iterator[str]:
+    """Describe something that a function refers to; ``names`` are those it looks up, in case of a module of ours."""
+    body = getattr(value, "py_func", value)
+    if isinstance(body, FunctionType):
+        yield from _function(body, seen) if body is not value else (f"function {body.__module__} {body.__qualname__}",)
+    elif isinstance(value, ModuleType):
+        yield f"module {value.__name__}"
+        if value.__name__.partition(".")[0] == __name__.partition(".")[0]:
+            for name in names:
+                if hasattr(value, name):
+                    yield from _value(getattr(value, name), names, seen)
+    elif isinstance(value, np.ndarray):
+        yield f"array {value.dtype} {value.shape} {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _value(item, names, seen)
+    elif value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+        yield repr(value)
+    else:
+        yield f"{type(value).__module__}.{type(value).__qualname__}"

@@ -1,0 +1,73 @@
+"""The one place that owns the options of the jit: nobody else imports ``numba.njit``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar, cast
+
+from numba import config, njit
+from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
+
+from dpverify.kernels.cache import KernelCache
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+CompilationError = NumbaError
+"""What calling a kernel raises when it cannot be compiled for the types of its arguments."""
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function on its first call, for the types of that call.
+
+    The interpreter's lock is released while it runs, division by zero gives infinities and NaN as in numpy, and every
+    operation is rounded as it is written: no fastmath, it would change the numbers that we verify. Compiled code is
+    kept between runs; see :mod:`dpverify.kernels.cache`. Under ``NUMBA_DISABLE_JIT=1`` the function comes back as is.
+
+    Parameters
+    ----------
+    function : callable
+        Numbers and arrays in, numbers and arrays out. It may call other kernels, and take them as arguments.
+
+    Returns
+    -------
+    callable
+        The kernel, with the same signature.
+    """
+    compiled = njit(nogil=True, error_model="numpy")(function)
+    if isinstance(compiled, Dispatcher):
+        cast("Any", compiled)._cache = KernelCache.of(compiled.py_func)
+    return cast("Callable[P, R]", compiled)
+
+
+def python_of(function: Callable[P, R]) -> Callable[P, R]:
+    """Give the Python body of a kernel; kernels that it calls stay compiled.
+
+    Parameters
+    ----------
+    function : callable
+        A kernel, or the plain function that stands for it under ``NUMBA_DISABLE_JIT=1``.
+
+    Returns
+    -------
+    callable
+        The function that was decorated.
+    """
+    return cast("Callable[P, R]", getattr(function, "py_func", function))
+
+
+def is_kernel(function: object) -> bool:
+    """Tell whether compiled code can call this function.
+
+    Parameters
+    ----------
+    function : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        True for a kernel; for any callable where the jit is switched off, since nothing is compiled then.
+    """
+    return isinstance(function, Dispatcher) or (bool(vars(config)["DISABLE_JIT"]) and callable(function))
