@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -14,7 +13,7 @@ from pathlib import Path
 from dpverify.cli.exits import BAD_INPUT, OK
 from dpverify.cli.machine import usable_cores
 
-PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "sympy", "python-flint", "hypothesis", "msgspec", "scikit-learn", "matplotlib")
+PACKAGES = ("numpy", "scipy", "numba", "sympy", "python-flint", "hypothesis", "msgspec", "scikit-learn", "matplotlib")
 
 
 def doctor() -> int:
@@ -72,27 +71,29 @@ def _specs() -> Iterator[tuple[bool, str]]:
 def _jit() -> Iterator[tuple[bool, str]]:
     from dpverify.kernels.jit import kernel
 
-    def triple(x: float) -> float:
-        return 3.0 * x
-
-    start = time.perf_counter()
-    right = kernel(triple)(2.0) == 6.0
-    yield right, f"compiles a function in {time.perf_counter() - start:.1f} s" if right else "gives a wrong number"
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"}:
         yield False, "NUMBA_DISABLE_JIT is set: kernels run as plain Python, far too slow for a run"
+        return
+    start = time.perf_counter()
+    right = kernel(_triple)(2.0) == 6.0
+    yield (
+        right,
+        f"a kernel is ready in {time.perf_counter() - start:.1f} s" if right else "a kernel gives a wrong number",
+    )
 
 
 def _cache() -> Iterator[tuple[bool, str]]:
-    from numba import config
+    from dpverify.kernels.cache import KernelCache
 
-    folder = Path(config.CACHE_DIR) if config.CACHE_DIR else Path(__file__).parents[1] / "kernels"
-    while not folder.exists():
-        folder = folder.parent
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            yield True, f"compiled kernels can be kept below {folder}"
-    except OSError as error:
-        yield False, f"{folder} cannot be written to ({error.strerror}): set NUMBA_CACHE_DIR, or each run compiles anew"
+    folder = getattr(KernelCache.of(_triple), "cache_path", None)
+    if folder:
+        yield True, f"compiled kernels are kept in folders such as {folder}"
+    else:
+        yield False, "no folder for compiled kernels can be written to: set NUMBA_CACHE_DIR, or each run compiles anew"
+
+
+def _triple(x: float) -> float:
+    return 3.0 * x
 
 
 _LOOKS: dict[str, Callable[[], Iterator[tuple[bool, str]]]] = {
