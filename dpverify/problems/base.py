@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector: TypeAlias = NDArray[np.float64]
-Matrix: TypeAlias = NDArray[np.float64]
-ExampleGradient: TypeAlias = Callable[[Vector, Vector, float, Vector], None]
+from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 
 
 class Problem(Protocol):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpverify.problems.base import Matrix
+from dpverify.kernels.typing import Matrix
 from dpverify.problems.errors import DataError, check_memory
 
 

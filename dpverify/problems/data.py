@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpverify.problems.base import Matrix, Vector
+from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.csv_file import read_csv
 from dpverify.problems.errors import DataError, available_bytes
 from dpverify.problems.libsvm_file import read_libsvm

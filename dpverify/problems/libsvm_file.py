@@ -12,7 +12,7 @@ from typing import IO
 
 import numpy as np
 
-from dpverify.problems.base import Matrix, Vector
+from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.errors import DataError, check_memory, human_bytes
 
 

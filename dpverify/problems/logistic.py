@@ -18,9 +18,9 @@ from functools import lru_cache
 import numpy as np
 
 from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 from dpverify.problems import logistic_bounds
-from dpverify.problems.base import ExampleGradient, Matrix, Vector
-from dpverify.problems.rows import row_norm_bounds
+from dpverify.problems.rows import row_norm_bounds, rows_within
 
 
 @kernel
@@ -64,7 +64,8 @@ def empirical_loss(w: Vector, x: Matrix, y: Vector, lam: float) -> float:
     penalty = 0.0
     for j in range(w.shape[0]):
         penalty += psi(w[j])
-    return total / x.shape[0] + lam * penalty
+    mean: float = total / x.shape[0]
+    return mean + lam * penalty
 
 
 @kernel
@@ -142,11 +143,11 @@ class LogisticRegression:
             raise ValueError("x must be finite, got a NaN or an infinity.")
         if not np.isin(y, (0.0, 1.0)).all():
             raise ValueError(f"labels must be 0 or 1, got {np.unique(y)[:5].tolist()}.")
-        longest = float(row_norm_bounds(x).max())
         if radius is None:
-            radius = longest
-        elif longest > radius:
-            raise ValueError(f"rows must have norm at most radius={radius}, got a row of norm {longest}.")
+            radius = float(row_norm_bounds(x).max())
+        elif not rows_within(x, radius).all():
+            longest = row_norm_bounds(x).max()
+            raise ValueError(f"rows must have norm at most radius={radius}, got a row of norm about {longest}.")
         self.x = np.ascontiguousarray(x, dtype=np.float64)
         self.y = np.ascontiguousarray(y, dtype=np.float64)
         self.lam = float(lam)

@@ -25,10 +25,13 @@ def upward(value: arb) -> float:
     Raises
     ------
     ValueError
-        If the ball is not finite.
+        If the ball is not finite or beyond the floats.
     """
     if not value.is_finite():
         raise ValueError(f"value must be finite, got value={value}.")
     top = value.upper()
     near = float(top)
-    return near if arb(near) >= top else math.nextafter(near, math.inf)
+    rounded = near if arb(near) >= top else math.nextafter(near, math.inf)
+    if math.isinf(rounded):
+        raise ValueError(f"value must be within the range of floats, got value={value}.")
+    return rounded

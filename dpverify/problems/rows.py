@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpverify.problems.base import Matrix, Vector
+from dpverify.kernels.typing import Matrix, Vector
 
 RowScaling: TypeAlias = Literal["unit", "clip", "none"]
 
@@ -27,7 +29,8 @@ def row_norm_bounds(x: Matrix) -> Vector:
     Returns
     -------
     (n,) array of float
-        At least the exact norm of each row, and above it by a factor of at most ``1 + (p + 20) * 2**-51``.
+        At least the exact norm of each row, and above it by a factor of at most ``1 + (p + 20) * 2**-51`` and the
+        smallest normal float; 0 for a row of zeros.
 
     Notes
     -----
@@ -37,9 +40,34 @@ def row_norm_bounds(x: Matrix) -> Vector:
     safe = np.where(largest > 0, largest, 1.0)
     relative = x / safe[:, None]
     norms = np.sqrt(np.einsum("ij,ij->i", relative, relative))
+    tiny = np.where(largest > 0, np.finfo(np.float64).tiny, 0.0)  # products below it lose more than a rounding
     with np.errstate(over="ignore"):  # a norm beyond the floats is reported as inf
-        bounds: Vector = largest * norms * (1 + _slack(x.shape[1]))
+        bounds: Vector = largest * norms * (1 + _slack(x.shape[1])) + tiny
     return bounds
+
+
+def rows_within(x: Matrix, radius: float) -> NDArray[np.bool_]:
+    """Decide for every row whether its exact norm is at most ``radius``.
+
+    Parameters
+    ----------
+    x : (n, p) array of float
+        Finite entries.
+    radius : float
+        Finite.
+
+    Returns
+    -------
+    (n,) array of bool
+        Exact: rows that rounding leaves in doubt are decided with fractions.
+    """
+    bounds = row_norm_bounds(x)
+    inside = bounds <= radius
+    doubtful = ~inside & (bounds <= radius * (1 + 4 * _slack(x.shape[1])))
+    for i in np.flatnonzero(doubtful):
+        exact = sum((Fraction(float(v)) ** 2 for v in x[i] if v), Fraction(0))
+        inside[i] = exact <= Fraction(radius) ** 2
+    return inside
 
 
 def scale_rows(x: Matrix, how: RowScaling = "unit", radius: float = 1.0) -> Matrix:

@@ -17,7 +17,7 @@ import numpy as np
 from flint import arb, ctx
 
 from dpverify.kernels.jit import kernel
-from dpverify.problems.base import ExampleGradient, Matrix, Vector
+from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 from dpverify.problems.outward import PRECISION, upward
 
 
