@@ -1,0 +1,224 @@
+"""Checks of arguments: each takes its value by keyword, so that the message cannot name the wrong variable."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class ArgumentError(ValueError):
+    """An argument outside its domain; ``str(error)`` is one line with variable, rule and value.
+
+    Attributes
+    ----------
+    variable : str
+        Name of the argument.
+    value : str
+        What was given.
+    rule : str
+        What it must be.
+    """
+
+    def __init__(self, variable: str, value: object, rule: str) -> None:
+        self.variable, self.value, self.rule = variable, _short(value), rule
+        super().__init__(f"{variable} {rule}, got {variable}={self.value}.")
+
+
+def whole(least: int, most: int | None = None, /, **named: Any) -> int:
+    """Take an integer (of Python or numpy, but no bool) in a range.
+
+    Parameters
+    ----------
+    least, most : int or None
+        Smallest and largest value allowed.
+    **named : int
+        One keyword: the variable's name and its value.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no integer, or out of range.
+    """
+    ((variable, value),) = named.items()
+    upper = "" if most is None else f" and at most {most}"
+    rule = f"must be an integer, at least {least}{upper}"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ArgumentError(variable, value, rule) from None
+    if isinstance(value, bool) or number < least or (most is not None and number > most):
+        raise ArgumentError(variable, value, rule)
+    return number
+
+
+def weight(**named: Any) -> float:
+    """Take a number in (0, 1], such as the momentum weight alpha.
+
+    Parameters
+    ----------
+    **named : float
+        One keyword: the variable's name and its value.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no number, or outside (0, 1].
+    """
+    variable, value = _number("must lie in (0, 1]", named)
+    if not 0.0 < value <= 1.0:
+        raise ArgumentError(variable, value, "must lie in (0, 1]")
+    return value
+
+
+def positive(**named: Any) -> float:
+    """Take a finite number above 0.
+
+    Parameters
+    ----------
+    **named : float
+        One keyword: the variable's name and its value.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no number, not finite, or not above 0.
+    """
+    variable, value = _number("must be finite and above 0", named)
+    if not 0.0 < value < math.inf:
+        raise ArgumentError(variable, value, "must be finite and above 0")
+    return value
+
+
+def not_negative(**named: Any) -> float:
+    """Take a finite number of at least 0.
+
+    Parameters
+    ----------
+    **named : float
+        One keyword: the variable's name and its value.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no number, not finite, or below 0.
+    """
+    variable, value = _number("must be finite and at least 0", named)
+    if not 0.0 <= value < math.inf:
+        raise ArgumentError(variable, value, "must be finite and at least 0")
+    return value
+
+
+def array(*shape: int | None, **named: Any) -> NDArray[np.float64]:
+    """Take a finite array of a given shape, as contiguous float64.
+
+    Parameters
+    ----------
+    *shape : int or None
+        Length of each axis; None: any length but 0.
+    **named : array_like
+        One keyword: the variable's name and its value.
+
+    Returns
+    -------
+    array of float
+        The value itself where it already is such an array, else a copy.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no array of numbers, has another shape, or an entry is NaN or infinite (its place is given).
+    """
+    ((variable, value),) = named.items()
+    lengths = ", ".join("any" if length is None else str(length) for length in shape)
+    wanted = f"({lengths},)" if len(shape) == 1 else f"({lengths})"
+    try:
+        found = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(variable, value, f"must be an array of numbers of shape {wanted}") from None
+    fits = np.ndim(value) == len(shape) and all(
+        have == want or (want is None and have > 0) for have, want in zip(found.shape, shape, strict=True)
+    )
+    if not fits:
+        raise ArgumentError(variable, f"an array of shape {np.shape(value)}", f"must have shape {wanted}")
+    if not np.isfinite(found).all():
+        place = np.unravel_index(int(np.argmin(np.isfinite(found))), found.shape)
+        where = ", ".join(str(int(index)) for index in place)
+        raise ArgumentError(variable, f"{found[place]} at [{where}]", "must be finite everywhere")
+    return found
+
+
+def memory(floats: int, **named: int) -> None:
+    """Refuse sizes whose arrays cannot fit in this machine's memory, before anything is allocated.
+
+    Parameters
+    ----------
+    floats : int
+        How many float64 numbers the arrays hold together.
+    **named : int
+        The variables that make them so large, for the message.
+
+    Raises
+    ------
+    ArgumentError
+        If they need more than the machine has.
+    """
+    have = physical_bytes()
+    if 8 * floats > have:
+        sizes = ", ".join(f"{variable}={value}" for variable, value in named.items())
+        rule = f"must fit in memory: {8 * floats / 1e9:.3g} GB are needed, the machine has {have / 1e9:.3g} GB"
+        raise ArgumentError(" and ".join(named), f"({sizes})", rule)
+
+
+def physical_bytes() -> int:
+    """Tell how much memory the machine has.
+
+    Returns
+    -------
+    int
+        Bytes; where the system does not say, what 48 bits of address can reach.
+    """
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 48
+
+
+def _number(rule: str, named: dict[str, Any]) -> tuple[str, float]:
+    ((variable, value),) = named.items()
+    try:
+        if isinstance(value, str | bytes | bool):
+            raise TypeError
+        return variable, float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(variable, value, rule) from None
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else text[:77] + "..."

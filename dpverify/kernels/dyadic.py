@@ -1,0 +1,87 @@
+"""Dyadic intervals as arithmetic on bits.
+
+A node of the tree is [a 2^b + 1, (a + 1) 2^b]. COMPOSE(1, t) is the binary expansion of t, read from the highest bit
+down: each bit 2^k that is set contributes the next 2^k steps. So the last node of COMPOSE(1, t) is the one that ends
+at t with length lowbit(t), and the nodes before it are COMPOSE(1, t - lowbit(t)). Two such lists share exactly the
+nodes of the leading bits in which their ends agree.
+"""
+
+from __future__ import annotations
+
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import Intervals
+
+MOST_STEPS = 1 << 62
+"""Ends of intervals stay below this, so that no sum of two of them leaves 64 bits."""
+
+
+@kernel
+def lowbit(t: int) -> int:
+    """Lowest bit set in ``t``, as a power of two; ``t >= 1``. The length of the last node of COMPOSE(1, t)."""
+    return t & -t
+
+
+@kernel
+def level(t: int) -> int:
+    """Log2 of ``lowbit(t)``: how many zeros end the binary expansion of ``t``; ``t >= 1``."""
+    k = 0
+    while (t >> k) & 1 == 0:
+        k += 1
+    return k
+
+
+@kernel
+def floor_log2(t: int) -> int:
+    """Largest k with ``2**k <= t``; ``t >= 1``."""
+    k = 0
+    while t >> (k + 1):
+        k += 1
+    return k
+
+
+@kernel
+def popcount(t: int) -> int:
+    """Number of bits set in ``t``, which is the number of nodes of COMPOSE(1, t); ``t >= 0``."""
+    count = 0
+    while t:
+        t &= t - 1
+        count += 1
+    return count
+
+
+@kernel
+def common_prefix(s: int, t: int) -> int:
+    """End p of the last node that COMPOSE(1, s) and COMPOSE(1, t) share, 0 where they share none; ``s, t >= 0``.
+
+    The shared nodes are COMPOSE(1, p): those of the leading bits in which s and t agree.
+    """
+    k = 0
+    while s >> k != t >> k:
+        k += 1
+    return (s >> k) << k
+
+
+@kernel
+def prefix_nodes(t: int, out: Intervals) -> int:
+    """Write COMPOSE(1, t), from left to right, into the first rows of ``out``, shape (>= popcount(t), 2).
+
+    Parameters
+    ----------
+    t : int
+        End of the interval, ``0 <= t < MOST_STEPS``.
+    out : (n, 2) array of int
+        Receives one row [y, z] per bit of t.
+
+    Returns
+    -------
+    int
+        How many rows were written.
+    """
+    end, count = 0, 0
+    for k in range(62, -1, -1):
+        if (t >> k) & 1:
+            out[count, 0] = end + 1
+            end += 1 << k
+            out[count, 1] = end
+            count += 1
+    return count

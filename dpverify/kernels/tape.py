@@ -1,0 +1,121 @@
+"""Randomness from outside: seeded generators, and tapes of the numbers drawn from them.
+
+A kernel takes its noise from a tape, or draws it itself from a generator; the same seed gives the same numbers either
+way, bit for bit, whether numpy draws or compiled code does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.random import PCG64, SFC64, Generator, SeedSequence
+
+from dpverify.kernels import check
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import Indices, Tape, Vector
+
+Seed: TypeAlias = int | Sequence[int] | SeedSequence
+Bits: TypeAlias = Literal["sfc64", "pcg64"]
+
+_BIT_GENERATORS = {"sfc64": SFC64, "pcg64": PCG64}
+
+
+def seed_sequence(seed: Seed) -> SeedSequence:
+    """Turn a seed into numpy's seed sequence.
+
+    Parameters
+    ----------
+    seed : int, sequence of int or SeedSequence
+        Integers are at least 0.
+
+    Returns
+    -------
+    SeedSequence
+        The given one, untouched, or a new one.
+
+    Raises
+    ------
+    ArgumentError
+        If an integer is negative, or it is none of these.
+    """
+    if isinstance(seed, SeedSequence):
+        return seed
+    parts: Sequence[int] = [seed] if np.ndim(seed) == 0 else seed  # type: ignore[list-item, assignment]  # by ndim
+    return SeedSequence([check.whole(0, seed=part) for part in parts])
+
+
+def generator(seed: Seed, *stream: int, bits: Bits = "sfc64") -> Generator:
+    """Make a seeded generator.
+
+    Parameters
+    ----------
+    seed : int, sequence of int or SeedSequence
+        The same seed gives the same numbers; a SeedSequence is read, never advanced.
+    *stream : int
+        Which of the independent streams of this seed: numbers as in ``SeedSequence.spawn_key``. None: the seed's own.
+    bits : {"sfc64", "pcg64"}
+        Source of random bits; SFC64 is the faster one.
+
+    Returns
+    -------
+    Generator
+        A new generator.
+
+    Raises
+    ------
+    ArgumentError
+        If the seed or a stream is negative, or the source unknown.
+    """
+    if bits not in _BIT_GENERATORS:
+        raise check.ArgumentError("bits", bits, f"must be one of {', '.join(_BIT_GENERATORS)}")
+    base = seed_sequence(seed)
+    key = (*base.spawn_key, *(check.whole(0, stream=number) for number in stream))
+    return Generator(_BIT_GENERATORS[bits](SeedSequence(base.entropy, spawn_key=key, pool_size=base.pool_size)))
+
+
+def normal_tape(rng: Generator, steps: int, dimension: int) -> Tape:
+    """Draw a tape of standard normal numbers.
+
+    Parameters
+    ----------
+    rng : Generator
+        Source of randomness.
+    steps : int
+        T, at least 0.
+    dimension : int
+        d, at least 1.
+
+    Returns
+    -------
+    (T, d) array of float
+        In the order in which they were drawn; row t - 1 is what a kernel that draws for itself uses at step t.
+
+    Raises
+    ------
+    ArgumentError
+        If a size is out of range, or the tape does not fit in memory.
+    """
+    steps, dimension = check.whole(0, steps=steps), check.whole(1, dimension=dimension)
+    check.memory(steps * dimension, steps=steps, dimension=dimension)
+    out = np.empty((steps, dimension))
+    fill_normal(rng, out.reshape(-1))
+    return out
+
+
+@kernel
+def fill_normal(rng: Generator, out: Vector) -> None:
+    """Fill ``out``, shape (n,), with standard normal numbers: the ones that ``rng.standard_normal(n)`` gives."""
+    for j in range(out.shape[0]):
+        out[j] = rng.standard_normal()
+
+
+@kernel
+def shuffle(rng: Generator, order: Indices) -> None:
+    """Shuffle ``order``, shape (n,), in place; uniform over all orders, whatever the order was (Fisher and Yates)."""
+    for i in range(order.shape[0] - 1, 0, -1):
+        j = rng.integers(0, i + 1)
+        held = order[i]
+        order[i] = order[j]
+        order[j] = held

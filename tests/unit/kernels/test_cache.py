@@ -1,0 +1,104 @@
+"""The cache of compiled code, in processes of its own with a cache folder of their own."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+CALLEE = "from dpverify.kernels.jit import kernel\n@kernel\ndef one():\n    return {value}\n"
+CALLER = """
+import sys
+import numpy as np
+from callee import one
+from dpverify.kernels.jit import kernel
+
+@kernel
+def total(x):
+    s = x[0] * 0
+    for v in x:
+        s += v
+    return s + one()
+
+@kernel
+def apply(f, x):
+    return f(x)
+
+for kind in sys.argv[1:]:
+    print(total(np.arange(5, dtype=kind)), apply(total, np.arange(3, dtype=kind)))
+hits = sum(sum(f.stats.cache_hits.values()) for f in (total, apply))
+print("hits", hits)
+"""
+
+
+def start(folder: Path, *kinds: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)])}
+    environment.pop("NUMBA_DISABLE_JIT", None)
+    environment.setdefault("HOME", str(folder))
+    environment["NUMBA_CACHE_DIR"] = str(folder / "cache")
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", str(folder / "caller.py"), *kinds],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+    )  # fmt: skip
+
+
+def finish(process: subprocess.Popen[str]) -> list[str]:
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    return out.splitlines()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "callee.py").write_text(CALLEE.format(value=1), encoding="utf-8")
+    (tmp_path / "caller.py").write_text(CALLER, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_processes_that_compile_at_once_get_their_own_code(folder: Path) -> None:
+    kinds = [("f8", "i8"), ("i8", "f8"), ("f4",), ("f8", "f4")]
+    want = {"f8": "11.0 4.0", "f4": "11.0 4.0", "i8": "11 4"}
+    running = [start(folder, *each) for each in kinds]
+    for each, process in zip(kinds, running, strict=True):
+        assert finish(process)[:-1] == [want[kind] for kind in each]
+    assert not list(folder.rglob("*.tmp"))
+    everything = ("f8", "i8", "f4")
+    assert finish(start(folder, *everything)) == [*(want[kind] for kind in everything), "hits 6"]
+
+
+@pytest.mark.slow
+def test_a_changed_kernel_of_another_file_is_seen_and_a_damaged_file_is_not_used(folder: Path) -> None:
+    assert finish(start(folder, "f8")) == ["11.0 4.0", "hits 0"]
+    assert finish(start(folder, "f8")) == ["11.0 4.0", "hits 2"]
+    (folder / "callee.py").write_text(CALLEE.format(value=2), encoding="utf-8")
+    assert finish(start(folder, "f8")) == ["12.0 5.0", "hits 0"]
+    for file in folder.rglob("*.nbc"):
+        file.write_bytes(file.read_bytes()[:-1])
+    assert finish(start(folder, "f8")) == ["12.0 5.0", "hits 0"]
+
+
+@pytest.mark.slow
+def test_no_folder_to_write_to_is_no_error(folder: Path) -> None:
+    (folder / "cache").write_text("a file stands where the folder should be", encoding="utf-8")
+    (folder / "__pycache__").write_text("here too", encoding="utf-8")
+    home = folder / "home"
+    home.mkdir(mode=stat.S_IRUSR | stat.S_IXUSR)
+    process = subprocess.run(
+        [sys.executable, str(folder / "caller.py"), "f8"],
+        capture_output=True, text=True, check=False, timeout=120,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)]),
+            "NUMBA_CACHE_DIR": str(folder / "cache"),
+            "NUMBA_DISABLE_JIT": "0",
+            "HOME": str(folder / "cache"),
+            "XDG_CACHE_HOME": str(folder / "cache"),
+        },
+    )  # fmt: skip
+    assert process.stdout.splitlines() == ["11.0 4.0", "hits 0"], process.stderr

@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from dpverify.kernels.jit import CompilationError, is_kernel, kernel, python_of
+
+
+@kernel
+def ratio(x: float, y: float) -> float:
+    return x / y
+
+
+@kernel
+def sum_of_ratios(x: np.ndarray, y: float) -> float:
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += ratio(x[i], y)
+    return total
+
+
+def test_a_kernel_and_its_python_body_give_the_same_number() -> None:
+    assert ratio(1.0, 3.0) == python_of(ratio)(1.0, 3.0)
+    assert is_kernel(ratio)
+    assert python_of(python_of(ratio)) is python_of(ratio)
+
+
+def test_division_by_zero_is_infinite() -> None:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        assert ratio(1.0, np.float64(0.0)) == np.inf
+        assert np.isnan(ratio(0.0, np.float64(0.0)))
+
+
+def test_a_kernel_calls_a_kernel() -> None:
+    assert sum_of_ratios(np.array([1.0, 2.0]), 4.0) == 0.75
+
+
+def test_sums_are_not_reordered() -> None:
+    x = np.array([1e16, 1.0, -1e16, 1.0])
+    assert sum_of_ratios(x, 1.0) == ((1e16 + 1.0) - 1e16) + 1.0
+
+
+@pytest.mark.skipif(python_of(ratio) is ratio, reason="the jit is switched off: nothing is compiled")
+def test_a_type_that_cannot_be_compiled_is_an_error_of_its_own() -> None:
+    with pytest.raises(CompilationError):
+        sum_of_ratios({"no": "array"}, 1.0)  # type: ignore[arg-type]  # the wrong type is the point
