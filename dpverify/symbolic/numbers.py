@@ -1,0 +1,145 @@
+"""The numbers that formulas evaluate to: exact rationals while that is possible, balls otherwise.
+
+Outside this package a rational is a :class:`fractions.Fraction`; inside it is flint's ``fmpq``, which is ten times
+faster. A ball (``flint.arb``) is an interval that certainly contains the true value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from flint import arb, ctx, fmpq
+
+Exact: TypeAlias = Fraction | arb
+Value: TypeAlias = fmpq | arb
+
+ZERO: Final = fmpq(0)
+ONE: Final = fmpq(1)
+OO: Final = arb.pos_inf()
+MAX_BITS: Final = 2048
+EXACT_BITS_PER_BIT: Final = 64
+
+
+class EvaluationError(ArithmeticError):
+    """A formula has no value at a point, or none that we can enclose."""
+
+
+class DomainError(EvaluationError):
+    """The point lies certainly outside the domain of the formula, as in a division by zero."""
+
+
+class UndecidedError(EvaluationError):
+    """Balls of this precision do not show whether the formula is defined; more bits may."""
+
+
+class UnsupportedError(EvaluationError):
+    """The value exists, perhaps, but we know no certain way to it (an unknown series, too many terms)."""
+
+
+class Datum:
+    """Base of the values of symbols that are not numbers: laws, vectors, sequences."""
+
+
+@contextmanager
+def working_precision(bits: int) -> Iterator[None]:
+    """Round balls to ``bits`` bits inside the block.
+
+    Parameters
+    ----------
+    bits : int
+        Precision of the midpoints, at least 2.
+    """
+    before = ctx.prec
+    ctx.prec = bits
+    try:
+        yield
+    finally:
+        ctx.prec = before
+
+
+def exact_limit() -> int:
+    """Size in bits above which a rational is rounded to a ball; it grows with the working precision."""
+    return EXACT_BITS_PER_BIT * int(ctx.prec)
+
+
+def to_value(number: Fraction | int | fmpq | arb) -> Value:
+    """Convert a number from outside to the package's own type.
+
+    Parameters
+    ----------
+    number : Fraction, int, fmpq or arb
+        Never a float: a float has lost the digits that were meant.
+
+    Returns
+    -------
+    fmpq or arb
+        The same number, without rounding.
+
+    Raises
+    ------
+    TypeError
+        If ``number`` is of any other type.
+    """
+    if isinstance(number, (fmpq, arb)):
+        return number
+    if isinstance(number, (int, Fraction)):
+        return fmpq(number.numerator, number.denominator)
+    raise TypeError(f"a value must be a Fraction, an int or a ball, got {number!r} of type {type(number).__name__}.")
+
+
+def to_exact(value: Value) -> Exact:
+    """Convert back: a rational becomes a Fraction, a ball stays one."""
+    return to_fraction(value) if isinstance(value, fmpq) else value
+
+
+def to_fraction(value: fmpq) -> Fraction:
+    """Convert a flint rational to a Fraction."""
+    return Fraction(int(value.p), int(value.q))
+
+
+def to_ball(value: Value) -> arb:
+    """Enclose a value in a ball of the working precision."""
+    return value if isinstance(value, arb) else arb(value)
+
+
+def is_integer(value: Value) -> bool:
+    """Whether the value is an exact integer."""
+    return isinstance(value, fmpq) and value.q == 1
+
+
+def compare(left: Value, relation: str, right: Value) -> bool | None:
+    """Decide a relation between two values.
+
+    Parameters
+    ----------
+    left, right : fmpq or arb
+        The two sides.
+    relation : str
+        One of ``<``, ``<=``, ``>``, ``>=``, ``=``, ``==``.
+
+    Returns
+    -------
+    bool or None
+        None if the balls overlap in a way that leaves it open.
+
+    Raises
+    ------
+    ValueError
+        If the relation is not one of the six.
+    """
+    if relation == "<=":
+        return True if left <= right else (False if left > right else None)
+    if relation == ">=":
+        return True if left >= right else (False if left < right else None)
+    if relation == "<":
+        return True if left < right else (False if left >= right else None)
+    if relation == ">":
+        return True if left > right else (False if left <= right else None)
+    if relation in {"=", "=="}:
+        if left < right or left > right:
+            return False
+        return True if left <= right and left >= right else None
+    raise ValueError(f"relation must be one of < <= > >= = ==, got {relation!r}.")
