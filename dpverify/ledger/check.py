@@ -1,0 +1,85 @@
+"""What an author wants to hear about a specs folder: everything that is wrong, and what only looks odd."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from dpverify.ledger.bundled import bundled_specs
+from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.errors import Place, SpecError
+from dpverify.ledger.load import CLAIMS, VERDICTS, read_specs, shown_path
+from dpverify.ledger.specs import PaperSpec
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line for an author; an error keeps the folder from loading, a warning does not."""
+
+    level: Literal["error", "warning"]
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.level}: {self.text}"
+
+
+def check_specs(directory: Path | str | None = None) -> list[Finding]:
+    """Check all files of a specs folder.
+
+    Parameters
+    ----------
+    directory
+        The folder; None for the specs that come with dpverify.
+
+    Returns
+    -------
+    list of Finding
+        Every error, in the order of the files; where there is none, the warnings: symbols that nothing uses, claims
+        without a quote or a verdict, verdicts without a reason, files that nothing reads.
+
+    Raises
+    ------
+    SpecError
+        If `directory` is None and there are no bundled specs.
+    """
+    folder = bundled_specs() if directory is None else Path(directory)
+    problems: list[SpecError] = []
+    specs = read_specs(folder, problems)
+    if problems:
+        return [Finding("error", text) for text in dict.fromkeys(str(problem) for problem in problems)]
+    warnings = [warning for key, paper in specs.papers.items() for warning in _warnings(paper, folder / key)]
+    return [Finding("warning", str(warning)) for warning in warnings]
+
+
+def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:
+    """Yield what looks odd about a paper."""
+    claims_place, verdicts_place = (Place(shown_path(folder / name)) for name in (CLAIMS, VERDICTS))
+    used = {name for claim in paper.claims.values() for name in _names(claim)}
+    for name in paper.symbols:
+        if name not in used:
+            yield claims_place.at(f"symbols.{name}").error("", "no claim uses this symbol")
+    for claim in paper.claims.values():
+        here = claims_place.of(claim.record.id)
+        if not claim.record.quote.strip():
+            yield here.at("quote").error("", "the claim has no quote to hold beside the paper")
+        if any(claim.verdict(reading) is None for reading in claim.readings()):
+            yield verdicts_place.of(claim.record.id).error("", "a reading of this claim has no verdict")
+        for verdict in claim.verdicts:
+            if verdict.status == "untested" and not verdict.reason.strip():
+                yield verdicts_place.of(claim.record.id).at("reason").error("", "an untested claim says why")
+    for path in sorted(folder.iterdir()):
+        if path.name not in (CLAIMS, VERDICTS) and path.suffix != ".md":
+            yield Place(shown_path(path)).error("", "nothing reads this file")
+
+
+def _names(claim: ClaimSpec) -> set[str]:
+    """Return the symbols that a claim uses: in formulas, in assumptions, in amendments, in domains of these."""
+    statements = [claim.statement()]
+    for reading in claim.readings():
+        verdict = claim.verdict(reading)
+        if verdict is not None and verdict.amendment is not None:
+            statements.append(claim.statement(reading, "amended"))
+    names = {name for statement in statements for name in statement.symbols}
+    return names | {argument for tag in statements[0].assumes for argument in tag.arguments}

@@ -1,0 +1,143 @@
+"""A claim with what it takes to read it: its paper's vocabulary, its readings, our verdicts."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+
+from dpverify.ledger.errors import Place, SpecError, shown, suggest
+from dpverify.ledger.reading import StatementReader
+from dpverify.ledger.records import Claim, Verdict
+from dpverify.ledger.statements import Statement, Variant
+from dpverify.ledger.vocabulary import Vocabulary
+from dpverify.ledger.wording import amended_wording, printed_wording
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimSpec:
+    """A claim with what it needs to be read: its paper's vocabulary and our verdicts on it."""
+
+    record: Claim
+    paper: str
+    vocabulary: Vocabulary
+    verdicts: tuple[Verdict, ...] = ()
+    file: str = ""
+
+    @property
+    def key(self) -> str:
+        """Full id: ``"tran2022:lemma-12"``."""
+        return f"{self.paper}:{self.record.id}"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """Full ids of the claims that this one rests on."""
+        return tuple(full_id(used, self.paper) for used in self.record.uses)
+
+    @cached_property
+    def record_hash(self) -> str:
+        """First 16 hex digits of the SHA-256 of the record as canonical JSON, without `transcription`."""
+        fields = msgspec.to_builtins(self.record)
+        del fields["transcription"]
+        canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+    def readings(self) -> list[dict[str, str]]:
+        """Return every combination of choices, first choices (the default) first; ``[{}]`` if there are none."""
+        names = [reading.name for reading in self.record.reading]
+        choices = [reading.choices for reading in self.record.reading]
+        return [dict(zip(names, combination, strict=True)) for combination in itertools.product(*choices)]
+
+    def complete(self, reading: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return a reading with the default for each choice that it leaves open.
+
+        Parameters
+        ----------
+        reading
+            Name of a reading -> choice.
+
+        Returns
+        -------
+        dict
+            A choice for every reading of the claim.
+
+        Raises
+        ------
+        SpecError
+            If the claim has no such reading or no such choice.
+        """
+        given = dict(reading or {})
+        for error in reading_problems(self.record, given, Place(self.file, self.key, "reading")):
+            raise error
+        return {known.name: given.get(known.name, known.choices[0]) for known in self.record.reading}
+
+    def verdict(self, reading: Mapping[str, str] | None = None) -> Verdict | None:
+        """Return our verdict: of those whose choices agree with `reading`, the one that names most of them.
+
+        Parameters
+        ----------
+        reading
+            Name of a reading -> choice; the default for what it leaves open.
+
+        Returns
+        -------
+        Verdict or None
+            None where nobody has said anything yet.
+        """
+        chosen = self.complete(reading)
+        fitting = [verdict for verdict in self.verdicts if verdict.reading.items() <= chosen.items()]
+        return max(fitting, key=lambda verdict: len(verdict.reading), default=None)
+
+    def statement(self, reading: Mapping[str, str] | None = None, variant: Variant = "printed") -> Statement:
+        """Return what is to be judged.
+
+        Parameters
+        ----------
+        reading
+            Name of a reading -> choice; the default for what it leaves open.
+        variant
+            ``"printed"``, or ``"amended"`` where the verdict on this reading has an amendment.
+
+        Returns
+        -------
+        Statement
+            The statement, parsed.
+
+        Raises
+        ------
+        SpecError
+            If the claim has no such reading, or no amendment for it.
+        """
+        chosen = self.complete(reading)
+        place = Place(self.file, self.key)
+        wording = printed_wording(self.record)
+        if variant == "amended":
+            verdict = self.verdict(chosen)
+            if verdict is None or verdict.amendment is None:
+                raise place.at("amendment").error("", "this reading has no amendment")
+            wording = amended_wording(self.record, verdict.amendment)
+        reader = StatementReader(wording, self.vocabulary, place)
+        statement = reader.read(self.record, self.key, chosen)
+        for error in reader.problems:
+            raise error
+        return statement
+
+
+def full_id(claim: str, paper: str) -> str:
+    """Return a claim's full id; one without a paper belongs to `paper`."""
+    return claim if ":" in claim else f"{paper}:{claim}"
+
+
+def reading_problems(record: Claim, reading: Mapping[str, str], place: Place) -> Iterator[SpecError]:
+    """Yield an error for each choice in `reading` that the claim does not offer."""
+    offered = {known.name: known.choices for known in record.reading}
+    for name, choice in reading.items():
+        if name not in offered:
+            yield place.error(shown(name), f"the claim has no such reading{suggest(name, offered)}")
+        elif choice not in offered[name]:
+            yield place.error(shown(choice), f"reading {name} offers {', '.join(offered[name])}")

@@ -1,0 +1,129 @@
+"""Errors of the ledger: one line each, naming where, which value and which rule."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+SHOWN = 80  # characters of a value that an error repeats
+
+
+def printable(text: str, limit: int = SHOWN) -> str:
+    r"""Text on one line: cut after `limit` characters, everything unprintable escaped.
+
+    Parameters
+    ----------
+    text
+        Any text, hostile text included.
+    limit
+        Most characters of `text` that are kept.
+
+    Returns
+    -------
+    str
+        Text without control characters, line ends or invisible marks: ``\n`` and its like are written out.
+    """
+    kept = text[:limit]
+    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in kept)
+    return escaped + ("..." if len(text) > limit else "")
+
+
+def shown(value: object) -> str:
+    """Return a TOML value as an error repeats it: scalars written out, tables and arrays named."""
+    if isinstance(value, str):
+        return f"'{printable(value)}'"
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "an array"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int) and abs(value) >= 10**SHOWN:
+        return "a huge integer"  # int -> str has a limit of its own
+    return printable(str(value))
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` for the known words nearest to `word`, or nothing."""
+    near = difflib.get_close_matches(word[:64], sorted(known), n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+
+
+class FormulaError(ValueError):
+    """A text that the formula language refuses.
+
+    Parameters
+    ----------
+    value
+        The whole text.
+    rule
+        The rule that it breaks, with the piece that breaks it.
+    """
+
+    def __init__(self, value: str, rule: str) -> None:
+        super().__init__(value, rule)
+        self.value = value
+        self.rule = rule
+
+    def __str__(self) -> str:
+        return f"{shown(self.value)}: {printable(self.rule, 400)}"
+
+
+class SpecError(Exception):
+    """A specs folder that breaks a rule.
+
+    Parameters
+    ----------
+    file
+        Path of the file, as the user would type it.
+    claim
+        Id of the claim, or ``""`` outside claims.
+    field
+        The field, such as ``requires[0]``, or ``""``.
+    value
+        The value as shown, or ``""`` where there is none.
+    rule
+        The rule that is broken.
+    """
+
+    def __init__(self, file: str, claim: str, field: str, value: str, rule: str) -> None:
+        super().__init__(file, claim, field, value, rule)
+        self.file = file
+        self.claim = claim
+        self.field = field
+        self.value = value
+        self.rule = rule
+
+    def __str__(self) -> str:
+        parts = (self.file, self.claim, self.field, self.value, self.rule)
+        return ": ".join(printable(part, 400) for part in parts if part)
+
+
+class UnknownClaim(SpecError):  # noqa: N818  a name that reads well in an except clause; it is a SpecError
+    """A claim, or a pattern of claims, that no loaded paper has."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the specs something stands; makes errors that say so."""
+
+    file: str
+    claim: str = ""
+    field: str = ""
+
+    def at(self, field: str) -> Place:
+        """Return the same place, at `field`."""
+        return replace(self, field=field)
+
+    def of(self, claim: str) -> Place:
+        """Return the same file, in `claim`."""
+        return replace(self, claim=claim, field="")
+
+    def error(self, value: str, rule: str) -> SpecError:
+        """Make an error at this place; `value` is already in its shown form."""
+        return SpecError(self.file, self.claim, self.field, value, rule)
+
+    def formula_error(self, error: FormulaError) -> SpecError:
+        """Turn a formula's error into one that says where the formula stands."""
+        return self.error(shown(error.value), error.rule)

@@ -1,0 +1,55 @@
+"""The formula language: text to tree, tree to LaTeX and back to text. Nothing is evaluated here.
+
+What the language holds and what it means is written down in ``specs/README.md``.
+"""
+
+from dpverify.ledger.errors import FormulaError
+from dpverify.ledger.formula.latex import latex
+from dpverify.ledger.formula.parse import check_names, parse, parse_relation
+from dpverify.ledger.formula.text import decimal_text, to_text
+from dpverify.ledger.formula.tree import (
+    BUILTINS,
+    RESERVED,
+    Bin,
+    Call,
+    Compare,
+    Comparison,
+    Formula,
+    Inf,
+    Name,
+    Neg,
+    Node,
+    Num,
+    Operator,
+    Sum,
+    children,
+    free_names,
+    walk,
+)
+
+__all__ = [
+    "BUILTINS",
+    "RESERVED",
+    "Bin",
+    "Call",
+    "Compare",
+    "Comparison",
+    "Formula",
+    "FormulaError",
+    "Inf",
+    "Name",
+    "Neg",
+    "Node",
+    "Num",
+    "Operator",
+    "Sum",
+    "check_names",
+    "children",
+    "decimal_text",
+    "free_names",
+    "latex",
+    "parse",
+    "parse_relation",
+    "to_text",
+    "walk",
+]

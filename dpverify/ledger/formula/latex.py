@@ -1,0 +1,192 @@
+r"""Tree to LaTeX that keeps the printed shape: ``a/b`` is ``\frac{a}{b}``, ``4*alpha*G`` is ``4 \alpha G``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+
+from dpverify.ledger.formula.text import decimal_text
+from dpverify.ledger.formula.tree import Bin, Call, Compare, Comparison, Formula, Inf, Name, Neg, Node, Num, Sum
+
+# How tightly a piece of LaTeX binds.
+_LOOSE, _TERM, _FACTOR, _ATOM = range(4)
+
+_COMPARISONS: dict[Comparison, str] = {"<": "<", "<=": r"\le", ">": ">", ">=": r"\ge", "==": "="}
+_FENCES = {"floor": (r"\lfloor", r"\rfloor"), "ceil": (r"\lceil", r"\rceil"), "abs": (r"\lvert", r"\rvert")}
+_OPERATORS = {"log": r"\log", "log2": r"\log_2", "exp": r"\exp", "min": r"\min", "max": r"\max"}
+_PLACE = re.compile("#([1-9])")
+_TALL = (r"\frac", r"\sum", r"\left")
+
+
+def latex(node: Node, symbols: Mapping[str, str], functions: Mapping[str, str] | None = None) -> str:
+    r"""Typeset a tree.
+
+    Parameters
+    ----------
+    node
+        A formula or a comparison.
+    symbols
+        LaTeX of each symbol; a name that is missing is set as it is.
+    functions
+        LaTeX of each function that the paper declares: a head such as ``F``, set before bracketed arguments, or a
+        pattern such as ``G_{[#1,#2]}``, where they take the places #1, #2, ...
+
+    Returns
+    -------
+    str
+        LaTeX for math mode. Operands keep their order and fractions their bars; brackets stand where the reader needs
+        them, and there only.
+    """
+    return _Setter(symbols, functions or {}).set(node)
+
+
+class _Setter:
+    """Sets nodes; `last` says that nothing follows on the right that an open end could swallow."""
+
+    def __init__(self, symbols: Mapping[str, str], functions: Mapping[str, str]) -> None:
+        self.symbols = symbols
+        self.functions = functions
+
+    def set(self, node: Node) -> str:
+        """Set a node that stands alone."""
+        return self.piece(node, last=True)[0]
+
+    def operand(self, node: Formula, least: int, *, last: bool = True, first: bool = False) -> str:
+        """Set an operand: in brackets if it binds less than `least`, or has a minus that is not the first sign."""
+        text, level = self.piece(node, last=last)
+        bare = level >= least and (first or not text.startswith("-"))
+        return text if bare else self.fenced(node)
+
+    def fenced(self, node: Formula) -> str:
+        """Set a node in brackets of its own."""
+        return _fence("(", self.set(node), ")")
+
+    def piece(self, node: Node, *, last: bool) -> tuple[str, int]:
+        """Return the LaTeX of a node and how tightly it binds."""
+        match node:
+            case Num(value):
+                return _number(value)
+            case Name(name):
+                return self.name(name), _ATOM
+            case Inf():
+                return r"\infty", _ATOM
+            case Neg(arg):
+                return f"-{self.operand(arg, _FACTOR, last=last)}", _TERM
+            case Bin("+" | "-" as sign, left, right):
+                second = self.operand(right, _TERM if sign == "+" else _FACTOR, last=last)
+                return f"{self.operand(left, _TERM, first=True)} {sign} {second}", _TERM
+            case Bin("*"):
+                return self.product(_factors(node), last=last), _FACTOR
+            case Bin("/", left, right):
+                return rf"\frac{{{self.set(left)}}}{{{self.set(right)}}}", _FACTOR
+            case Bin(_, base, exponent):
+                return f"{self.base(base)}^{{{self.exponent(exponent)}}}", _FACTOR
+            case Call(name, args):
+                return self.call(name, args, last=last)
+            case Sum(body, index, lo, hi):
+                limits = f"_{{{self.name(index)}={self.set(lo)}}}^{{{self.set(hi)}}}"
+                text = rf"\sum{limits} {self.operand(body, _FACTOR)}"
+                return (text, _FACTOR if last else _LOOSE)
+            case Compare(ops, operands):
+                rest = zip(ops, operands[1:], strict=True)
+                return self.set(operands[0]) + "".join(f" {_COMPARISONS[op]} {self.set(x)}" for op, x in rest), _LOOSE
+
+    def name(self, name: str) -> str:
+        """Set a symbol, or a name that has no LaTeX of its own."""
+        return self.symbols.get(name) or _upright(name)
+
+    def product(self, factors: list[Formula], *, last: bool) -> str:
+        """Set factors side by side, with a dot where two numbers would meet."""
+        text = ""
+        for i, factor in enumerate(factors):
+            piece = self.operand(factor, _FACTOR, last=last and i == len(factors) - 1)
+            if not text:
+                text = piece
+            elif piece[0].isdigit() or (text[-1].isdigit() and piece.startswith(r"\frac") and _is_number(factor)):
+                text += rf" \cdot {piece}"
+            else:
+                text += f" {piece}"
+        return text
+
+    def base(self, node: Formula) -> str:
+        """Set the base of a power: in brackets unless it is one letter, one number or fenced already."""
+        text, level = self.piece(node, last=False)
+        bare = level == _ATOM and not text.startswith("-")
+        if isinstance(node, Name) and ("^" in text or "'" in text):
+            bare = False  # a second superscript is an error in LaTeX
+        return text if bare else self.fenced(node)
+
+    def exponent(self, node: Formula) -> str:
+        """Set an exponent: a fraction of two letters or numbers goes on one line, as papers do."""
+        match node:
+            case Bin("/", Num() | Name() | Neg(Num() | Name()) as left, Num() | Name() as right):
+                return f"{self.set(left)}/{self.set(right)}"
+            case Neg(Bin("/", Num() | Name() as left, Num() | Name() as right)):
+                return f"-{self.set(left)}/{self.set(right)}"
+            case _:
+                return self.set(node)
+
+    def call(self, name: str, args: tuple[Formula, ...], *, last: bool) -> tuple[str, int]:
+        """Set a function of the language or of the paper."""
+        inside = ", ".join(self.set(arg) for arg in args)
+        if name in _FENCES:
+            opening, closing = _FENCES[name]
+            return _fence(opening, inside, closing), _ATOM
+        if name == "sqrt":
+            return rf"\sqrt{{{inside}}}", _FACTOR
+        if name == "mod":
+            left, right = (self.mod_operand(arg) for arg in args)
+            return rf"{left} \bmod {right}", _LOOSE
+        if name == "bit":
+            return rf"\mathrm{{bit}}_{{{self.set(args[1])}}}{_fence('(', self.set(args[0]), ')')}", _FACTOR
+        if last and name in ("log", "log2") and isinstance(args[0], Name | Num):
+            return f"{_OPERATORS[name]} {inside}", _FACTOR
+        declared = self.functions.get(name, "")
+        if "#1" in declared:
+            return _PLACE.sub(lambda place: self.set(args[int(place[1]) - 1]), declared), _FACTOR
+        head = _OPERATORS.get(name) or declared or _upright(name)
+        return head + _fence("(", inside, ")"), _FACTOR
+
+    def mod_operand(self, node: Formula) -> str:
+        """Set an operand of mod: bare if it is a letter, a number or a power."""
+        text, level = self.piece(node, last=False)
+        bare = level == _ATOM or (isinstance(node, Bin) and node.op == "**")
+        return text if bare else self.fenced(node)
+
+
+def _factors(node: Formula) -> list[Formula]:
+    """Return the factors of a product from left to right; brackets inside a product mean nothing."""
+    if isinstance(node, Bin) and node.op == "*":
+        return _factors(node.left) + _factors(node.right)
+    return [node]
+
+
+def _is_number(node: Formula) -> bool:
+    """Tell whether a fraction begins with a number, so that a digit before it would make a mixed number."""
+    while isinstance(node, Bin):
+        node = node.left
+    return isinstance(node, Num)
+
+
+def _number(value: Fraction) -> tuple[str, int]:
+    """Set a number: as a decimal where it was one."""
+    text = decimal_text(value)
+    if text is None:
+        sign = "-" if value < 0 else ""
+        return rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}", _TERM if sign else _FACTOR
+    return text, _TERM if value < 0 else _ATOM
+
+
+def _upright(name: str) -> str:
+    """Set a name without LaTeX of its own: a letter as it is, a word upright."""
+    escaped = name.replace("_", r"\_")
+    return name if len(name) == 1 else rf"\mathrm{{{escaped}}}"
+
+
+def _fence(opening: str, inside: str, closing: str) -> str:
+    """Put `inside` between brackets that grow with it where it is tall."""
+    if any(tall in inside for tall in _TALL):
+        return rf"\left{opening} {inside} \right{closing}"
+    glue = " " if opening.startswith("\\") else ""
+    return f"{opening}{glue}{inside}{glue}{closing}"

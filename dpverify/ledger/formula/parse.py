@@ -1,0 +1,261 @@
+"""Text to tree: Python's own parser for the shape, a whitelist for the content. Nothing is evaluated."""
+
+from __future__ import annotations
+
+import ast
+from fractions import Fraction
+
+from dpverify.ledger.errors import FormulaError, suggest
+from dpverify.ledger.formula.scan import MAX_DEPTH, scan
+from dpverify.ledger.formula.tree import (
+    BUILTINS,
+    RESERVED,
+    Bin,
+    Call,
+    Compare,
+    Comparison,
+    Formula,
+    Inf,
+    Name,
+    Neg,
+    Num,
+    Operator,
+    Sum,
+    children,
+    free_names,
+    walk,
+)
+
+MAX_DIGITS = 40  # of a number written out without an exponent
+MAX_EXPONENT = 10**4  # of a number in an exponent
+
+_OPERATORS: dict[type[ast.operator], Operator] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Pow: "**",
+}
+_COMPARISONS: dict[type[ast.cmpop], Comparison] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+}
+
+
+def parse(text: str) -> Formula:
+    """Parse a formula.
+
+    Parameters
+    ----------
+    text
+        Such as ``"4*alpha*G*sqrt(d*log2(T))"`` or ``"sum(x**i, i, 0, oo)"``. Any name may stand for a symbol and any
+        function be called; whether the paper declares them is for the loader to say.
+
+    Returns
+    -------
+    Formula
+        The tree, in the shape in which it was written.
+
+    Raises
+    ------
+    FormulaError
+        If the text is not in the language or breaks one of its limits: 2000 characters, depth 40, numbers of 40
+        digits, 10000 for a number in an exponent.
+    """
+    reader = _Reader(text)
+    return reader.formula(reader.python_tree(), 1, frozenset())
+
+
+def parse_relation(text: str) -> Compare:
+    """Parse a comparison or a chain of them.
+
+    Parameters
+    ----------
+    text
+        Such as ``"0 < alpha <= 1"``.
+
+    Returns
+    -------
+    Compare
+        The operators and the formulas between them.
+
+    Raises
+    ------
+    FormulaError
+        If the text is no comparison, or a side of it is not in the language.
+    """
+    reader = _Reader(text)
+    node = reader.python_tree()
+    if not isinstance(node, ast.Compare):
+        raise FormulaError(text, "a condition is a comparison, such as alpha >= 1/N")
+    ops = []
+    for op in node.ops:
+        if type(op) not in _COMPARISONS:
+            raise FormulaError(text, "the comparisons are < <= > >= ==")
+        ops.append(_COMPARISONS[type(op)])
+    operands = (node.left, *node.comparators)
+    return Compare(tuple(ops), tuple(reader.formula(operand, 2, frozenset()) for operand in operands))
+
+
+class _Reader:
+    """Turns Python's tree into ours, and refuses what is not in the language."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.source = scan(text).strip()
+
+    def python_tree(self) -> ast.expr:
+        """Return Python's tree of a text that has passed the scan."""
+        try:
+            return ast.parse(self.source, mode="eval").body
+        except SyntaxError as error:
+            raise FormulaError(self.text, f"this is not a formula: {error.msg}") from None
+        except (RecursionError, MemoryError):
+            raise FormulaError(self.text, f"a formula is at most {MAX_DEPTH} deep") from None
+
+    def error(self, node: ast.expr, rule: str) -> FormulaError:
+        """Make an error that repeats the piece of text under `node`."""
+        piece = self.source[node.col_offset : node.end_col_offset]
+        return FormulaError(self.text, f"{piece[:40]!r}: {rule}")
+
+    def formula(self, node: ast.expr, depth: int, bound: frozenset[str]) -> Formula:
+        """Turn one node; `depth` counts from 1 at the root, `bound` are the indices in scope."""
+        if depth > MAX_DEPTH:
+            raise FormulaError(self.text, f"a formula is at most {MAX_DEPTH} deep")
+        match node:
+            case ast.Constant():
+                return self.number(node)
+            case ast.Name(id="oo"):
+                return Inf()
+            case ast.Name(id=name):
+                if name in RESERVED:
+                    raise self.error(node, f"{name} is a function and needs its arguments")
+                return Name(name)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return Neg(self.formula(operand, depth + 1, bound))
+            case ast.UnaryOp(op=ast.UAdd()):
+                raise self.error(node, "a plus sign stands between two operands")
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                symbol = _OPERATORS[type(op)]
+                made = Bin(symbol, self.formula(left, depth + 1, bound), self.formula(right, depth + 1, bound))
+                if symbol == "**":
+                    self.check_exponent(right, made.right)
+                return made
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                return self.call(node, name, args, depth, bound)
+            case ast.Compare():
+                raise self.error(node, "a comparison stands alone, in conditions and domains only")
+            case _:
+                raise self.error(node, "numbers, names, + - * / **, unary minus and calls are all there is")
+
+    def number(self, node: ast.Constant) -> Num:
+        """Read a number from the text itself: a float in between would round it."""
+        literal = self.source[node.col_offset : node.end_col_offset]
+        mantissa, _, exponent = literal.lower().partition("e")
+        whole, _, decimals = mantissa.partition(".")
+        if len(exponent) > 4 or len(whole) + len(decimals) > MAX_DIGITS:
+            raise self.error(node, f"a number has at most {MAX_DIGITS} digits")
+        shift = int(exponent or "0")
+        digits = max(len(whole) + shift, 1) + max(len(decimals) - shift, 0)
+        if digits > MAX_DIGITS:
+            raise self.error(node, f"a number has at most {MAX_DIGITS} digits, written out")
+        return Num(int(whole + decimals or "0") * Fraction(10) ** (shift - len(decimals)))
+
+    def call(self, node: ast.Call, name: str, args: list[ast.expr], depth: int, bound: frozenset[str]) -> Formula:
+        """Turn a call: a sum, a function of the language, or one that the paper has to declare."""
+        if name == "oo":
+            raise self.error(node, "oo is a number, not a function")
+        if any(isinstance(arg, ast.Starred) for arg in args):
+            raise self.error(node, "arguments are formulas, one by one")
+        if name == "sum":
+            return self.sum(node, args, depth, bound)
+        fewest, most = BUILTINS.get(name, (1, 20))
+        if not fewest <= len(args) <= most:
+            wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
+            raise self.error(node, f"{name} takes {wanted} argument(s), got {len(args)}")
+        return Call(name, tuple(self.formula(arg, depth + 1, bound) for arg in args))
+
+    def sum(self, node: ast.Call, args: list[ast.expr], depth: int, bound: frozenset[str]) -> Sum:
+        """Turn ``sum(body, i, lo, hi)``."""
+        if len(args) != 4 or not isinstance(args[1], ast.Name):
+            raise self.error(node, "a sum is written sum(body, i, lo, hi), with a plain name as its index")
+        index = args[1].id
+        if index in RESERVED:
+            raise self.error(args[1], f"{index} cannot be an index: it is a word of the language")
+        if index in bound:
+            raise self.error(node, f"index {index} already belongs to an outer sum; choose another letter")
+        lo = self.formula(args[2], depth + 1, bound)
+        hi = self.formula(args[3], depth + 1, bound)
+        if index in free_names(lo) | free_names(hi):
+            raise self.error(node, f"the limits of a sum cannot use its own index {index}")
+        return Sum(self.formula(args[0], depth + 1, bound | {index}), index, lo, hi)
+
+    def check_exponent(self, node: ast.expr, exponent: Formula) -> None:
+        """Refuse exponents that only serve to exhaust memory: big numbers, and towers of numbers."""
+        for part in walk(exponent):
+            if isinstance(part, Num) and part.value > MAX_EXPONENT:
+                raise self.error(node, f"a number in an exponent is at most {MAX_EXPONENT}")
+        if not free_names(exponent):
+            value = _constant(exponent)
+            if value is None or abs(value) > MAX_EXPONENT:
+                rule = f"an exponent without names is a number up to {MAX_EXPONENT}, in + - * / alone"
+                raise self.error(node, rule)
+
+
+def _constant(node: Formula) -> Fraction | None:
+    """Return the value of an exponent made of numbers and + - * /, or None if it is made of anything else."""
+    match node:
+        case Num(value):
+            return value
+        case Neg(arg):
+            inner = _constant(arg)
+            return None if inner is None else -inner
+        case Bin(op, left, right):
+            a, b = _constant(left), _constant(right)
+            if a is None or b is None or op == "**" or (op == "/" and b == 0):
+                return None
+            return {"+": a + b, "-": a - b, "*": a * b}[op] if op != "/" else a / b
+        case _:
+            return None
+
+
+def _unknown(name: str, what: str, known: frozenset[str]) -> str:
+    """Return the rule that an unknown name breaks, with the nearest known ones."""
+    return f"unknown {what} {name!r}{suggest(name, known)}"
+
+
+def check_names(text: str, node: Formula | Compare, symbols: frozenset[str], functions: dict[str, int]) -> None:
+    """Check that a tree uses only what a paper declares.
+
+    Parameters
+    ----------
+    text
+        The text of the tree, for errors.
+    node
+        The tree.
+    symbols
+        Names of the paper's symbols.
+    functions
+        Arity of each function that the paper declares.
+
+    Raises
+    ------
+    FormulaError
+        For an unknown symbol, an undeclared function, a wrong number of arguments, or a sum whose index is a symbol.
+    """
+    for name in sorted(free_names(node) - symbols):
+        raise FormulaError(text, _unknown(name, "symbol", symbols))
+    for part in walk(node):
+        if isinstance(part, Sum) and part.index in symbols:
+            raise FormulaError(text, f"index {part.index!r} of a sum is a symbol of the paper; choose another letter")
+        if not isinstance(part, Call) or part.name in BUILTINS:
+            continue
+        if part.name not in functions:
+            known = frozenset(BUILTINS) | {"sum"} | functions.keys()
+            raise FormulaError(text, _unknown(part.name, "function", known))
+        if len(children(part)) != functions[part.name]:
+            wanted = functions[part.name]
+            raise FormulaError(text, f"{part.name} takes {wanted} argument(s), got {len(part.args)}")

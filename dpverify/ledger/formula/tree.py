@@ -1,0 +1,140 @@
+"""The tree of the formula language: small, immutable, hashable; it says what was printed and evaluates nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+Operator: TypeAlias = Literal["+", "-", "*", "/", "**"]
+Comparison: TypeAlias = Literal["<", "<=", ">", ">=", "=="]
+
+#: Functions of the language, with the fewest and the most arguments; not ``sum``, which binds an index.
+BUILTINS: dict[str, tuple[int, int]] = {
+    "log": (1, 1),  # natural
+    "log2": (1, 1),
+    "floor": (1, 1),
+    "ceil": (1, 1),
+    "mod": (2, 2),
+    "bit": (2, 2),  # bit(s, i): the i-th binary digit of s, from 0
+    "sqrt": (1, 1),
+    "exp": (1, 1),
+    "min": (2, 20),
+    "max": (2, 20),
+    "abs": (1, 1),
+}
+
+#: Words that neither a symbol nor a bound index nor a paper's function may take.
+RESERVED = frozenset(BUILTINS) | {"sum", "oo"}
+
+
+@dataclass(frozen=True, slots=True)
+class Num:
+    """A number, exact: ``0.1`` is 1/10."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A symbol of the paper, or the index of an enclosing sum."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inf:
+    """Infinity, written ``oo``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neg:
+    """Unary minus."""
+
+    arg: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Two operands and an operator, as they were printed: nothing is reordered or cancelled."""
+
+    op: Operator
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the language or of the paper, applied."""
+
+    name: str
+    args: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum of `body` over the integers `lo` <= `index` <= `hi`; 0 where `hi` < `lo`; `hi` may be infinity."""
+
+    body: Formula
+    index: str
+    lo: Formula
+    hi: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A chain of comparisons: one operator less than operands."""
+
+    ops: tuple[Comparison, ...]
+    operands: tuple[Formula, ...]
+
+
+Formula: TypeAlias = Num | Name | Inf | Neg | Bin | Call | Sum
+Node: TypeAlias = Formula | Compare
+
+
+def children(node: Node) -> tuple[Formula, ...]:
+    """Return the parts of a node, from left to right as they were written."""
+    match node:
+        case Neg(arg):
+            return (arg,)
+        case Bin(_, left, right):
+            return (left, right)
+        case Call(_, args):
+            return args
+        case Sum(body, _, lo, hi):
+            return (body, lo, hi)
+        case Compare(_, operands):
+            return operands
+        case _:
+            return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield a node and everything in it, from the top."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def free_names(node: Node) -> frozenset[str]:
+    """Return the names that a node takes from outside: all but the indices of its sums.
+
+    Parameters
+    ----------
+    node
+        A formula or a comparison.
+
+    Returns
+    -------
+    frozenset of str
+        Names of symbols; the names of functions are not among them.
+    """
+    match node:
+        case Name(name):
+            return frozenset({name})
+        case Sum(body, index, lo, hi):
+            return (free_names(body) - {index}) | free_names(lo) | free_names(hi)
+        case _:
+            return frozenset[str]().union(*(free_names(child) for child in children(node)))

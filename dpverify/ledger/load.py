@@ -1,0 +1,139 @@
+"""Loading a specs folder: every rule is checked, nothing is evaluated, and one error says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from dpverify.ledger.bundled import bundled_specs
+from dpverify.ledger.errors import Place, SpecError, shown, suggest
+from dpverify.ledger.files import decode_claims, decode_verdicts, read_toml
+from dpverify.ledger.graph import find_cycle
+from dpverify.ledger.papers import PaperReader
+from dpverify.ledger.records import VerdictsFile
+from dpverify.ledger.specs import PaperSpec, Specs
+
+CLAIMS = "claims.toml"
+VERDICTS = "verdicts.toml"
+
+
+def load_specs(directory: Path | str | None = None) -> Specs:
+    """Load all papers of a specs folder.
+
+    Parameters
+    ----------
+    directory
+        A folder with one folder per paper, each with its ``claims.toml`` and, where we have something to say, its
+        ``verdicts.toml``. None for the specs that come with dpverify.
+
+    Returns
+    -------
+    Specs
+        Papers, claims, statements and verdicts, checked.
+
+    Raises
+    ------
+    SpecError
+        For the first rule that is broken: file, claim, field, value and rule in one line.
+    """
+    problems: list[SpecError] = []
+    specs = read_specs(bundled_specs() if directory is None else Path(directory), problems)
+    for problem in problems:
+        raise problem
+    return specs
+
+
+def read_specs(directory: Path, problems: list[SpecError]) -> Specs:
+    """Read a specs folder as far as it can be read.
+
+    Parameters
+    ----------
+    directory
+        The folder.
+    problems
+        Every rule that is broken is appended here.
+
+    Returns
+    -------
+    Specs
+        Whole where `problems` stays empty; else without the papers that have no readable claims.
+    """
+    papers: dict[str, PaperSpec] = {}
+    unread: set[str] = set()
+    for folder in _paper_folders(directory, problems):
+        paper = _read_paper(folder, problems)
+        if paper is None:
+            unread.add(folder.name)
+        else:
+            papers[folder.name] = paper
+    specs = Specs(directory, papers)
+    problems.extend(_link_problems(specs, unread))
+    return specs
+
+
+def _paper_folders(directory: Path, problems: list[SpecError]) -> list[Path]:
+    """Return the folders of the papers; hidden ones and Python's caches are none."""
+    place = Place(shown_path(directory))
+    try:
+        entries = sorted(directory.iterdir())
+        folders = [entry for entry in entries if entry.is_dir() and not entry.name.startswith((".", "__"))]
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        problems.append(place.error("", f"the specs folder cannot be read: {reason}"))
+        return []
+    if not folders:
+        rule = "there is no paper here: a specs folder holds one folder per paper, each with a claims.toml"
+        if (directory / CLAIMS).exists():
+            rule = "this is the folder of one paper; give the folder above it"
+        problems.append(place.error("", rule))
+    return folders
+
+
+def _read_paper(folder: Path, problems: list[SpecError]) -> PaperSpec | None:
+    """Read one paper, or return None where its claims cannot be read."""
+    claims_place, verdicts_place = (Place(shown_path(folder / name)) for name in (CLAIMS, VERDICTS))
+    try:
+        claims = decode_claims(read_toml(folder / CLAIMS, claims_place), claims_place, problems)
+    except SpecError as problem:
+        problems.append(problem)
+        claims = None
+    verdicts: VerdictsFile | None = VerdictsFile()
+    try:
+        if _is_there(folder / VERDICTS):
+            verdicts = decode_verdicts(read_toml(folder / VERDICTS, verdicts_place), verdicts_place, problems)
+    except SpecError as problem:
+        problems.append(problem)
+    if claims is None:
+        return None
+    reader = PaperReader(folder.name, claims_place, verdicts_place)
+    paper = reader.read(claims, verdicts or VerdictsFile())
+    problems.extend(reader.problems)
+    return paper
+
+
+def _is_there(path: Path) -> bool:
+    """Tell whether anything has this name, a broken link included."""
+    return path.is_symlink() or path.exists()
+
+
+def _link_problems(specs: Specs, unread: Collection[str]) -> Iterator[SpecError]:
+    """Yield what is wrong with the `uses` of all claims: unknown ids, and cycles."""
+    graph = specs.uses()
+    for claim in specs.claims():
+        place = Place(claim.file, claim.record.id)
+        for i, used in enumerate(claim.uses):
+            if used not in graph and used.partition(":")[0] not in unread:
+                rule = f"no paper here has this claim{suggest(used, graph)}"
+                yield place.at(f"uses[{i}]").error(shown(claim.record.uses[i]), rule)
+    if cycle := find_cycle(graph):
+        first = specs.claim(cycle[0])
+        rule = f"claims rest on each other in a circle: {' -> '.join((*cycle, cycle[0]))}"
+        yield Place(first.file, first.record.id, "uses").error("", rule)
+
+
+def shown_path(path: Path) -> str:
+    """Return a path as an error shows it: from the working folder if it lies below it."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (OSError, ValueError):
+        return str(path)

@@ -1,0 +1,71 @@
+"""The table that joins the house's long names with each paper's letters; ``specs/notation.md`` is this text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dpverify.ledger.specs import Specs
+
+_HEAD = """\
+# Notation
+
+Generated from the symbols in `specs/*/claims.toml`; change those, not this file. The long names are those of
+dpverify's API, the letters those of each paper; domains are written in the paper's own names.
+"""
+
+
+def notation_markdown(specs: Specs) -> str:
+    """Return the table of all symbols of all papers as GitHub markdown.
+
+    Parameters
+    ----------
+    specs
+        The loaded papers.
+
+    Returns
+    -------
+    str
+        One row per API name, in alphabetical order, then one per symbol that has none; the same text for the same
+        specs.
+    """
+    papers = list(specs.papers)
+    rows = [("API name", *(f"{key}" for key in papers), "meaning", "domain")]
+    rows.append(tuple("---" for _ in rows[0]))
+    rows.extend(_rows(specs, papers))
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    titles = "\n".join(
+        f"- **{key}**: {_cell(spec.info.title)} ({_cell(spec.info.venue)})" for key, spec in specs.papers.items()
+    )
+    return f"{_HEAD}\n{titles}\n\n{table}\n"
+
+
+def _rows(specs: Specs, papers: list[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the rows, in order."""
+    groups: dict[tuple[bool, str, str], list[tuple[str, str]]] = {}
+    for key, spec in specs.papers.items():
+        for name, symbol in spec.symbols.items():
+            group = (False, symbol.api, "") if symbol.api else (True, key, name)
+            groups.setdefault(group, []).append((key, name))
+    for (nameless, api, _), members in sorted(groups.items()):
+        symbols = [(key, name, specs.papers[key].symbols[name]) for key, name in members]
+        letters = [
+            _once(f"${_math(s.latex)}$ `{name}`" for key, name, s in symbols if key == paper) for paper in papers
+        ]
+        meaning = _once(_cell(symbol.meaning) for _, _, symbol in symbols)
+        domain = _once(f"`{specs.papers[key].domains[name]}`" for key, name, _ in symbols)
+        yield ("" if nameless else f"`{api}`", *letters, meaning, domain)
+
+
+def _once(cells: Iterable[str]) -> str:
+    """Join what differs."""
+    return "; ".join(dict.fromkeys(cells))
+
+
+def _cell(text: str) -> str:
+    """Return text that cannot leave its cell: one line, bars escaped."""
+    return " ".join(text.split()).replace("|", r"\|")
+
+
+def _math(latex: str) -> str:
+    """Return LaTeX that cannot leave its cell: one line, bars by name."""
+    return " ".join(latex.split()).replace("|", r"\vert ")

@@ -1,0 +1,144 @@
+"""From the records of one paper to its spec: ids, readings, statements, verdicts, each held against the rules."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from dpverify.ledger.claims import ClaimSpec, full_id, reading_problems
+from dpverify.ledger.errors import Place, SpecError, shown, suggest
+from dpverify.ledger.reading import StatementReader
+from dpverify.ledger.records import Claim, ClaimsFile, PaperInfo, Verdict, VerdictsFile
+from dpverify.ledger.specs import PaperSpec
+from dpverify.ledger.vocabulary import read_vocabulary
+from dpverify.ledger.wording import amended_wording, printed_wording
+
+MAX_READINGS = 64  # combinations of choices of one claim
+
+_KEY = re.compile(r"[a-z][a-z0-9_]*")
+_ID = re.compile(r"[a-z]+(-[a-z0-9.]+)*")
+_CHOICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+class PaperReader:
+    """Reads one paper and keeps what breaks a rule.
+
+    Parameters
+    ----------
+    folder
+        Name of the paper's folder.
+    claims_place, verdicts_place
+        Its two files.
+    """
+
+    def __init__(self, folder: str, claims_place: Place, verdicts_place: Place) -> None:
+        self.folder = folder
+        self.claims_place = claims_place
+        self.verdicts_place = verdicts_place
+        self.problems: list[SpecError] = []
+
+    def read(self, claims: ClaimsFile, verdicts: VerdictsFile) -> PaperSpec:
+        """Read the paper.
+
+        Parameters
+        ----------
+        claims, verdicts
+            The records of the two files.
+
+        Returns
+        -------
+        PaperSpec
+            The paper; sound where `problems` stays empty.
+        """
+        self.problems.extend(_paper_problems(claims.paper, self.folder, self.claims_place))
+        vocabulary = read_vocabulary(claims, self.claims_place, self.problems)
+        by_claim: dict[str, list[Verdict]] = {}
+        for verdict in verdicts.verdict:
+            by_claim.setdefault(full_id(verdict.claim, self.folder), []).append(verdict)
+        specs: dict[str, ClaimSpec] = {}
+        for record in claims.claim:
+            place = self.claims_place.of(record.id)
+            mine = tuple(by_claim.get(full_id(record.id, self.folder), ()))
+            spec = ClaimSpec(record, self.folder, vocabulary, mine, place.file)
+            if record.id in specs:
+                self.problems.append(place.at("id").error(shown(record.id), "an id is given once, this one twice"))
+                continue
+            specs[record.id] = spec
+            self.problems.extend(_record_problems(record, place))
+            if not self.check_statement(spec):
+                self.check_verdicts(spec)
+        known = {spec.key: spec for spec in specs.values()}
+        for key, found in by_claim.items():
+            if key not in known:
+                rule = f"the paper has no such claim{suggest(found[0].claim, specs)}"
+                place = self.verdicts_place.of(found[0].claim).at("claim")
+                self.problems.append(place.error(shown(found[0].claim), rule))
+        return PaperSpec(claims.paper, vocabulary, specs)
+
+    def check_statement(self, spec: ClaimSpec) -> bool:
+        """Read the printed statement; return whether it broke a rule."""
+        reader = StatementReader(printed_wording(spec.record), spec.vocabulary, self.claims_place.of(spec.record.id))
+        reader.read(spec.record, spec.key, {})
+        self.problems.extend(reader.problems)
+        return bool(reader.problems)
+
+    def check_verdicts(self, spec: ClaimSpec) -> None:
+        """Check the readings and amendments of a claim's verdicts."""
+        place = self.verdicts_place.of(spec.record.id)
+        faults = [p for v in spec.verdicts for p in reading_problems(spec.record, v.reading, place.at("reading"))]
+        self.problems.extend(faults or _tied_verdicts(spec, place))
+        for verdict in spec.verdicts:
+            if verdict.amendment is not None:
+                reader = StatementReader(amended_wording(spec.record, verdict.amendment), spec.vocabulary, place)
+                reader.read(spec.record, spec.key, {})
+                self.problems.extend(reader.problems)
+
+
+def _paper_problems(info: PaperInfo, folder: str, place: Place) -> Iterator[SpecError]:
+    """Yield what is wrong with a paper's key."""
+    here = place.at("paper.key")
+    if not _KEY.fullmatch(info.key):
+        yield here.error(shown(info.key), "a key is a small letter, then small letters, digits and underscores")
+    elif info.key != folder:
+        yield here.error(shown(info.key), f"the key is the name of the folder, {folder!r}")
+
+
+def _record_problems(record: Claim, place: Place) -> Iterator[SpecError]:
+    """Yield what is wrong with a claim's id and readings."""
+    if not _ID.fullmatch(record.id):
+        rule = "an id is kind-number-slug in small letters, digits and dots, such as lemma-12 or theorem-4-dp"
+        yield place.at("id").error(shown(record.id), rule)
+    for name in _twice(reading.name for reading in record.reading):
+        yield place.at("reading").error(shown(name), "a reading is given once, this one twice")
+    for i, reading in enumerate(record.reading):
+        here = place.at(f"reading[{i}].choices")
+        for word in (reading.name, *reading.choices):
+            if not _CHOICE.fullmatch(word):
+                rule = "a reading and its choices are words of letters, digits, dots, dashes and underscores"
+                yield place.at(f"reading[{i}]").error(shown(word), rule)
+        for choice in _twice(reading.choices):
+            yield here.error(shown(choice), "a choice is given once, this one twice")
+        if len(reading.choices) < 2:
+            yield here.error(shown(", ".join(reading.choices)), "a reading offers two choices or more")
+    count = math.prod(len(reading.choices) for reading in record.reading)
+    if count > MAX_READINGS:
+        yield place.at("reading").error(str(count), f"a claim has at most {MAX_READINGS} combinations of choices")
+
+
+def _tied_verdicts(spec: ClaimSpec, place: Place) -> Iterator[SpecError]:
+    """Yield an error if two verdicts fit the same choices and neither says more than the other."""
+    if math.prod(len(reading.choices) for reading in spec.record.reading) > MAX_READINGS:
+        return
+    for reading in spec.readings():
+        fitting = [len(v.reading) for v in spec.verdicts if v.reading.items() <= reading.items()]
+        if fitting and fitting.count(max(fitting)) > 1:
+            choices = ", ".join(f"{name}={choice}" for name, choice in reading.items()) or "the claim"
+            yield place.at("reading").error(shown(choices), "two verdicts fit equally well")
+            return
+
+
+def _twice(words: Iterable[str]) -> list[str]:
+    """Return the words that occur more than once."""
+    return [word for word, count in Counter(words).items() if count > 1]

@@ -1,0 +1,140 @@
+"""From a statement's text to the statement: every formula parsed, every name looked up, definitions in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from dpverify.ledger.domains import Domain
+from dpverify.ledger.errors import FormulaError, Place, SpecError, shown, suggest
+from dpverify.ledger.formula import Formula, free_names
+from dpverify.ledger.graph import find_cycle, topological_order
+from dpverify.ledger.records import Claim, Quantity
+from dpverify.ledger.statements import Statement
+from dpverify.ledger.vocabulary import Vocabulary
+from dpverify.ledger.wording import Wording, shape_problems
+
+T = TypeVar("T")
+
+
+class StatementReader:
+    """Reads one statement and keeps what breaks a rule.
+
+    Parameters
+    ----------
+    wording
+        The statement's text.
+    vocabulary
+        What the paper declares.
+    place
+        Where the text stands, for errors.
+    """
+
+    def __init__(self, wording: Wording, vocabulary: Vocabulary, place: Place) -> None:
+        self.wording = wording
+        self.vocabulary = vocabulary
+        self.place = place
+        self.problems: list[SpecError] = []
+
+    def read(self, claim: Claim, key: str, reading: dict[str, str]) -> Statement:
+        """Read the statement.
+
+        Parameters
+        ----------
+        claim
+            The record that it belongs to.
+        key
+            The claim's full id.
+        reading
+            A choice for each of the claim's readings.
+
+        Returns
+        -------
+        Statement
+            Whole where `problems` stays empty; else without what does not parse.
+        """
+        wording, vocabulary = self.wording, self.vocabulary
+        self.problems.extend(shape_problems(wording, self.place))
+        lhs = self.part("lhs", vocabulary.formula, wording.lhs)
+        rhs = self.part("formula", vocabulary.formula, wording.formula)
+        requires = self.parts("requires", vocabulary.relation, wording.requires)
+        assumes = self.parts("assumes", vocabulary.tag, claim.assumes)
+        let = self.definitions()
+        nodes = (lhs, rhs, *requires, *(value for _, value in let))
+        names = {name for node in nodes if node is not None for name in free_names(node)} | {name for name, _ in let}
+        names = _with_domains(names, vocabulary.domains)
+        return Statement(
+            key=key,
+            variant="amended" if wording.amended else "printed",
+            kind=claim.kind,
+            reading=reading,
+            quantity=wording.quantity,
+            lhs=lhs,
+            relation=wording.relation,
+            rhs=rhs,
+            words=wording.words,
+            requires=requires,
+            let=let,
+            assumes=assumes,
+            domains={name: vocabulary.domains[name] for name in sorted(names)},
+            symbols={name: vocabulary.symbols[name] for name in sorted(names)},
+            functions=vocabulary.functions,
+            measured=self.measured(),
+        )
+
+    def part(self, field: str, parse: Callable[[str], T], text: str | None) -> T | None:
+        """Parse one text, or keep why it does not parse."""
+        if text is None:
+            return None
+        try:
+            return parse(text)
+        except FormulaError as error:
+            self.problems.append(self.place.at(self.wording.field(field)).formula_error(error))
+            return None
+
+    def parts(self, field: str, parse: Callable[[str], T], texts: Iterable[str]) -> tuple[T, ...]:
+        """Parse a list of texts; those that do not parse are left out."""
+        parsed = [self.part(f"{field}[{i}]", parse, text) for i, text in enumerate(texts)]
+        return tuple(part for part in parsed if part is not None)
+
+    def definitions(self) -> tuple[tuple[str, Formula], ...]:
+        """Parse the definitions and put them in order."""
+        values: dict[str, Formula] = {}
+        for i, let in enumerate(self.wording.let):
+            value = self.part(f"let[{i}].value", self.vocabulary.formula, let.value)
+            if rule := self.refusal(let.symbol, values):
+                place = self.place.at(self.wording.field(f"let[{i}].symbol"))
+                self.problems.append(place.error(shown(let.symbol), rule))
+            elif value is not None:
+                values[let.symbol] = value
+        graph = {name: sorted(free_names(value) & values.keys()) for name, value in values.items()}
+        if cycle := find_cycle(graph):
+            rule = f"definitions run in a circle: {' -> '.join((*cycle, cycle[0]))}"
+            self.problems.append(self.place.at(self.wording.field("let")).error(shown(cycle[0]), rule))
+            return ()
+        return tuple((name, values[name]) for name in topological_order(graph))
+
+    def refusal(self, symbol: str, seen: Mapping[str, Formula]) -> str:
+        """Return the rule that the symbol of a definition breaks, or nothing."""
+        if symbol not in self.vocabulary.symbols:
+            return f"unknown symbol{suggest(symbol, self.vocabulary.symbols)}"
+        return "a symbol is solved for once, this one twice" if symbol in seen else ""
+
+    def measured(self) -> Quantity | None:
+        """Look up the quantity on the left side."""
+        name, known = self.wording.quantity, self.vocabulary.quantities
+        if name is not None and name not in known:
+            self.problems.append(
+                self.place.at("quantity").error(shown(name), f"unknown quantity{suggest(name, known)}")
+            )
+        return known.get(name) if name is not None else None
+
+
+def _with_domains(names: set[str], domains: Mapping[str, Domain]) -> set[str]:
+    """Return the names, and those that their domains mention, and so on."""
+    seen: set[str] = set()
+    todo = names
+    while todo:
+        seen |= todo
+        todo = {other for name in todo for other in domains[name].names} - seen
+    return seen

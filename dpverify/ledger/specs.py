@@ -1,0 +1,131 @@
+"""What has been loaded: papers, their claims, and how to pick some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.domains import Domain
+from dpverify.ledger.errors import UnknownClaim, shown, suggest
+from dpverify.ledger.records import Function, PaperInfo, Quantity, Symbol
+from dpverify.ledger.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class PaperSpec:
+    """A paper: its vocabulary, and its claims in the order of the file, by id without the paper."""
+
+    info: PaperInfo
+    vocabulary: Vocabulary
+    claims: dict[str, ClaimSpec]
+
+    @property
+    def symbols(self) -> dict[str, Symbol]:
+        """Declared symbols by name."""
+        return self.vocabulary.symbols
+
+    @property
+    def domains(self) -> dict[str, Domain]:
+        """The domain of each symbol."""
+        return self.vocabulary.domains
+
+    @property
+    def functions(self) -> dict[str, Function]:
+        """Declared functions by name."""
+        return self.vocabulary.functions
+
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        """Declared quantities by name."""
+        return self.vocabulary.quantities
+
+
+@dataclass(frozen=True, eq=False)
+class Specs:
+    """All papers of a specs folder, in alphabetical order of their keys."""
+
+    directory: Path
+    papers: dict[str, PaperSpec]
+
+    def claims(self, paper: str | None = None) -> Iterator[ClaimSpec]:
+        """Yield the claims of one paper, or of all; raises `UnknownClaim` for a paper that is not there."""
+        if paper is not None and paper not in self.papers:
+            rule = f"unknown paper{suggest(paper, self.papers)}; there are {', '.join(self.papers)}"
+            raise UnknownClaim(str(self.directory), "", "paper", shown(paper), rule)
+        for key, spec in self.papers.items():
+            if paper in (None, key):
+                yield from spec.claims.values()
+
+    def claim(self, key: str) -> ClaimSpec:
+        """Return a claim by its full id.
+
+        Parameters
+        ----------
+        key
+            Such as ``"tran2022:lemma-12"``.
+
+        Returns
+        -------
+        ClaimSpec
+            The claim.
+
+        Raises
+        ------
+        UnknownClaim
+            If there is none, with the nearest ids.
+        """
+        paper, _, name = key.partition(":")
+        if paper not in self.papers or name not in self.papers[paper].claims:
+            raise self._unknown(key, None)
+        return self.papers[paper].claims[name]
+
+    def select(self, patterns: Sequence[str] = (), paper: str | None = None) -> list[ClaimSpec]:
+        """Pick claims.
+
+        Parameters
+        ----------
+        patterns
+            Full ids, ids without the paper where only one paper has them, or globs (``lemma-*``, ``tran2022:*``) over
+            both forms. None at all picks every claim.
+        paper
+            Only claims of this paper.
+
+        Returns
+        -------
+        list of ClaimSpec
+            In the order of the files, each once.
+
+        Raises
+        ------
+        UnknownClaim
+            If a pattern fits nothing, or an id without its paper fits several claims.
+        """
+        candidates = list(self.claims(paper))
+        if not patterns:
+            return candidates
+        picked: set[str] = set()
+        for pattern in patterns:
+            fitting = [c.key for c in candidates if pattern in (c.key, c.record.id)]
+            if len(fitting) > 1:
+                rule = f"several papers have this claim; say which: {', '.join(fitting)}"
+                raise UnknownClaim(str(self.directory), "", "claim", shown(pattern), rule)
+            fitting = fitting or [
+                c.key for c in candidates if fnmatchcase(c.key, pattern) or fnmatchcase(c.record.id, pattern)
+            ]
+            if not fitting:
+                raise self._unknown(pattern, paper)
+            picked.update(fitting)
+        return [c for c in candidates if c.key in picked]
+
+    def uses(self) -> dict[str, tuple[str, ...]]:
+        """Return the graph of what rests on what: full id -> full ids of the claims used."""
+        return {claim.key: claim.uses for claim in self.claims()}
+
+    def _unknown(self, pattern: str, paper: str | None) -> UnknownClaim:
+        """Make the error for a claim that is not there."""
+        known = [name for claim in self.claims(paper) for name in (claim.key, claim.record.id)]
+        rule = f"unknown claim{suggest(pattern, known)}"
+        return UnknownClaim(str(self.directory), "", "claim", shown(pattern), rule)

@@ -1,0 +1,93 @@
+"""A claim's statement, printed or amended, with every formula parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from dpverify.ledger.assumptions import Tag
+from dpverify.ledger.domains import Domain
+from dpverify.ledger.formula import Compare, Formula
+from dpverify.ledger.records import Function, Kind, Quantity, Relation, Symbol
+from dpverify.ledger.vocabulary import Vocabulary
+
+Variant: TypeAlias = Literal["printed", "amended"]
+
+_RELATIONS: Mapping[Relation, str] = {"<=": r"\le", ">=": r"\ge", "=": "=", "<": "<", ">": ">"}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a check judges: both sides, the conditions, and where every symbol lives.
+
+    Attributes
+    ----------
+    key
+        ``"tran2022:lemma-12"``.
+    variant
+        ``"printed"`` as the paper has it, or ``"amended"`` as the verdict corrects it.
+    kind
+        The claim's kind.
+    reading
+        The choice for each of the claim's readings.
+    quantity, lhs
+        The left side: something that code measures, or a formula. At most one of the two.
+    relation, rhs
+        The comparison and the right side; None for a statement in words.
+    words
+        The statement in words, or None.
+    requires
+        Conditions that are formulas.
+    let
+        Definitions in an order in which each uses only symbols that are free or defined before it.
+    assumes
+        Conditions that are not formulas.
+    domains
+        The domain of every symbol that occurs, of defined symbols too, and of those that these domains mention.
+    symbols
+        The paper's record of each of these symbols.
+    functions
+        The functions that the paper declares.
+    measured
+        The paper's record of `quantity`.
+    """
+
+    key: str
+    variant: Variant
+    kind: Kind
+    reading: dict[str, str]
+    quantity: str | None
+    lhs: Formula | None
+    relation: Relation | None
+    rhs: Formula | None
+    words: str | None
+    requires: tuple[Compare, ...]
+    let: tuple[tuple[str, Formula], ...]
+    assumes: tuple[Tag, ...]
+    domains: dict[str, Domain]
+    symbols: dict[str, Symbol]
+    functions: dict[str, Function] = field(default_factory=dict)
+    measured: Quantity | None = None
+
+    @property
+    def let_names(self) -> tuple[str, ...]:
+        """Symbols that `let` defines, in its order."""
+        return tuple(name for name, _ in self.let)
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Symbols that a point has to give a value, in alphabetical order."""
+        return tuple(sorted(self.domains.keys() - set(self.let_names)))
+
+    def latex(self) -> str:
+        """Return the statement as LaTeX for math mode; empty for a statement in words."""
+        if self.rhs is None or self.relation is None:
+            return ""
+        measured = self.measured.latex if self.measured else ""
+        left = measured if self.lhs is None else self.formula_latex(self.lhs)
+        return f"{left} {_RELATIONS[self.relation]} {self.formula_latex(self.rhs)}"
+
+    def formula_latex(self, node: Formula | Compare) -> str:
+        """Return a formula or condition of the statement as LaTeX, in the paper's letters."""
+        return Vocabulary(self.symbols, self.domains, self.functions).latex(node)

@@ -1,0 +1,121 @@
+"""What a paper declares: symbols with their domains, functions, quantities. Formulas are parsed against it."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from dpverify.ledger.assumptions import Tag, parse_tag
+from dpverify.ledger.domains import Domain, parse_domain
+from dpverify.ledger.errors import FormulaError, Place, SpecError, shown, suggest
+from dpverify.ledger.formula import RESERVED, Compare, Formula, check_names, latex, parse, parse_relation
+from dpverify.ledger.records import ClaimsFile, Function, Quantity, Symbol
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The names that the formulas of a paper may use."""
+
+    symbols: dict[str, Symbol] = field(default_factory=dict)
+    domains: dict[str, Domain] = field(default_factory=dict)
+    functions: dict[str, Function] = field(default_factory=dict)
+    quantities: dict[str, Quantity] = field(default_factory=dict)
+
+    def formula(self, text: str) -> Formula:
+        """Parse a formula in the paper's names; raises `FormulaError`."""
+        node = parse(text)
+        self.check(text, node)
+        return node
+
+    def relation(self, text: str) -> Compare:
+        """Parse a comparison in the paper's names; raises `FormulaError`."""
+        node = parse_relation(text)
+        self.check(text, node)
+        return node
+
+    def domain(self, text: str, symbol: str) -> Domain:
+        """Parse the domain of a symbol; raises `FormulaError`."""
+        domain = parse_domain(text)
+        for constraint in domain.constraints:
+            self.check(text, constraint)
+        if domain.constraints and symbol not in domain.names:
+            raise FormulaError(text, f"the domain of {symbol!r} does not mention it")
+        return domain
+
+    def tag(self, text: str) -> Tag:
+        """Parse an assumption whose arguments are symbols of the paper; raises `FormulaError`."""
+        tag = parse_tag(text)
+        for argument in tag.arguments:
+            if argument not in self.symbols:
+                raise FormulaError(text, f"unknown symbol {argument!r}{suggest(argument, self.symbols)}")
+        return tag
+
+    def check(self, text: str, node: Formula | Compare) -> None:
+        """Check that a tree uses declared names only; raises `FormulaError`."""
+        arities = {name: function.arity for name, function in self.functions.items()}
+        check_names(text, node, frozenset(self.symbols), arities)
+
+    def latex(self, node: Formula | Compare) -> str:
+        """Typeset a tree in the paper's letters."""
+        letters = {name: symbol.latex for name, symbol in self.symbols.items()}
+        heads = {name: function.latex for name, function in self.functions.items()}
+        return latex(node, letters, heads)
+
+
+def read_vocabulary(claims: ClaimsFile, place: Place, problems: list[SpecError]) -> Vocabulary:
+    """Read what a paper declares.
+
+    Parameters
+    ----------
+    claims
+        The file's records.
+    place
+        The file.
+    problems
+        Everything that breaks a rule is appended here.
+
+    Returns
+    -------
+    Vocabulary
+        All names, also the faulty ones, so that one fault is reported once.
+    """
+    problems.extend(_name_problems(claims, place))
+    vocabulary = Vocabulary(claims.symbols, {}, claims.functions, claims.quantities)
+    for name, symbol in claims.symbols.items():
+        try:
+            vocabulary.domains[name] = vocabulary.domain(symbol.domain, name)
+        except FormulaError as error:
+            vocabulary.domains[name] = Domain("real")
+            problems.append(place.at(f"symbols.{name}.domain").formula_error(error))
+    return vocabulary
+
+
+def _name_problems(claims: ClaimsFile, place: Place) -> Iterator[SpecError]:
+    """Yield what is wrong with declared names, letters and arities."""
+    tables: dict[str, Mapping[str, Symbol | Function | Quantity]] = {
+        "symbols": claims.symbols,
+        "functions": claims.functions,
+        "quantities": claims.quantities,
+    }
+    for table, entries in tables.items():
+        for name, entry in entries.items():
+            here = place.at(f"{table}.{name}")
+            if not _NAME.fullmatch(name):
+                yield here.error(shown(name), "a name is a letter, then up to 59 letters, digits and underscores")
+            elif name in RESERVED or keyword.iskeyword(name):
+                yield here.error(shown(name), "this word belongs to the formula language or to Python; choose another")
+            if not entry.latex.strip():
+                yield place.at(f"{table}.{name}.latex").error(shown(entry.latex), "the LaTeX must not be empty")
+    for name, function in claims.functions.items():
+        if name in claims.symbols:
+            yield place.at(f"functions.{name}").error(shown(name), "a name is a symbol or a function, not both")
+        if not 1 <= function.arity <= 20:
+            yield place.at(f"functions.{name}.arity").error(shown(function.arity), "an arity is from 1 to 20")
+        places = {int(digit) for digit in re.findall("#([1-9])", function.latex)}
+        if places and places != set(range(1, function.arity + 1)):
+            rule = f"the places in the LaTeX are #1 to #{function.arity}, each at least once"
+            yield place.at(f"functions.{name}.latex").error(shown(function.latex), rule)
