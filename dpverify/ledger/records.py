@@ -31,7 +31,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Base of all records: immutable, and an unknown field is an error."""
 
 
-class PaperInfo(Record):
+class PaperInfo(Record, frozen=True, kw_only=True):
     """The paper a spec folder transcribes."""
 
     key: str
@@ -41,7 +41,7 @@ class PaperInfo(Record):
     texts: dict[str, str]
 
 
-class Symbol(Record):
+class Symbol(Record, frozen=True, kw_only=True):
     """A letter of the paper: how it is set, where it lives, what it means, and its long name in our API."""
 
     latex: str
@@ -50,7 +50,7 @@ class Symbol(Record):
     api: str = ""
 
 
-class Function(Record):
+class Function(Record, frozen=True, kw_only=True):
     """A named function of the paper that formulas may apply, such as ``G_win(a, b)``."""
 
     latex: str
@@ -58,21 +58,21 @@ class Function(Record):
     meaning: str
 
 
-class Quantity(Record):
+class Quantity(Record, frozen=True, kw_only=True):
     """Something that code measures and a printed formula bounds, such as ``expected_noise_norm``."""
 
     latex: str
     meaning: str
 
 
-class Let(Record):
+class Let(Record, frozen=True, kw_only=True):
     """A definition or parameter choice, solved for one symbol."""
 
     symbol: str
     value: str
 
 
-class Reading(Record):
+class Reading(Record, frozen=True, kw_only=True):
     """A place where the paper can be read in more than one way; the first choice is the default."""
 
     name: str
@@ -80,7 +80,7 @@ class Reading(Record):
     meaning: str
 
 
-class Claim(Record):
+class Claim(Record, frozen=True, kw_only=True):
     """One statement of the paper, verbatim and as a formula (or in words, where there is no formula)."""
 
     id: str
@@ -101,7 +101,7 @@ class Claim(Record):
     transcription: str = ""
 
 
-class ClaimsFile(Record):
+class ClaimsFile(Record, frozen=True, kw_only=True):
     """``specs/<paper>/claims.toml``."""
 
     paper: PaperInfo
@@ -111,7 +111,7 @@ class ClaimsFile(Record):
     claim: list[Claim] = []
 
 
-class Amendment(Record):
+class Amendment(Record, frozen=True, kw_only=True):
     """A corrected statement, in the form of the claim that it replaces and judged by the same checks."""
 
     formula: str | None = None
@@ -123,7 +123,7 @@ class Amendment(Record):
     why: str
 
 
-class Verdict(Record):
+class Verdict(Record, frozen=True, kw_only=True):
     """What we say of a claim, for one choice of its readings (all of them where ``reading`` is empty)."""
 
     claim: str
@@ -134,7 +134,7 @@ class Verdict(Record):
     amendment: Amendment | None = None
 
 
-class VerdictsFile(Record):
+class VerdictsFile(Record, frozen=True, kw_only=True):
     """``specs/<paper>/verdicts.toml``."""
 
     verdict: list[Verdict] = []

@@ -13,14 +13,14 @@ StepStatus = Literal["proved", "checked", "undecided", "fails"]
 RelationToDerived = Literal["equal", "weaker", "stronger", "differs", "undecided"]
 
 
-class Number(Record):
+class Number(Record, frozen=True, kw_only=True):
     """A number of a report: exact where it is exact, and always a float (infinities and NaN as strings)."""
 
     exact: str | None = None
     float: float | str
 
 
-class Counterexample(Record):
+class Counterexample(Record, frozen=True, kw_only=True):
     """A point at which a statement is false, with both sides."""
 
     kind: Literal["smallest", "interior", "largest-ratio"]
@@ -30,7 +30,7 @@ class Counterexample(Record):
     note: str = ""
 
 
-class StepResult(Record):
+class StepResult(Record, frozen=True, kw_only=True):
     """One step of a derivation, as judged."""
 
     expression: str
@@ -44,7 +44,7 @@ class StepResult(Record):
     note: str = ""
 
 
-class DerivationResult(Record):
+class DerivationResult(Record, frozen=True, kw_only=True):
     """A chain of steps: ours (``ours``) or the paper's own (``paper``)."""
 
     name: str
@@ -54,7 +54,7 @@ class DerivationResult(Record):
     note: str = ""
 
 
-class ControlResult(Record):
+class ControlResult(Record, frozen=True, kw_only=True):
     """A planted fault, and whether the check saw it."""
 
     name: str
@@ -64,14 +64,14 @@ class ControlResult(Record):
     statistic: str = ""
 
 
-class Slack(Record):
+class Slack(Record, frozen=True, kw_only=True):
     """Printed divided by exact: the smallest found and a typical value."""
 
     min: Number
     typical: Number
 
 
-class Vacuous(Record):
+class Vacuous(Record, frozen=True, kw_only=True):
     """Whether a bound says less than the trivial one, over which grid, and from where on it says more."""
 
     value: bool
@@ -79,7 +79,7 @@ class Vacuous(Record):
     onset: str
 
 
-class CheckResult(Record):
+class CheckResult(Record, frozen=True, kw_only=True):
     """What one check found about one statement."""
 
     name: str
@@ -104,7 +104,7 @@ class CheckResult(Record):
     figures: dict[str, dict[str, list[float]]] = {}
 
 
-class AmendmentResult(Record):
+class AmendmentResult(Record, frozen=True, kw_only=True):
     """The corrected statement and its own status."""
 
     formula: str | None = None
@@ -118,7 +118,7 @@ class AmendmentResult(Record):
     checks: list[CheckResult] = []
 
 
-class Result(Record):
+class Result(Record, frozen=True, kw_only=True):
     """One claim under one choice of its readings."""
 
     claim: str
@@ -147,7 +147,7 @@ class Result(Record):
     figures: dict[str, dict[str, list[float]]] = {}
 
 
-class RunInfo(Record):
+class RunInfo(Record, frozen=True, kw_only=True):
     """The manifest of a run."""
 
     versions: dict[str, str]
@@ -160,7 +160,7 @@ class RunInfo(Record):
     false_alarm: float = 0.0
 
 
-class Run(Record):
+class Run(Record, frozen=True, kw_only=True):
     """A whole run: ``reports/data/*.json``."""
 
     schema: int = 1
