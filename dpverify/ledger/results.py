@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Literal
 
 import msgspec
@@ -17,7 +18,7 @@ class Number(Record, frozen=True, kw_only=True):
     """A number of a report: exact where it is exact, and always a float (infinities and NaN as strings)."""
 
     exact: str | None = None
-    float: float | str
+    float: builtins.float | str  # msgspec reads annotations inside the class, where the bare name is this field
 
 
 class Counterexample(Record, frozen=True, kw_only=True):
