@@ -1,0 +1,159 @@
+"""What a report needs of a run, gathered: per paper, per claim, and every derivation and picture once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, DerivationResult, Result, Run
+
+_ID = re.compile(r"[a-z0-9][a-z0-9-]*:[a-z0-9][a-z0-9-]*")  # parts of it become names of files
+
+
+class ReportError(ValueError):
+    """A report cannot be made from these data; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of a result, not yet drawn.
+
+    Attributes
+    ----------
+    file : str
+        Name of the SVG file, without a folder.
+    name : str
+        Name of the figure, whose beginning says how it is drawn.
+    about : str
+        What it belongs to: the claim with its reading.
+    columns : dict[str, list[float]]
+        The data.
+    """
+
+    file: str
+    name: str
+    about: str
+    columns: dict[str, list[float]]
+
+
+def paper_of(result: Result) -> str:
+    """The key of the paper: ``tran2022``."""
+    return result.claim.partition(":")[0]
+
+
+def claim_id(result: Result) -> str:
+    """The claim without its paper: ``lemma-12``."""
+    return result.claim.partition(":")[2]
+
+
+def by_claim(results: Iterable[Result]) -> list[list[Result]]:
+    """Results in their order, those of one claim (one per reading) together."""
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        groups.setdefault(result.claim, []).append(result)
+    return list(groups.values())
+
+
+def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
+    """One run per paper, from runs that may each span several.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        The runs; no paper may occur in two of them.
+
+    Returns
+    -------
+    dict[str, Run]
+        Paper key to the part of its run, sorted by key.
+
+    Raises
+    ------
+    ReportError
+        When a paper occurs in two runs, or the id of a result is none.
+    """
+    found: dict[str, Run] = {}
+    for run in runs:
+        parts: dict[str, list[Result]] = {}
+        for result in run.results:
+            if not _ID.fullmatch(result.claim):
+                raise ReportError(
+                    f"claim={result.claim!r}: must be PAPER:CLAIM, of lower-case letters, digits, hyphens"
+                )
+            parts.setdefault(paper_of(result), []).append(result)
+        for key, results in parts.items():
+            if key in found:
+                raise ReportError(f"paper={key!r}: a report takes one run per paper, got two")
+            alarm = run.run.false_alarm if len(parts) == 1 else false_alarm(results)
+            found[key] = msgspec.structs.replace(
+                run,
+                run=msgspec.structs.replace(run.run, false_alarm=alarm),
+                papers={key: run.papers[key]} if key in run.papers else {},
+                results=results,
+            )
+    return dict(sorted(found.items()))
+
+
+def all_checks(result: Result) -> list[CheckResult]:
+    """The checks of the printed statement and those of its amendment."""
+    return [*result.checks, *(result.amendment.checks if result.amendment else [])]
+
+
+def false_alarm(results: Iterable[Result]) -> float:
+    """The chance that any statistical refutation in these results is false: at most the sum of their alphas."""
+    return min(1.0, sum(check.alpha for result in results for check in all_checks(result)))
+
+
+def run_false_alarm(run: Run) -> float:
+    """The chance that any red in a run is false, as the run states it, or else by :func:`false_alarm`."""
+    return run.run.false_alarm or false_alarm(run.results)
+
+
+def derivations(source: Result | AmendmentResult) -> list[DerivationResult]:
+    """Every derivation once: the result's own, then those of its checks."""
+    listed = [*source.derivation] if isinstance(source, Result) else []
+    for check in source.checks:
+        if check.derivation is not None and check.derivation not in listed:
+            listed.append(check.derivation)
+    return listed
+
+
+def counterexamples(source: Result | AmendmentResult) -> list[Counterexample]:
+    """The counterexamples: those the verdict rests on, or, where it names none, those of its checks."""
+    if isinstance(source, Result) and source.counterexamples:
+        return source.counterexamples
+    return [example for check in source.checks for example in check.counterexamples]
+
+
+def pictures(result: Result) -> Iterator[Picture]:
+    """Every figure of a result once, with the name of its file."""
+    seen: dict[str, dict[str, list[float]]] = {}
+    amended = result.amendment.checks if result.amendment else []
+    sources = [
+        ("", "", result.figures),
+        *(("", check.name, check.figures) for check in result.checks),
+        *(("amended", check.name, check.figures) for check in amended),
+    ]
+    for variant, check_name, figures in sources:
+        for name, columns in figures.items():
+            label = slug(variant, name)
+            if label in seen:
+                if seen[label] == columns:
+                    continue
+                label = slug(variant, name, check_name)
+            seen[label] = columns
+            reading = slug(*(f"{key}-{choice}" for key, choice in sorted(result.reading.items())))
+            yield Picture(
+                file=f"{slug(paper_of(result), claim_id(result), reading, label)}.svg",
+                name=name,
+                about=result.claim,
+                columns=columns,
+            )
+
+
+def slug(*parts: str) -> str:
+    """A name for a file: lower-case letters, digits and hyphens."""
+    return "-".join(cleaned for part in parts if (cleaned := re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")))

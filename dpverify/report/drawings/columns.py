@@ -1,0 +1,118 @@
+"""The columns of a figure: what they must be, and the parameters that travel with them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dpverify.report.collect import ReportError
+from dpverify.report.numbers import show_float
+
+PARAMETER = "at:"
+"""A column ``at:N`` holds one number, a parameter of the run that the figure shows."""
+
+NAMED_X = "x:"
+"""A column ``x:T`` is the column ``x``, and T is what stands under the axis."""
+
+GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eta": "η", "rho": "ρ", "sigma": "σ"}
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a drawing is given.
+
+    Attributes
+    ----------
+    columns : Mapping[str, sequence of float]
+        The columns the drawing knows, all finite.
+    x_name : str
+        What ``x`` is, or "".
+    parameters : str
+        The parameters held fixed, in words: ``N = 64, α = 0.25``.
+    """
+
+    columns: Mapping[str, Sequence[float]]
+    x_name: str = ""
+    parameters: str = ""
+
+    def __getitem__(self, column: str) -> Sequence[float]:
+        return self.columns[column]
+
+    def get(self, column: str) -> Sequence[float]:
+        """A column, or nothing where it is not there."""
+        return self.columns.get(column, ())
+
+    def __contains__(self, column: str) -> bool:
+        return column in self.columns
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The columns that a drawing knows.
+
+    Attributes
+    ----------
+    required, optional : tuple of str
+        Their names.
+    follows : Mapping[str, str]
+        A column that is as long as another one, where that is there; every other column is as long as the first
+        required one.
+    """
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    follows: Mapping[str, str] = field(default_factory=dict)
+
+
+def read(name: str, columns: Mapping[str, Sequence[float]], shape: Shape) -> Data:
+    """Check the columns of a figure and sort them out.
+
+    Parameters
+    ----------
+    name : str
+        The figure's name, for the message.
+    columns : Mapping[str, sequence of float]
+        The columns as a check gave them.
+    shape : Shape
+        What the drawing knows.
+
+    Returns
+    -------
+    Data
+        What the drawing is given.
+
+    Raises
+    ------
+    ReportError
+        When a column is missing, unknown, empty, of the wrong length, or holds something that is not finite.
+    """
+    x_name = next((column.removeprefix(NAMED_X) for column in columns if column.startswith(NAMED_X)), "")
+    renamed = {"x" if column.startswith(NAMED_X) else column: values for column, values in columns.items()}
+    fixed = {column: values for column, values in renamed.items() if column.startswith(PARAMETER)}
+    drawn = {column: values for column, values in renamed.items() if column not in fixed}
+    known = [*shape.required, *shape.optional]
+    for column in shape.required:
+        if not drawn.get(column):
+            raise ReportError(f"figure={name!r}: column {column!r} is missing or empty")
+    for column, values in renamed.items():
+        if column not in known and column not in fixed:
+            raise ReportError(f"figure={name!r}: column {column!r} is none of {', '.join(known)}, at:NAME")
+        model = drawn.get(shape.follows.get(column, ""), drawn[shape.required[0]])
+        length = 1 if column in fixed else len(model)
+        if column not in shape.follows.values() and len(values) != length:
+            raise ReportError(f"figure={name!r}: column {column!r} has {len(values)} values where {length} are needed")
+        bad = next((place for place, value in enumerate(values) if not math.isfinite(value)), None)
+        if bad is not None:
+            raise ReportError(f"figure={name!r}: column {column!r}, value {bad}: {values[bad]} is not finite")
+    return Data(columns=drawn, x_name=x_name, parameters=_words(fixed))
+
+
+def symbol(name: str) -> str:
+    """A name of our API as a figure shows it: ``alpha`` as α."""
+    return GREEK.get(name, name)
+
+
+def _words(fixed: Mapping[str, Sequence[float]]) -> str:
+    named = {column.removeprefix(PARAMETER): values[0] for column, values in fixed.items()}
+    return ",  ".join(f"{symbol(name)} = {show_float(value)}" for name, value in sorted(named.items()))

@@ -1,0 +1,165 @@
+"""All about one claim, in a terminal: the paper's words, how we read them, the verdict, and the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from dpverify.ledger.records import Claim, PaperInfo, Quantity, Symbol, Verdict
+from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
+from dpverify.report.collect import counterexamples, derivations
+from dpverify.report.numbers import show_both, show_count, show_float, show_point, show_slack
+from dpverify.report.terminal import STYLES, mark
+from dpverify.report.words import COUNTEREXAMPLES, METHODS, RELATIONS_TO_DERIVED, kind_words, pin_words, reading_words
+
+WIDEST = 110
+"""Lines of running text stop here, however wide the terminal is."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What is known of a claim.
+
+    Attributes
+    ----------
+    paper : PaperInfo
+        Its paper.
+    claim : Claim
+        Its record.
+    symbols : Mapping[str, Symbol]
+        The symbols that occur in it.
+    quantity : Quantity or None
+        What its left side measures, where that is not a formula.
+    verdicts : sequence of Verdict
+        What is pinned, one per reading.
+    results : sequence of Result
+        Evidence from a stored run, if any.
+    """
+
+    paper: PaperInfo
+    claim: Claim
+    symbols: Mapping[str, Symbol] = field(default_factory=dict)
+    quantity: Quantity | None = None
+    verdicts: Sequence[Verdict] = ()
+    results: Sequence[Result] = ()
+
+
+def print_explained(known: Explained, console: Console) -> None:
+    """Print all about a claim.
+
+    Parameters
+    ----------
+    known : Explained
+        The claim and what is known of it.
+    console : rich.console.Console
+        Where to; colour only where the console has it.
+    """
+    claim = known.claim
+    _line(console, f"{known.paper.key}:{claim.id}", "bold")
+    _line(console, f"{claim.where} ({kind_words(claim.kind)}); {known.paper.title}", "dim")
+    _section(console, "The paper's words", claim.quote.strip().splitlines())
+    _section(console, "As a formula", _statement(known))
+    _section(console, "Symbols", [f"{n}: {s.meaning}; {s.domain}" for n, s in sorted(known.symbols.items())])
+    _section(console, "Readings", [f"{r.name} = {' | '.join(r.choices)}: {r.meaning}" for r in claim.reading])
+    _section(console, "Rests on", claim.uses)
+    _section(console, "Transcription", claim.transcription.strip().splitlines())
+    _section(console, "Pinned verdict", [line for verdict in known.verdicts for line in _verdict(verdict)])
+    for result in known.results:
+        _evidence(console, result)
+    if not known.results:
+        _section(console, "Evidence", [f"No run is stored. Make one: dpverify verify {known.paper.key}:{claim.id}"])
+
+
+def _statement(known: Explained) -> Iterator[str]:
+    claim = known.claim
+    left = claim.lhs or claim.quantity or ""
+    if claim.printed is not None:
+        yield f"{left} {claim.relation or ''} {claim.printed}".strip()
+    if claim.statement is not None:
+        yield f"in words: {claim.statement}"
+    if known.quantity is not None:
+        yield f"where {claim.quantity} is {known.quantity.meaning}"
+    yield from (f"with {let.symbol} = {let.value}" for let in claim.let)
+    yield from (f"requires {condition}" for condition in claim.requires)
+    yield from (f"assumes {tag}" for tag in claim.assumes)
+
+
+def _verdict(verdict: Verdict) -> Iterator[str]:
+    reading = reading_words(verdict.reading)
+    yield f"{verdict.status}{f' ({reading})' if reading else ''}{f': {verdict.reason}' if verdict.reason else ''}"
+    yield from (f"finding: {finding}" for finding in verdict.findings)
+    if verdict.amendment is not None:
+        amendment = verdict.amendment
+        yield f"corrected ({amendment.status}): {amendment.formula or amendment.statement or ''}; {amendment.why}"
+
+
+def _evidence(console: Console, result: Result) -> None:
+    """What a stored run found for one reading."""
+    reading = reading_words(result.reading)
+    console.print()
+    title = f"{mark(result.status, console)} {result.status}{f' ({reading})' if reading else ''}"
+    _line(console, f"Evidence of a stored run: {title}", STYLES[result.status])
+    pin = pin_words(result)
+    lines = [result.reason, pin, *result.findings]
+    lines += [f"{COUNTEREXAMPLES[e.kind]}: {_example(e)}" for e in counterexamples(result)]
+    lines += [f"slack (smallest / typical): {show_slack(result.slack)}"] if result.slack else []
+    lines += [f"region: {result.region}"] if result.region else []
+    for line in [*lines, *_derived(result), *map(_check, result.checks), *_amended(result.amendment)]:
+        if line:
+            _indented(console, line)
+
+
+def _example(example: Counterexample) -> str:
+    return f"{show_point(example.parameters)}: left {show_both(example.lhs)}, right {show_both(example.rhs)}"
+
+
+def _derived(result: Result) -> Iterator[str]:
+    for derivation in derivations(result):
+        state = "complete" if derivation.complete else "not complete"
+        yield f"derivation {derivation.name} ({derivation.whose}): {len(derivation.steps)} steps, {state}"
+    if result.relation_to_derived:
+        yield RELATIONS_TO_DERIVED[result.relation_to_derived]
+
+
+def _check(check: CheckResult) -> str:
+    facts = [
+        f"n = {show_count(check.n)}" if check.n else "",
+        f"alpha = {show_float(check.alpha, 2)}" if check.alpha else "",
+        f"power {show_float(check.power)}" if check.power else "",
+        f"must see {check.detects}" if check.detects else "",
+        check.message,
+    ]
+    seen = sum(control.refuted for control in check.controls)
+    controls = f"{seen} of {len(check.controls)} planted faults seen" if check.controls else ""
+    told = "; ".join(filter(None, [*facts, controls]))
+    return f"check {check.name} ({METHODS[check.method]}): {check.status}{f'; {told}' if told else ''}"
+
+
+def _amended(amendment: AmendmentResult | None) -> Iterator[str]:
+    if amendment is None:
+        return
+    yield f"corrected ({amendment.status}): {amendment.formula or amendment.statement or ''}; {amendment.why}"
+    if amendment.slack:
+        yield f"its slack (smallest / typical): {show_slack(amendment.slack)}"
+    yield from (f"corrected, {_check(check)}" for check in amendment.checks)
+
+
+def _section(console: Console, title: str, lines: Iterator[str] | Sequence[str]) -> None:
+    body = [line for line in lines if line]
+    if body:
+        console.print()
+        _line(console, title, "bold")
+        for line in body:
+            _indented(console, line)
+
+
+def _line(console: Console, text: str, style: str = "") -> None:
+    console.print(Text(text, style=style), width=min(console.width, WIDEST))
+
+
+def _indented(console: Console, text: str) -> None:
+    console.print(Padding(Text(text), (0, 0, 0, 2)), width=min(console.width, WIDEST))

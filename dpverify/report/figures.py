@@ -1,0 +1,90 @@
+"""Which figure is drawn how: the beginning of a figure's name chooses the drawing.
+
+A check puts ``figures["noise-variance"]`` or ``figures["noise-variance-n64"]`` into its result, a mapping from column
+to numbers; the drawing ``noise-variance`` of the registry below makes the picture. To add a kind, write a module in
+``drawings`` with ``SHAPE``, ``draw`` and ``caption`` and add a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from dpverify.report.collect import ReportError
+from dpverify.report.drawings import noise_variance, slack
+from dpverify.report.drawings.columns import Data, Shape, read
+from dpverify.report.style import to_svg
+
+Columns = Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A kind of figure.
+
+    Attributes
+    ----------
+    shape : Shape
+        The columns that it takes.
+    draw : callable
+        Makes the figure.
+    caption : callable
+        Says in a sentence what the figure shows and what is to be seen in it.
+    """
+
+    shape: Shape
+    draw: Callable[[Data], Figure]
+    caption: Callable[[Data], str]
+
+
+DRAWINGS: Mapping[str, Drawing] = {
+    "noise-variance": Drawing(noise_variance.SHAPE, noise_variance.draw, noise_variance.caption),
+    "slack": Drawing(slack.SHAPE, slack.draw, slack.caption),
+}
+
+
+def drawing(name: str) -> Drawing:
+    """The drawing for a figure's name: the longest one that is the name, or its beginning before a hyphen.
+
+    Raises
+    ------
+    ReportError
+        When there is none.
+    """
+    fits = [prefix for prefix in DRAWINGS if name == prefix or name.startswith(f"{prefix}-")]
+    if not fits:
+        raise ReportError(f"figure={name!r}: its name must begin with one of {', '.join(sorted(DRAWINGS))}")
+    return DRAWINGS[max(fits, key=len)]
+
+
+def caption(name: str, columns: Columns) -> str:
+    """One sentence about a figure; see :func:`svg` for the parameters."""
+    kind = drawing(name)
+    return kind.caption(read(name, columns, kind.shape))
+
+
+def svg(name: str, columns: Columns) -> bytes:
+    """A figure as SVG.
+
+    Parameters
+    ----------
+    name : str
+        The figure's name.
+    columns : Mapping[str, sequence of float]
+        Its columns; ``at:NAME`` is a parameter held fixed (one number), ``x:NAME`` a column ``x`` with a name.
+
+    Returns
+    -------
+    bytes
+        The same bytes for the same numbers.
+
+    Raises
+    ------
+    ReportError
+        When no drawing has that name, or the columns are not what it takes.
+    """
+    kind = drawing(name)
+    data = read(name, columns, kind.shape)
+    return to_svg(lambda: kind.draw(data), kind.caption(data))

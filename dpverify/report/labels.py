@@ -1,0 +1,72 @@
+"""Labels at the ends of lines, instead of a legend that the eye has to travel to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+
+from dpverify.report.style import root
+
+
+@dataclass(frozen=True)
+class EndLabel:
+    """A label at the right end of a line: its height (data units), text, colour, and whether a thin line joins them."""
+
+    y: float
+    text: str
+    color: str
+    joined: bool = True
+
+
+def end_labels(axes: Axes, labels: Sequence[EndLabel], *, line_points: float = 11.5) -> None:
+    """Write labels to the right of the axes, at their lines' height, moved apart where they would touch.
+
+    Parameters
+    ----------
+    axes : Axes
+        Axes whose limits and scales are final.
+    labels : sequence of EndLabel
+        The labels; a text may have several lines.
+    line_points : float
+        Height of a line of text in points.
+    """
+    box = axes.get_window_extent()
+    tall = box.height / root(axes).dpi * 72
+    entries = sorted(labels, key=lambda label: label.y)
+    wanted = [(axes.transData.transform((0, label.y))[1] - box.y0) / box.height * tall for label in entries]
+    sizes = [line_points * (label.text.count("\n") + 1) + 2 for label in entries]
+    for label, height, wish in zip(entries, _apart(wanted, sizes, tall), wanted, strict=True):
+        held = min(max(wish, 0.0), tall)
+        joint = {"arrowstyle": "-", "color": label.color, "lw": 0.6, "shrinkA": 1, "relpos": (0, 0.5)}
+        axes.annotate(
+            label.text,
+            (1, held / tall),
+            xytext=(14, height - held),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            color=label.color,
+            fontsize=8.5,
+            va="center",
+            linespacing=1.15,
+            annotation_clip=False,
+            arrowprops=joint if label.joined else None,
+        )
+
+
+def _apart(wanted: Sequence[float], sizes: Sequence[float], tall: float) -> list[float]:
+    """Heights near the wanted ones, in the same order, that leave each label its size and stay in the axes."""
+    heights = list(wanted)
+    for _ in range(200):
+        moved = 0.0
+        for lower in range(len(heights) - 1):
+            gap = (sizes[lower] + sizes[lower + 1]) / 2 - (heights[lower + 1] - heights[lower])
+            if gap > 1e-9:
+                heights[lower] -= gap / 2
+                heights[lower + 1] += gap / 2
+                moved += gap
+        heights = [min(max(h, size / 2 - 6), tall - size / 2 + 6) for h, size in zip(heights, sizes, strict=True)]
+        if moved < 1e-6:
+            break
+    return heights

@@ -1,0 +1,161 @@
+"""GitHub-flavoured markdown from plain text: every special character is escaped here and nowhere else.
+
+Inline formulas are written ``$`...`$`` and displayed ones as a fence named ``math``. Both forms keep GitHub's
+markdown parser away from underscores and backslashes; the plain dollar form does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+_SPANS = re.compile(
+    r"(?P<code>(?<!`)(?P<ticks>`+)(?!`)(?:.+?)(?<!`)(?P=ticks)(?!`))"
+    r"|(?<!\\)\$\$(?P<display>.+?)\$\$"
+    r"|(?<![\\$])\$(?P<math>[^$`]+)\$(?!\d)"
+    r"|(?P<tag></?su[bp]>)",
+    re.DOTALL,
+)
+_DISPLAY = re.compile(r"(?<!\\)\$\$(.+?)\$\$", re.DOTALL)
+_SPECIAL = re.compile(r"[\\`$~*]|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[:])")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_LINE_START = re.compile(
+    r"^(?P<before>[ \t]*\d+(?=[.)](?:\s|$))|[ \t]*(?=#+(?:\s|$)|>|[+-](?:\s|$)|(?:=+|-+)[ \t]*$))", re.MULTILINE
+)
+_BARS = re.compile(r"\\\\|\\\||\|")
+_OPERATOR_NAME = re.compile(r"\\operatorname\*?(?=\s*\{)")
+
+
+def escape(text: str, *, emphasis: bool = False, inside_line: bool = False) -> str:
+    """Plain text as markdown that shows exactly that text.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    emphasis : bool
+        Leave asterisks alone: the text is markdown of its own, such as a quote from a text file.
+    inside_line : bool
+        Something stands before the text on its line, so that it cannot start a heading or a list.
+
+    Returns
+    -------
+    str
+        Text in which nothing is markup (but the asterisks, if asked).
+    """
+    out = _ENTITY.sub("&amp;", text)
+    out = _SPECIAL.sub(lambda m: m[0] if emphasis and m[0] == "*" else "\\" + m[0], out)
+    out = _TAG.sub("&lt;", out)
+    lead = "." if inside_line else ""
+    return _LINE_START.sub(r"\g<before>\\", lead + out)[len(lead) :]
+
+
+def prose(text: str, *, emphasis: bool = False) -> str:
+    r"""Text in which code spans, ``$...$``, ``<sub>`` and ``<sup>`` keep their meaning and all else is escaped."""
+    parts: list[str] = []
+    end = 0
+    for span in _SPANS.finditer(text):
+        parts.append(escape(text[end : span.start()], emphasis=emphasis, inside_line=end > 0))
+        formula = span["math"] or span["display"]
+        parts.append(inline_math(formula) if formula else span[0])
+        end = span.end()
+    parts.append(escape(text[end:], emphasis=emphasis, inside_line=end > 0))
+    return "".join(parts)
+
+
+def code(text: str) -> str:
+    """A code span that holds ``text``, whatever backticks are in it."""
+    flat = " ".join(text.split())
+    longest = max((len(run) for run in re.findall("`+", flat)), default=0)
+    ticks = "`" * (longest + 1)
+    pad = " " if flat.startswith("`") or flat.endswith("`") else ""
+    return f"{ticks}{pad}{flat}{pad}{ticks}" if flat else ""
+
+
+def _github_latex(latex: str) -> str:
+    r"""LaTeX without the macros GitHub refuses (``\operatorname``)."""
+    return _OPERATOR_NAME.sub(r"\\mathrm", latex).strip()
+
+
+def inline_math(latex: str) -> str:
+    r"""An inline formula. Bars become ``\vert`` and ``\Vert``, so that it can stand in a table."""
+    names = {"|": r"\vert ", r"\|": r"\Vert "}
+    flat = " ".join(_BARS.sub(lambda m: names.get(m[0], m[0]), _github_latex(latex)).split())
+    return f"$`{flat.replace('`', chr(39))}`$" if flat else ""
+
+
+def math_block(latex: str) -> str:
+    """A displayed formula."""
+    lines = [line.rstrip() for line in _github_latex(latex).splitlines() if line.strip()]
+    return "\n".join(["```math", *lines, "```"])
+
+
+def quote(text: str) -> str:
+    """A quotation of a paper, its displayed formulas set as formulas and its line breaks kept."""
+    blocks: list[str] = []
+    for number, piece in enumerate(_DISPLAY.split(text)):
+        if number % 2:
+            blocks.append(math_block(piece))
+            continue
+        for paragraph in re.split(r"\n\s*\n", piece):
+            lines = [prose(line.strip(), emphasis=True) for line in paragraph.splitlines() if line.strip()]
+            blocks.extend(["\\\n".join(lines)] if lines else [])
+    return "\n".join(f"> {line}".rstrip() for line in "\n\n".join(blocks).split("\n"))
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> str:
+    """A table of markdown fragments.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Column titles.
+    rows : iterable of sequences of str
+        Cells, as markdown; pipes and line breaks in them are taken care of here.
+    right : sequence of int
+        Numbers of the columns that are set flush right.
+
+    Returns
+    -------
+    str
+        The table, or "" without rows.
+
+    Raises
+    ------
+    ValueError
+        When a row has another number of cells than the header.
+    """
+    body: list[str] = []
+    for row in rows:
+        if len(row) != len(header):
+            raise ValueError(f"row={list(row)!r}: a row has {len(row)} cells where the header has {len(header)}")
+        body.append("| " + " | ".join(_cell(cell) for cell in row) + " |")
+    if not body:
+        return ""
+    rule = "| " + " | ".join("---:" if column in right else "---" for column in range(len(header))) + " |"
+    return "\n".join(["| " + " | ".join(_cell(cell) for cell in header) + " |", rule, *body])
+
+
+def _cell(fragment: str) -> str:
+    return fragment.strip().replace("|", r"\|").replace("\n", "<br>")
+
+
+def anchor(name: str) -> str:
+    """A place that a link can point to."""
+    return f'<a id="{name}"></a>'
+
+
+def link(text: str, target: str) -> str:
+    """A link; ``text`` is markdown."""
+    return f"[{text}]({target})"
+
+
+def bullets(items: Iterable[str]) -> str:
+    """A list of markdown fragments, one line each."""
+    return "\n".join(f"- {' '.join(item.split())}" for item in items)
+
+
+def document(blocks: Iterable[str]) -> str:
+    """Blocks with one empty line between them and a newline at the end; empty blocks are left out."""
+    return "\n\n".join(block.strip("\n") for block in blocks if block.strip()) + "\n"

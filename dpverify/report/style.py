@@ -1,0 +1,167 @@
+"""How figures look, and how they become bytes that do not depend on machine, user settings or time.
+
+Colours are those of Okabe and Ito, told apart under every colour blindness; lines also differ in dash and shade, so
+that a print in grey still reads. matplotlib's global settings are put aside while a figure is drawn and restored.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from dpverify.report.numbers import show_float
+
+BLACK = "#1a1a1a"
+BLUE = "#0072B2"
+SKY = "#56B4E9"
+GREEN = "#009E73"
+ORANGE = "#E69F00"
+VERMILLION = "#D55E00"
+GREY = "#6b6b6b"
+LIGHT = "#dcdcdc"
+
+WIDTH = 7.6
+"""Width of a figure in inches; 547 points, what GitHub's column holds with room to spare."""
+
+_SETTINGS: dict[Any, Any] = {  # keys: matplotlib gave them a type of their own only in 3.11
+    "font.family": ["DejaVu Sans"],  # ships with matplotlib, which prefers its own copy
+    "mathtext.fontset": "dejavusans",
+    "font.size": 9.0,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 20.0,
+    "axes.labelsize": 9.0,
+    "axes.labelcolor": BLACK,
+    "axes.edgecolor": GREY,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.which": "major",
+    "axes.unicode_minus": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": BLACK,
+    "ytick.labelcolor": BLACK,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "text.color": BLACK,
+    "lines.solid_capstyle": "round",
+    "hatch.linewidth": 0.7,
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "savefig.facecolor": "white",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "dpverify",
+}
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """The settings under which figures are drawn and written; whatever the user had comes back afterwards."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_SETTINGS)
+        yield
+
+
+def to_svg(draw: Callable[[], Figure], title: str) -> bytes:
+    """Draw a figure and give it as SVG.
+
+    Parameters
+    ----------
+    draw : callable
+        Makes the figure.
+    title : str
+        What a screen reader says of it.
+
+    Returns
+    -------
+    bytes
+        The SVG, the same on every call; it holds no date and no creator, and its letters are outlines.
+    """
+    out = io.BytesIO()
+    with look():
+        figure = draw()
+        metadata = {"Title": title, "Date": None, "Creator": None, "Format": None, "Type": None}
+        figure.savefig(out, format="svg", metadata=metadata)
+    return b"\n".join(line.rstrip() for line in out.getvalue().splitlines()) + b"\n"
+
+
+def to_png(draw: Callable[[], Figure], dpi: float = 150.0) -> bytes:
+    """The same figure as PNG, to be looked at where SVG cannot be."""
+    out = io.BytesIO()
+    with look():
+        figure = draw()
+        figure.savefig(out, format="png", dpi=dpi)
+    return out.getvalue()
+
+
+def canvas(height: float, *, left: float = 0.75, right: float = 1.75, top: float = 0.62, bottom: float = 0.55) -> Axes:
+    """Axes on a figure of fixed size.
+
+    Parameters
+    ----------
+    height : float
+        Height of the figure in inches.
+    left, right, top, bottom : float
+        Margins in inches; the right one is where lines are labelled.
+
+    Returns
+    -------
+    Axes
+        The axes; :func:`root` gives their figure.
+    """
+    figure = Figure(figsize=(WIDTH, height))
+    return figure.add_axes((left / WIDTH, bottom / height, 1 - (left + right) / WIDTH, 1 - (top + bottom) / height))
+
+
+def root(axes: Axes) -> Figure:
+    """The figure that axes stand on."""
+    figure = axes.get_figure(root=True)
+    if figure is None:
+        raise RuntimeError("axes: they stand on no figure")
+    return figure
+
+
+def heading(axes: Axes, title: str, subtitle: str) -> None:
+    """A title, and under it one quiet line about the data."""
+    axes.set_title(title)
+    axes.annotate(
+        subtitle,
+        (0, 1),
+        xytext=(0, 7),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=8.5,
+        color=GREY,
+        va="bottom",
+    )
+
+
+def logarithmic(axis: Axis, low: float, high: float) -> None:
+    """Plain numbers on a logarithmic axis: 1, 2, 5, 10 over a short range, powers of ten over a long one.
+
+    Parameters
+    ----------
+    axis : Axis
+        The axis.
+    low, high : float
+        The range that it shows, positive.
+    """
+    steps = (1.0, 2.0, 5.0) if high / low < 300 else (1.0,)
+    axis.set_major_locator(LogLocator(subs=steps, numticks=12))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: show_float(value)))

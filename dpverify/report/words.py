@@ -1,0 +1,105 @@
+"""The words of the report: statuses with their marks, kinds of claims, methods, relations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from dpverify.ledger.records import Status
+from dpverify.ledger.results import Result
+
+STATUSES: tuple[Status, ...] = ("proved", "not refuted", "inconclusive", "refuted", "untested")
+
+MARKS: Mapping[Status, str] = {
+    "proved": "✓",
+    "not refuted": "○",
+    "inconclusive": "?",
+    "refuted": "✗",
+    "untested": "·",
+}
+
+ASCII_MARKS: Mapping[Status, str] = {
+    "proved": "+",
+    "not refuted": "o",
+    "inconclusive": "?",
+    "refuted": "x",
+    "untested": ".",
+}
+
+MEANINGS: Mapping[Status, str] = {
+    "proved": "It holds on the whole stated domain: a derivation without an undecided step, or exact exhaustive "
+    "arithmetic over a domain shown to be enough.",
+    "not refuted": "It was searched or simulated and nothing was found. This is not a proof.",
+    "inconclusive": "The plan could not reach its power in the budget, or the sources disagree.",
+    "refuted": "There is a concrete counterexample: exact numbers, both sides; or, for a statistical claim, a "
+    "confidence bound beyond it.",
+    "untested": "It was not judged, for the reason given.",
+}
+
+METHODS: Mapping[str, str] = {
+    "derivation": "derivation",
+    "exhaustive": "exhaustive",
+    "exact-law": "exact law",
+    "search": "search",
+    "monte-carlo": "Monte Carlo",
+}
+
+RELATIONS_TO_DERIVED: Mapping[str, str] = {
+    "equal": "The printed right side equals the derived one.",
+    "weaker": "The printed statement is weaker than the derived one, which implies it.",
+    "stronger": "The printed statement is stronger than what was derived: the derivation does not give it.",
+    "differs": "The printed right side and the derived one differ, each below the other somewhere.",
+    "undecided": "Whether the derived statement gives the printed one is undecided.",
+}
+
+COUNTEREXAMPLES: Mapping[str, str] = {
+    "smallest": "smallest",
+    "interior": "away from every boundary",
+    "largest-ratio": "largest ratio",
+}
+
+
+def status_label(status: Status) -> str:
+    """The status with its mark, as markdown; only a refutation is bold."""
+    return f"{MARKS[status]} **{status}**" if status == "refuted" else f"{MARKS[status]} {status}"
+
+
+def kind_words(kind: str) -> str:
+    """The kind of a claim, in words."""
+    return {"rdp": "Rényi DP", "dp": "DP"}.get(kind, kind.replace("-", " "))
+
+
+def pin_words(result: Result) -> str:
+    """How the verdict of this run stands to the pinned one; "" where nothing is pinned."""
+    if result.contradicts:
+        return f"contradicts the pinned verdict ({result.pinned})"
+    if result.pinned == "untested":
+        return ""
+    return "as pinned" if result.pinned == result.status else f"pinned {result.pinned}, unconfirmed by this run"
+
+
+def reading_words(reading: Mapping[str, str]) -> str:
+    """A choice of readings, as ``name = choice``; "" where there is none."""
+    return ", ".join(f"{name} = {choice}" for name, choice in sorted(reading.items()))
+
+
+def item_id(result: Result) -> str:
+    """The claim with its reading, as pytest names it: ``tran2022:lemma-12[ordering=fresh]``."""
+    inside = ",".join(f"{name}={choice}" for name, choice in sorted(result.reading.items()))
+    return f"{result.claim}[{inside}]" if inside else result.claim
+
+
+def counts(statuses: Iterable[Status]) -> dict[Status, int]:
+    """How often each status occurs, in the order of :data:`STATUSES`, zeros included."""
+    found = Counter(statuses)
+    return {status: found[status] for status in STATUSES}
+
+
+def counts_words(found: Mapping[Status, int]) -> str:
+    """The counts that are not zero, in words: ``3 proved, 2 refuted``."""
+    return ", ".join(f"{number} {status}" for status, number in found.items() if number) or "none"
+
+
+def plural(number: int, noun: str) -> str:
+    """``1 claim``, ``2 claims``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
