@@ -1,0 +1,1 @@
+"""Momentum Aggregation for Private Non-convex ERM (Tran and Cutkosky, NeurIPS 2022)."""

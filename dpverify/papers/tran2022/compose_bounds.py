@@ -3,12 +3,22 @@
 The greedy COMPOSE(a, b) is read here as arithmetic on the bits of ``x = a - 1`` and ``y = b``. Let ``j`` be the highest
 bit in which x and y differ. Going up from x to the multiple of ``2**j`` between them takes one node per set bit of
 ``p = 2**j - (x mod 2**j)``; going on to y takes one node per set bit of ``v = y mod 2**j``. NOTES.md has the proof.
-Everything is exact: integers and Fractions only, no kernel is imported.
+Integers, Fractions and balls; no kernel is imported.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from dpverify.symbolic.numbers import ZERO, Exact, Value, to_ball, to_exact, to_value
+
+Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+
+LONGEST: Final = 4096
+"""Powers longer than this many bits become balls."""
 
 
 def compose_count(a: int, b: int) -> int:
@@ -40,7 +50,7 @@ def compose_count(a: int, b: int) -> int:
     return (block - x % block).bit_count() + (b % block).bit_count()
 
 
-def squared_decay_sum(t: int, alpha: Fraction) -> Fraction:
+def squared_decay_sum(t: int, alpha: Fraction) -> Exact:
     """Sum the squared decays of the nodes of COMPOSE(1, t): the noise variance of step t in units of one node's.
 
     The node that belongs to the set bit i of t ends at ``t - t mod 2**i``, so its noise enters with the factor
@@ -55,8 +65,9 @@ def squared_decay_sum(t: int, alpha: Fraction) -> Fraction:
 
     Returns
     -------
-    Fraction
-        ``sum over set bits i of t of (1-alpha)**(2*(t mod 2**i))``, with ``0**0 = 1``.
+    Fraction or arb
+        ``sum over set bits i of t of (1-alpha)**(2*(t mod 2**i))``, with ``0**0 = 1``; a ball where the exact number
+        would be too long.
 
     Raises
     ------
@@ -70,7 +81,7 @@ def squared_decay_sum(t: int, alpha: Fraction) -> Fraction:
     return covariance_factor(t, t, alpha)
 
 
-def covariance_factor(s: int, t: int, alpha: Fraction) -> Fraction:
+def covariance_factor(s: int, t: int, alpha: Fraction) -> Exact:
     """Covariance of NOISE_s and NOISE_t per coordinate, in units of one node's variance.
 
     Two steps share the node of bit i exactly if they agree in bit i and in every bit above it.
@@ -84,8 +95,8 @@ def covariance_factor(s: int, t: int, alpha: Fraction) -> Fraction:
 
     Returns
     -------
-    Fraction
-        ``sum over shared nodes of (1-alpha)**(s - z) * (1-alpha)**(t - z)``.
+    Fraction or arb
+        ``sum over shared nodes [y, z] of (1-alpha)**(s - z) * (1-alpha)**(t - z)``.
 
     Raises
     ------
@@ -101,8 +112,52 @@ def covariance_factor(s: int, t: int, alpha: Fraction) -> Fraction:
     if not 0 < alpha <= 1:
         raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
     decay = 1 - alpha
-    total = Fraction(0)
+    total: Value = ZERO
     for i in range(min(s, t).bit_length()):
         if s >> i == t >> i and t >> i & 1:
-            total += decay ** (s % (1 << i) + t % (1 << i))
+            total += _power(decay, s % (1 << i) + t % (1 << i))
+    return to_exact(total)
+
+
+def _power(base: Fraction, exponent: int) -> Value:
+    """Raise to a power, exactly while the result stays below ``LONGEST`` bits."""
+    value = to_value(base)
+    if exponent * base.denominator.bit_length() <= LONGEST:
+        return value**exponent
+    return to_ball(value) ** exponent
+
+
+def covariance_matrix(steps: int, alpha: float) -> Matrix:
+    """Covariance of NOISE_1..NOISE_T per coordinate, in units of one node's variance, as floats.
+
+    Parameters
+    ----------
+    steps : int
+        T, at least 1.
+    alpha : float
+        Momentum weight in (0, 1].
+
+    Returns
+    -------
+    (T, T) array of float
+        Entry (s-1, t-1) is ``covariance_factor(s, t, alpha)`` up to rounding.
+
+    Raises
+    ------
+    ValueError
+        If ``steps < 1`` or alpha is outside (0, 1].
+
+    Notes
+    -----
+    Source: ``tran2022:algorithm-1-noise``.
+    """
+    if steps < 1:
+        raise ValueError(f"steps must be at least 1, got steps={steps}.")
+    if not 0 < alpha <= 1:
+        raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
+    t = np.arange(1, steps + 1)
+    total = np.zeros((steps, steps))
+    for i in range(steps.bit_length()):
+        decays = np.where(t >> i & 1, (1.0 - alpha) ** (t % (1 << i)), 0.0)
+        total += np.outer(decays, decays) * ((t >> i)[:, None] == (t >> i)[None, :])
     return total
