@@ -156,13 +156,13 @@ def _explain(message: str, data: object, record: type[Record], place: Place) -> 
         here = place.at(f"{prefix}.{name}".removeprefix("."))
         if about["what"] == "missing required":
             return here.error("", "this field is required")
-        known = msgspec.structs.fields(record) if not path else ()
-        return here.error(shown(name), f"unknown field{suggest(name, [field.encode_name for field in known])}")
+        known = record.__struct_fields__ if not path else ()
+        return here.error(shown(name), f"unknown field{suggest(name, known)}")
     value = _value_at(data, path)
     choices = _CHOICES.get(path.rpartition(".")[2])
     if choices and isinstance(value, str):
         rule = f"it is one of: {', '.join(choices)}{suggest(value, choices)}"
-    return place.at(prefix).error(shown(value), rule)
+    return place.at(prefix).error(shown(value), rule.replace("`object`", "`table`"))
 
 
 def _value_at(data: object, path: str) -> object:

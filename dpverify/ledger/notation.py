@@ -68,4 +68,4 @@ def _cell(text: str) -> str:
 
 def _math(latex: str) -> str:
     """Return LaTeX that cannot leave its cell: one line, bars by name."""
-    return " ".join(latex.split()).replace("|", r"\vert ")
+    return " ".join(latex.split()).replace("|", r"\vert ").strip()

@@ -96,6 +96,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
     leaves_out: str = ""
     seconds: float = 0.0
     kernel_disagrees: bool = False
+    error: str = ""
     counterexamples: list[Counterexample] = []
     slack: Slack | None = None
     vacuous: Vacuous | None = None

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dpverify.ledger import SpecError, Specs, load_specs
+from dpverify.ledger.assumptions import Tag
+from dpverify.ledger.domains import parse_domain
+from dpverify.ledger.formula import parse, parse_relation
+from dpverify.ledger.records import Claim
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def specs(write: Write) -> Specs:
+    return load_specs(write())
+
+
+def test_a_formula_claim(specs: Specs) -> None:
+    claim = specs.claim("toy2024:proposition-1")
+    statement = claim.statement()
+    assert (claim.paper, claim.key, claim.record.id) == ("toy2024", "toy2024:proposition-1", "proposition-1")
+    assert statement.key == claim.key
+    assert statement.variant == "printed"
+    assert statement.kind == "inequality"
+    assert statement.lhs == parse("sum((1 - alpha)**(N*i), i, 0, oo)")
+    assert statement.rhs == parse("max(1, 1/(alpha*N))/(1 - exp(-1))")
+    assert statement.relation == "<="
+    assert (statement.quantity, statement.words, statement.requires, statement.let) == (None, None, (), ())
+    assert statement.free == ("N", "alpha")
+    assert statement.domains == {"N": parse_domain("integer, N >= 1"), "alpha": parse_domain("real, 0 < alpha <= 1")}
+    assert statement.symbols["alpha"].meaning == "momentum weight"
+    assert statement.latex() == (
+        r"\sum_{i=0}^{\infty} (1 - \alpha)^{N i} \le "
+        r"\frac{\max\left( 1, \frac{1}{\alpha N} \right)}{1 - \exp(-1)}"
+    )
+
+
+def test_a_claim_on_a_quantity_with_definitions(specs: Specs) -> None:
+    statement = specs.claim("toy2024:lemma-2").statement()
+    assert statement.quantity == "expected_noise_norm"
+    assert statement.lhs is None
+    assert statement.requires == (parse_relation("alpha >= 1/N"),)
+    assert statement.assumes == (Tag("lipschitz", ("G",)), Tag("fresh-permutation"))
+    assert statement.let == (("V", parse("floor(log2(N)) + T/N")), ("W", parse("2*V")))
+    assert statement.let_names == ("V", "W")
+    assert statement.free == ("G", "N", "T", "alpha")
+    assert set(statement.domains) == {"G", "N", "T", "V", "W", "alpha"}
+    assert statement.latex() == r"\mathbb{E}[\|\hat{m}_t - m_t\|] \le 4 \alpha G \sqrt{W \log_2 T}"
+
+
+def test_a_claim_in_words(specs: Specs) -> None:
+    statement = specs.claim("toy2024:algorithm-1-range").statement()
+    assert statement.words == "b runs over 0, ..., R - 1"
+    assert (statement.lhs, statement.rhs, statement.relation, statement.free) == (None, None, None, ())
+    assert statement.latex() == ""
+
+
+def test_symbols_of_a_domain_belong_to_the_statement(write: Write) -> None:
+    specs = load_specs(
+        write(('statement = "b runs', 'relation = "="\nlhs = "T"\nprinted = "T"\ntranscription = "b runs'))
+    )
+    statement = specs.claim("toy2024:algorithm-1-range").statement()
+    assert statement.free == ("N", "T")
+    assert set(statement.symbols) == {"N", "T"}
+
+
+def test_readings(specs: Specs) -> None:
+    assert specs.claim("toy2024:proposition-1").readings() == [{}]
+    claim = specs.claim("toy2024:lemma-2")
+    assert claim.readings() == [{"ordering": "fresh"}, {"ordering": "once"}]
+    assert claim.statement().reading == {"ordering": "fresh"}
+    assert claim.statement({"ordering": "once"}).reading == {"ordering": "once"}
+
+
+def test_the_product_of_readings_has_the_default_first(write: Write) -> None:
+    old = ', meaning = "how often a permutation is drawn"}'
+    specs = load_specs(write((old, f'{old}, {{name = "order", choices = ["a", "b"], meaning = "m"}}')))
+    readings = specs.claim("toy2024:lemma-2").readings()
+    assert readings[0] == {"ordering": "fresh", "order": "a"}
+    assert len(readings) == 4
+
+
+@pytest.mark.parametrize(
+    ("reading", "rule"), [({"order": "x"}, "did you mean 'ordering'"), ({"ordering": "x"}, "offers fresh, once")]
+)
+def test_a_reading_that_is_not_offered(specs: Specs, reading: dict[str, str], rule: str) -> None:
+    claim = specs.claim("toy2024:lemma-2")
+    for ask in (claim.statement, claim.verdict):
+        with pytest.raises(SpecError, match=rule):
+            ask(reading)
+
+
+def test_the_most_specific_verdict_counts(specs: Specs) -> None:
+    claim = specs.claim("toy2024:lemma-2")
+    default, once = claim.verdict(), claim.verdict({"ordering": "once"})
+    assert default is not None
+    assert once is not None
+    assert (default.status, once.status) == ("not refuted", "refuted")
+    assert claim.verdict({"ordering": "fresh"}) is default
+
+
+def test_an_amendment_changes_what_it_names_and_nothing_else(specs: Specs) -> None:
+    claim = specs.claim("toy2024:lemma-2")
+    statement = claim.statement({"ordering": "once"}, "amended")
+    assert statement.variant == "amended"
+    assert statement.rhs == parse("8*alpha*G*sqrt(V)")
+    assert (statement.quantity, statement.relation) == ("expected_noise_norm", "<=")
+    assert statement.requires == ()
+    assert statement.let == (("V", parse("T")),)
+    assert statement.assumes == claim.statement().assumes
+    with pytest.raises(SpecError, match="this reading has no amendment"):
+        claim.statement({"ordering": "fresh"}, "amended")
+
+
+def test_an_amendment_may_inherit_and_turn_the_relation(write: Write) -> None:
+    edits = (('let = [{symbol = "V", value = "T"}]\nrequires = []', 'relation = "="'),)
+    specs = load_specs(write(verdict_edits=edits))
+    statement = specs.claim("toy2024:lemma-2").statement({"ordering": "once"}, "amended")
+    assert statement.relation == "="
+    assert statement.let_names == ("V", "W")
+    assert len(statement.requires) == 1
+
+
+def test_an_amendment_in_words_drops_both_sides(write: Write) -> None:
+    edits = (('formula = "8*alpha*G*sqrt(V)"', 'statement = "no bound holds"'),)
+    specs = load_specs(write(verdict_edits=edits))
+    statement = specs.claim("toy2024:lemma-2").statement({"ordering": "once"}, "amended")
+    assert statement.words == "no bound holds"
+    assert (statement.rhs, statement.relation) == (None, None)
+
+
+def test_verdicts_may_name_a_claim_in_full(write: Write) -> None:
+    specs = load_specs(write(verdict_edits=(('claim = "proposition-1"', 'claim = "toy2024:proposition-1"'),)))
+    verdict = specs.claim("toy2024:proposition-1").verdict()
+    assert verdict is not None
+    assert verdict.status == "proved"
+
+
+def test_the_hash_is_that_of_the_record_without_its_transcription(specs: Specs, write: Write) -> None:
+    claim = specs.claim("toy2024:lemma-2")
+    fields = json.loads(msgspec.json.encode(claim.record))
+    del fields["transcription"]
+    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    assert claim.record_hash == hashlib.sha256(canonical).hexdigest()[:16]
+
+    same = load_specs(write(('"as printed"', '"read otherwise"'))).claim(claim.key)
+    assert same.record_hash == claim.record_hash
+    other = load_specs(write(("4*alpha*G", "5*alpha*G"))).claim(claim.key)
+    assert other.record_hash != claim.record_hash
+
+
+def test_the_hash_never_changes_by_itself() -> None:
+    record = Claim(id="a-1", where="w", source="full", quote="é", kind="count", statement="s")
+    from dpverify.ledger.claims import ClaimSpec
+    from dpverify.ledger.vocabulary import Vocabulary
+
+    assert ClaimSpec(record, "p", Vocabulary()).record_hash == "a9d8c87b84e527c3"
+
+
+def test_statements_and_claims_travel_between_processes(specs: Specs) -> None:
+    claim = specs.claim("toy2024:lemma-2")
+    copy = pickle.loads(pickle.dumps(claim))
+    assert copy.statement() == claim.statement()
+    assert pickle.loads(pickle.dumps(claim.statement())) == claim.statement()

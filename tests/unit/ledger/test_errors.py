@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpverify.ledger.errors import FormulaError, Place, SpecError, UnknownClaim, printable, shown, suggest
+
+
+@given(st.text())
+def test_printable_text_is_one_line(text: str) -> None:
+    assert printable(text).isprintable()
+
+
+def test_printable_escapes_and_cuts() -> None:
+    assert printable("a\n\x1b[31m\u202eb") == r"a\n\x1b[31m\u202eb"
+    assert printable("x" * 100, 3) == "xxx..."
+    assert printable("été") == "été"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a\tb", r"'a\tb'"),
+        (True, "true"),
+        (12, "12"),
+        pytest.param(10**5000, "a huge integer", id="huge"),
+        ({"a": 1}, "a table"),
+        ([1], "an array"),
+        (1.5, "1.5"),
+    ],
+)
+def test_shown(value: object, text: str) -> None:
+    assert shown(value) == text
+
+
+def test_an_error_is_one_line_of_five_parts() -> None:
+    error = SpecError("specs/x/claims.toml", "lemma-2\n", "requires[0]", "'a'", "a rule")
+    assert str(error) == r"specs/x/claims.toml: lemma-2\n: requires[0]: 'a': a rule"
+    assert str(SpecError("f", "", "", "", "a rule")) == "f: a rule"
+
+
+def test_places_make_errors() -> None:
+    place = Place("file").of("lemma-2").at("printed")
+    assert str(place.formula_error(FormulaError("a b", "bad"))) == "file: lemma-2: printed: 'a b': bad"
+    assert place.of("lemma-3").field == ""
+
+
+@pytest.mark.parametrize("kind", [SpecError, UnknownClaim])
+def test_spec_errors_travel_between_processes(kind: type[SpecError]) -> None:
+    error = pickle.loads(pickle.dumps(kind("a", "b", "c", "d", "e")))
+    assert type(error) is kind
+    assert str(error) == "a: b: c: d: e"
+
+
+def test_formula_errors_travel_between_processes() -> None:
+    error = pickle.loads(pickle.dumps(FormulaError("a", "rule")))
+    assert (error.value, error.rule) == ("a", "rule")
+
+
+def test_suggestions() -> None:
+    assert suggest("alhpa", ["alpha", "beta"]) == "; did you mean 'alpha'?"
+    assert suggest("zzz", ["alpha", "beta"]) == ""
