@@ -13,7 +13,7 @@ from dpverify.ledger.records import Claim, PaperInfo, Quantity, Symbol, Verdict
 from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
 from dpverify.report.collect import counterexamples, derivations
 from dpverify.report.numbers import show_both, show_count, show_float, show_point, show_slack
-from dpverify.report.terminal import STYLES, mark
+from dpverify.report.terminal import STYLES, mark, readable
 from dpverify.report.words import COUNTEREXAMPLES, METHODS, RELATIONS_TO_DERIVED, kind_words, pin_words, reading_words
 
 WIDEST = 110
@@ -158,8 +158,8 @@ def _section(console: Console, title: str, lines: Iterator[str] | Sequence[str])
 
 
 def _line(console: Console, text: str, style: str = "") -> None:
-    console.print(Text(text, style=style), width=min(console.width, WIDEST))
+    console.print(Text(readable(text, console), style=style), width=min(console.width, WIDEST))
 
 
 def _indented(console: Console, text: str) -> None:
-    console.print(Padding(Text(text), (0, 0, 0, 2)), width=min(console.width, WIDEST))
+    console.print(Padding(Text(readable(text, console)), (0, 0, 0, 2)), width=min(console.width, WIDEST))

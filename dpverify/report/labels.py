@@ -37,7 +37,7 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel], *, line_points: float = 1
     entries = sorted(labels, key=lambda label: label.y)
     wanted = [(axes.transData.transform((0, label.y))[1] - box.y0) / box.height * tall for label in entries]
     sizes = [line_points * (label.text.count("\n") + 1) + 2 for label in entries]
-    for label, height, wish in zip(entries, _apart(wanted, sizes, tall), wanted, strict=True):
+    for label, height, wish in zip(entries, apart(wanted, sizes, tall), wanted, strict=True):
         held = min(max(wish, 0.0), tall)
         joint = {"arrowstyle": "-", "color": label.color, "lw": 0.6, "shrinkA": 1, "relpos": (0, 0.5)}
         axes.annotate(
@@ -55,7 +55,7 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel], *, line_points: float = 1
         )
 
 
-def _apart(wanted: Sequence[float], sizes: Sequence[float], tall: float) -> list[float]:
+def apart(wanted: Sequence[float], sizes: Sequence[float], tall: float) -> list[float]:
     """Heights near the wanted ones, in the same order, that leave each label its size and stay in the axes."""
     heights = list(wanted)
     for _ in range(200):

@@ -23,7 +23,7 @@ def show_float(value: float, digits: int = 4) -> str:
         return "∞" if value > 0 else "−∞"
     if value == int(value) and abs(value) < 10**6:
         return str(int(value))
-    text = next((t for more in range(digits, 17) if float(t := f"{value:.{more}g}") != 1), "1")
+    text = next((t for more in range(digits, 18) if float(t := f"{value:.{more}g}") != 1), "1")
     mantissa, _, exponent = text.partition("e")
     return f"{mantissa}e{int(exponent)}" if exponent else text
 

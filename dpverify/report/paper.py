@@ -11,7 +11,7 @@ from dpverify.report.collect import by_claim, claim_id
 from dpverify.report.manifest import GENERATED, manifest, status_legend
 from dpverify.report.summary import summary
 from dpverify.report.verdict_table import verdict_table
-from dpverify.report.words import kind_words, reading_words
+from dpverify.report.words import kind_words, pin_words, reading_words
 
 
 def paper_page(key: str, run: Run) -> str:
@@ -80,7 +80,7 @@ def _untested(untested: Sequence[Result], judged: Iterable[str]) -> list[str]:
                     md.prose(result.where),
                     kind_words(result.kind),
                     md.inline_math(result.latex) or md.prose(result.printed),
-                    md.prose(result.reason),
+                    "\n".join(filter(None, [md.prose(result.reason), pin_words(result)])),
                 ]
                 for result in untested
             ],

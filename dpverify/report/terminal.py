@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, Group
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -14,7 +15,7 @@ from dpverify.ledger.results import Result, Run
 from dpverify.report.collect import counterexamples, run_false_alarm
 from dpverify.report.manifest import false_alarm_line
 from dpverify.report.numbers import show_both, show_point, show_slack
-from dpverify.report.words import ASCII_MARKS, MARKS, counts, counts_words, item_id, pin_words
+from dpverify.report.words import ASCII_MARKS, MARKS, counts, counts_words, item_id, pin_words, plural
 
 ORDER: tuple[Status, ...] = ("untested", "proved", "not refuted", "inconclusive", "refuted")
 """The groups from top to bottom: what matters most ends up next to the prompt."""
@@ -26,6 +27,11 @@ STYLES: dict[Status, str] = {
     "refuted": "bold red",
     "untested": "dim",
 }
+
+NARROW = 90
+"""Below this width a table's last column is too thin to read; the reasons then stand below the claims."""
+
+_IN_ASCII = str.maketrans({"≈": "~", "∞": "oo", "−": "-", "\u2009": "", "é": "e"})
 
 
 def print_run(run: Run, console: Console) -> None:
@@ -40,16 +46,23 @@ def print_run(run: Run, console: Console) -> None:
         without colour, its columns two spaces apart.
     """
     groups = {status: [r for r in run.results if r.status == status] for status in ORDER}
-    if console.is_terminal:
-        for status, results in groups.items():
-            if results:
-                console.print(_table(status, results, console))
-                console.print()
-    else:
-        for line in _plain([result for results in groups.values() for result in results]):
-            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    if not console.is_terminal:
+        for line in [*_plain([result for results in groups.values() for result in results]), *closing(run)]:
+            console.print(readable(line, console), markup=False, highlight=False, emoji=False, soft_wrap=True)
+        return
+    for status, results in groups.items():
+        if results:
+            console.print(Text(f"{mark(status, console)} {status} ({len(results)})", style=STYLES[status]))
+            console.print(_table(results, console) if console.width >= NARROW else _stack(results, console))
     for line in closing(run):
-        console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=not console.is_terminal)
+        console.print(Text(readable(line, console)))
+
+
+def readable(text: str, console: Console) -> str:
+    """The text in letters that the console can show."""
+    if _unicode(console):
+        return text
+    return text.translate(_IN_ASCII).encode("ascii", "replace").decode()
 
 
 def closing(run: Run) -> Iterator[str]:
@@ -63,7 +76,7 @@ def closing(run: Run) -> Iterator[str]:
             yield f"CONTRADICTS ITS PIN: {item_id(result)}: pinned {result.pinned}, found {result.status}."
     weak = sum("unconfirmed" in pin_words(result) for result in results)
     if weak:
-        yield f"{weak} pinned verdicts are unconfirmed at this budget."
+        yield f"{plural(weak, 'pinned verdict')} {'is' if weak == 1 else 'are'} unconfirmed at this budget."
     yield false_alarm_line(run_false_alarm(run))
     if run.run.interrupted:
         yield "Interrupted: this is what was decided so far."
@@ -80,7 +93,11 @@ def why(result: Result) -> str:
 
 def mark(status: Status, console: Console) -> str:
     """The mark of a status, in letters that the console can show."""
-    return (MARKS if console.encoding.lower().startswith("utf") else ASCII_MARKS)[status]
+    return (MARKS if _unicode(console) else ASCII_MARKS)[status]
+
+
+def _unicode(console: Console) -> bool:
+    return console.encoding.lower().startswith("utf")
 
 
 def amendment_words(result: Result) -> str:
@@ -88,26 +105,41 @@ def amendment_words(result: Result) -> str:
     return f"corrected: {result.amendment.status}" if result.amendment else ""
 
 
-def _table(status: Status, results: Sequence[Result], console: Console) -> Table:
-    title = Text(f"{mark(status, console)} {status} ({len(results)})", style=STYLES[status])
-    table = Table(title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, expand=True, pad_edge=False)
+def _table(results: Sequence[Result], console: Console) -> Table:
+    table = Table(box=box.SIMPLE_HEAD if _unicode(console) else box.ASCII, expand=True, pad_edge=False)
     slack = any(result.slack for result in results)
-    table.add_column("claim", no_wrap=console.width >= 80, overflow="fold", ratio=None)
+    table.add_column("claim", no_wrap=True, overflow="fold")
     if slack:
         table.add_column("slack", justify="right", no_wrap=True)
-    table.add_column("why" if status != "untested" else "reason", ratio=1, overflow="fold")
-    for result in results:
-        cells = [Text(item_id(result)), *([Text(show_slack(result.slack))] if slack else []), _why_cell(result)]
-        table.add_row(*cells)
+    table.add_column("why", ratio=1, overflow="fold")
+    for names, result in _same_reason(results):
+        cells = [Text("\n".join(names)), Text(show_slack(result.slack)), _why(result, console)]
+        table.add_row(*(cells if slack else [cells[0], cells[2]]))
     return table
 
 
-def _why_cell(result: Result) -> Text:
-    notes = [why(result), _vacuous(result), amendment_words(result)]
-    text = Text("; ".join(filter(None, notes)))
+def _stack(results: Sequence[Result], console: Console) -> Group:
+    """Claims, and below each its reason: for narrow terminals."""
+    lines: list[Text | Padding] = []
+    for names, result in _same_reason(results):
+        slack = f"  slack {show_slack(result.slack)}" if result.slack else ""
+        lines.extend([Text("\n".join(names) + slack), Padding(_why(result, console), (0, 0, 0, 4))])
+    return Group(*lines, Text())
+
+
+def _same_reason(results: Sequence[Result]) -> list[tuple[list[str], Result]]:
+    """Untested claims with one reason together; every other result for itself."""
+    groups: dict[str, tuple[list[str], Result]] = {}
+    for result in results:
+        key = result.reason if result.status == "untested" else item_id(result)
+        groups.setdefault(key, ([], result))[0].append(item_id(result))
+    return list(groups.values())
+
+
+def _why(result: Result, console: Console) -> Text:
+    text = Text(readable(_notes(why(result), _vacuous(result), amendment_words(result)), console))
     if result.contradicts or result.sources_disagree:
-        loud = "sources disagree" if result.sources_disagree else pin_words(result)
-        text.append(f"\n{loud}", style="bold red")
+        text.append(f"\n{_loud(result)}", style="bold red")
     return text
 
 
@@ -115,10 +147,19 @@ def _plain(results: Sequence[Result]) -> Iterator[str]:
     wide = max((len(item_id(result)) for result in results), default=0)
     for result in results:
         slack = f"slack {show_slack(result.slack)}" if result.slack else ""
-        loud = "sources disagree" if result.sources_disagree else pin_words(result) if result.contradicts else ""
-        notes = "; ".join(filter(None, [slack, why(result), _vacuous(result), amendment_words(result), loud]))
+        notes = _notes(slack, why(result), _vacuous(result), amendment_words(result), _loud(result))
         yield f"{result.status:<12}  {item_id(result):<{wide}}  {notes}".rstrip()
 
 
 def _vacuous(result: Result) -> str:
     return "vacuous" if result.vacuous is not None and result.vacuous.value else ""
+
+
+def _loud(result: Result) -> str:
+    """What must not be overlooked."""
+    return "sources disagree" if result.sources_disagree else pin_words(result) if result.contradicts else ""
+
+
+def _notes(*parts: str) -> str:
+    told = [part for part in parts if part]
+    return "; ".join([*(part.rstrip(".") for part in told[:-1]), *told[-1:]])

@@ -75,7 +75,13 @@ def pin_words(result: Result) -> str:
         return f"contradicts the pinned verdict ({result.pinned})"
     if result.pinned == "untested":
         return ""
-    return "as pinned" if result.pinned == result.status else f"pinned {result.pinned}, unconfirmed by this run"
+    if result.pinned == result.status:
+        return "as pinned"
+    weaker = result.status in {"inconclusive", "untested"} or (result.pinned, result.status) == (
+        "proved",
+        "not refuted",
+    )
+    return f"pinned {result.pinned}, {'unconfirmed by this run' if weaker else 'this run shows more'}"
 
 
 def reading_words(reading: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -45,9 +45,12 @@ def write_report(runs: Sequence[Run], directory: Path) -> list[str]:
     ReportError
         When a paper occurs twice, recorded data cannot be read, or a figure cannot be drawn; then nothing is written.
     """
-    recorded = {**_read(directory), **by_paper(runs)}
-    data = {f"data/{key}.json": encode(run) for key, run in recorded.items()}
-    return _update(directory, {**data, **render({key: decode(data[f"data/{key}.json"]) for key in recorded})})
+    new = by_paper(runs)
+    pages = render({**_read(directory, besides=new), **new})
+    data = {f"data/{key}.json": encode(run) for key, run in new.items()}
+    for name, content in data.items():
+        _decode(name, content)  # what cannot be read back, such as a NaN that is no string, is not recorded
+    return _update(directory, {**data, **pages})
 
 
 def regenerate(directory: Path) -> list[str]:
@@ -127,20 +130,24 @@ def render(runs: Mapping[str, Run]) -> dict[str, bytes]:
     return files
 
 
-def _read(directory: Path) -> dict[str, Run]:
-    """The recorded runs, by paper."""
-    runs: dict[str, Run] = {}
-    for path in sorted((directory / "data").glob("*.json")):
-        try:
-            run = decode(path.read_bytes())
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ReportError(f"data/{path.name}: {' '.join(str(error).split())}") from error
-        if run.schema != SCHEMA:
-            raise ReportError(f"data/{path.name}: schema={run.schema}: this version reads schema {SCHEMA}")
-        if any(key != path.stem for key in by_paper([run])):
-            raise ReportError(f"data/{path.name}: it holds results of another paper than {path.stem!r}")
-        runs[path.stem] = run
+def _read(directory: Path, besides: Container[str] = ()) -> dict[str, Run]:
+    """The recorded runs by paper, without the papers in ``besides``."""
+    paths = sorted((directory / "data").glob("*.json"))
+    runs = {path.stem: _decode(f"data/{path.name}", path.read_bytes()) for path in paths if path.stem not in besides}
+    for stem, run in runs.items():
+        if any(key != stem for key in by_paper([run])):
+            raise ReportError(f"data/{stem}.json: it holds results of another paper than {stem!r}")
     return runs
+
+
+def _decode(name: str, content: bytes) -> Run:
+    try:
+        run = decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ReportError(f"{name}: {' '.join(str(error).split())}") from error
+    if run.schema != SCHEMA:
+        raise ReportError(f"{name}: schema={run.schema}: this version reads schema {SCHEMA}")
+    return run
 
 
 def _update(directory: Path, files: Mapping[str, bytes]) -> list[str]:

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from dpverify.ledger.results import Run
+from dpverify.report.freshness import Stale, reading_key, stale
+
+FRESH = ("0" * 16, "1" * 16)
+LEMMA_12 = "tran2022:lemma-12"
+
+
+def hashes(run: Run) -> dict[tuple[str, tuple[tuple[str, str], ...]], tuple[str, str]]:
+    return {(r.claim, reading_key(r.reading)): FRESH for r in run.results}
+
+
+def test_fresh_evidence_is_not_stale(run: Run) -> None:
+    assert stale(run, hashes(run)) == []
+
+
+def test_each_hash_is_watched(run: Run) -> None:
+    once = reading_key({"ordering": "once"})
+    for today, what in [(("x", "1" * 16), "record"), (("0" * 16, "x"), "evidence"), (("x", "y"), "both")]:
+        found = stale(run, hashes(run) | {(LEMMA_12, once): today})
+        assert [(s.claim, s.reading, s.what) for s in found] == [(LEMMA_12, once, what)]
+
+
+def test_claims_that_came_or_went_are_told(run: Run) -> None:
+    today = hashes(run)
+    del today["tran2022:theorem-6", ()]
+    today["tran2022:lemma-99", ()] = FRESH
+    assert stale(run, today) == [Stale("tran2022:theorem-6", (), "unknown"), Stale("tran2022:lemma-99", (), "missing")]
+
+
+def test_line_names_claim_reading_and_reason() -> None:
+    line = str(Stale(LEMMA_12, (("ordering", "once"),), "record"))
+    assert line == "tran2022:lemma-12 (ordering = once): the claim's record has changed since it was judged"
+
+
+def test_key_does_not_depend_on_order() -> None:
+    assert reading_key({"b": "1", "a": "2"}) == reading_key({"a": "2", "b": "1"}) == (("a", "2"), ("b", "1"))

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dpverify.ledger.results import Number, Slack
+from dpverify.report.numbers import ratio, show, show_both, show_float, show_point, show_slack
+
+
+def exact(text: str, value: float) -> Number:
+    return Number(exact=text, float=value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (5.0, "5"),
+        (3 / 7, "0.4286"),
+        (1.2e-6, "1.2e-6"),
+        (1.5e12, "1.5e12"),
+        (-2.25, "-2.25"),
+        (math.inf, "∞"),
+        (-math.inf, "−∞"),
+        (math.nan, "undefined"),
+    ],
+)
+def test_float(value: float, text: str) -> None:
+    assert show_float(value) == text
+
+
+@pytest.mark.parametrize("value", [0.99999999, 1.0000001, 1 - 2**-53, 1 + 2**-52])
+def test_what_is_not_one_never_looks_like_one(value: float) -> None:
+    assert show_float(value) != "1"
+    assert (float(show_float(value)) < 1) == (value < 1)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (exact("3/7", 3 / 7), "3/7 ≈ 0.428571"),
+        (exact("5", 5.0), "5"),
+        (Number(float=0.5), "≈ 0.5"),
+        (Number(float="inf"), "∞"),
+        (exact("1" * 60, 1.1e59), "≈ 1.1e59 (exact in the data)"),
+    ],
+)
+def test_both(number: Number, text: str) -> None:
+    assert show_both(number) == text
+
+
+def test_short_forms() -> None:
+    assert show(exact("12", 12.0)) == "12"
+    assert show(exact("1/3", 1 / 3)) == "0.3333"
+    assert show_slack(Slack(min=Number(float=0.99996), typical=exact("3", 3.0))) == "0.99996 / 3"
+    assert show_slack(None) == ""
+
+
+def test_point_is_sorted_and_exact() -> None:
+    assert show_point({"b": exact("1/2", 0.5), "a": Number(float=2.5)}) == "a = 2.5, b = 1/2"
+
+
+def test_ratio_at_the_edges() -> None:
+    def number(value: float | str) -> Number:
+        return Number(float=value)
+
+    assert ratio(number(3.0), number(2.0)) == 1.5
+    assert ratio(number(3.0), number(0.0)) == math.inf
+    assert math.isnan(ratio(number(0.0), number(0.0)))
+    assert math.isnan(ratio(number("inf"), number("inf")))
+    assert ratio(number(1.0), number("inf")) == 0

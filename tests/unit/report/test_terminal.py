@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from dpverify.ledger.results import Run
+from dpverify.report.terminal import print_run
+from dpverify.report.words import item_id
+from tests.unit.report.sample import result
+
+
+def printed(run: Run, width: int = 110, *, terminal: bool = True, encoding: str = "utf-8") -> str:
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
+    print_run(run, Console(file=out, width=width, force_terminal=terminal, color_system=None, legacy_windows=False))
+    return raw.getvalue().decode(encoding)
+
+
+def test_one_line_per_verdict_where_a_program_reads(run: Run) -> None:
+    lines = printed(run, 40, terminal=False).splitlines()
+    rows = lines[: len(run.results)]
+    assert sorted(line.split("  ")[0] for line in rows) == sorted(r.status for r in run.results)
+    assert {line[14:].split("  ")[0].strip() for line in rows} == {item_id(r) for r in run.results}
+    assert not any(line != line.rstrip() for line in rows)
+    assert any(line.startswith("refuted       tran2022:algorithm-1-v") and "left 4, right 7/2" in line for line in rows)
+
+
+@pytest.mark.parametrize("width", [40, 60, 89, 90, 120, 200])
+def test_no_line_is_wider_than_the_terminal(run: Run, width: int) -> None:
+    assert max(map(len, printed(run, width).splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_groups_come_in_order_with_their_counts(run: Run, width: int) -> None:
+    text = printed(run, width)
+    heads = ["· untested (4)", "✓ proved (2)", "○ not refuted (2)", "? inconclusive (2)", "✗ refuted (4)"]
+    places = [text.index(head) for head in heads]
+    assert places == sorted(places)
+    assert all(item_id(r) in text for r in run.results)
+
+
+def test_below_the_tables_stand_totals_alarms_and_chance(run: Run) -> None:
+    text = printed(run, 200)
+    assert "14 verdicts: 2 proved, 2 not refuted, 2 inconclusive, 4 refuted, 4 untested." in text
+    assert "CONTRADICTS ITS PIN: tran2022:theorem-10-dp: pinned not refuted, found refuted." in text
+    assert "SOURCES DISAGREE: tran2022:lemma-7-var-3" in text
+    assert "at most 2e-6" in text
+    assert "Interrupted" not in text
+
+
+def test_interrupted_run_and_weak_evidence_are_told(run: Run) -> None:
+    weak = [result("lemma-1", "Lemma 1", "count", "inconclusive", reason="no time", pinned="proved")]
+    info = msgspec.structs.replace(run.run, interrupted=True)
+    text = printed(msgspec.structs.replace(run, run=info, results=weak), 200)
+    assert "1 pinned verdict is unconfirmed at this budget." in text
+    assert "Interrupted: this is what was decided so far." in text
+
+
+def test_terminal_without_unicode_gets_ascii(run: Run) -> None:
+    for terminal in (True, False):
+        text = printed(run, 120, terminal=terminal, encoding="ascii")
+        assert "left 4, right 7/2 ~ 3.5" in text
+    assert "x refuted (4)" in printed(run, 120, encoding="ascii")
+
+
+def test_brackets_are_not_taken_for_markup(run: Run) -> None:
+    odd = [result("lemma-1", "Lemma 1", "count", "untested", reason="[bold]see[/] [1, t] :smile:")]
+    for terminal in (True, False):
+        assert "[bold]see[/] [1, t] :smile:" in printed(msgspec.structs.replace(run, results=odd), terminal=terminal)
+
+
+def test_untested_claims_with_one_reason_share_it(run: Run) -> None:
+    waiting = [result(f"lemma-{n}", f"Lemma {n}", "count", "untested", reason="no kernel yet") for n in range(30)]
+    assert printed(msgspec.structs.replace(run, results=waiting)).count("no kernel yet") == 1
+
+
+def test_printing_a_run_loads_no_matplotlib() -> None:
+    script = "import sys, dpverify.report.terminal, dpverify.report.explain; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)

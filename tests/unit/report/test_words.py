@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from typing import get_args
+
+import msgspec
+import pytest
+
+from dpverify.ledger.records import Kind, Status
+from dpverify.ledger.results import Method, RelationToDerived
+from dpverify.report import words
+from tests.unit.report.sample import result
+
+
+def test_every_word_of_the_records_has_its_words() -> None:
+    statuses = set(get_args(Status))
+    assert set(words.STATUSES) == set(words.MARKS) == set(words.ASCII_MARKS) == set(words.MEANINGS) == statuses
+    assert len(set(words.MARKS.values())) == len(set(words.ASCII_MARKS.values())) == len(statuses)
+    assert set(words.METHODS) == set(get_args(Method))
+    assert set(words.RELATIONS_TO_DERIVED) == set(get_args(RelationToDerived))
+    assert all(words.kind_words(kind) and "-" not in words.kind_words(kind) for kind in get_args(Kind))
+
+
+def test_marks_are_letters_and_no_pictures() -> None:
+    assert all(len(mark) == 1 and ord(mark) < 0x1F000 for mark in words.MARKS.values())
+
+
+@pytest.mark.parametrize(
+    ("pinned", "status", "contradicts", "told"),
+    [
+        ("untested", "proved", False, ""),
+        ("proved", "proved", False, "as pinned"),
+        ("proved", "not refuted", False, "pinned proved, unconfirmed by this run"),
+        ("refuted", "inconclusive", False, "pinned refuted, unconfirmed by this run"),
+        ("not refuted", "proved", False, "pinned not refuted, this run shows more"),
+        ("proved", "refuted", True, "contradicts the pinned verdict (proved)"),
+    ],
+)
+def test_pin(pinned: str, status: str, *, contradicts: bool, told: str) -> None:
+    made = result("lemma-1", "Lemma 1", "count", status, pinned=pinned, contradicts=contradicts)
+    assert words.pin_words(made) == told
+
+
+def test_item_id_is_pytests() -> None:
+    made = msgspec.structs.replace(result("lemma-1", "Lemma 1", "count", "proved"), reading={"b": "2", "a": "1"})
+    assert words.item_id(made) == "tran2022:lemma-1[a=1,b=2]"
