@@ -7,7 +7,6 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from dpverify.cli.exits import BAD_INPUT, OK
@@ -38,6 +37,8 @@ def _python() -> Iterator[tuple[bool, str]]:
 
 
 def _packages() -> Iterator[tuple[bool, str]]:
+    from importlib.metadata import PackageNotFoundError, version
+
     from dpverify import __version__
 
     yield True, f"dpverify {__version__} in {Path(__file__).parents[1]}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 OK = 0
-CONTRADICTED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141

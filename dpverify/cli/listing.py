@@ -1,83 +1,76 @@
-"""``dpverify list``: every claim and its pinned verdict; with ``--check``, what an author wants to know."""
+"""``dpverify list``: every claim and its pinned verdict; with ``--check``, all that an author wants to hear."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpverify.cli.exits import OK
+from dpverify.cli.exits import BAD_INPUT, OK, complain
 
 if TYPE_CHECKING:
-    from dpverify.ledger.load import ClaimSpec, Specs
+    from dpverify.ledger import ClaimSpec
 
 
-def list_claims(*, specs: Path | None = None, paper: str | None = None, check: bool = False) -> int:
-    """List every claim with its kind, its pinned verdict and its place in the paper.
+def list_claims(*, paper: str | None = None, specs: Path | None = None, check: bool = False) -> int:
+    """List every claim: kind, pinned verdict, place in the paper.
 
     Parameters
     ----------
-    specs
-        Folder of specs; the bundled ones by default.
     paper
         Only this paper.
+    specs
+        Folder of specs; the bundled ones by default.
     check
-        Read everything, complain of the first fault in one line, and print counts only: for authors.
+        Instead of the claims, print everything that is wrong with the files, and what only looks odd: for authors.
 
     Returns
     -------
     int
-        Exit code; a fault in the specs is 2.
+        0, or 2 when the specs break a rule.
     """
-    from dpverify.ledger.load import load_specs
+    from dpverify.ledger import load_specs
 
-    loaded = load_specs(specs)
-    claims = loaded.select((), paper)
-    for line in _counts(loaded, claims) if check else _lines(claims):
+    if check and not _checked(specs):
+        return BAD_INPUT
+    claims = list(load_specs(specs).claims(paper))
+    for line in _counts(claims) if check else _lines(claims):
         print(line)
     return OK
 
 
-def pinned(claim: ClaimSpec, reading: Mapping[str, str]) -> str:
-    """Word the pinned verdict of a claim under one choice of its readings.
+def _checked(specs: Path | None) -> bool:
+    """Print all findings, errors on stderr; tell whether there was no error."""
+    from dpverify.ledger import check_specs
 
-    Parameters
-    ----------
-    claim : ClaimSpec
-        The claim.
-    reading : Mapping[str, str]
-        Name of the reading to choice.
-
-    Returns
-    -------
-    str
-        The status word; ``not pinned`` where there is no verdict.
-    """
-    verdict = claim.verdict(dict(reading))
-    return verdict.status if verdict else "not pinned"
+    findings = check_specs(specs)
+    for finding in findings:
+        if finding.level == "error":
+            complain(finding.text)
+        else:
+            print(finding)
+    return all(finding.level != "error" for finding in findings)
 
 
-def reading_suffix(reading: Mapping[str, str]) -> str:
-    """Write a choice of readings as test ids have it: ``[ordering=fresh]``, or nothing."""
-    return f"[{','.join(f'{name}={choice}' for name, choice in sorted(reading.items()))}]" if reading else ""
+def _counts(claims: Iterable[ClaimSpec]) -> Iterator[str]:
+    by_paper: dict[str, list[ClaimSpec]] = {}
+    for claim in claims:
+        by_paper.setdefault(claim.paper, []).append(claim)
+    for key, found in by_paper.items():
+        verdicts = [claim.verdict(reading) for claim in found for reading in claim.readings()]
+        judged = sum(verdict is not None and verdict.status != "untested" for verdict in verdicts)
+        yield f"{key}: {len(found)} claims, {len(verdicts)} with their readings, {judged} of these judged; no error"
 
 
-def _lines(claims: list[ClaimSpec]) -> Iterator[str]:
-    rows = [
-        (claim.key + reading_suffix(reading), claim.record.kind, pinned(claim, reading), claim.record.where)
-        for claim in claims
-        for reading in claim.readings()
-    ]
+def _lines(claims: Iterable[ClaimSpec]) -> Iterator[str]:
+    """One line per claim and reading, in columns."""
+    rows = []
+    for claim in claims:
+        for reading in claim.readings():
+            verdict = claim.verdict(reading)
+            choices = ",".join(f"{name}={choice}" for name, choice in sorted(reading.items()))
+            name = f"{claim.key}[{choices}]" if choices else claim.key
+            rows.append((name, claim.record.kind, verdict.status if verdict else "not pinned", claim.record.where))
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     for row in rows:
         yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
-
-
-def _counts(loaded: Specs, claims: list[ClaimSpec]) -> Iterator[str]:
-    for key in loaded.papers:
-        of_paper = [claim for claim in claims if claim.paper == key]
-        if of_paper:
-            missing = sum(claim.verdict(reading) is None for claim in of_paper for reading in claim.readings())
-            yield f"{key}: {len(of_paper)} claims, no fault found" + (
-                f"; {missing} verdicts not pinned" if missing else ""
-            )

@@ -75,7 +75,9 @@ def write_json(target: str, data: bytes) -> None:
         When the file cannot be written after all.
     """
     if target == STDOUT:
-        sys.stdout.write(data.decode("utf-8"))
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)  # JSON is UTF-8, whatever the terminal speaks
+        sys.stdout.buffer.flush()
         return
     path = Path(target)
     try:

@@ -7,14 +7,16 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from dpverify.cli.words import Target, Whole
+
 
 def train(
     *,
     algorithm: Literal["dp-nsgd"] = "dp-nsgd",
     data: Path | None = None,
-    n: int | None = None,
-    steps: int | None = None,
-    epochs: int | None = None,
+    n: Whole | None = None,
+    steps: Whole | None = None,
+    epochs: Whole | None = None,
     sigma: float | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -24,8 +26,8 @@ def train(
     ordering: Literal["fresh", "once"] = "fresh",
     scale: Literal["unit", "clip", "none"] = "unit",
     standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None,
-    seed: int = 0,
-    json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    seed: Whole = 0,
+    json: Target | None = None,
     figure: Path | None = None,
 ) -> int:
     """Train on real data: nonconvex-regularized logistic regression, loss and gradient norm as it goes.

@@ -1,0 +1,135 @@
+"""``dpverify verify``: judge claims, print the verdicts, write what was asked for."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from dpverify.cli.exits import BadInput, complain
+from dpverify.cli.machine import usable_cores
+from dpverify.cli.output import STDOUT, check_folder, check_json, write_json
+from dpverify.cli.words import Target, Whole
+
+if TYPE_CHECKING:
+    from dpverify.ledger.results import Run
+
+
+def verify(
+    *claims: str,
+    paper: str | None = None,
+    specs: Path | None = None,
+    budget: Literal["smoke", "standard", "full"] = "smoke",
+    seed: Whole = 0,
+    jobs: Whole | None = None,
+    json: Target | None = None,
+    report: Path | None = None,
+) -> int:
+    """Judge claims: derive, run, search, and hold the three against each other.
+
+    Parameters
+    ----------
+    claims
+        Ids such as lemma-12 or tran2022:lemma-12, or globs such as 'lemma-*'; all claims by default.
+    paper
+        Only claims of this paper.
+    specs
+        Folder of specs; the bundled ones by default.
+    budget
+        How hard to look: smoke takes about two minutes, standard half an hour, full a night.
+    seed
+        The same seed gives the same verdicts, whatever the number of jobs.
+    jobs
+        Worker processes; one per core by default.
+    json
+        Write the run to this file, or to stdout for - (the table then goes to stderr).
+    report
+        Write pages, figures and data to this folder.
+
+    Returns
+    -------
+    int
+        Exit code.
+    """
+    _check_numbers(seed, jobs)
+    check_json(json)
+    _check_report(report)
+    run = _judge(claims, paper, specs, budget, seed, jobs or usable_cores())
+    with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
+        stack.callback(_write_report, run, report)
+        stack.callback(_write_json, run, json)
+        _show(run, on_stderr=json == STDOUT)
+    from dpverify.harness import exit_code
+
+    return exit_code(run)
+
+
+def _check_numbers(seed: int, jobs: int | None) -> None:
+    if seed < 0:
+        raise BadInput("--seed", seed, "must be at least 0")
+    if jobs is not None and jobs < 1:
+        raise BadInput("--jobs", jobs, "must be at least 1")
+
+
+def _judge(
+    claims: tuple[str, ...],
+    paper: str | None,
+    specs: Path | None,
+    budget: Literal["smoke", "standard", "full"],
+    seed: int,
+    jobs: int,
+) -> Run:
+    from dpverify.ledger import load_specs
+
+    loaded = load_specs(specs)
+    loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
+    from dpverify.api import verify_run
+    from dpverify.cli.progress import progress_on_stderr
+
+    with progress_on_stderr() as progress:
+        return verify_run(*claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=jobs, progress=progress)
+
+
+def _show(run: Run, *, on_stderr: bool) -> None:
+    from rich.console import Console
+
+    from dpverify.harness import errors
+    from dpverify.report.terminal import print_run
+
+    print_run(run, Console(stderr=on_stderr))
+    for result in run.results:
+        for error in errors(result):
+            complain(f"error of ours, not the paper's: {result.claim}: {error}")
+
+
+def _check_report(folder: Path | None) -> None:
+    """Refuse a folder that could not take the report, or that holds one that cannot be read."""
+    if folder is None:
+        return
+    check_folder("--report", folder)
+    from dpverify.report.collect import ReportError
+    from dpverify.report.front import recorded
+
+    try:
+        recorded(folder)
+    except (ReportError, OSError) as error:
+        raise BadInput("--report", folder, f"holds a report that cannot be read ({error})") from error
+
+
+def _write_json(run: Run, target: str | None) -> None:
+    if target is not None:
+        from dpverify.ledger.results import encode
+
+        write_json(target, encode(run))
+
+
+def _write_report(run: Run, folder: Path | None) -> None:
+    if folder is None:
+        return
+    from dpverify.report.collect import ReportError
+    from dpverify.report.write import write_report
+
+    try:
+        write_report([run], folder)
+    except (ReportError, OSError) as error:
+        raise BadInput("--report", folder, f"cannot be written ({error})") from error

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpverify
+from dpverify.cli import main
+
+Capture = pytest.CaptureFixture[str]
+
+
+def complaint(capsys: Capture) -> str:
+    """The one line on stderr, and nothing on stdout."""
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("dpverify: ")
+    assert err.endswith("\n")
+    assert err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["verfy"], "verify"),
+        (["calibrate", "--n", "3"], "Unknown command"),
+        (["verify", "--budget", "huge"], "smoke"),
+        (["verify", "--jobs", "two"], "--jobs"),
+        (["verify", "--jobs", "0"], "--jobs 0: must be at least 1"),
+        (["verify", "--jobs", "-3"], "--jobs -3: must be at least 1"),
+        (["verify", "--seed", "-1"], "--seed -1: must be at least 0"),
+        (["verify", "--seed", "1.5"], "--seed"),
+        (["verify", "--jbs", "2"], "--jobs"),
+        (["verify", "--json", "--jobs"], "--json"),
+        (["verify", "--json"], "--json"),
+        (["verify", "--json", "/absent/run.json"], "no such file or directory"),
+        (["verify", "--report", "/dev/null/out"], "--report"),
+        (["verify", "--specs", "/absent"], "/absent"),
+        (["list", "--specs", "/absent\n\x1b[31m"], "/absent"),
+        (["list", "lemma-12"], "lemma-12"),
+        (["explain"], "CLAIM"),
+        (["train", "--algorithm", "sgd"], "dp-nsgd"),
+        (["doctor", "--fix"], "--fix"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(words: list[str], said: str, capsys: Capture) -> None:
+    assert main(words) == 2
+    line = complaint(capsys)
+    assert said in line
+    assert line.rstrip("\n").isprintable()
+
+
+@pytest.mark.parametrize("command", ["verify", "explain", "list"])
+def test_an_unknown_claim_or_paper_is_met_with_near_ones(command: str, capsys: Capture) -> None:
+    words = [command, "--paper", "tran2023"] if command == "list" else [command, "lema-12"]
+    assert main(words) == 2
+    assert ("tran2022" if command == "list" else "lemma-12") in complaint(capsys).replace("lema-12", "")
+
+
+def test_version(capsys: Capture) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"{dpverify.__version__}\n"
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["verify", "--help"]])
+def test_help_goes_to_stdout(words: list[str], capsys: Capture) -> None:
+    assert main(words) == 0
+    out, err = capsys.readouterr()
+    assert "Usage: dpverify" in out
+    assert "130 interrupted" in out
+    assert err == ""
+
+
+def test_each_command_of_the_help_is_there(capsys: Capture) -> None:
+    main(["--help"])
+    out = capsys.readouterr().out
+    for command in ("doctor", "explain", "list", "train", "verify"):
+        assert f" {command} " in out
+        assert main([command, "--help"]) == 0
+
+
+def test_train_hands_its_words_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dpverify import train
+
+    seen: dict[str, object] = {}
+
+    def run_train(algorithm: str, **words: object) -> int:
+        seen.update(words, algorithm=algorithm)
+        return 130
+
+    monkeypatch.setattr(train, "run_train", run_train)
+    words = "train --data a9a --n 20 --epochs 2 --sigma 0.5 --ordering once --no-standardise --json - --figure f.svg"
+    assert main(words.split()) == 130
+    said = {"data": Path("a9a"), "n": 20, "epochs": 2, "sigma": 0.5, "ordering": "once", "standardise": False}
+    assert {**said, "json": "-", "figure": Path("f.svg"), "algorithm": "dp-nsgd", "seed": 0}.items() <= seen.items()
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    code = "import sys; from dpverify.cli import main; sys.exit(main(['verify', '--help']))"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_ctrl_c_before_anything_is_decided(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    from dpverify import train
+
+    def run_train(*_: object, **__: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train, "run_train", run_train)
+    assert main(["train"]) == 130
+    assert complaint(capsys) == "dpverify: interrupted\n"

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpverify.ledger.results import encode
+from dpverify.report.collect import ReportError, by_paper
+from dpverify.report.front import BEGIN, END, front_block, recorded, with_front_block
+from tests.unit.report.sample import sample_run
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_front_page_shows_the_recorded_runs() -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert page == with_front_block(page, front_block(recorded(ROOT / "reports"))), "run .ci/generated.py --write"
+
+
+def test_false_claims_and_nothing_else_are_in_the_table() -> None:
+    runs = by_paper([sample_run()])
+    block = front_block(runs)
+    refuted = {r.claim.partition(":")[2] for r in runs["tran2022"].results if r.status == "refuted"}
+    rows = [line for line in block.splitlines() if line.startswith("| [")]
+    assert refuted
+    assert len(rows) == len(refuted)
+    assert all(any(f"`{claim}`" in row for row in rows) for claim in refuted)
+
+
+def test_no_run_is_said_to_be_none() -> None:
+    assert front_block({}) == "No run is recorded yet."
+
+
+def test_the_block_is_replaced_and_the_rest_stays() -> None:
+    page = f"before\n{BEGIN}\nold\nlines\n{END}\nafter\n"
+    assert with_front_block(page, "new") == f"before\n{BEGIN}\nnew\n{END}\nafter\n"
+    assert with_front_block(with_front_block(page, "new"), "new") == with_front_block(page, "new")
+
+
+@pytest.mark.parametrize("page", ["", BEGIN, END + BEGIN, BEGIN + END + BEGIN + END, BEGIN + BEGIN + END])
+def test_a_page_without_its_markers_is_refused(page: str) -> None:
+    with pytest.raises(ReportError, match="each once"):
+        with_front_block(page, "new")
+
+
+def test_recorded_runs_are_read_back_and_damage_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "tran2022.json").write_bytes(encode(sample_run()))
+    assert list(recorded(tmp_path)) == ["tran2022"]
+    (tmp_path / "data" / "x.json").write_bytes(b'{"schema": 1')
+    with pytest.raises(ReportError, match=r"data/x\.json: "):
+        recorded(tmp_path)
