@@ -8,22 +8,25 @@ from pathlib import Path
 
 from grimp import ImportGraph
 
+ALGEBRA = ("_bounds", "_derivations")
+"""Suffixes of modules that hold algebra, beside the kernel that they are about."""
+
 JIT_NAMES = frozenset({"njit", "jit", "vectorize", "guvectorize", "stencil", "cfunc", "jit_module", "generated_jit"})
 
 
-def bounds_modules(graph: ImportGraph) -> list[str]:
-    """Every ``*_bounds`` module of the package: algebra, beside the kernel it is about."""
-    return sorted(module for module in graph.modules if module.rpartition(".")[2].endswith("_bounds"))
+def algebra_modules(graph: ImportGraph) -> list[str]:
+    """Every module of the package with a name that ends like algebra."""
+    return sorted(module for module in graph.modules if module.endswith(ALGEBRA))
 
 
 def kernel_modules(graph: ImportGraph, package: str = "dpverify") -> list[str]:
-    """The kernels layer and, in a paper's folder, all that is neither ``*_bounds`` nor ``checks``."""
+    """The kernels layer and, in a paper's folder, all that is neither algebra nor ``checks``."""
     found = {module for module in graph.modules if _below(module, f"{package}.kernels")}
     for module in graph.modules:
         parts = module.split(".")
         if parts[:2] == [package, "papers"] and len(parts) > 3:
             inside_checks = any(part == "checks" or part.startswith("checks_") for part in parts[3:])
-            if not inside_checks and not parts[-1].endswith("_bounds"):
+            if not inside_checks and not module.endswith(ALGEBRA):
                 found.add(module)
     return sorted(found)
 

@@ -22,6 +22,7 @@ FILES = {
     "papers/p/good_bounds.py": "import sympy\nfrom planted import clean\n",
     "papers/p/bad.py": "def f():\n    from planted import middle\n    return middle\n",
     "papers/p/bad_bounds.py": "from planted.papers.p import good\n",
+    "papers/p/good_derivations.py": "import sympy\n",
     "papers/p/checks.py": "import sympy\nfrom planted.papers.p import good, good_bounds\n",
 }
 
@@ -38,7 +39,11 @@ def graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> grimp.ImportGraph:
 
 
 def test_names_decide_what_a_module_is(graph: grimp.ImportGraph) -> None:
-    assert rules.bounds_modules(graph) == ["planted.papers.p.bad_bounds", "planted.papers.p.good_bounds"]
+    assert rules.algebra_modules(graph) == [
+        "planted.papers.p.bad_bounds",
+        "planted.papers.p.good_bounds",
+        "planted.papers.p.good_derivations",
+    ]
     assert rules.kernel_modules(graph, "planted") == [
         "planted.kernels",
         "planted.kernels.jit",
@@ -48,7 +53,7 @@ def test_names_decide_what_a_module_is(graph: grimp.ImportGraph) -> None:
 
 
 def test_a_bounds_module_that_reaches_numba_is_found(graph: grimp.ImportGraph) -> None:
-    found = rules.chains(graph, rules.bounds_modules(graph), ["numba"])
+    found = rules.chains(graph, rules.algebra_modules(graph), ["numba"])
     assert found == ["planted.papers.p.bad_bounds -> planted.papers.p.good -> planted.kernels.jit -> numba"]
 
 
