@@ -1,0 +1,86 @@
+"""How much work a run may do, and how it is shared out so that the suite may grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The work of one run.
+
+    Attributes
+    ----------
+    name : str
+        "smoke", "standard" or "full".
+    seconds : float
+        Core seconds for the checks of the whole suite.
+    examples : int
+        Points that a counterexample search draws at most.
+    points : int
+        Points at which a derivation step is evaluated.
+    """
+
+    name: str
+    seconds: float
+    examples: int
+    points: int
+
+
+BUDGETS = {
+    # On 2 cores smoke must stay below 3 minutes, standard below 30, full below 8 hours; start-up takes its part.
+    "smoke": Budget("smoke", seconds=150.0, examples=300, points=100),
+    "standard": Budget("standard", seconds=2_400.0, examples=3_000, points=300),
+    "full": Budget("full", seconds=46_000.0, examples=30_000, points=1_000),
+}
+
+
+def budget_named(name: str) -> Budget:
+    """Look up a budget.
+
+    Parameters
+    ----------
+    name : str
+        "smoke", "standard" or "full".
+
+    Returns
+    -------
+    Budget
+        The budget of that name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if name not in BUDGETS:
+        raise ValueError(f"budget must be one of {', '.join(BUDGETS)}, got budget={name!r}.")
+    return BUDGETS[name]
+
+
+def fair_share(costs: Sequence[float], total: float) -> float:
+    """Most that one check may cost so that all together cost at most the total.
+
+    Checks that cost less than the share keep what they need, and what they leave goes to the others.
+
+    Parameters
+    ----------
+    costs : sequence of float
+        Declared core seconds of every check of the suite.
+    total : float
+        Core seconds there are.
+
+    Returns
+    -------
+    float
+        The share s with ``sum(min(cost, s)) <= total``; infinite where everything fits.
+    """
+    left = total
+    ordered = sorted(costs)
+    for place, cost in enumerate(ordered):
+        level = left / (len(ordered) - place)
+        if cost > level:
+            return level
+        left -= cost
+    return float("inf")

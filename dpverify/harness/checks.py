@@ -1,0 +1,144 @@
+"""What every check is: something that looks at one statement and says what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from dpverify.harness.context import Context
+from dpverify.ledger.results import CheckResult, ControlResult, Method
+from dpverify.ledger.statements import Statement
+
+CANNOT_FAIL = "this check cannot fail"
+
+
+@dataclass(frozen=True)
+class Check:
+    """Base of all checks.
+
+    A check runs in blocks, perhaps in several processes; the parts come together in the order of the blocks, so that
+    what it finds does not depend on who ran them.
+
+    Attributes
+    ----------
+    claim : str
+        Id of the claim without its paper: "lemma-12".
+    name : str
+        Name of the check, unique for the claim: "noise-law".
+    readings : mapping
+        Choices of the claim's readings that the check is about; empty for all.
+    variants : tuple of str
+        "printed", "amended" or both.
+    leaves_out : str
+        What the evidence leaves out, for the report.
+    """
+
+    claim: str
+    name: str
+    readings: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    variants: tuple[str, ...] = field(default=("printed", "amended"), kw_only=True)
+    leaves_out: str = field(default="", kw_only=True)
+
+    method: ClassVar[Method]
+
+    def applies(self, statement: Statement) -> bool:
+        """Whether this check can judge a statement.
+
+        Parameters
+        ----------
+        statement : Statement
+            Of the check's claim.
+
+        Returns
+        -------
+        bool
+            By variant, reading, and what the check needs of a statement.
+        """
+        chosen = all(statement.reading.get(name) == choice for name, choice in self.readings.items())
+        return chosen and statement.variant in self.variants and self.can_judge(statement)
+
+    def can_judge(self, statement: Statement) -> bool:
+        """Whether the statement has what the check needs; by default it has."""
+        del statement
+        return True
+
+    def cost(self, context: Context) -> float:
+        """Core seconds the check is declared to take; by default 1."""
+        del context
+        return 1.0
+
+    def blocks(self, context: Context) -> int:
+        """Number of blocks, at least 0; by default 1."""
+        del context
+        return 1
+
+    def run_block(self, context: Context, block: int) -> Any:
+        """Run one block and return its part, which can be pickled.
+
+        Parameters
+        ----------
+        context : Context
+            What the check runs on.
+        block : int
+            Number of the block, from 0.
+
+        Returns
+        -------
+        object
+            Sufficient statistics.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define run_block.")
+
+    def fold(self, sofar: Any, part: Any) -> Any:
+        """Join the part of the next block to those before it; by default a list.
+
+        Parameters
+        ----------
+        sofar : object
+            None before the first block.
+        part : object
+            Of the next block.
+
+        Returns
+        -------
+        object
+            Their sum.
+        """
+        return [*(sofar or []), part]
+
+    def finish(self, context: Context, total: Any) -> CheckResult:
+        """Say what the blocks found.
+
+        Parameters
+        ----------
+        context : Context
+            What the check ran on.
+        total : object
+            All parts, folded; None where there was no block.
+
+        Returns
+        -------
+        CheckResult
+            Without ``seconds``, which the engine adds.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define finish.")
+
+
+def missed_controls(controls: list[ControlResult]) -> str:
+    """Say which planted faults a check did not see.
+
+    Parameters
+    ----------
+    controls : list of ControlResult
+        All of a check.
+
+    Returns
+    -------
+    str
+        Empty where all were refuted and there was at least one.
+    """
+    if not controls:
+        return f"{CANNOT_FAIL}: it has no control"
+    missed = [f"{c.name} ({c.fault})" for c in controls if not c.refuted]
+    return f"{CANNOT_FAIL}: it missed the planted fault {'; '.join(missed)}" if missed else ""

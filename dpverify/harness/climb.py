@@ -1,0 +1,140 @@
+"""Deterministic companions of the random search: corners of the domain, steps uphill, and simpler points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+
+from dpverify.harness.candidates import PAYLOADS, value_at
+from dpverify.harness.domain import Sampler
+from dpverify.harness.rationals import Interval, complexity, simplest
+
+Values = dict[str, Fraction]
+CORNERS = ((0, 0), (1, 1), (1, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS - 1))
+"""Modes and payloads of a symbol's corner values: simplest, both ends, next to them, a power of two, far out."""
+MAX_CORNERS = 4096
+SIMPLER = 48
+"""How many simpler values of a symbol are tried before a point counts as simplest."""
+
+
+def corners(sampler: Sampler) -> Iterator[Values]:
+    """Points at which every symbol is simple, at an end, next to one, or far out.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Makes the points.
+
+    Yields
+    ------
+    dict
+        Points of the domain, at most 4096; with many symbols the later kinds of corner are left out.
+    """
+    kinds = len(CORNERS)
+    while kinds > 1 and kinds ** len(sampler.symbols) > MAX_CORNERS:
+        kinds -= 1
+
+    def extend(env: Values, rest: tuple[str, ...]) -> Iterator[Values]:
+        if not rest:
+            if sampler.admits(env):
+                yield env
+            return
+        interval = sampler.interval(rest[0], env)
+        values = {value_at(interval, mode, payload, list(env.values())): None for mode, payload in CORNERS[:kinds]}
+        for value in values:
+            if value is not None:
+                yield from extend({**env, rest[0]: value}, rest[1:])
+
+    yield from extend({}, sampler.symbols)
+
+
+def climb(sampler: Sampler, score: Callable[[Values], float | None], start: Values, steps: int) -> Values:
+    """Walk uphill, one symbol at a time.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Knows which points are admitted.
+    score : callable
+        What to increase; None where there is no score.
+    start : dict
+        An admitted point.
+    steps : int
+        Most evaluations.
+
+    Returns
+    -------
+    dict
+        The best point reached.
+    """
+    best, best_score = start, score(start) or 0.0
+    moved = True
+    while moved and steps > 0:
+        moved = False
+        for symbol in sampler.symbols:
+            for value in _neighbours(sampler.interval(symbol, best), best[symbol]):
+                point = {**best, symbol: value}
+                if steps <= 0:
+                    return best
+                if value == best[symbol] or not sampler.admits(point):
+                    continue
+                steps -= 1
+                if (value_score := score(point)) is not None and value_score > best_score:
+                    best, best_score, moved = point, value_score, True
+    return best
+
+
+def _neighbours(interval: Interval, value: Fraction) -> Iterator[Fraction]:
+    """Values near one, and the ends."""
+    if interval.integer:
+        n = int(value)
+        below, above = 1 << max(0, n.bit_length() - 1), 1 << n.bit_length()
+        near = {n - 1, n + 1, 2 * n, n // 2, 2 * n + 1, below, above, below - 1, above - 1, below + 1, above + 1}
+        yield from (Fraction(m) for m in sorted(near))
+    else:
+        for factor in (2, 16, 1024):
+            for end, other in ((interval.lo, interval.hi), (interval.hi, interval.lo)):
+                middle = value + (end - value) / factor if end is not None else value * (1 + Fraction(1, factor))
+                room = abs(middle - value) / 8 if other is not None else abs(middle - value) / 4
+                rounded = simplest(Interval(middle - room, middle + room))
+                if rounded is not None:
+                    yield rounded
+    yield from (end for end in (interval.lo, interval.hi) if end is not None)
+
+
+def size(point: Mapping[str, Fraction]) -> tuple[int, tuple[Fraction, ...]]:
+    """How long a point is to write down; ties go to the smaller numbers."""
+    return sum(complexity(v) for v in point.values()), tuple(abs(point[s]) for s in sorted(point))
+
+
+def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values) -> Values:
+    """Replace values by simpler ones as long as the point keeps its property.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Knows which points are admitted.
+    wanted : callable
+        The property; it holds at the start.
+    start : dict
+        An admitted point.
+
+    Returns
+    -------
+    dict
+        A point with the property at which no single value can be made simpler.
+    """
+    best, moved = start, True
+    while moved:
+        moved = False
+        for symbol in sampler.symbols:
+            interval = sampler.interval(symbol, best)
+            for payload in range(SIMPLER):
+                value = value_at(interval, 0, payload, ())
+                if value is None:
+                    continue
+                point = {**best, symbol: value}
+                if size(point) < size(best) and sampler.admits(point) and wanted(point):
+                    best, moved = point, True
+                    break
+    return best

@@ -1,0 +1,106 @@
+"""What a check is given: the statement, the budget, and random numbers that depend on nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from dpverify.harness.budget import Budget
+from dpverify.ledger.statements import Statement
+
+Point = Mapping[str, Fraction]
+"""Values of a statement's symbols; an integer is a Fraction with denominator 1."""
+
+
+def as_point(values: Mapping[str, int | Fraction | str]) -> dict[str, Fraction]:
+    """Make exact numbers of an author's parameters.
+
+    Parameters
+    ----------
+    values : mapping
+        Integers, Fractions, or text such as "3/7" or "0.1". Floats are refused: they are not what they look like.
+
+    Returns
+    -------
+    dict of str to Fraction
+        The same values, exactly, sorted by name.
+
+    Raises
+    ------
+    TypeError
+        If a value is a float.
+    """
+    for name, value in values.items():
+        if isinstance(value, float):
+            raise TypeError(f"{name} must be an int, a Fraction or text, got the float {name}={value!r}.")
+    return {name: Fraction(values[name]) for name in sorted(values)}
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a check runs on.
+
+    Attributes
+    ----------
+    statement : Statement
+        The statement under test: one claim, one choice of its readings, printed or amended.
+    budget : Budget
+        How much work the run may do.
+    seed : int
+        Seed of the run, at least 0.
+    check : str
+        Name of the check.
+    point : mapping
+        Parameters of a simulation.
+    share : float
+        Core seconds that this check may cost; infinite where everything fits.
+    """
+
+    statement: Statement
+    budget: Budget
+    seed: int
+    check: str = ""
+    point: Point = field(default_factory=dict)
+    share: float = math.inf
+
+    def entropy(self, stream: str = "") -> list[int]:
+        """Words that seed a stream of this check: the claim, the check, the stream and the run's seed.
+
+        Parameters
+        ----------
+        stream : str
+            Name of the stream; a control has its own.
+
+        Returns
+        -------
+        list of int
+            The run's seed, then eight words of 32 bits.
+        """
+        text = "\0".join((self.statement.key, self.check, stream))
+        digest = hashlib.sha256(text.encode()).digest()
+        return [self.seed, *(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 32, 4))]
+
+    def rng(self, block: int, stream: str = "") -> np.random.Generator:
+        """Random numbers of one replication block.
+
+        They depend on the claim, the check, the stream, the run's seed and the block, so that another claim or another
+        worker changes nobody's draw.
+
+        Parameters
+        ----------
+        block : int
+            Number of the block, from 0.
+        stream : str
+            Name of the stream; a control has its own.
+
+        Returns
+        -------
+        numpy.random.Generator
+            Seeded, independent of all others.
+        """
+        return np.random.default_rng(np.random.SeedSequence([*self.entropy(stream), block]))

@@ -1,0 +1,162 @@
+"""A derivation as a check: proved where its steps hold and its last expression implies the statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from dpverify.harness.checks import Check, missed_controls
+from dpverify.harness.context import Context
+from dpverify.harness.planted import times
+from dpverify.ledger.records import Status
+from dpverify.ledger.results import CheckResult, ControlResult, DerivationResult, Method, RelationToDerived
+from dpverify.ledger.statements import Statement
+
+if TYPE_CHECKING:  # sympy is slow to import, and the worker of a simulation does not need it
+    from dpverify.symbolic.derivation import Derivation
+
+Build = Callable[[Statement], "Derivation"]
+
+IMPLIES: tuple[RelationToDerived, ...] = ("equal", "weaker")
+"""How the printed side may stand to the derived one where the derivation proves it."""
+FACTORS = tuple(Fraction(text) for text in ("1.01", "1.1", "2", "10", "1000", "1e6", "1e12"))
+"""How far the control moves the printed side against the derivation: 1%, or as far as its slack asks for."""
+
+
+@dataclass(frozen=True)
+class DerivationCheck(Check):
+    """Check a derivation's steps, and compare its last expression with the statement.
+
+    Attributes
+    ----------
+    build : callable
+        Makes the derivation for a statement.
+    faults : mapping of str to callable
+        Derivations with a planted fault, by its name; none of them may prove the statement.
+    """
+
+    build: Build = field(kw_only=True)
+    faults: Mapping[str, Build] = field(default_factory=dict, kw_only=True)
+
+    method: ClassVar[Method] = "derivation"
+
+    def can_judge(self, statement: Statement) -> bool:
+        """Whether there is a formula on the right."""
+        return statement.rhs is not None
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds."""
+        return 0.02 * context.budget.points * (1 + len(self.faults))
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Check the derivation, compare it, and run the controls.
+
+        Parameters
+        ----------
+        context : Context
+            What the check runs on.
+        block : int
+            Always 0.
+
+        Returns
+        -------
+        CheckResult
+            "proved", or "inconclusive" with the reason. A failing step of a derivation of ours is an error of ours; a
+            failing step of the paper's own chain is a finding.
+        """
+        from dpverify.symbolic.derivation import check_derivation, conclude
+
+        del block
+        statement, points, seed = context.statement, context.budget.points, context.seed
+        derivation = self.build(statement)
+        checked = check_derivation(derivation, points=points, seed=seed)
+        relation = conclude(derivation, statement)
+        proves = checked.complete and relation in IMPLIES
+        controls = self._controls(context, derivation) if proves else []
+        missed = missed_controls(controls) if proves else ""
+        status: Status = "proved" if proves and not missed else "inconclusive"
+        failing = _failing(checked)
+        return CheckResult(
+            name=self.name,
+            method="derivation",
+            status=status,
+            message="; ".join(filter(None, [_message(checked, relation), missed])),
+            error=f"our derivation {checked.name!r} fails: {failing}" if failing and checked.whose == "ours" else "",
+            n=sum(step.points for step in checked.steps),
+            detects="a step that is false at a point of its domain; a printed side that does not follow",
+            leaves_out=self.leaves_out,
+            derivation=checked,
+            relation_to_derived=relation,
+            controls=controls,
+        )
+
+    def finish(self, context: Context, total: list[CheckResult]) -> CheckResult:
+        """Give the result of the only block."""
+        del context
+        return total[0]
+
+    def _controls(self, context: Context, derivation: Derivation) -> list[ControlResult]:
+        from dpverify.symbolic.derivation import check_derivation, conclude
+
+        results = [_moved_against(derivation, context.statement)]
+        for name, build in self.faults.items():
+            faulty = build(context.statement)
+            checked = check_derivation(faulty, points=context.budget.points, seed=context.seed)
+            relation = conclude(faulty, context.statement)
+            results.append(
+                ControlResult(
+                    name=name,
+                    fault="a derivation with a planted fault",
+                    at_declared_size=False,
+                    refuted=not (checked.complete and relation in IMPLIES),
+                    statistic=_message(checked, relation),
+                )
+            )
+        return results
+
+
+def _moved_against(derivation: Derivation, statement: Statement) -> ControlResult:
+    """Move the printed side against the derivation until it no longer follows; say how far that was."""
+    from dpverify.symbolic.derivation import conclude
+
+    relation: RelationToDerived = "undecided"
+    for factor in FACTORS:
+        # One of the two directions is sharper, whatever the sign and the relation; the other one follows all the more.
+        for moved in (1 / factor, factor):
+            relation = conclude(derivation, times(statement, moved))
+            if relation not in IMPLIES:
+                text = f"printed*{moved}"
+                return ControlResult(
+                    name="printed moved",
+                    fault=text,
+                    at_declared_size=factor == FACTORS[0],
+                    refuted=True,
+                    statistic=relation,
+                )
+    return ControlResult(
+        name="printed moved",
+        fault=f"printed by a factor of {FACTORS[-1]}",
+        at_declared_size=True,
+        refuted=False,
+        statistic=relation,
+    )
+
+
+def _failing(checked: DerivationResult) -> str:
+    steps = [
+        f"step {i} ({step.rule}) {step.note}".strip()
+        for i, step in enumerate(checked.steps, 1)
+        if step.status == "fails"
+    ]
+    return "; ".join(steps)
+
+
+def _message(checked: DerivationResult, relation: RelationToDerived) -> str:
+    if failing := _failing(checked):
+        return f"fails: {failing}"
+    if not checked.complete:
+        open_steps = [str(i) for i, step in enumerate(checked.steps, 1) if step.status != "proved"]
+        return f"not complete: steps {', '.join(open_steps)} are not proved" if open_steps else "not complete"
+    return f"complete; the printed side against the derived one: {relation}"

@@ -1,0 +1,172 @@
+"""The evidence hash: the record, and the code of the checks with all of ours that it imports. Nothing is executed.
+
+Comments, docstrings and layout do not count, and neither does the Python version. A name that a package only passes on
+is followed to the module that defines it, so that a package's front page does not tie all of its modules together.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+DIGITS = 16
+
+
+def evidence_hash(record_hash: str, modules: Iterable[str]) -> str:
+    """Hash what a piece of evidence rests on.
+
+    Parameters
+    ----------
+    record_hash : str
+        Of the claim's record; with the text of an amendment where there is one.
+    modules : iterable of str
+        Names of the modules that make the checks.
+
+    Returns
+    -------
+    str
+        16 hex digits.
+    """
+    roots = sorted(set(modules))
+    total = hashlib.sha256(record_hash.encode())
+    for module in sorted(import_closure(roots)):
+        total.update(f"\0{module}\0{code_hash(module)}".encode())
+    return total.hexdigest()[:DIGITS]
+
+
+def import_closure(modules: Iterable[str]) -> set[str]:
+    """Modules of the same top-level packages that some modules import, directly or not, themselves included.
+
+    Parameters
+    ----------
+    modules : iterable of str
+        Names of modules.
+
+    Returns
+    -------
+    set of str
+        Names of modules.
+    """
+    closure: set[str] = set()
+    todo = list(modules)
+    while todo:
+        module = todo.pop()
+        if module not in closure:
+            closure.add(module)
+            todo.extend(_imported(module))
+    return closure
+
+
+@cache
+def code_hash(module: str) -> str:
+    """Hash the syntax tree of a module.
+
+    Parameters
+    ----------
+    module : str
+        Its name.
+
+    Returns
+    -------
+    str
+        64 hex digits; the same for two sources that differ only in comments, docstrings and layout.
+    """
+    digest = hashlib.sha256()
+    for word in _words(_tree(module)):
+        digest.update(word.encode())
+        digest.update(b"\0")
+    return digest.hexdigest()
+
+
+def _words(node: object) -> Iterator[str]:
+    """Spell a syntax tree without places, docstrings and empty fields, which differ between Python versions."""
+    if isinstance(node, ast.AST):
+        yield f"({type(node).__name__}"
+        for name, field in ast.iter_fields(node):
+            if name in {"kind", "type_comment"}:
+                continue
+            value = _without_docstring(field) if name == "body" and isinstance(node, DOCUMENTED) else field
+            if value is None or (isinstance(value, list) and not value):
+                continue
+            yield f".{name}"
+            yield from _words(value)
+        yield ")"
+    elif isinstance(node, list):
+        for item in node:
+            yield from _words(item)
+    else:
+        yield f"{type(node).__name__}:{node!r}"
+
+
+def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    match body:
+        case [ast.Expr(ast.Constant(str())), *rest]:
+            return rest
+        case _:
+            return body
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    path = _source(module)
+    if path is None:
+        raise ValueError(f"module must have Python source, got module={module!r}.")
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _source(module: str) -> Path | None:
+    """File of a module; None where there is no such module or it is not Python source."""
+    try:
+        spec = find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return None
+    return Path(spec.origin)
+
+
+@cache
+def _imported(module: str) -> tuple[str, ...]:
+    """Modules of the same top-level package that a module's own code imports, anywhere in it."""
+    top = module.partition(".")[0]
+    found: dict[str, None] = {}
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            package = _absolute(module, node)
+            names = [_defining(package, alias.name) for alias in node.names]
+        else:
+            continue
+        found.update((name, None) for name in names if name.partition(".")[0] == top and _source(name) is not None)
+    return tuple(found)
+
+
+def _absolute(module: str, node: ast.ImportFrom) -> str:
+    if node.level == 0:
+        return node.module or ""
+    path = _source(module)
+    parts = module.split(".")
+    is_package = path is not None and path.name == "__init__.py"
+    base = parts[: len(parts) - node.level + (1 if is_package else 0)]
+    return ".".join([*base, *([node.module] if node.module else [])])
+
+
+def _defining(package: str, name: str) -> str:
+    """Module that ``from package import name`` needs: a submodule, or where the package has the name from."""
+    if _source(f"{package}.{name}") is not None:
+        return f"{package}.{name}"
+    path = _source(package)
+    if path is not None and path.name == "__init__.py":
+        for node in _tree(package).body:
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    if (alias.asname or alias.name) == name:
+                        return _defining(_absolute(package, node), alias.name)
+    return package

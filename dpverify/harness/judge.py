@@ -1,0 +1,182 @@
+"""From what the checks found to what we say of a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.formula import to_text
+from dpverify.ledger.records import Status, Verdict
+from dpverify.ledger.results import AmendmentResult, CheckResult, Result, Slack
+
+HOLDS: tuple[Status, ...] = ("proved", "not refuted")
+
+
+def sources_disagree(checks: Sequence[CheckResult]) -> str:
+    """Say how the sources disagree.
+
+    Parameters
+    ----------
+    checks : sequence of CheckResult
+        About one statement.
+
+    Returns
+    -------
+    str
+        Empty where they agree. They disagree where a kernel does not follow its exact law, or where the same statement
+        is both proved and refuted.
+    """
+    kernels = [check.name for check in checks if check.kernel_disagrees]
+    if kernels:
+        return f"sources disagree: the kernel does not follow the exact law ({', '.join(kernels)})"
+    proved = [check.name for check in checks if check.status == "proved"]
+    refuted = [check.name for check in checks if check.status == "refuted"]
+    if proved and refuted:
+        return f"sources disagree: proved by {', '.join(proved)} and refuted by {', '.join(refuted)}"
+    return ""
+
+
+def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
+    """Sum up what the checks found about one statement.
+
+    Parameters
+    ----------
+    checks : sequence of CheckResult
+        All of them.
+
+    Returns
+    -------
+    status, reason
+        Refuted by any certain counterexample; else proved by any proof; else not refuted where a check looked and found
+        nothing; else inconclusive or untested. Sources that disagree give inconclusive.
+    """
+    if disagreement := sources_disagree(checks):
+        return "inconclusive", disagreement
+    unsure = [f"{c.name}: {c.error or c.message}" for c in checks if c.status in {"inconclusive", "untested"}]
+    strongest: tuple[Status, ...] = ("refuted", "proved", "not refuted")
+    for status in strongest:
+        if names := [check.name for check in checks if check.status == status]:
+            return status, "; ".join([f"{status} by {', '.join(names)}", *unsure])
+    if any(check.status == "inconclusive" for check in checks):
+        return "inconclusive", "; ".join(unsure)
+    return "untested", "; ".join(unsure) or "no check is written for it"
+
+
+def judge(
+    claim: ClaimSpec,
+    reading: dict[str, str],
+    printed: Sequence[CheckResult],
+    amended: Sequence[CheckResult],
+    evidence_hash: str,
+) -> Result:
+    """Sum up what was found about one claim under one choice of its readings.
+
+    Parameters
+    ----------
+    claim : ClaimSpec
+        The claim.
+    reading : dict
+        The choice.
+    printed, amended : sequence of CheckResult
+        What the checks found about the printed statement and about the corrected one.
+    evidence_hash : str
+        Of the record, the checks, the bounds and the kernels.
+
+    Returns
+    -------
+    Result
+        With the pinned status beside it.
+    """
+    verdict = claim.verdict(reading)
+    status, reason = decide_status(printed)
+    if not printed and verdict is not None and verdict.reason:
+        reason = verdict.reason
+    amendment = _amendment(claim, reading, verdict, amended)
+    pinned: Status = verdict.status if verdict is not None else "untested"
+    against = contradicts(pinned, status)
+    if amendment is not None:
+        against = against or contradicts(amendment.pinned, amendment.status)
+    slacks = [check.slack for check in printed if check.slack is not None]
+    related = [check.relation_to_derived for check in printed if check.relation_to_derived is not None]
+    record = claim.record
+    return Result(
+        claim=claim.key,
+        reading=reading,
+        status=status,
+        reason=reason,
+        pinned=pinned,
+        contradicts=against,
+        sources_disagree=bool(sources_disagree(printed) or sources_disagree(amended)),
+        record_hash=claim.record_hash,
+        evidence_hash=evidence_hash,
+        kind=record.kind,
+        where=record.where,
+        quote=record.quote,
+        printed=record.printed if record.printed is not None else record.statement or "",
+        latex=claim.statement(reading).latex(),
+        findings=list(verdict.findings) if verdict is not None else [],
+        derivation=[check.derivation for check in printed if check.derivation is not None],
+        relation_to_derived=related[0] if related else None,
+        region="; ".join(f"{check.name}: {check.region}" for check in printed if check.region),
+        slack=sharpest(slacks),
+        vacuous=next((check.vacuous for check in printed if check.vacuous is not None), None),
+        counterexamples=[found for check in printed for found in check.counterexamples],
+        amendment=amendment,
+        checks=list(printed),
+        figures={f"{check.name}/{name}": columns for check in printed for name, columns in check.figures.items()},
+    )
+
+
+def contradicts(pinned: Status, found: Status) -> bool:
+    """Whether evidence contradicts a pin: one of them says refuted, the other proved or not refuted."""
+    return (pinned == "refuted" and found in HOLDS) or (found == "refuted" and pinned in HOLDS)
+
+
+def unconfirmed(result: Result) -> bool:
+    """Whether a pin was neither confirmed nor contradicted: the evidence of this run is weaker than the pin.
+
+    Parameters
+    ----------
+    result : Result
+        Of a claim.
+
+    Returns
+    -------
+    bool
+        False where nothing is pinned.
+    """
+    pairs = [(result.pinned, result.status)]
+    if result.amendment is not None:
+        pairs.append((result.amendment.pinned, result.amendment.status))
+    return any(
+        pinned in {"proved", "not refuted", "refuted"}
+        and found != pinned
+        and not (pinned == "not refuted" and found == "proved")
+        and not contradicts(pinned, found)
+        for pinned, found in pairs
+    )
+
+
+def sharpest(slacks: Sequence[Slack]) -> Slack | None:
+    """Slack with the smallest minimum, or None of none."""
+    return min(slacks, key=lambda slack: float(slack.min.float), default=None)
+
+
+def _amendment(
+    claim: ClaimSpec, reading: dict[str, str], verdict: Verdict | None, checks: Sequence[CheckResult]
+) -> AmendmentResult | None:
+    if verdict is None or verdict.amendment is None:
+        return None
+    text = verdict.amendment
+    statement = claim.statement(reading, "amended")
+    return AmendmentResult(
+        formula=text.formula,
+        statement=text.statement,
+        latex=statement.latex(),
+        requires=[to_text(condition) for condition in statement.requires],
+        status=decide_status(checks)[0],
+        pinned=text.status,
+        why=text.why,
+        slack=sharpest([check.slack for check in checks if check.slack is not None]),
+        checks=list(checks),
+    )

@@ -1,0 +1,66 @@
+"""What a run was made with: versions, machine, commit. No time and no path, so that a rerun gives the same text."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = ("dpverify", "numpy", "scipy", "numba", "sympy", "python-flint", "hypothesis", "msgspec")
+GIT_SECONDS = 10
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that results rest on.
+
+    Returns
+    -------
+    dict of str to str
+        "not installed" where a package is not there.
+    """
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def machine() -> dict[str, str]:
+    """Kind of machine, without its name.
+
+    Returns
+    -------
+    dict of str to str
+        System, architecture and number of cores.
+    """
+    return {"system": platform.system(), "architecture": platform.machine(), "cores": str(os.cpu_count() or 1)}
+
+
+def commit() -> str:
+    """Commit of the checkout that dpverify runs from.
+
+    Returns
+    -------
+    str
+        The hash, with "+changes" where tracked files differ from it; empty outside a checkout and where git is missing.
+    """
+    here = Path(__file__).resolve().parents[2]
+    if not (here / ".git").exists():
+        return ""
+    head = _git(here, "rev-parse", "HEAD")
+    changed = head and _git(here, "status", "--porcelain", "--untracked-files=no")
+    return f"{head}+changes" if changed else head
+
+
+def _git(directory: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=directory, capture_output=True, text=True, timeout=GIT_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,149 @@
+"""Planted faults of exact checks: a right side, a left side or a rule that is wrong on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpverify.harness.context import Point
+from dpverify.harness.sides import LeftSide
+from dpverify.ledger.formula import Bin, Call, Formula, Name, Neg, Num, Sum, free_names, parse
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.numbers import Exact
+
+PRINTED = "printed"
+"""The name that stands for the printed right side in a planted one."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a rule says at a point, with both sides where it has them.
+
+    Attributes
+    ----------
+    ok : bool or None
+        Whether the statement holds there; None where it is not decided.
+    lhs, rhs : Fraction, int, ball or None
+        Both sides.
+    note : str
+        What is wrong, in words.
+    """
+
+    ok: bool | None
+    lhs: Exact | None = None
+    rhs: Exact | None = None
+    note: str = ""
+
+
+Rule = Callable[[Point, Statement], bool | Outcome | None]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A fault that a check must refute: exactly one of the three is given.
+
+    Attributes
+    ----------
+    name : str
+        What is wrong: "one interval fewer".
+    rhs : str
+        A right side in which ``printed`` stands for the printed one: "printed - 1".
+    lhs : callable or None
+        A left side.
+    holds : callable or None
+        A rule.
+    at_declared_size : bool
+        Whether the fault is the smallest that the check says it sees.
+    """
+
+    name: str
+    rhs: str = ""
+    lhs: LeftSide | None = None
+    holds: Rule | None = None
+    at_declared_size: bool = False
+
+    def __post_init__(self) -> None:
+        given = [bool(self.rhs), self.lhs is not None, self.holds is not None]
+        if sum(given) != 1:
+            raise ValueError(f"planted fault {self.name!r} must give exactly one of rhs, lhs and holds.")
+        if self.rhs and PRINTED not in free_names(parse(self.rhs)):
+            raise ValueError(f"planted fault {self.name!r}: rhs must use the name printed, got rhs={self.rhs!r}.")
+
+    def statement(self, statement: Statement) -> Statement:
+        """Statement with the planted right side; itself where the fault is elsewhere."""
+        if not self.rhs or statement.rhs is None:
+            return statement
+        return with_rhs(statement, substitute(parse(self.rhs), PRINTED, statement.rhs))
+
+
+def with_rhs(statement: Statement, rhs: Formula) -> Statement:
+    """Copy a statement with another right side."""
+    return replace(statement, rhs=rhs)
+
+
+def times(statement: Statement, factor: Fraction) -> Statement:
+    """Copy a statement with its right side times a number.
+
+    Parameters
+    ----------
+    statement : Statement
+        With a formula on the right.
+    factor : Fraction
+        The number.
+
+    Returns
+    -------
+    Statement
+        The copy.
+
+    Raises
+    ------
+    ValueError
+        If the statement is in words.
+    """
+    return with_rhs(statement, Bin("*", Num(factor), _rhs(statement)))
+
+
+def plus(statement: Statement, term: Fraction) -> Statement:
+    """Copy a statement with a number added to its right side; see :func:`times`."""
+    return with_rhs(statement, Bin("+", _rhs(statement), Num(term)))
+
+
+def _rhs(statement: Statement) -> Formula:
+    if statement.rhs is None:
+        raise ValueError(f"{statement.key}: a statement in words has no right side to change.")
+    return statement.rhs
+
+
+def substitute(node: Formula, name: str, value: Formula) -> Formula:
+    """Put a formula in the place of a name; the index of a sum that has the name hides it.
+
+    Parameters
+    ----------
+    node : Formula
+        Where.
+    name : str
+        What is replaced.
+    value : Formula
+        By what.
+
+    Returns
+    -------
+    Formula
+        A new tree.
+    """
+    match node:
+        case Name(own):
+            return value if own == name else node
+        case Neg(arg):
+            return Neg(substitute(arg, name, value))
+        case Bin(op, left, right):
+            return Bin(op, substitute(left, name, value), substitute(right, name, value))
+        case Call(function, args):
+            return Call(function, tuple(substitute(arg, name, value) for arg in args))
+        case Sum(body, index, lo, hi):
+            inner = body if index == name else substitute(body, name, value)
+            return Sum(inner, index, substitute(lo, name, value), substitute(hi, name, value))
+        case _:
+            return node

@@ -1,0 +1,277 @@
+"""Judge claims: which checks apply, their shares of the budget, and what follows from what they find."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from dpverify.harness.budget import budget_named, fair_share
+from dpverify.harness.context import Context
+from dpverify.harness.engine import Report, run_jobs
+from dpverify.harness.hashes import evidence_hash
+from dpverify.harness.judge import judge
+from dpverify.harness.manifest import commit, machine, versions
+from dpverify.harness.registry import PAPERS, Entry, PaperChecks, load_checks
+from dpverify.harness.tasks import Job
+from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.results import CheckResult, Result, Run, RunInfo
+from dpverify.ledger.specs import Specs
+from dpverify.ledger.statements import Statement
+
+
+@dataclass(frozen=True)
+class Case:
+    """A claim under one choice of its readings, with the checks that apply.
+
+    Attributes
+    ----------
+    claim : ClaimSpec
+        The claim.
+    reading : dict
+        The choice.
+    printed, amended : tuple of Job
+        Checks of the printed statement and of the corrected one.
+    evidence_hash : str
+        Of the record, the amendment, and the code of the checks.
+    """
+
+    claim: ClaimSpec
+    reading: dict[str, str]
+    printed: tuple[Job, ...]
+    amended: tuple[Job, ...]
+    evidence_hash: str
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """All checks, of the printed statement first."""
+        return (*self.printed, *self.amended)
+
+    def result(self, found: Sequence[CheckResult]) -> Result:
+        """Judge what the jobs found.
+
+        Parameters
+        ----------
+        found : sequence of CheckResult
+            In the order of the jobs.
+
+        Returns
+        -------
+        Result
+            With the pin beside it.
+        """
+        middle = len(self.printed)
+        return judge(self.claim, self.reading, found[:middle], found[middle:], self.evidence_hash)
+
+
+class Suite:
+    """The checks of all claims of some specs, with one seed and one budget.
+
+    Parameters
+    ----------
+    specs : Specs
+        All papers; the budget is shared out over all of their checks, whichever are run.
+    budget : str
+        "smoke", "standard" or "full".
+    seed : int
+        Seed of the run, at least 0.
+    source : str
+        Where checks are found: "module:function".
+
+    Raises
+    ------
+    ValueError
+        If the budget or the seed is not one, or a check is about a claim that there is not.
+    """
+
+    def __init__(self, specs: Specs, budget: str, seed: int, source: str = PAPERS) -> None:
+        if seed < 0:
+            raise ValueError(f"seed must be at least 0, got seed={seed}.")
+        self.specs, self.budget, self.seed, self.source = specs, budget_named(budget), seed, source
+        self._checks = {key: load_checks(source, key) for key in specs.papers}
+        for key, checks in self._checks.items():
+            _known_claims_only(specs, key, checks)
+        self._cases = {claim.key: self._cases_of(claim, math.inf) for claim in specs.claims()}
+        jobs = [job for cases in self._cases.values() for case in cases for job in case.jobs]
+        self.share = fair_share([_cost(job) for job in jobs], self.budget.seconds)
+
+    def cases(self, claim: ClaimSpec) -> list[Case]:
+        """List what is to be judged of a claim.
+
+        Parameters
+        ----------
+        claim : ClaimSpec
+            One of the specs.
+
+        Returns
+        -------
+        list of Case
+            One per choice of its readings.
+        """
+        return [
+            replace(case, printed=self._shared(case.printed), amended=self._shared(case.amended))
+            for case in self._cases[claim.key]
+        ]
+
+    def _shared(self, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
+        return tuple(replace(job, context=replace(job.context, share=self.share)) for job in jobs)
+
+    def _cases_of(self, claim: ClaimSpec, share: float) -> list[Case]:
+        checks = self._checks[claim.paper]
+        entries = [] if checks is None else checks.entries(claim.record.id)
+        cases = []
+        for reading in claim.readings():
+            verdict = claim.verdict(reading)
+            amendment = None if verdict is None else verdict.amendment
+            printed = self._jobs(claim, claim.statement(reading), entries, share)
+            amended: tuple[Job, ...] = ()
+            judged = claim.record_hash
+            if amendment is not None:
+                amended = self._jobs(claim, claim.statement(reading, "amended"), entries, share)
+                judged += msgspec.json.encode(amendment).decode()
+            used = {job.check for job in (*printed, *amended)}
+            modules = [entry.module for entry in entries if entry.check.name in used]
+            cases.append(Case(claim, reading, printed, amended, evidence_hash(judged, modules)))
+        return cases
+
+    def _jobs(self, claim: ClaimSpec, statement: Statement, entries: list[Entry], share: float) -> tuple[Job, ...]:
+        return tuple(
+            Job(
+                self.source,
+                claim.paper,
+                claim.record.id,
+                entry.check.name,
+                Context(statement, self.budget, self.seed, entry.check.name, share=share),
+            )
+            for entry in entries
+            if entry.check.applies(statement)
+        )
+
+
+def _known_claims_only(specs: Specs, key: str, checks: PaperChecks | None) -> None:
+    for entry in checks.entries() if checks is not None else []:
+        if entry.check.claim not in specs.papers[key].claims:
+            name, claim = entry.check.name, entry.check.claim
+            raise ValueError(f"claim of check {name!r} must be one of {key}, got claim={claim!r}.")
+
+
+def _cost(job: Job) -> float:
+    try:
+        return job.find().cost(job.context)
+    except Exception:  # noqa: BLE001  a check that cannot be planned costs nothing; running it reports its error
+        return 0.0
+
+
+def false_alarm(results: Sequence[Result]) -> float:
+    """Chance that any red in some results is false.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Of a run.
+
+    Returns
+    -------
+    float
+        At most this: the alphas of all simulations, added up.
+    """
+    checks = [c for r in results for c in (*r.checks, *(r.amendment.checks if r.amendment is not None else ()))]
+    return math.fsum(check.alpha for check in checks if check.n > 0)
+
+
+def verify(
+    specs: Specs,
+    claims: Sequence[ClaimSpec] | None = None,
+    budget: str = "smoke",
+    seed: int = 0,
+    jobs: int = 1,
+    progress: Report | None = None,
+    source: str = PAPERS,
+) -> Run:
+    """Judge claims.
+
+    Parameters
+    ----------
+    specs : Specs
+        All papers; the budget is shared out over their checks.
+    claims : sequence of ClaimSpec or None
+        Which to judge; None for all.
+    budget : str
+        "smoke", "standard" or "full".
+    seed : int
+        Seed of the run, at least 0.
+    jobs : int
+        Worker processes; results do not depend on it.
+    progress : callable or None
+        Told after each block.
+    source : str
+        Where checks are found: "module:function".
+
+    Returns
+    -------
+    Run
+        Results in the order of the claims and their readings; after Ctrl-C, what was decided so far.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+    """
+    start = time.perf_counter()
+    suite = Suite(specs, budget, seed, source)
+    cases = [case for claim in (specs.claims() if claims is None else claims) for case in suite.cases(claim)]
+    found, interrupted = run_jobs([job for case in cases for job in case.jobs], jobs, progress)
+    results, place = [], 0
+    for case in cases:
+        results.append(case.result(found[place : place + len(case.jobs)]))
+        place += len(case.jobs)
+    info = RunInfo(
+        versions=versions(),
+        seed=seed,
+        budget=budget,
+        commit=commit(),
+        machine=machine(),
+        seconds=round(time.perf_counter() - start, 3),
+        interrupted=interrupted,
+        false_alarm=false_alarm(results),
+    )
+    papers = {case.claim.paper: specs.papers[case.claim.paper].info for case in cases}
+    return Run(run=info, papers=papers, results=results)
+
+
+def exit_code(run: Run) -> int:
+    """Exit code of a run.
+
+    Parameters
+    ----------
+    run : Run
+        A whole or an interrupted run.
+
+    Returns
+    -------
+    int
+        130 after Ctrl-C; 1 where a pin is contradicted, the sources disagree, or a check broke; else 0.
+    """
+    if run.run.interrupted:
+        return 130
+    return int(any(r.contradicts or r.sources_disagree or errors(r) for r in run.results))
+
+
+def errors(result: Result) -> list[str]:
+    """Errors of ours, by check.
+
+    Parameters
+    ----------
+    result : Result
+        Of a claim.
+
+    Returns
+    -------
+    list of str
+        One line per check that broke.
+    """
+    checks = (*result.checks, *(result.amendment.checks if result.amendment is not None else ()))
+    return [f"{check.name}: {check.error}" for check in checks if check.error]

@@ -1,0 +1,198 @@
+"""Search a statement's domain for a counterexample, and for the point at which it is sharpest."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dpverify.harness.climb import climb, corners, simplify, size
+from dpverify.harness.domain import Sampler
+from dpverify.harness.explore import drive_up, shrink
+from dpverify.harness.rationals import Interval
+from dpverify.harness.sides import Probe, Prober
+
+Values = dict[str, Fraction]
+STARTS = 3
+"""How many of the sharpest points are climbed from."""
+MARGIN = Fraction(1, 20)
+"""How far inside an interval an interior point lies, as a share of its width."""
+INTERIOR_INTEGER = 3
+
+
+@dataclass
+class Findings:
+    """What a search saw.
+
+    Attributes
+    ----------
+    probes : list of Probe
+        Every point at which both sides have a value, in the order of the search.
+    sampled : list of Probe
+        Those that were drawn, for a typical slack.
+    violations : list of Probe
+        Those at which the statement is certainly false.
+    undefined : int
+        Points at which a side is not defined.
+    """
+
+    probes: list[Probe] = field(default_factory=list)
+    sampled: list[Probe] = field(default_factory=list)
+    violations: list[Probe] = field(default_factory=list)
+    undefined: int = 0
+
+    @property
+    def sharpest(self) -> Probe | None:
+        """Probe with the largest ratio; the simplest of several."""
+        return max(self.probes, key=lambda p: (p.ratio, _negated(size(p.point))), default=None)
+
+    @property
+    def undecided(self) -> int:
+        """Points at which 2048 bits did not decide."""
+        return sum(probe.holds is None for probe in self.probes)
+
+    def typical_ratio(self) -> float:
+        """Median ratio over the points that were drawn (over all, where none was)."""
+        return statistics.median(probe.ratio for probe in self.sampled or self.probes)
+
+
+def _negated(length: tuple[int, tuple[Fraction, ...]]) -> tuple[int, tuple[Fraction, ...]]:
+    return -length[0], tuple(-v for v in length[1])
+
+
+def search(
+    sampler: Sampler, prober: Prober, first: Sequence[Values], examples: int, seed: int, *, stop: bool = False
+) -> Findings:
+    """Probe given points, corners, drawn points, and points uphill from the sharpest.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Makes the points.
+    prober : Prober
+        Evaluates the statement.
+    first : sequence of dict
+        Points to begin with; those outside the domain are passed over.
+    examples : int
+        Points to draw at most.
+    seed : int
+        The same seed searches the same points.
+    stop : bool
+        Whether one violation is enough.
+
+    Returns
+    -------
+    Findings
+        Every probe.
+    """
+    found = Findings()
+    seen: set[int] = set()
+
+    def note(point: Values) -> Probe | None:
+        probe = prober.probe(point)
+        if probe is not None and id(probe) not in seen:
+            seen.add(id(probe))
+            found.probes.append(probe)
+            if probe.holds is False:
+                found.violations.append(probe)
+        return probe
+
+    def score(point: Values) -> float | None:
+        if stop and found.violations:
+            return None
+        probe = note(point)
+        return None if probe is None else probe.ratio
+
+    def sampled(point: Values) -> float | None:
+        before = len(found.probes)
+        ratio = score(point)
+        found.sampled.extend(found.probes[before:])
+        return ratio
+
+    for point in first:
+        if sampler.in_domain(point):
+            score(point)
+    for place, point in enumerate(corners(sampler)):
+        if place >= examples:
+            break
+        score(point)
+    drive_up(sampler, sampled, examples, seed)
+    tops = sorted(found.probes, key=lambda p: (-p.ratio, size(p.point)))[:STARTS]
+    for probe in tops:
+        climb(sampler, score, probe.point, max(20, examples // (2 * STARTS)))
+    found.undefined = prober.undefined
+    return found
+
+
+def interior_of(sampler: Sampler) -> Callable[[Values], bool]:
+    """Property of points that lie away from every end: integers from 3 on, reals with a margin.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Knows the interval of each symbol given the others.
+
+    Returns
+    -------
+    callable
+        The property.
+    """
+
+    def interior(point: Values) -> bool:
+        before: Values = {}
+        for symbol in sampler.symbols:
+            if not _well_inside(sampler.interval(symbol, before), point[symbol]):
+                return False
+            before[symbol] = point[symbol]
+        return True
+
+    return interior
+
+
+def _well_inside(interval: Interval, value: Fraction) -> bool:
+    lo, hi = interval.lo, interval.hi
+    if lo is not None and lo == hi:
+        return True  # there is no choice here
+    if interval.integer:
+        return abs(value) >= INTERIOR_INTEGER and (lo is None or value > lo) and (hi is None or value < hi)
+    margin = MARGIN * (hi - lo) if lo is not None and hi is not None else MARGIN
+    return (lo is None or value >= lo + margin) and (hi is None or value <= hi - margin)
+
+
+def simplest_violation(
+    sampler: Sampler, prober: Prober, found: Findings, examples: int, seed: int, among: Callable[[Values], bool]
+) -> Probe | None:
+    """Find the simplest counterexample with a property.
+
+    Parameters
+    ----------
+    sampler, prober
+        As for :func:`search`.
+    found : Findings
+        Of a search.
+    examples : int
+        Points to draw at most in search of another.
+    seed : int
+        The same seed finds the same point.
+    among : callable
+        The property.
+
+    Returns
+    -------
+    Probe or None
+        None where no counterexample with the property was found.
+    """
+
+    def wanted(point: Values) -> bool:
+        if not among(point):
+            return False
+        probe = prober.probe(point)
+        return probe is not None and probe.holds is False
+
+    starts = sorted((p.point for p in found.violations if among(p.point)), key=size)[:STARTS]
+    shrunk = shrink(sampler, wanted, examples, seed)
+    if shrunk is not None:
+        starts.append(shrunk)
+    simple = [simplify(sampler, wanted, start) for start in starts]
+    return prober.probe(min(simple, key=size)) if simple else None

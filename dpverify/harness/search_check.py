@@ -1,0 +1,218 @@
+"""The counterexample search as a check, with its control: a right side a little beyond the sharpest point found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+from dpverify.harness.checks import Check, missed_controls
+from dpverify.harness.context import Context, Point, as_point
+from dpverify.harness.domain import Region, Sampler, make_sampler
+from dpverify.harness.exact_results import CounterexampleKind, Vacuity, counterexample, slack_of
+from dpverify.harness.planted import Planted
+from dpverify.harness.search import Findings, interior_of, search, simplest_violation
+from dpverify.harness.sharper import sharper_statement
+from dpverify.harness.sides import LeftSide, Probe, Prober
+from dpverify.ledger.domains import parse_domain
+from dpverify.ledger.records import Status
+from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
+from dpverify.ledger.statements import Statement
+
+FEWEST_EXAMPLES = 50
+
+Ends = tuple[int | Fraction | str | None, int | Fraction | str | None]
+
+
+@dataclass(frozen=True)
+class SearchCheck(Check):
+    """Search of a statement's whole domain for a violation, decided in ball arithmetic.
+
+    It never proves: it says "refuted" with counterexamples, or "not refuted".
+
+    Attributes
+    ----------
+    lhs : callable or None
+        Left side at a point; None takes the claim's own formula.
+    region : mapping
+        Ends, inclusive, that the drawn points keep within; None for no end. It narrows the domain, it cannot widen it.
+    also : mapping of str to str
+        Symbols that the left side needs and the record does not name, with their domains.
+    corners : sequence of mapping
+        Points that are tried first, wherever in the statement's domain they lie.
+    interior : callable or None
+        What counts as away from every boundary; by default a margin of 5% and integers from 3 on.
+    planted : sequence of Planted
+        Faults that must be refuted besides the automatic one.
+    vacuity : Vacuity or None
+        Grid on which the bound is compared with the trivial one.
+    seconds_each : float
+        Declared core seconds of one point.
+    """
+
+    lhs: LeftSide | None = field(default=None, kw_only=True)
+    region: Mapping[str, Ends] = field(default_factory=dict, kw_only=True)
+    also: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    corners: Sequence[Mapping[str, int | Fraction | str]] = field(default=(), kw_only=True)
+    interior: Callable[[Point], bool] | None = field(default=None, kw_only=True)
+    planted: Sequence[Planted] = field(default=(), kw_only=True)
+    vacuity: Vacuity | None = field(default=None, kw_only=True)
+    seconds_each: float = field(default=0.001, kw_only=True)
+
+    method: ClassVar[Method] = "search"
+
+    def can_judge(self, statement: Statement) -> bool:
+        """Whether there are two sides and a relation."""
+        return statement.rhs is not None and (self.lhs is not None or statement.lhs is not None)
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds: the search, and once more for each control."""
+        return self.seconds_each * context.budget.examples * (3 + len(self.planted))
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Search, shrink, and run the controls.
+
+        Parameters
+        ----------
+        context : Context
+            What the check runs on.
+        block : int
+            Always 0.
+
+        Returns
+        -------
+        CheckResult
+            What was found.
+        """
+        statement, examples = context.statement, self._examples(context)
+        sampler = self._sampler(statement)
+        prober = Prober(statement, self.lhs)
+        found = search(sampler, prober, self._corners(), examples, self._seed(context, block))
+        region = _describe(sampler)
+        if not found.probes:
+            reason = f"no point drawn meets the domain and the conditions ({found.undefined} with an undefined side)"
+            return CheckResult(name=self.name, method="search", status="untested", message=reason, region=region)
+        counterexamples = self._counterexamples(context, sampler, prober, found, examples)
+        controls = self._controls(context, sampler, found, examples)
+        missed = "" if counterexamples and not controls else missed_controls(controls)
+        status: Status = "refuted" if counterexamples else "inconclusive" if missed else "not refuted"
+        return CheckResult(
+            name=self.name,
+            method="search",
+            status=status,
+            message="; ".join(filter(None, [_message(found), missed])),
+            n=len(found.probes),
+            detects="a violation at any point that was tried; the control is 5% beyond the sharpest of them",
+            statistic=_statistic(found),
+            region=region,
+            leaves_out=self.leaves_out,
+            counterexamples=counterexamples,
+            slack=slack_of(found, statement.relation or "="),
+            vacuous=self.vacuity.judge(statement) if self.vacuity is not None else None,
+            controls=controls,
+        )
+
+    def finish(self, context: Context, total: list[CheckResult]) -> CheckResult:
+        """Give the result of the only block."""
+        del context
+        return total[0]
+
+    def _examples(self, context: Context) -> int:
+        affordable = context.share / self.cost(context)
+        return max(FEWEST_EXAMPLES, int(context.budget.examples * min(1.0, affordable)))
+
+    def _seed(self, context: Context, block: int, stream: str = "") -> int:
+        return int(context.rng(block, stream).integers(1 << 62))
+
+    def _corners(self) -> list[dict[str, Fraction]]:
+        return [as_point(corner) for corner in self.corners]
+
+    def _sampler(self, statement: Statement) -> Sampler:
+        region: Region = {name: (_end(lo), _end(hi)) for name, (lo, hi) in self.region.items()}
+        return make_sampler(statement, region, {name: parse_domain(text) for name, text in self.also.items()})
+
+    def _counterexamples(
+        self, context: Context, sampler: Sampler, prober: Prober, found: Findings, examples: int
+    ) -> list[Counterexample]:
+        if not found.violations:
+            return []
+        inside = self.interior or interior_of(sampler)
+        seeds = self._seed(context, 0, "smallest"), self._seed(context, 0, "interior")
+        smallest = simplest_violation(sampler, prober, found, examples, seeds[0], lambda _: True)
+        interior = simplest_violation(sampler, prober, found, examples, seeds[1], inside)
+        largest = max(found.violations, key=lambda p: p.ratio)
+        named: tuple[tuple[CounterexampleKind, Probe | None], ...] = (
+            ("smallest", smallest),
+            ("interior", interior),
+            ("largest-ratio", largest),
+        )
+        return [counterexample(kind, probe) for kind, probe in named if probe is not None]
+
+    def _controls(self, context: Context, sampler: Sampler, found: Findings, examples: int) -> list[ControlResult]:
+        results = []
+        sharper = sharper_statement(context.statement, found)
+        if sharper is not None and not found.violations:
+            fault, statement = sharper
+            results.append(self._control(context, sampler, examples, "sharper", fault, statement, self.lhs, True))
+        for planted in self.planted:
+            statement = planted.statement(context.statement)
+            fault = planted.rhs or "another left side"
+            lhs = planted.lhs or self.lhs
+            results.append(
+                self._control(context, sampler, examples, planted.name, fault, statement, lhs, planted.at_declared_size)
+            )
+        return results
+
+    def _control(
+        self,
+        context: Context,
+        sampler: Sampler,
+        examples: int,
+        name: str,
+        fault: str,
+        statement: Statement,
+        lhs: LeftSide | None,
+        declared: bool,
+    ) -> ControlResult:
+        """Search a faulty statement in the same way, with seeds of its own, until it is refuted."""
+        seed = self._seed(context, 0, f"control {name}")
+        found = search(sampler, Prober(statement, lhs), self._corners(), examples, seed, stop=True)
+        return ControlResult(
+            name=name,
+            fault=fault,
+            at_declared_size=declared,
+            refuted=bool(found.violations),
+            statistic=f"{len(found.probes)} points",
+        )
+
+
+def _end(end: int | Fraction | str | None) -> Fraction | None:
+    return None if end is None else Fraction(end)
+
+
+def _describe(sampler: Sampler) -> str:
+    """Domain of every symbol, and the ends that the search kept within."""
+    parts = []
+    for symbol in sorted(sampler.symbols):
+        lo, hi = sampler.region.get(symbol, (None, None))
+        within = f" (searched from {'-oo' if lo is None else lo} to {'oo' if hi is None else hi})"
+        parts.append(f"{symbol}: {sampler.domains[symbol]}" + (within if symbol in sampler.region else ""))
+    return "; ".join(parts)
+
+
+def _message(found: Findings) -> str:
+    parts = [f"{len(found.probes)} points, {len(found.violations)} violations"]
+    if found.undecided:
+        parts.append(f"{found.undecided} not decided at 2048 bits")
+    if found.undefined:
+        parts.append(f"{found.undefined} with an undefined side")
+    return ", ".join(parts)
+
+
+def _statistic(found: Findings) -> str:
+    sharpest = found.sharpest
+    if sharpest is None:
+        return ""
+    where = ", ".join(f"{name}={value}" for name, value in sorted(sharpest.point.items()))
+    return f"used up to {sharpest.ratio:.6g} at {where}"

@@ -1,0 +1,129 @@
+"""Both sides of a statement at a point: which way it falls, certainly, and by how much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpverify.harness.context import Point
+from dpverify.ledger.results import Number
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.decide import to_number
+from dpverify.symbolic.numbers import EvaluationError, Exact
+from dpverify.symbolic.statements import decide_statement, evaluate_statement
+
+LeftSide = Callable[[Point, Statement], Exact]
+"""Left side of a statement that the ledger cannot evaluate: a Fraction, an int or a ball."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A statement at a point.
+
+    Attributes
+    ----------
+    point : dict
+        Where.
+    holds : bool or None
+        Whether it holds; None where 2048 bits did not decide.
+    lhs, rhs : Number
+        Both sides.
+    ratio : float
+        How far the statement is used up: 1 where both sides are equal, above 1 beyond it, 0 where there is all room.
+    """
+
+    point: dict[str, Fraction]
+    holds: bool | None
+    lhs: Number
+    rhs: Number
+    ratio: float
+
+
+class Prober:
+    """Probes a statement, and remembers what it probed.
+
+    Parameters
+    ----------
+    statement : Statement
+        With a relation and a right side.
+    lhs : callable or None
+        Left side; None takes the statement's own formula.
+    """
+
+    def __init__(self, statement: Statement, lhs: LeftSide | None) -> None:
+        self.statement = statement
+        self.lhs = lhs
+        self.undefined = 0
+        self.probes: dict[tuple[tuple[str, Fraction], ...], Probe | None] = {}
+
+    def probe(self, point: Point) -> Probe | None:
+        """Probe a point of the domain.
+
+        Parameters
+        ----------
+        point : mapping
+            A value for every free symbol.
+
+        Returns
+        -------
+        Probe or None
+            None where a side is not defined; such points are counted.
+        """
+        key = tuple(sorted(point.items()))
+        if key not in self.probes:
+            try:
+                self.probes[key] = self._probe(dict(key))
+            except EvaluationError:
+                self.undefined += 1
+                self.probes[key] = None
+        return self.probes[key]
+
+    def _probe(self, point: dict[str, Fraction]) -> Probe:
+        own = self.lhs
+        side = None if own is None else lambda _bits: own(point, self.statement)
+        holds = decide_statement(self.statement, point, side)
+        left, right = evaluate_statement(self.statement, point)
+        if own is not None:
+            left = own(point, self.statement)
+        if left is None:
+            raise ValueError(f"{self.statement.key}: the left side is measured by code; the check must give lhs.")
+        lhs, rhs = to_number(left), to_number(right)
+        return Probe(point, holds, lhs, rhs, used_up(lhs, self.statement.relation or "=", rhs))
+
+
+def used_up(lhs: Number, relation: str, rhs: Number) -> float:
+    """How far an inequality is used up, as a ratio.
+
+    Parameters
+    ----------
+    lhs, rhs : Number
+        The sides.
+    relation : str
+        ``<=``, ``<``, ``>=``, ``>`` or ``=``.
+
+    Returns
+    -------
+    float
+        At least 0. For positive sides of ``<=`` it is lhs/rhs; for an equation the larger of the two ratios.
+    """
+    small, large = float(lhs.float), float(rhs.float)
+    if relation in {">=", ">"}:
+        small, large = large, small
+    if relation == "=":
+        return max(_ratio(small, large), _ratio(large, small))
+    return _ratio(small, large)
+
+
+def _ratio(small: float, large: float) -> float:
+    """Ratio that is at most 1 exactly where ``small <= large``."""
+    if math.isnan(small) or math.isnan(large):
+        return 0.0
+    if small == large:
+        return 1.0
+    if small <= 0.0 <= large or large == math.inf or small == -math.inf:
+        return 0.0
+    if small >= 0.0 >= large or small == math.inf or large == -math.inf:
+        return math.inf
+    return small / large if small > 0.0 else large / small

@@ -1,0 +1,142 @@
+"""The judge of whole trajectories: does a kernel's noise follow its exact Gaussian law over all steps at once?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.harness.context import Context
+from dpverify.harness.effects import Effect
+from dpverify.harness.judgement import Judgement, PlantedFault, Sample
+from dpverify.harness.trajectory_statistics import (
+    TrajectoryStatistics,
+    cholesky_factor,
+    collect,
+    simulated_variance,
+    whiten,
+)
+from dpverify.harness.trajectory_tests import TrajectoryEffect, trajectory_tests
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TrajectoryLaw:
+    """Judge of samples of shape (n, T, d): d iid coordinates, each N(0, covariance) over the T steps.
+
+    Attributes
+    ----------
+    covariance : callable
+        The exact covariance, shape (T, T), positive definite, in squared units of the trajectory.
+    printed : callable or None
+        The paper's variance at each step, shape (T,), for the figure only.
+    """
+
+    covariance: Callable[[Context], Floats]
+    printed: Callable[[Context], Floats] | None = None
+
+    def collect(self, context: Context, sample: Sample) -> TrajectoryStatistics:
+        """Whiten one block and sum it up.
+
+        Parameters
+        ----------
+        context : Context
+            Gives the covariance its parameters.
+        sample : ndarray, shape (n, T, d)
+            Trajectories.
+
+        Returns
+        -------
+        TrajectoryStatistics
+            The block's sums.
+
+        Raises
+        ------
+        ValueError
+            If the sample or the covariance has a wrong shape or is not finite.
+        """
+        white = whiten(cholesky_factor(self.covariance(context)), sample)
+        return collect(white, np.einsum("ntd,ntd->t", sample, sample))
+
+    def decide(self, context: Context, statistics: TrajectoryStatistics, alpha: float) -> Judgement:
+        """Say whether the sample follows the law, and which test says otherwise.
+
+        Parameters
+        ----------
+        context : Context
+            Gives the covariance its parameters.
+        statistics : TrajectoryStatistics
+            Sums of all blocks.
+        alpha : float
+            Chance of "disagrees" where the law holds, over all tests together.
+
+        Returns
+        -------
+        Judgement
+            "agrees" or "disagrees"; with the figure "variance".
+        """
+        outcomes = trajectory_tests(statistics, alpha)
+        against = sorted((o for o in outcomes if o.refuted), key=lambda o: o.p_value)
+        if against:
+            words = "; ".join(f"{o.name}: {o.detail}, p = {o.p_value:.2g}" for o in against)
+        else:
+            nearest = min(outcomes, key=lambda o: o.p_value)
+            words = f"{len(outcomes)} exact tests agree; nearest: {nearest.name}: {nearest.detail}"
+            words += f", p = {nearest.p_value:.2g}"
+        columns = {
+            "t": [float(t) for t in range(1, statistics.squares.size + 1)],
+            "exact": np.diag(self.covariance(context)).tolist(),
+            "simulated": simulated_variance(statistics),
+        }
+        if self.printed is not None:
+            columns["printed"] = np.asarray(self.printed(context), dtype=np.float64).tolist()
+        return Judgement("disagrees" if against else "agrees", words, figures={"variance": columns})
+
+    def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
+        """Faults of the declared sizes, each put into a sample of the check's own.
+
+        Parameters
+        ----------
+        context : Context
+            Not used here; the faults ask for the covariance when they are planted.
+        effect : Effect
+            Must be a :class:`TrajectoryEffect`.
+
+        Returns
+        -------
+        list of PlantedFault
+            One per declared size.
+
+        Raises
+        ------
+        TypeError
+            If the effect is of another kind.
+        """
+        del context
+        if not isinstance(effect, TrajectoryEffect):
+            raise TypeError(f"effect of a TrajectoryLaw must be a TrajectoryEffect, got {type(effect).__name__}.")
+        faults = []
+        if (scale := effect.scale) is not None:
+            fault = f"all standard deviations times {scale:g}"
+            faults.append(PlantedFault("scale", fault, lambda _context, sample, _rng: sample * scale))
+        if (row_scale := effect.row_scale) is not None:
+            fault = f"the standard deviation of the last whitened step times {row_scale:g}"
+            faults.append(PlantedFault("row scale", fault, lambda c, s, _: self._mix_last(c, s, row_scale, 0.0)))
+        if (r := effect.correlation) is not None:
+            fault = f"the first and the last whitened step with correlation {r:g}"
+            keep = math.sqrt(1.0 - r * r)
+            faults.append(PlantedFault("correlation", fault, lambda c, s, _: self._mix_last(c, s, keep, r)))
+        return faults
+
+    def _mix_last(self, context: Context, sample: Sample, keep: float, take: float) -> Sample:
+        """Replace the last whitened row by ``keep`` times itself and ``take`` times the first."""
+        factor = cholesky_factor(self.covariance(context))
+        white = whiten(factor, sample)
+        change = (keep - 1.0) * white[-1] + take * white[0]
+        faulty = sample.copy()
+        faulty[:, -1, :] += factor[-1, -1] * change
+        return faulty
