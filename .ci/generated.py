@@ -1,0 +1,73 @@
+"""What is generated in this repository: compare it with what it is made from, or make it anew with ``--write``.
+
+reports/ and the table in README.md are made from reports/data/*.json, and specs/notation.md from specs/*/claims.toml.
+The data themselves come from a run (``dpverify verify --budget standard --report reports``); they are only compared: the
+record and the code that a verdict rests on must be today's.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from dpverify.harness.runner import Suite
+from dpverify.ledger import load_specs, notation_markdown
+from dpverify.report.freshness import reading_key, stale
+from dpverify.report.front import front_block, recorded, with_front_block
+from dpverify.report.write import check, regenerate
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORTS = ROOT / "reports"
+README = ROOT / "README.md"
+NOTATION = ROOT / "specs" / "notation.md"
+
+
+def pages() -> dict[Path, str]:
+    """Generated pages outside reports/, with the text they should have."""
+    readme = README.read_text(encoding="utf-8")
+    return {
+        README: with_front_block(readme, front_block(recorded(REPORTS))),
+        NOTATION: notation_markdown(load_specs(ROOT / "specs")),
+    }
+
+
+def differ() -> Iterator[str]:
+    """Files that are not what their sources give."""
+    yield from (f"reports/{name}" for name in check(REPORTS))
+    for path, text in pages().items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            yield str(path.relative_to(ROOT))
+
+
+def not_fresh() -> Iterator[str]:
+    """Verdicts that rest on a record or on code that has changed since."""
+    specs = load_specs(ROOT / "specs")
+    suite = Suite(specs, "standard", seed=0)
+    runs = recorded(REPORTS)
+    for key in specs.papers:
+        hashes = {
+            (case.claim.key, reading_key(case.reading)): (case.claim.record_hash, case.evidence_hash)
+            for claim in specs.claims(key)
+            for case in suite.cases(claim)
+        }
+        if key in runs:
+            yield from map(str, stale(runs[key], hashes))
+        else:
+            yield f"{key}: no run is recorded"
+
+
+def main() -> int:
+    """Compare, or write; 1 where something differs."""
+    if "--write" in sys.argv[1:]:
+        regenerate(REPORTS)
+        for path, text in pages().items():
+            path.write_text(text, encoding="utf-8")
+    wrong = [f"{name}: not what it is generated from; run .ci/generated.py --write" for name in differ()]
+    wrong += [f"reports/data: {line}; run dpverify verify --budget standard --report reports" for line in not_fresh()]
+    print("\n".join(wrong) or "all generated files are as their sources give them, and the evidence is today's")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
