@@ -111,7 +111,7 @@ def _stand_lines(stands: Sequence[Result], page: str) -> list[str]:
 
 
 def _vacuous(result: Result) -> str:
-    return ", though vacuous" if result.vacuous is not None and result.vacuous.value else ""
+    return " (vacuous)" if result.vacuous is not None and result.vacuous.value else ""
 
 
 def _fall(result: Result) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -25,6 +27,9 @@ SHAPE = Shape(
     follows=dict.fromkeys(("simulated", "low", "high"), "simulated-x"),
 )
 
+MANY = 200
+"""With more steps than this the exact law is drawn as dots: its steps would be a black band."""
+
 
 def draw(data: Data) -> Figure:
     """The figure.
@@ -43,7 +48,10 @@ def draw(data: Data) -> Figure:
     """
     axes = canvas(3.9)
     x, exact = data["x"], data["exact"]
-    axes.stairs(exact, [x[0] - 0.5, *(t + 0.5 for t in x)], baseline=None, color=BLACK, lw=1.4, zorder=4)
+    if len(x) <= MANY:
+        axes.stairs(exact, [x[0] - 0.5, *(t + 0.5 for t in x)], baseline=None, color=BLACK, lw=1.4, zorder=4)
+    else:
+        axes.plot(x, exact, ".", ms=2.2, mec="none", mfc=BLACK, zorder=4)
     labels = [EndLabel(exact[-1], "exact law", BLACK)]
     if "simulated" in data:
         labels.extend(_simulated(axes, data))
@@ -55,8 +63,8 @@ def draw(data: Data) -> Figure:
             axes.plot(x, data[name], color=color, lw=1.7, dashes=dashes, drawstyle="steps-mid", zorder=3)
             labels.append(EndLabel(data[name][-1], text, color))
     below = _below(data)
-    for t in below:
-        axes.axvspan(t - 0.5, t + 0.5, color=VERMILLION, alpha=0.16, lw=0, zorder=0)
+    for first, last in stretches(below):
+        axes.axvspan(first - 0.5, last + 0.5, color=VERMILLION, alpha=0.16, lw=0, zorder=0)
     _scales(axes, data)
     axes.set_xlabel("step t")
     axes.set_ylabel("variance of one coordinate (gradient units²)")
@@ -94,6 +102,17 @@ def _below(data: Data) -> list[float]:
         return []
     triples = zip(data["x"], data["exact"], data["printed"], strict=True)
     return [t for t, exact, printed in triples if printed < exact]
+
+
+def stretches(steps: Sequence[float]) -> list[tuple[float, float]]:
+    """Steps that follow on one another, as first and last."""
+    found: list[tuple[float, float]] = []
+    for t in steps:
+        if found and t == found[-1][1] + 1:
+            found[-1] = (found[-1][0], t)
+        else:
+            found.append((t, t))
+    return found
 
 
 def _scales(axes: Axes, data: Data) -> None:

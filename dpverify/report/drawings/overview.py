@@ -15,7 +15,7 @@ from dpverify.report.words import MARKS, STATUSES
 FILLS: Mapping[Status, tuple[str, str, str]] = {
     "proved": (BLUE, "", "white"),
     "not refuted": (SKY, "", BLACK),
-    "inconclusive": (ORANGE, "....", BLACK),
+    "inconclusive": (ORANGE, "----", BLACK),
     "refuted": (VERMILLION, "////", BLACK),
     "untested": (LIGHT, "", BLACK),
 }

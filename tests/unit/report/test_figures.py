@@ -12,7 +12,7 @@ import pytest
 
 from dpverify.ledger.results import Run, encode
 from dpverify.report.collect import ReportError
-from dpverify.report.drawings import overview
+from dpverify.report.drawings import noise_variance, overview
 from dpverify.report.figures import DRAWINGS, caption, drawing, svg
 from dpverify.report.labels import apart
 from dpverify.report.style import to_png, to_svg
@@ -67,6 +67,19 @@ def test_optional_columns_may_be_left_out() -> None:
     assert svg("noise-variance", bare).startswith(b"<?xml")
     assert svg("noise-variance", {"x": [1.0], "exact": [0.0]}).startswith(b"<?xml")
     assert svg("slack", {"x": [3.0], "ratio": [1.0]}).startswith(b"<?xml")
+
+
+def test_long_trajectory_is_drawn_as_dots_and_stays_small() -> None:
+    steps = [float(t) for t in range(1, 1024)]
+    false = [0.0 if t % 2 else 2.0 for t in range(1, 1024)]
+    dots = svg("noise-variance", {"x": steps, "exact": [1.0] * 1023, "printed": false})
+    assert dots.count(b"<use ") > 1023
+    assert len(dots) < 500_000
+
+
+def test_shaded_steps_that_follow_on_one_another_are_one_stretch() -> None:
+    assert noise_variance.stretches([1.0, 2.0, 3.0, 7.0, 9.0, 10.0]) == [(1.0, 3.0), (7.0, 7.0), (9.0, 10.0)]
+    assert noise_variance.stretches([]) == []
 
 
 def test_svg_has_no_date_no_creator_no_fonts_and_a_title(files: Mapping[str, bytes]) -> None:
