@@ -1,8 +1,8 @@
 """What is generated in this repository: compare it with what it is made from, or make it anew with ``--write``.
 
 reports/ and the table in README.md are made from reports/data/*.json, and specs/notation.md from specs/*/claims.toml.
-The data themselves come from a run (``dpverify verify --budget standard --report reports``); they are only compared: the
-record and the code that a verdict rests on must be today's.
+The data themselves come from a run (``dpverify verify --budget standard --report reports``); they are only compared:
+the record and the code that a verdict rests on must be today's.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def check_json(target: str | None) -> None:
         raise BadInput("--json", target, "is a folder; name a file, or - for stdout")
     if path.exists() and not path.is_file():
         return  # a device or a pipe
-    _try_to_write("--json", path.parent)
+    _try_to_write("--json", target, path.parent)
 
 
 def check_folder(option: str, folder: Path) -> None:
@@ -56,7 +56,7 @@ def check_folder(option: str, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(option, folder, f"cannot be made a folder ({_why(error)})") from error
-    _try_to_write(option, folder)
+    _try_to_write(option, folder, folder)
 
 
 def write_json(target: str, data: bytes) -> None:
@@ -92,12 +92,12 @@ def write_json(target: str, data: bytes) -> None:
         raise BadInput("--json", target, f"cannot be written ({_why(error)})") from error
 
 
-def _try_to_write(option: str, folder: Path) -> None:
+def _try_to_write(option: str, value: object, folder: Path) -> None:
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise BadInput(option, folder, f"is no folder that can be written to ({_why(error)})") from error
+        raise BadInput(option, value, f"no file can be made in {folder} ({_why(error)})") from error
 
 
 def _umask() -> int:

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dpverify as dv
+from dpverify import papers
+from dpverify.cli import main
+from dpverify.harness import ExhaustiveCheck
+from dpverify.ledger.results import decode
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def verify(toy: Path) -> list[str]:
+    return ["verify", "--specs", str(toy), "--jobs", "1"]
+
+
+def pin(toy: Path, old: str, new: str) -> None:
+    file = toy / "toy" / "verdicts.toml"
+    file.write_text(file.read_text().replace(old, new, 1))
+
+
+def test_the_table_is_on_stdout_and_what_is_pinned_gives_0(verify: list[str], capsys: Capture) -> None:
+    assert main(verify) == 0
+    out, err = capsys.readouterr()
+    assert "not refuted   toy:lemma-1" in out
+    assert "refuted       toy:lemma-2" in out
+    assert "2 verdicts" in out
+    assert err == ""
+
+
+def test_only_the_claims_that_were_asked_for(verify: list[str], capsys: Capture) -> None:
+    assert main([*verify, "lemma-1"]) == 0
+    out = capsys.readouterr().out
+    assert "toy:lemma-1" in out
+    assert "toy:lemma-2" not in out
+
+
+def test_a_contradicted_pin_gives_1(toy: Path, verify: list[str], capsys: Capture) -> None:
+    pin(
+        toy,
+        'status = "refuted"\nreason = "n = 1 gives 1 > 1/2"\n\n[verdict.amendment]',
+        'status = "proved"\n\n[verdict.amendment]',
+    )
+    assert main(verify) == 1
+    assert "CONTRADICTS ITS PIN: toy:lemma-2" in capsys.readouterr().out
+
+
+def test_a_check_that_breaks_is_said_to_be_ours_and_gives_1(
+    verify: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.unit.cli.conftest import toy_checks
+
+    def broken(*_: object) -> bool:
+        raise ZeroDivisionError("no such thing")
+
+    checks = toy_checks()
+    checks.add(ExhaustiveCheck("lemma-1", "broken", points=lambda _: [{"n": 1}], lhs=broken))
+    monkeypatch.setattr(papers, "load", lambda _: checks)
+    assert main([*verify, "lemma-1"]) == 1
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "not the paper's: toy:lemma-1: broken: ZeroDivisionError: no such thing" in err
+
+
+def test_json_on_stdout_is_nothing_but_json(verify: list[str], capsys: Capture) -> None:
+    assert main([*verify, "--json", "-"]) == 0
+    out, err = capsys.readouterr()
+    run = decode(out.encode())
+    assert [result.claim for result in run.results] == ["toy:lemma-1", "toy:lemma-2"]
+    assert run.run.budget == "smoke"
+    assert "toy:lemma-2" in err
+
+
+def test_json_and_report_are_written(verify: list[str], tmp_path: Path, capsys: Capture) -> None:
+    target, folder = tmp_path / "run.json", tmp_path / "out"
+    assert main([*verify, "--json", str(target), "--report", str(folder), "--seed", "7"]) == 0
+    assert decode(target.read_bytes()).run.seed == 7
+    assert (folder / "data" / "toy.json").is_file()
+    assert "lemma-2" in (folder / "README.md").read_text()
+    assert "toy:lemma-1" in capsys.readouterr().out
+
+
+def test_the_same_seed_gives_the_same_results(toy: Path) -> None:
+    first, second = (dv.verify_run(specs=toy, seed=3).results for _ in range(2))
+    assert [result.status for result in first] == ["not refuted", "refuted"]
+    assert [(r.status, r.counterexamples, r.slack) for r in first] == [
+        (r.status, r.counterexamples, r.slack) for r in second
+    ]
+
+
+def test_from_python(toy: Path) -> None:
+    results = dv.verify("toy:lemma-2", specs=toy, budget="smoke", seed=0)
+    assert [result.status for result in results] == ["refuted"]
+    assert results[0].counterexamples[0].parameters["n"].exact == "1"
+    assert results[0].amendment is not None
+    assert results[0].amendment.status == "not refuted"
+    with pytest.raises(dv.UnknownClaim, match="lemma-2"):
+        dv.verify("lema-2", specs=toy)
+    with pytest.raises(ValueError, match="jobs"):
+        dv.verify(specs=toy, jobs=0)
+
+
+def test_ctrl_c_keeps_what_was_decided(
+    verify: list[str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.unit.cli.conftest import toy_checks
+
+    def interrupt(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    checks = toy_checks()
+    checks.add(ExhaustiveCheck("lemma-2", "slow", points=lambda _: [{"n": 1}], lhs=interrupt))
+    monkeypatch.setattr(papers, "load", lambda _: checks)
+    target, folder = tmp_path / "run.json", tmp_path / "out"
+    assert main([*verify, "--json", str(target), "--report", str(folder)]) == 130
+    out = capsys.readouterr().out
+    assert "Interrupted" in out
+    assert "not refuted   toy:lemma-1" in out
+    run = decode(target.read_bytes())
+    assert run.run.interrupted
+    assert run.results[0].status == "not refuted"
+    assert (folder / "README.md").is_file()
+
+
+@pytest.mark.parametrize(
+    "words", [["--report", "FILE"], ["--report", "DAMAGED"], ["--json", "absent/run.json"], ["lemma-9"]]
+)
+def test_bad_input_is_found_before_any_work(
+    words: list[str], verify: list[str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(_: object) -> None:
+        raise AssertionError("the run had begun")
+
+    monkeypatch.setattr(papers, "load", never)
+    (tmp_path / "FILE").write_text("x")
+    (tmp_path / "DAMAGED" / "data").mkdir(parents=True)
+    (tmp_path / "DAMAGED" / "data" / "toy.json").write_text("{")
+    monkeypatch.chdir(tmp_path)
+    assert main([*verify, *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert words[-1] in err
+
+
+def test_a_reader_of_the_table_that_goes_away_costs_no_file(
+    verify: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dpverify.report import terminal
+
+    def closed(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(terminal, "print_run", closed)
+    monkeypatch.setattr("os.dup2", lambda *_: None)
+    target = tmp_path / "run.json"
+    assert main([*verify, "--json", str(target)]) == 141
+    assert decode(target.read_bytes()).results
