@@ -74,7 +74,7 @@ def test_no_sensitivity_no_noise() -> None:
         ([], [], 1.0, np.ones((1, 2)), "sensitivities must be as many as the queries, and at least one"),
         ([total], [1.0], 1.0, np.ones((2, 2)), r"noise must have shape \(1, any\)"),
         ([total], [1.0], 1.0, np.ones((1, 3)), "noise must have 2 columns"),
-        ([total, lambda data, previous: np.ones(3)], [1.0, 1.0], 1.0, np.ones((2, 2)), r"answer_2 must have shape \(2,"),
+        ([total, lambda data, previous: np.ones(3)], [1.0, 1.0], 1.0, np.ones((2, 2)), "answer_2 must have shape"),
         ([lambda data, previous: [np.nan, 1.0]], [1.0], 1.0, np.ones((1, 2)), r"answer_1 must be finite everywhere"),
     ],
 )  # fmt: skip
