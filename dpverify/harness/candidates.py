@@ -109,7 +109,8 @@ def _real(interval: Interval, mode: int, payload: int, others: Sequence[Fraction
             if not others:
                 return None
             other = others[payload % len(others)]
-            times, form = divmod(payload // len(others), 4)
+            form, rest = (payload // len(others)) % 4, payload // len(others) // 4
+            times = (0, 0, 0, 0, 1, 1, 2, rest // 8)[rest % 8]
             shares = (Fraction(times + 1) / other, 1 - Fraction(times + 1) / other) if other else (other, other)
             return (*shares, other * (times + 1), other / (times + 2))[form]
         case 5:

@@ -10,9 +10,12 @@ from dpverify.harness.domain import Sampler
 from dpverify.harness.rationals import Interval, complexity, simplest
 
 Values = dict[str, Fraction]
-CORNERS = ((0, 0), (1, 1), (1, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS - 1))
-"""Modes and payloads of a symbol's corner values: simplest, both ends, next to them, a power of two, far out."""
-MAX_CORNERS = 4096
+CORNERS = ((0, 0), (1, 1), (1, 0), (4, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS - 1))
+"""Modes and payloads of a symbol's corner values.
+
+The simplest, both ends, one over the symbol before (or equal to it), next to the ends, a power of two, far out.
+"""
+MAX_CORNERS = 1024
 SIMPLER = 48
 """How many simpler values of a symbol are tried before a point counts as simplest."""
 
@@ -28,7 +31,7 @@ def corners(sampler: Sampler) -> Iterator[Values]:
     Yields
     ------
     dict
-        Points of the domain, at most 4096; with many symbols the later kinds of corner are left out.
+        Points of the domain, at most 1024; with many symbols the later kinds of corner are left out.
     """
     kinds = len(CORNERS)
     while kinds > 1 and kinds ** len(sampler.symbols) > MAX_CORNERS:
@@ -46,6 +49,32 @@ def corners(sampler: Sampler) -> Iterator[Values]:
                 yield from extend({**env, rest[0]: value}, rest[1:])
 
     yield from extend({}, sampler.symbols)
+
+
+def completions(sampler: Sampler, given: Values) -> Iterator[Values]:
+    """Points with given values, the other symbols being as simple, and as large, as they can be.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        One that sets the given symbols first.
+    given : dict
+        Values of some symbols.
+
+    Yields
+    ------
+    dict
+        At most two points; one outside the domain is passed over.
+    """
+    for mode, payload in CORNERS[0], CORNERS[2]:
+        point = dict(given)
+        for symbol in sampler.symbols[len(given) :]:
+            value = value_at(sampler.interval(symbol, point), mode, payload, list(point.values()))
+            if value is None:
+                break
+            point[symbol] = value
+        if len(point) == len(sampler.symbols) and sampler.in_domain(point):
+            yield point
 
 
 def climb(sampler: Sampler, score: Callable[[Values], float | None], start: Values, steps: int) -> Values:
@@ -72,16 +101,25 @@ def climb(sampler: Sampler, score: Callable[[Values], float | None], start: Valu
     while moved and steps > 0:
         moved = False
         for symbol in sampler.symbols:
-            for value in _neighbours(sampler.interval(symbol, best), best[symbol]):
-                point = {**best, symbol: value}
+            for point in _moves(sampler, best, symbol):
                 if steps <= 0:
                     return best
-                if value == best[symbol] or not sampler.admits(point):
+                if point == best or not sampler.admits(point):
                     continue
                 steps -= 1
                 if (value_score := score(point)) is not None and value_score > best_score:
                     best, best_score, moved = point, value_score, True
     return best
+
+
+def _moves(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
+    """Points that differ in one symbol; and in two, so that a product or a quotient stays as it is."""
+    for value in _neighbours(sampler.interval(symbol, point), point[symbol]):
+        yield {**point, symbol: value}
+    for other in sampler.symbols:
+        if other != symbol:
+            for factor in (2, Fraction(1, 2)):
+                yield {**point, symbol: 2 * point[symbol], other: factor * point[other]}
 
 
 def _neighbours(interval: Interval, value: Fraction) -> Iterator[Fraction]:

@@ -127,20 +127,13 @@ def _moved_against(derivation: Derivation, statement: Statement) -> ControlResul
         for moved in (1 / factor, factor):
             relation = conclude(derivation, times(statement, moved))
             if relation not in IMPLIES:
-                text = f"printed*{moved}"
-                return ControlResult(
-                    name="printed moved",
-                    fault=text,
-                    at_declared_size=factor == FACTORS[0],
-                    refuted=True,
-                    statistic=relation,
-                )
+                return _moved(f"printed*{moved}", relation, refuted=True, smallest=factor == FACTORS[0])
+    return _moved(f"printed by a factor of {FACTORS[-1]}", relation, refuted=False, smallest=True)
+
+
+def _moved(fault: str, relation: str, *, refuted: bool, smallest: bool) -> ControlResult:
     return ControlResult(
-        name="printed moved",
-        fault=f"printed by a factor of {FACTORS[-1]}",
-        at_declared_size=True,
-        refuted=False,
-        statistic=relation,
+        name="printed moved", fault=fault, at_declared_size=smallest, refuted=refuted, statistic=relation
     )
 
 

@@ -148,7 +148,9 @@ class Sampler:
         return known
 
 
-def make_sampler(statement: Statement, region: Region, also: Mapping[str, Domain]) -> Sampler:
+def make_sampler(
+    statement: Statement, region: Region, also: Mapping[str, Domain], first: frozenset[str] = frozenset()
+) -> Sampler:
     """Plan how points of a statement are made.
 
     Parameters
@@ -159,6 +161,8 @@ def make_sampler(statement: Statement, region: Region, also: Mapping[str, Domain
         Ends that the search keeps within, None for no end.
     also : mapping of str to Domain
         Symbols that the statement does not name and the check needs.
+    first : frozenset of str
+        Symbols that get their values before the others.
 
     Returns
     -------
@@ -168,12 +172,12 @@ def make_sampler(statement: Statement, region: Region, also: Mapping[str, Domain
     Raises
     ------
     ValueError
-        If the region or a domain names a symbol that there is not.
+        If the region, a domain or ``first`` names a symbol that there is not.
     """
     domains = {**also, **statement.domains}
     free = tuple(sorted(domains.keys() - set(statement.let_names)))
-    if unknown := sorted(region.keys() - set(free)):
-        raise ValueError(f"region must name symbols among {', '.join(free)}, got {', '.join(unknown)}.")
+    if unknown := sorted((region.keys() | first) - set(free)):
+        raise ValueError(f"a point of {statement.key} has {', '.join(free)}, got {', '.join(unknown)}.")
     for name, domain in domains.items():
         if missing := sorted(domain.names - domains.keys()):
             raise ValueError(
@@ -187,7 +191,7 @@ def make_sampler(statement: Statement, region: Region, also: Mapping[str, Domain
         (i, {s: can_solve(i, s) and all(s not in rests_on.get(n, ()) for n in i.names) for s in base})
         for i, base in zip(inequalities, bases, strict=True)
     ]
-    order = _best_order(free, domains, [ways for _, ways in usable])
+    order = _best_order(free, domains, [ways for _, ways in usable], first)
     solved: dict[str, list[Inequality]] = {symbol: [] for symbol in free}
     for inequality, ways in usable:
         if ways and ways[last := max(ways, key=order.index)]:
@@ -207,21 +211,24 @@ def _base_names(names: frozenset[str], rests_on: Mapping[str, frozenset[str]]) -
     return frozenset[str]().union(*(rests_on.get(name, frozenset({name})) for name in names))
 
 
-def _best_order(free: tuple[str, ...], domains: Mapping[str, Domain], ways: list[dict[str, bool]]) -> tuple[str, ...]:
+def _best_order(
+    free: tuple[str, ...], domains: Mapping[str, Domain], ways: list[dict[str, bool]], first: frozenset[str]
+) -> tuple[str, ...]:
     """Order in which the fewest conditions are left to chance; integers first, then by name."""
-    natural = tuple(sorted(free, key=lambda s: (domains[s].kind != "integer", s)))
-    if len(free) > MAX_PERMUTED:
+    natural = tuple(sorted(free, key=lambda s: (s not in first, domains[s].kind != "integer", s)))
+    head, rest = natural[: len(first)], natural[len(first) :]
+    if len(rest) > MAX_PERMUTED:
         return natural
     place = {symbol: i for i, symbol in enumerate(natural)}
 
-    def badness(order: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]]:
-        at = {symbol: i for i, symbol in enumerate(order)}
+    def badness(tail: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]]:
+        at = {symbol: i for i, symbol in enumerate((*head, *tail))}
         missed = sum(1 for way in ways if way and not way[max(way, key=at.__getitem__)])
-        kinds = [domains[s].kind != "integer" for s in order]
+        kinds = [domains[s].kind != "integer" for s in tail]
         late = sum(a > b for i, a in enumerate(kinds) for b in kinds[i + 1 :])
-        return missed, late, tuple(place[s] for s in order)
+        return missed, late, tuple(place[s] for s in tail)
 
-    return min(permutations(natural), key=badness)
+    return (*head, *min(permutations(rest), key=badness))
 
 
 def _number(bits: Sequence[bool]) -> int:

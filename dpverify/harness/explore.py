@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 
 import hypothesis
@@ -25,12 +26,12 @@ class _FoundError(Exception):
     """Raised at a point that has the property, so that Hypothesis shrinks it."""
 
 
-def _settings(examples: int) -> hypothesis.settings:
+def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
     return hypothesis.settings(
         max_examples=examples,
         database=None,
         deadline=None,
-        phases=[hypothesis.Phase.generate, hypothesis.Phase.target, hypothesis.Phase.shrink],
+        phases=[hypothesis.Phase.generate, *phases],
         suppress_health_check=list(hypothesis.HealthCheck),
         report_multiple_bugs=False,
         print_blob=False,
@@ -38,7 +39,13 @@ def _settings(examples: int) -> hypothesis.settings:
     )
 
 
-def drive_up(sampler: Sampler, score: Callable[[Values], float | None], examples: int, seed: int) -> None:
+def drive_up(
+    sampler: Sampler,
+    score: Callable[[Values], float | None],
+    examples: int,
+    seed: int,
+    enough: Callable[[], bool] = lambda: False,
+) -> None:
     """Visit points of the domain, more of them where the score is high.
 
     Parameters
@@ -51,24 +58,27 @@ def drive_up(sampler: Sampler, score: Callable[[Values], float | None], examples
         Most points that are visited.
     seed : int
         The same seed visits the same points.
+    enough : callable
+        Asked after each point; True ends the visit.
     """
 
     @hypothesis.seed(seed)
-    @_settings(examples)
+    @_settings(examples, hypothesis.Phase.target)
     @hypothesis.given(st.tuples(*[st.booleans()] * sampler.bits))
     def visit(bits: tuple[bool, ...]) -> None:
         point = sampler.point(bits)
         if point is None:
             hypothesis.reject()
         value = score(point)
+        if enough():
+            raise _FoundError
         if value is not None:
             logarithm = math.log(value) if value > 0.0 else -math.inf
             hypothesis.target(max(-MAX_TARGET, min(MAX_TARGET, logarithm)))
 
-    try:
+    # Unsatisfiable: no point was admitted; the caller counts.
+    with suppress(_FoundError, Unsatisfiable):
         visit()
-    except Unsatisfiable:
-        return  # no point was admitted; the caller counts
 
 
 def shrink(sampler: Sampler, wanted: Callable[[Values], bool], examples: int, seed: int) -> Values | None:
@@ -93,7 +103,7 @@ def shrink(sampler: Sampler, wanted: Callable[[Values], bool], examples: int, se
     found: list[Values] = []
 
     @hypothesis.seed(seed)
-    @_settings(examples)
+    @_settings(examples, hypothesis.Phase.shrink)
     @hypothesis.given(st.tuples(*[st.booleans()] * sampler.bits))
     def visit(bits: tuple[bool, ...]) -> None:
         point = sampler.point(bits)

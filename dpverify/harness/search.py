@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -99,8 +99,6 @@ def search(
         return probe
 
     def score(point: Values) -> float | None:
-        if stop and found.violations:
-            return None
         probe = note(point)
         return None if probe is None else probe.ratio
 
@@ -110,19 +108,27 @@ def search(
         found.sampled.extend(found.probes[before:])
         return ratio
 
-    for point in first:
-        if sampler.in_domain(point):
-            score(point)
-    for place, point in enumerate(corners(sampler)):
-        if place >= examples:
-            break
+    def enough() -> bool:
+        return stop and bool(found.violations)
+
+    for point in _given(sampler, first, examples):
         score(point)
-    drive_up(sampler, sampled, examples, seed)
+        if enough():
+            return found
+    drive_up(sampler, sampled, examples, seed, enough)
     tops = sorted(found.probes, key=lambda p: (-p.ratio, size(p.point)))[:STARTS]
     for probe in tops:
-        climb(sampler, score, probe.point, max(20, examples // (2 * STARTS)))
+        if not enough():
+            climb(sampler, score, probe.point, max(20, examples // (2 * STARTS)))
     found.undefined = prober.undefined
     return found
+
+
+def _given(sampler: Sampler, first: Sequence[Values], examples: int) -> Iterator[Values]:
+    """Yield the points to begin with, then corners, evenly thinned out where there are more than points to draw."""
+    yield from (point for point in first if sampler.in_domain(point))
+    at_corners = list(corners(sampler))
+    yield from at_corners[:: max(1, -(-len(at_corners) // examples))]
 
 
 def interior_of(sampler: Sampler) -> Callable[[Values], bool]:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpverify.harness.checks import Check, missed_controls
+from dpverify.harness.climb import completions
 from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.domain import Region, Sampler, make_sampler
 from dpverify.harness.exact_results import CounterexampleKind, Vacuity, counterexample, slack_of
@@ -40,7 +41,7 @@ class SearchCheck(Check):
     also : mapping of str to str
         Symbols that the left side needs and the record does not name, with their domains.
     corners : sequence of mapping
-        Points that are tried first, wherever in the statement's domain they lie.
+        Points that are tried first, wherever in the statement's domain they lie; symbols may be left out.
     interior : callable or None
         What counts as away from every boundary; by default a margin of 5% and integers from 3 on.
     planted : sequence of Planted
@@ -88,7 +89,7 @@ class SearchCheck(Check):
         statement, examples = context.statement, self._examples(context)
         sampler = self._sampler(statement)
         prober = Prober(statement, self.lhs)
-        found = search(sampler, prober, self._corners(), examples, self._seed(context, block))
+        found = search(sampler, prober, self._corners(statement), examples, self._seed(context, block))
         region = _describe(sampler)
         if not found.probes:
             reason = f"no point drawn meets the domain and the conditions ({found.undefined} with an undefined side)"
@@ -125,12 +126,22 @@ class SearchCheck(Check):
     def _seed(self, context: Context, block: int, stream: str = "") -> int:
         return int(context.rng(block, stream).integers(1 << 62))
 
-    def _corners(self) -> list[dict[str, Fraction]]:
-        return [as_point(corner) for corner in self.corners]
+    def _corners(self, statement: Statement) -> list[dict[str, Fraction]]:
+        """The author's corners; where one leaves symbols open, they are made as simple and as large as can be."""
+        points: dict[tuple[tuple[str, Fraction], ...], dict[str, Fraction]] = {}
+        samplers: dict[frozenset[str], Sampler] = {}
+        for corner in self.corners:
+            given = as_point(corner)
+            names = frozenset(given)
+            if names not in samplers:
+                samplers[names] = self._sampler(statement, names)
+            for point in completions(samplers[names], given):
+                points[tuple(sorted(point.items()))] = point
+        return list(points.values())
 
-    def _sampler(self, statement: Statement) -> Sampler:
+    def _sampler(self, statement: Statement, first: frozenset[str] = frozenset()) -> Sampler:
         region: Region = {name: (_end(lo), _end(hi)) for name, (lo, hi) in self.region.items()}
-        return make_sampler(statement, region, {name: parse_domain(text) for name, text in self.also.items()})
+        return make_sampler(statement, region, {name: parse_domain(text) for name, text in self.also.items()}, first)
 
     def _counterexamples(
         self, context: Context, sampler: Sampler, prober: Prober, found: Findings, examples: int
@@ -177,7 +188,7 @@ class SearchCheck(Check):
     ) -> ControlResult:
         """Search a faulty statement in the same way, with seeds of its own, until it is refuted."""
         seed = self._seed(context, 0, f"control {name}")
-        found = search(sampler, Prober(statement, lhs), self._corners(), examples, seed, stop=True)
+        found = search(sampler, Prober(statement, lhs), self._corners(context.statement), examples, seed, stop=True)
         return ControlResult(
             name=name,
             fault=fault,
