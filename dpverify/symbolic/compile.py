@@ -44,6 +44,9 @@ INTERNAL: dict[str, Callable[..., Value]] = {
     "#pi": elementary.pi,
 }
 
+#: Functions of laws and vectors: a method of the value of their first argument.
+_METHODS = {"#moment": "moment", "#norm": "norm", "#inner": "inner"}
+
 
 @lru_cache(maxsize=4096)
 def compile_formula(node: Formula, extended: bool = False) -> Closure:
@@ -123,8 +126,8 @@ class _Compiler:
         if name.startswith("#if"):
             return self.choice(name.removeprefix("#if"), args)
         closures = tuple(self.node(arg) for arg in args)
-        if name == "#moment":
-            return _moment(*closures)
+        if name in _METHODS:
+            return _method(_METHODS[name], closures)
         function = self.log if name == "log" else _FUNCTIONS.get(name) or INTERNAL.get(name)
         return _apply(function, closures) if function else _declared(name, closures)
 
@@ -214,12 +217,14 @@ def _declared(name: str, args: tuple[Closure, ...]) -> Closure:
     return apply
 
 
-def _moment(law: Callable[[Env], Any], order: Closure) -> Closure:
-    def moment(env: Env) -> Value:
-        value: Value = law(env).moment(order(env))
+def _method(method: str, closures: tuple[Callable[[Env], Any], ...]) -> Closure:
+    subject, *args = closures
+
+    def apply(env: Env) -> Value:
+        value: Value = getattr(subject(env), method)(*(arg(env) for arg in args))
         return value
 
-    return moment
+    return apply
 
 
 def _apply(function: Callable[..., Value], args: tuple[Closure, ...]) -> Closure:

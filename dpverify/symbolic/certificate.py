@@ -1,0 +1,131 @@
+"""Certificates: a target as a nonnegative combination of things known to be nonnegative.
+
+They are found by exact linear programming. The target and the facts are expanded into monomials; each monomial is a row
+of the program, each fact a column. A solution is a proof: its identity holds exactly, whatever the letters stand for.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from typing import Any
+
+import sympy
+from flint import fmpq
+
+from dpverify.symbolic.expansion import expanded, squares
+from dpverify.symbolic.from_sympy import compile_expr
+from dpverify.symbolic.numbers import EvaluationError, to_ball
+from dpverify.symbolic.simplex import solve
+
+Fact = tuple[Any, bool]
+
+_MAX_COLUMNS = 420
+_MAX_FACTORS = 22
+
+
+def combine(target: Any, facts: list[Fact], strict: bool, products: bool) -> bool:
+    """Whether ``target`` is a nonnegative combination of facts.
+
+    Parameters
+    ----------
+    target : sympy.Expr
+        What is to be nonnegative.
+    facts : list of (sympy.Expr, bool)
+        Expressions known to be nonnegative, or positive where the flag is set.
+    strict : bool
+        Whether the target is to be positive: a positive fact must then take part.
+    products : bool
+        Whether products of two facts may be used.
+
+    Returns
+    -------
+    bool
+        True is a proof, False means nothing.
+    """
+    wanted = monomials(target)
+    if products:
+        facts = facts + [(square, False) for square in squares(sorted(target.free_symbols, key=str))]
+    columns = _columns(facts, products)
+    known = {m for column, _ in columns for m in column} | set(wanted)
+    columns += _signs(known)
+    columns = _prune(columns, wanted)
+    if not all(any(m in column for column, _ in columns) for m in wanted) or len(columns) > _MAX_COLUMNS:
+        return False
+    rows = sorted({m for column, _ in columns for m in column} | set(wanted), key=sympy.default_sort_key)
+    matrix = [[column.get(m, fmpq(0)) for m in rows] for column, _ in columns]
+    positive = [flag for _, flag in columns]
+    weights = solve(matrix, [wanted.get(m, fmpq(0)) for m in rows], positive if strict else [False] * len(columns))
+    if weights is None:
+        return False
+    return not strict or any(w > 0 and flag for w, flag in zip(weights, positive, strict=True))
+
+
+Column = tuple[dict[Any, fmpq], bool]
+
+
+@lru_cache(maxsize=20_000)
+def _monomials(expr: Any) -> tuple[tuple[Any, fmpq], ...]:
+    terms: dict[Any, fmpq] = {}
+    for term in sympy.Add.make_args(expanded(expr)):
+        coefficient, rest = term.as_coeff_Mul(rational=True)
+        terms[rest] = terms.get(rest, fmpq(0)) + fmpq(int(coefficient.p), int(coefficient.q))
+    return tuple((m, c) for m, c in terms.items() if c != 0)
+
+
+def monomials(expr: Any) -> dict[Any, fmpq]:
+    """Coefficients of an expanded expression, by monomial."""
+    return dict(_monomials(expr))
+
+
+def _columns(facts: list[Fact], products: bool) -> list[Column]:
+    known = [*dict.fromkeys(facts), (sympy.Integer(1), True)]
+    columns: dict[Any, bool] = dict(known)
+    if products:
+        for (a, first), (b, second) in combinations_with_replacement(known[:_MAX_FACTORS], 2):
+            columns.setdefault(a * b, first and second)
+    return [(monomials(expr), flag) for expr, flag in columns.items()]
+
+
+def _signs(known: set[Any]) -> list[Column]:
+    """Columns for monomials whose sign sympy knows, and for irrational constants, enclosed between rationals."""
+    found: list[Column] = []
+    for m in sorted(known, key=sympy.default_sort_key):
+        constant, rest = m.as_independent(*m.free_symbols, as_Add=False) if m.free_symbols else (m, sympy.Integer(1))
+        if rest.is_nonnegative or rest.is_nonpositive:
+            sign = fmpq(1 if rest.is_nonnegative else -1)
+            strict = bool(rest.is_positive or rest.is_negative)
+            if constant == 1:
+                found.append(({m: sign}, strict))
+            else:
+                lo, hi = _enclosure(constant)
+                found += [({m: sign, rest: -sign * lo}, strict), ({m: -sign, rest: sign * hi}, strict)]
+    return found
+
+
+@lru_cache(maxsize=1000)
+def _enclosure(constant: Any) -> tuple[fmpq, fmpq]:
+    try:
+        ball = to_ball(compile_expr(constant)({}, 128))
+    except (EvaluationError, TypeError):
+        raise ValueError(f"the constant {constant} has no certain value.") from None
+    scale = 2**100
+    lo, hi = (ball * scale).floor().lower(), (ball * scale).ceil().upper()
+    return fmpq(int(lo.floor().unique_fmpz() or 0) - 1, scale), fmpq(int(hi.ceil().unique_fmpz() or 0) + 1, scale)
+
+
+def _prune(columns: list[Column], wanted: dict[Any, fmpq]) -> list[Column]:
+    """Drop columns that hold a monomial which nothing can cancel, until there is none."""
+    while True:
+        plus = {m for column, _ in columns for m, c in column.items() if c > 0}
+        minus = {m for column, _ in columns for m, c in column.items() if c < 0}
+        plus |= {m for m, c in wanted.items() if c < 0}
+        minus |= {m for m, c in wanted.items() if c > 0}
+        kept = [
+            (column, flag)
+            for column, flag in columns
+            if all(m in (minus if c > 0 else plus) for m, c in column.items())
+        ]
+        if len(kept) == len(columns):
+            return kept
+        columns = kept

@@ -1,0 +1,37 @@
+"""The catalogue of inequalities and identities that steps of a derivation may cite."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from dpverify.symbolic.rules import bits, moments, scalars, sums
+from dpverify.symbolic.rules.base import Condition, Instance, Rule
+
+CATALOGUE: dict[str, Rule] = {rule.name: rule for rule in (*scalars.RULES, *sums.RULES, *bits.RULES, *moments.RULES)}
+
+
+def find_rule(name: str) -> Rule:
+    """Look up a rule.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"one-minus-exp"``.
+
+    Returns
+    -------
+    Rule
+        The rule of this name.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message names the nearest ones.
+    """
+    if name not in CATALOGUE:
+        near = ", ".join(get_close_matches(name, CATALOGUE, 3, 0.4))
+        raise ValueError(f"there is no rule {name!r} in the catalogue" + (f"; near: {near}." if near else "."))
+    return CATALOGUE[name]
+
+
+__all__ = ["CATALOGUE", "Condition", "Instance", "Rule", "find_rule"]

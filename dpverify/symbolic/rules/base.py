@@ -1,0 +1,290 @@
+"""What a rule is: an inequality or identity between named scalars, with conditions that are checked, and a proof note."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import sympy
+
+from dpverify.symbolic.data import AnyVector, GaussianNorm, SetBits
+from dpverify.symbolic.facts import Facts
+from dpverify.symbolic.ranges import Variable
+from dpverify.symbolic.signs import implied
+
+Relation = Literal["<=", ">=", "="]
+Substitution = Mapping[str, Any]
+
+
+class Condition(Protocol):
+    """A side condition of a rule."""
+
+    def substituted(self, where: Substitution) -> Condition:
+        """The condition of an instance."""
+
+    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+        """Whether it is proven."""
+
+
+def substitute(expr: Any, where: Substitution) -> Any:
+    """Replace a rule's symbols and functions, by name.
+
+    Parameters
+    ----------
+    expr : sympy.Expr or relational
+        An expression of a rule.
+    where : mapping of str to sympy.Expr, Lambda or function
+        What each symbol becomes, and each function.
+
+    Returns
+    -------
+    sympy.Expr or relational
+        The instance.
+    """
+    own = {s: sympy.Dummy(s.name) for s in expr.free_symbols if s.name in where}
+    applied = expr.xreplace(own).replace(
+        lambda e: isinstance(e, sympy.core.function.AppliedUndef) and str(e.func) in where,
+        lambda e: where[str(e.func)](*e.args),
+    )
+    return applied.xreplace({dummy: sympy.sympify(where[s.name]) for s, dummy in own.items()})
+
+
+@dataclass(frozen=True)
+class Holds:
+    """A relation between scalars.
+
+    Parameters
+    ----------
+    relation : sympy relational
+        Such as ``x <= 1``.
+    """
+
+    relation: Any
+
+    def substituted(self, where: Substitution) -> Holds:
+        """The relation of an instance."""
+        return Holds(substitute(self.relation, where))
+
+    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+        """Whether the facts imply it."""
+        return implied(self.relation, facts)
+
+    def __str__(self) -> str:
+        return str(self.relation)
+
+
+@dataclass(frozen=True)
+class ForAll:
+    """A relation for every integer of a range.
+
+    Parameters
+    ----------
+    index : sympy.Dummy
+        The integer.
+    lo, hi : sympy.Expr
+        First and last integer; hi may be oo.
+    relation : sympy relational
+        What holds for each.
+    """
+
+    index: Any
+    lo: Any
+    hi: Any
+    relation: Any
+
+    def substituted(self, where: Substitution) -> ForAll:
+        """The condition of an instance."""
+        parts = (substitute(part, where) for part in (self.lo, self.hi, self.relation))
+        return ForAll(self.index, *parts)
+
+    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+        """Whether the facts and the range of the index imply it."""
+        inside = [self.index >= self.lo] + ([] if self.hi == sympy.oo else [self.index <= self.hi])
+        try:
+            known = facts.given(inside)
+        except ValueError:
+            return True  # the range is empty
+        return implied(self.relation, known)
+
+    def __str__(self) -> str:
+        return f"{self.relation} for {self.lo} <= {self.index.name} <= {self.hi}"
+
+
+@dataclass(frozen=True)
+class IsInteger:
+    """The expression takes integer values by the assumptions on its symbols."""
+
+    expr: Any
+
+    def substituted(self, where: Substitution) -> IsInteger:
+        """The condition of an instance."""
+        return IsInteger(substitute(self.expr, where))
+
+    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+        """Whether sympy knows it."""
+        return bool(self.expr.is_integer)
+
+    def __str__(self) -> str:
+        return f"{self.expr} is an integer"
+
+
+@dataclass(frozen=True)
+class IsRandom:
+    """The symbol is declared as a random variable, of any law."""
+
+    variable: Any
+
+    def substituted(self, where: Substitution) -> IsRandom:
+        """The condition of an instance."""
+        return IsRandom(substitute(self.variable, where))
+
+    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+        """Whether it is declared so; sums and multiples of vectors count as well."""
+        names = [s.name for s in self.variable.free_symbols]
+        return bool(names) and all(isinstance(variables.get(name), AnyVector | GaussianNorm) for name in names)
+
+    def __str__(self) -> str:
+        return f"{self.variable} is declared as a random variable or vector"
+
+
+@dataclass(frozen=True)
+class IsVector:
+    """Every symbol of the expression that is not a declared vector is a number, and there is a vector among them."""
+
+    variable: Any
+
+    def substituted(self, where: Substitution) -> IsVector:
+        """The condition of an instance."""
+        return IsVector(substitute(self.variable, where))
+
+    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+        """Whether the expression is linear in declared vectors."""
+        vectors = [s for s in self.variable.free_symbols if isinstance(variables.get(s.name), AnyVector)]
+        if not vectors:
+            return False
+        shrink = sympy.Dummy("shrink")
+        scaled = self.variable.xreplace({v: shrink * v for v in vectors})
+        return bool(sympy.expand(scaled - shrink * self.variable) == 0)
+
+    def __str__(self) -> str:
+        return f"{self.variable} is a linear combination of declared vectors"
+
+
+@dataclass(frozen=True)
+class IsGaussianNorm:
+    """The symbol is declared as the norm of a Gaussian vector of this dimension and variance."""
+
+    variable: Any
+    dimension: Any
+    variance: Any
+
+    def substituted(self, where: Substitution) -> IsGaussianNorm:
+        """The condition of an instance."""
+        return IsGaussianNorm(*(substitute(e, where) for e in (self.variable, self.dimension, self.variance)))
+
+    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+        """Whether it is declared so, with equal parameters."""
+        declared = variables.get(str(self.variable))
+        return (
+            isinstance(declared, GaussianNorm)
+            and sympy.expand(declared.dimension - self.dimension) == 0
+            and sympy.expand(declared.variance - self.variance) == 0
+        )
+
+    def __str__(self) -> str:
+        return f"{self.variable} is declared as GaussianNorm({self.dimension}, {self.variance})"
+
+
+@dataclass(frozen=True)
+class AreSetBits:
+    """The function is declared to list the set bits of this integer."""
+
+    position: Any
+    of: Any
+
+    def substituted(self, where: Substitution) -> AreSetBits:
+        """The condition of an instance."""
+        return AreSetBits(substitute(self.position, where), substitute(self.of, where))
+
+    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+        """Whether it is declared so, for an equal integer."""
+        declared = variables.get(str(self.position.func))
+        return isinstance(declared, SetBits) and sympy.expand(declared.of - self.of) == 0
+
+    def __str__(self) -> str:
+        return f"{self.position.func} is declared as SetBits({self.of})"
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A rule with expressions in the place of its variables."""
+
+    lhs: Any
+    relation: Relation
+    rhs: Any
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An inequality or identity that steps of a derivation may cite.
+
+    Parameters
+    ----------
+    name : str
+        How steps cite it.
+    lhs, rhs : sympy.Expr
+        The two sides, in symbols and (for summands) undefined functions.
+    relation : str
+        ``<=`` or ``=``.
+    conditions : tuple of Condition
+        What must be proven of an instance.
+    proof : str
+        Why the rule is true, in a sentence or two.
+    ranges : mapping of str to Range or Declared
+        Values of its variables for its own test.
+    functions : mapping of str to Lambda
+        Values of its functions for its own test.
+    """
+
+    name: str
+    lhs: Any
+    relation: Relation
+    rhs: Any
+    proof: str
+    conditions: tuple[Condition, ...] = ()
+    ranges: Mapping[str, Variable] = field(default_factory=dict)
+    functions: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Names that an instance must give."""
+        return frozenset(self.ranges) | frozenset(self.functions)
+
+    def instance(self, where: Substitution) -> Instance:
+        """Put expressions in the place of the variables.
+
+        Parameters
+        ----------
+        where : mapping of str to sympy.Expr, Lambda or function
+            One entry for each of the rule's variables.
+
+        Returns
+        -------
+        Instance
+            Its conditions are not checked yet.
+
+        Raises
+        ------
+        ValueError
+            If a variable is missing, or an entry is not a variable of the rule.
+        """
+        if frozenset(where) != self.variables:
+            raise ValueError(
+                f"the rule {self.name} has the variables {', '.join(sorted(self.variables))}, "
+                f"got {', '.join(sorted(where)) or 'none'}."
+            )
+        sides = (substitute(side, where) for side in (self.lhs, self.rhs))
+        lhs, rhs = sides
+        return Instance(lhs, self.relation, rhs, tuple(c.substituted(where) for c in self.conditions))

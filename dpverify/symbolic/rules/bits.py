@@ -1,0 +1,105 @@
+"""Rules about the binary expansion of an integer."""
+
+from __future__ import annotations
+
+from sympy import Dummy, Function, Integer, Lambda, Mod, Rational, Sum, Symbol, floor
+
+from dpverify.symbolic.data import SetBits
+from dpverify.symbolic.functions import Bit, Log2, PopCount
+from dpverify.symbolic.ranges import integer, real
+from dpverify.symbolic.rules.base import AreSetBits, Holds, IsInteger, Rule
+
+s, n, R, k = (Symbol(name, integer=True) for name in "snRk")
+x = Symbol("x", real=True)
+i, j = Dummy("i", integer=True), Dummy("j", integer=True)
+f = Function("f", real=True)
+pos = Function("pos", integer=True, nonnegative=True)
+
+_SOME = integer(0, 3000)
+_WIDE = integer(12, 20)
+_WIDTH = (Holds(s >= 0), Holds(s <= 2 ** (R + 1) - 1), IsInteger(s))
+
+RULES = (
+    Rule(
+        "popcount-log2",
+        PopCount(n),
+        "<=",
+        Log2(n + 1),
+        "A number with k set bits is at least 1 + 2 + ... + 2**(k - 1) = 2**k - 1.",
+        (Holds(n >= 0), IsInteger(n)),
+        {"n": _SOME},
+    ),
+    Rule(
+        "popcount-width",
+        PopCount(n),
+        "<=",
+        1 + floor(Log2(n)),
+        "n has 1 + floor(log2(n)) binary digits.",
+        (Holds(n >= 1), IsInteger(n)),
+        {"n": integer(1, 3000)},
+    ),
+    Rule(
+        "popcount-digits",
+        PopCount(s),
+        "<=",
+        R + 1,
+        "s has at most R + 1 binary digits.",
+        _WIDTH,
+        {"s": _SOME, "R": _WIDE},
+    ),
+    Rule(
+        "bits-sum",
+        Sum(Bit(s, i), (i, 0, R)),
+        "=",
+        PopCount(s),
+        "The definition of the popcount; all set bits are among the first R + 1.",
+        _WIDTH,
+        {"s": _SOME, "R": _WIDE},
+    ),
+    Rule(
+        "bit-times",
+        Bit(s, k) * x,
+        "<=",
+        x,
+        "A bit is 0 or 1.",
+        (Holds(x >= 0), Holds(k >= 0), IsInteger(s), IsInteger(k)),
+        {"s": _SOME, "k": integer(0, 12), "x": real(0, 9)},
+    ),
+    Rule(
+        "set-bits",
+        Sum(Bit(s, i) * f(i), (i, 0, R)),
+        "=",
+        Sum(f(pos(i)), (i, 1, PopCount(s))),
+        "Only the set bits contribute; they are listed in increasing order.",
+        (*_WIDTH, AreSetBits(pos(k), s)),
+        {"s": _SOME, "R": _WIDE, "pos": SetBits(s)},
+        {"f": Lambda(i, Rational(1, 2) ** i + i)},
+    ),
+    Rule(
+        "remainder-below-set-bit",
+        Mod(s, 2 ** pos(k)),
+        "=",
+        Sum(2 ** pos(j), (j, 1, k - 1)),
+        "The remainder modulo 2**p is the number that the bits below p make; those set are the k - 1 earlier ones.",
+        (AreSetBits(pos(k), s), Holds(s >= 0), Holds(k >= 1), Holds(k <= PopCount(s)), IsInteger(k)),
+        {"s": _SOME, "k": integer(1, 12), "pos": SetBits(s)},
+    ),
+    Rule(
+        "set-bits-apart",
+        k - 1,
+        "<=",
+        pos(k),
+        "The positions are integers, at least 0, and increase by at least 1 from one to the next.",
+        (AreSetBits(pos(k), s), Holds(k >= 1), Holds(k <= PopCount(s)), IsInteger(k)),
+        {"s": _SOME, "k": integer(1, 12), "pos": SetBits(s)},
+    ),
+    Rule(
+        "power-of-two-grows",
+        k + 1,
+        "<=",
+        Integer(2) ** k,
+        "Induction: 2**(k + 1) = 2*2**k >= 2*k + 2 >= k + 2.",
+        (Holds(k >= 0), IsInteger(k)),
+        {"k": integer(0, 40)},
+    ),
+)

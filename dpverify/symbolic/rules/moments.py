@@ -1,0 +1,82 @@
+"""Rules about norms, inner products and moments, which are named scalars."""
+
+from __future__ import annotations
+
+from sympy import Symbol, sqrt
+
+from dpverify.symbolic.data import AnyVector, GaussianNorm
+from dpverify.symbolic.functions import Inner, Moment, Norm
+from dpverify.symbolic.ranges import Variable, integer, real
+from dpverify.symbolic.rules.base import IsGaussianNorm, IsRandom, IsVector, Rule
+
+X, u, w = Symbol("X"), Symbol("u"), Symbol("w")
+d = Symbol("d", integer=True, positive=True)
+v = Symbol("v", real=True)
+
+_GAUSSIAN: dict[str, Variable] = {"d": integer(1, 40), "v": real(0, 9), "X": GaussianNorm(d, v)}
+
+RULES = (
+    Rule(
+        "jensen-sqrt",
+        Moment(X, 1),
+        "<=",
+        sqrt(Moment(X, 2)),
+        "Jensen: the square is convex, so (E|X|)**2 <= E|X|**2.",
+        (IsRandom(X),),
+        {"X": AnyVector(4)},
+    ),
+    Rule(
+        "gaussian-second-moment",
+        Moment(X, 2),
+        "=",
+        d * v,
+        "Each of the d coordinates has mean 0 and variance v.",
+        (IsGaussianNorm(X, d, v),),
+        _GAUSSIAN,
+    ),
+    Rule(
+        "chi-mean",
+        Moment(X, 1),
+        "<=",
+        sqrt(d * v),
+        "Jensen, with E||X||**2 = d*v.",
+        (IsGaussianNorm(X, d, v),),
+        _GAUSSIAN,
+    ),
+    Rule(
+        "minkowski",
+        sqrt(Moment(u + w, 2)),
+        "<=",
+        sqrt(Moment(u, 2)) + sqrt(Moment(w, 2)),
+        "The triangle inequality of the space of square-integrable random variables.",
+        (IsVector(u), IsVector(w)),
+        {"u": AnyVector(4), "w": AnyVector(4)},
+    ),
+    Rule(
+        "norm-triangle",
+        Norm(u + w),
+        "<=",
+        Norm(u) + Norm(w),
+        "Cauchy-Schwarz, after squaring.",
+        (IsVector(u), IsVector(w)),
+        {"u": AnyVector(4), "w": AnyVector(4)},
+    ),
+    Rule(
+        "cauchy-schwarz",
+        Inner(u, w),
+        "<=",
+        Norm(u) * Norm(w),
+        "The discriminant of the nonnegative quadratic ||u + t*w||**2 in t is not positive.",
+        (IsVector(u), IsVector(w)),
+        {"u": AnyVector(4), "w": AnyVector(4)},
+    ),
+    Rule(
+        "norm-square",
+        Norm(u + w) ** 2,
+        "=",
+        Norm(u) ** 2 + 2 * Inner(u, w) + Norm(w) ** 2,
+        "The inner product is bilinear.",
+        (IsVector(u), IsVector(w)),
+        {"u": AnyVector(4), "w": AnyVector(4)},
+    ),
+)

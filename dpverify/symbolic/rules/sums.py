@@ -1,0 +1,127 @@
+"""Rules about sums: geometric ones, and sums of any summand, which stands as a function of the index."""
+
+from __future__ import annotations
+
+import sympy
+from sympy import Dummy, Function, Integer, Integral, Lambda, Sum, Symbol, exp, oo, pi, sqrt
+
+from dpverify.symbolic.ranges import integer, real
+from dpverify.symbolic.rules.base import ForAll, Holds, IsInteger, Rule
+
+x, c, s, k = (Symbol(name, real=True) for name in "xcsk")
+m, lo, hi, more = (Symbol(name, integer=True) for name in ("m", "lo", "hi", "more"))
+i = Dummy("i", integer=True)
+v = Dummy("v", real=True)
+f, g = Function("f", real=True), Function("g", real=True)
+
+_RATIO = real(0, 1, open_hi=True)
+_EXAMPLE = Lambda(i, 1 / (3 + i**2))
+_LARGER = Lambda(i, 2 / (3 + i**2))
+
+RULES = (
+    Rule(
+        "geometric-series",
+        Sum(x**i, (i, 0, oo)),
+        "=",
+        1 / (1 - x),
+        "(1 - x) times the partial sum is 1 - x**(n + 1), which tends to 1.",
+        (Holds(x >= 0), Holds(x < 1)),
+        {"x": _RATIO},
+    ),
+    Rule(
+        "geometric-sum",
+        Sum(x**i, (i, 0, m - 1)),
+        "=",
+        (1 - x**m) / (1 - x),
+        "(1 - x) times the sum telescopes; the empty sum is 0.",
+        (Holds(sympy.Ne(x, 1)), Holds(m >= 0), IsInteger(m)),
+        {"x": real(-3, 3), "m": integer(0, 30)},
+    ),
+    Rule(
+        "geometric-sum-bound",
+        Sum(x**i, (i, 0, m)),
+        "<=",
+        1 / (1 - x),
+        "The terms are nonnegative: the sum is at most the series.",
+        (Holds(x >= 0), Holds(x < 1), IsInteger(m)),
+        {"x": _RATIO, "m": integer(-2, 60)},
+    ),
+    Rule(
+        "sum-termwise",
+        Sum(f(i), (i, lo, hi)),
+        "<=",
+        Sum(g(i), (i, lo, hi)),
+        "Add up the inequalities between the terms.",
+        (ForAll(i, lo, hi, f(i) <= g(i)),),
+        {"lo": integer(-3, 5), "hi": integer(-3, 30)},
+        {"f": _EXAMPLE, "g": _LARGER},
+    ),
+    Rule(
+        "sum-at-most",
+        Sum(f(i), (i, lo, hi)),
+        "<=",
+        (hi - lo + 1) * c,
+        "Each of the hi - lo + 1 terms is at most c.",
+        (ForAll(i, lo, hi, f(i) <= c), Holds(hi - lo + 1 >= 0), IsInteger(lo), IsInteger(hi)),
+        {"lo": integer(-3, 5), "hi": integer(-3, 30), "c": real(1, 2)},
+        {"f": _EXAMPLE},
+    ),
+    Rule(
+        "sum-extend",
+        Sum(f(i), (i, lo, hi)),
+        "<=",
+        Sum(f(i), (i, lo, more)),
+        "The terms added are nonnegative.",
+        (ForAll(i, lo, oo, f(i) >= 0), Holds(hi <= more)),
+        {"lo": integer(-3, 5), "hi": integer(-3, 30), "more": integer(-3, 40)},
+        {"f": _EXAMPLE},
+    ),
+    Rule(
+        "sum-to-infinity",
+        Sum(f(i), (i, lo, hi)),
+        "<=",
+        Sum(f(i), (i, lo, oo)),
+        "The terms added are nonnegative.",
+        (ForAll(i, lo, oo, f(i) >= 0),),
+        {"lo": integer(-3, 5), "hi": integer(-3, 30)},
+        {"f": Lambda(i, Integer(2) ** -i)},
+    ),
+    Rule(
+        "sum-split-first",
+        Sum(f(i), (i, lo, hi)),
+        "=",
+        f(lo) + Sum(f(i), (i, lo + 1, hi)),
+        "Write the first term apart; there is one.",
+        (Holds(lo <= hi), IsInteger(lo)),
+        {"lo": integer(-3, 5), "hi": integer(-3, 30)},
+        {"f": _EXAMPLE},
+    ),
+    Rule(
+        "sum-reverse",
+        Sum(f(i), (i, lo, hi)),
+        "=",
+        Sum(f(lo + hi - i), (i, lo, hi)),
+        "i -> lo + hi - i maps the range onto itself.",
+        (IsInteger(lo), IsInteger(hi)),
+        {"lo": integer(-3, 5), "hi": integer(-3, 30)},
+        {"f": _EXAMPLE},
+    ),
+    Rule(
+        "sum-constant",
+        Sum(c, (i, lo, hi)),
+        "=",
+        (hi - lo + 1) * c,
+        "There are hi - lo + 1 equal terms.",
+        (Holds(hi - lo + 1 >= 0), IsInteger(lo), IsInteger(hi)),
+        {"lo": integer(-3, 5), "hi": integer(-4, 30), "c": real(-2, 2)},
+    ),
+    Rule(
+        "gaussian-integral",
+        Integral(exp(k - (v - c) ** 2 / (2 * s**2)) / (s * sqrt(2 * pi)), (v, -oo, oo)),
+        "=",
+        exp(k),
+        "A Gaussian density of mean c and standard deviation s integrates to 1.",
+        (Holds(s > 0),),
+        {"k": real(-5, 5), "c": real(-5, 5), "s": real(0, 5, open_lo=True)},
+    ),
+)
