@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ def test_a_check_that_breaks_is_said_to_be_ours_and_gives_1(
 ) -> None:
     from tests.unit.cli.conftest import toy_checks
 
-    def broken(*_: object) -> bool:
+    def broken(*_: object) -> Fraction:
         raise ZeroDivisionError("no such thing")
 
     checks = toy_checks()
@@ -109,7 +110,7 @@ def test_ctrl_c_keeps_what_was_decided(
 ) -> None:
     from tests.unit.cli.conftest import toy_checks
 
-    def interrupt(*_: object) -> bool:
+    def interrupt(*_: object) -> Fraction:
         raise KeyboardInterrupt
 
     checks = toy_checks()
