@@ -1,0 +1,51 @@
+"""What the documents point to is there, and the commands that they show are commands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dpverify.cli.app import build
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "tests/README.md", "specs/README.md"]
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The words after ``dpverify`` of each line of a console block that calls it."""
+    for line in text.splitlines():
+        words = shlex.split(line, comments=True) if line.startswith("$ dpverify ") else []
+        if words:
+            yield words[2 : words.index("|") if "|" in words else None]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_lead_somewhere(name: str) -> None:
+    document = ROOT / name
+    targets = [target for target in LINK.findall(document.read_text(encoding="utf-8")) if ":" not in target]
+    assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_commands_are_commands(name: str) -> None:
+    for words in commands((ROOT / name).read_text(encoding="utf-8")):
+        build().parse_args(words, exit_on_error=False, print_error=False)
+
+
+def test_commands_are_found() -> None:
+    text = "$ dpverify verify 'a b' --json - | jq .\n$ pytest\n$ dpverify list   # all of them\n"
+    assert list(commands(text)) == [["verify", "a b", "--json", "-"], ["list"]]
+    assert len(list(commands((ROOT / "README.md").read_text(encoding="utf-8")))) > 5
+
+
+def test_the_readme_has_the_two_commands_that_ci_reads() -> None:
+    start = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## Start\n")[1].split("\n## ")[0]
+    first, second = re.findall(r"^```sh\n(.*?)^```$", start, re.MULTILINE | re.DOTALL)
+    assert "-c constraints.txt" in first
+    assert first.endswith(".venv/bin/dpverify verify --budget smoke\n")
+    assert second == ".venv/bin/pytest\n"
