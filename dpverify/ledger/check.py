@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Literal
 
 from dpverify.ledger.bundled import bundled_specs
 from dpverify.ledger.claims import ClaimSpec
-from dpverify.ledger.errors import Place, SpecError
+from dpverify.ledger.errors import Place, Problems, SpecError
 from dpverify.ledger.load import CLAIMS, VERDICTS, read_specs, shown_path
 from dpverify.ledger.specs import PaperSpec
+
+MAX_ERRORS = 100
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ def check_specs(directory: Path | str | None = None) -> list[Finding]:
     Returns
     -------
     list of Finding
-        Every error, in the order of the files; where there is none, the warnings: symbols that nothing uses, claims
-        without a quote or a verdict, verdicts without a reason, files that nothing reads.
+        Up to a hundred errors, in the order of the files. Where there is none, the warnings: symbols that nothing
+        uses, claims without a quote or a verdict, verdicts without a reason, files that nothing reads.
 
     Raises
     ------
@@ -45,10 +48,13 @@ def check_specs(directory: Path | str | None = None) -> list[Finding]:
         If `directory` is None and there are no bundled specs.
     """
     folder = bundled_specs() if directory is None else Path(directory)
-    problems: list[SpecError] = []
-    specs = read_specs(folder, problems)
-    if problems:
-        return [Finding("error", text) for text in dict.fromkeys(str(problem) for problem in problems)]
+    problems = Problems(MAX_ERRORS)
+    with contextlib.suppress(SpecError):
+        specs = read_specs(folder, problems)
+    if problems.found:
+        more = f"; {MAX_ERRORS} are shown, there may be more" if len(problems) == MAX_ERRORS else ""
+        texts = [str(problem) for problem in problems.found]
+        return [Finding("error", text) for text in [*texts[:-1], texts[-1] + more]]
     warnings = [warning for key, paper in specs.papers.items() for warning in _warnings(paper, folder / key)]
     return [Finding("warning", str(warning)) for warning in warnings]
 
@@ -56,6 +62,9 @@ def check_specs(directory: Path | str | None = None) -> list[Finding]:
 def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:
     """Yield what looks odd about a paper."""
     claims_place, verdicts_place = (Place(shown_path(folder / name)) for name in (CLAIMS, VERDICTS))
+    pinned = (folder / VERDICTS).exists()
+    if not pinned:
+        yield verdicts_place.error("", "there is no such file: no claim of this paper has a verdict yet")
     used = {name for claim in paper.claims.values() for name in _names(claim)}
     for name in paper.symbols:
         if name not in used:
@@ -64,7 +73,7 @@ def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:
         here = claims_place.of(claim.record.id)
         if not claim.record.quote.strip():
             yield here.at("quote").error("", "the claim has no quote to hold beside the paper")
-        if any(claim.verdict(reading) is None for reading in claim.readings()):
+        if pinned and any(claim.verdict(reading) is None for reading in claim.readings()):
             yield verdicts_place.of(claim.record.id).error("", "a reading of this claim has no verdict")
         for verdict in claim.verdicts:
             if verdict.status == "untested" and not verdict.reason.strip():

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import msgspec
 
-from dpverify.ledger.errors import Place, SpecError, shown, suggest
+from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.reading import StatementReader
 from dpverify.ledger.records import Claim, Verdict
 from dpverify.ledger.statements import Statement, Variant
@@ -121,11 +121,7 @@ class ClaimSpec:
             if verdict is None or verdict.amendment is None:
                 raise place.at("amendment").error("", "this reading has no amendment")
             wording = amended_wording(self.record, verdict.amendment)
-        reader = StatementReader(wording, self.vocabulary, place)
-        statement = reader.read(self.record, self.key, chosen)
-        for error in reader.problems:
-            raise error
-        return statement
+        return StatementReader(wording, self.vocabulary, place, Problems()).read(self.record, self.key, chosen)
 
 
 def full_id(claim: str, paper: str) -> str:

@@ -104,6 +104,34 @@ class UnknownClaim(SpecError):  # noqa: N818  a name that reads well in an excep
     """A claim, or a pattern of claims, that no loaded paper has."""
 
 
+class Problems:
+    """Collects what breaks a rule, and raises the last of them when there are enough.
+
+    Parameters
+    ----------
+    limit
+        How many make enough: 1 stops at the first. Without an end, a big file of nonsense would take minutes to report.
+    """
+
+    def __init__(self, limit: int = 1) -> None:
+        self.limit = limit
+        self.found: list[SpecError] = []
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def append(self, error: SpecError) -> None:
+        """Add one; raises it if it is the last that fits."""
+        self.found.append(error)
+        if len(self.found) >= self.limit:
+            raise error
+
+    def extend(self, errors: Iterable[SpecError]) -> None:
+        """Add them one by one, making no more of them than fit."""
+        for error in errors:
+            self.append(error)
+
+
 @dataclass(frozen=True)
 class Place:
     """Where in the specs something stands; makes errors that say so."""

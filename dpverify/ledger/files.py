@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from dpverify.ledger.errors import Place, SpecError, shown, suggest
+from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.records import (
     Claim,
     ClaimsFile,
@@ -92,7 +92,7 @@ def _kind_of_file(mode: int) -> str:
     return "a folder" if stat.S_ISDIR(mode) else "a device, pipe or socket"
 
 
-def decode_claims(data: Mapping[str, Any], place: Place, problems: list[SpecError]) -> ClaimsFile | None:
+def decode_claims(data: Mapping[str, Any], place: Place, problems: Problems) -> ClaimsFile | None:
     """Turn the tables of ``claims.toml`` into records.
 
     Parameters
@@ -119,7 +119,7 @@ def decode_claims(data: Mapping[str, Any], place: Place, problems: list[SpecErro
     return _convert(data, ClaimsFile, place, problems) if len(problems) == before else None
 
 
-def decode_verdicts(data: Mapping[str, Any], place: Place, problems: list[SpecError]) -> VerdictsFile | None:
+def decode_verdicts(data: Mapping[str, Any], place: Place, problems: Problems) -> VerdictsFile | None:
     """Turn the tables of ``verdicts.toml`` into records; arguments and result as for `decode_claims`."""
     before = len(problems)
     for where, entry in _entries(data, "verdict", "claim", place):
@@ -137,7 +137,7 @@ def _entries(data: Mapping[str, Any], array: str, label: str, place: Place) -> l
     return named
 
 
-def _convert(data: object, record: type[R], place: Place, problems: list[SpecError]) -> R | None:
+def _convert(data: object, record: type[R], place: Place, problems: Problems) -> R | None:
     """Convert to a record, strictly: no string is taken for a number, no number for a string."""
     try:
         return msgspec.convert(data, record, strict=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 from dpverify.ledger.bundled import bundled_specs
-from dpverify.ledger.errors import Place, SpecError, shown, suggest
+from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.files import decode_claims, decode_verdicts, read_toml
 from dpverify.ledger.graph import find_cycle
 from dpverify.ledger.papers import PaperReader
@@ -36,14 +37,10 @@ def load_specs(directory: Path | str | None = None) -> Specs:
     SpecError
         For the first rule that is broken: file, claim, field, value and rule in one line.
     """
-    problems: list[SpecError] = []
-    specs = read_specs(bundled_specs() if directory is None else Path(directory), problems)
-    for problem in problems:
-        raise problem
-    return specs
+    return read_specs(bundled_specs() if directory is None else Path(directory), Problems())
 
 
-def read_specs(directory: Path, problems: list[SpecError]) -> Specs:
+def read_specs(directory: Path, problems: Problems) -> Specs:
     """Read a specs folder as far as it can be read.
 
     Parameters
@@ -56,7 +53,7 @@ def read_specs(directory: Path, problems: list[SpecError]) -> Specs:
     Returns
     -------
     Specs
-        Whole where `problems` stays empty; else without the papers that have no readable claims.
+        Whole where nothing was added to `problems`; else without the papers whose claims cannot be read.
     """
     papers: dict[str, PaperSpec] = {}
     unread: set[str] = set()
@@ -71,7 +68,7 @@ def read_specs(directory: Path, problems: list[SpecError]) -> Specs:
     return specs
 
 
-def _paper_folders(directory: Path, problems: list[SpecError]) -> list[Path]:
+def _paper_folders(directory: Path, problems: Problems) -> list[Path]:
     """Return the folders of the papers; hidden ones and Python's caches are none."""
     place = Place(shown_path(directory))
     try:
@@ -89,26 +86,26 @@ def _paper_folders(directory: Path, problems: list[SpecError]) -> list[Path]:
     return folders
 
 
-def _read_paper(folder: Path, problems: list[SpecError]) -> PaperSpec | None:
+def _read_paper(folder: Path, problems: Problems) -> PaperSpec | None:
     """Read one paper, or return None where its claims cannot be read."""
     claims_place, verdicts_place = (Place(shown_path(folder / name)) for name in (CLAIMS, VERDICTS))
-    try:
-        claims = decode_claims(read_toml(folder / CLAIMS, claims_place), claims_place, problems)
-    except SpecError as problem:
-        problems.append(problem)
-        claims = None
-    verdicts: VerdictsFile | None = VerdictsFile()
-    try:
-        if _is_there(folder / VERDICTS):
-            verdicts = decode_verdicts(read_toml(folder / VERDICTS, verdicts_place), verdicts_place, problems)
-    except SpecError as problem:
-        problems.append(problem)
+    table = _table(folder / CLAIMS, claims_place, problems)
+    claims = None if table is None else decode_claims(table, claims_place, problems)
+    verdicts = VerdictsFile()
+    if _is_there(folder / VERDICTS) and (table := _table(folder / VERDICTS, verdicts_place, problems)) is not None:
+        verdicts = decode_verdicts(table, verdicts_place, problems) or verdicts
     if claims is None:
         return None
-    reader = PaperReader(folder.name, claims_place, verdicts_place)
-    paper = reader.read(claims, verdicts or VerdictsFile())
-    problems.extend(reader.problems)
-    return paper
+    return PaperReader(folder.name, claims_place, verdicts_place, problems).read(claims, verdicts)
+
+
+def _table(path: Path, place: Place, problems: Problems) -> dict[str, Any] | None:
+    """Read a TOML file, or return None where it cannot be read."""
+    try:
+        return read_toml(path, place)
+    except SpecError as problem:
+        problems.append(problem)
+        return None
 
 
 def _is_there(path: Path) -> bool:

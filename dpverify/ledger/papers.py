@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from dpverify.ledger.claims import ClaimSpec, full_id, reading_problems
-from dpverify.ledger.errors import Place, SpecError, shown, suggest
+from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.reading import StatementReader
 from dpverify.ledger.records import Claim, ClaimsFile, PaperInfo, Verdict, VerdictsFile
 from dpverify.ledger.specs import PaperSpec
@@ -23,7 +23,7 @@ _CHOICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class PaperReader:
-    """Reads one paper and keeps what breaks a rule.
+    """Reads one paper.
 
     Parameters
     ----------
@@ -31,13 +31,15 @@ class PaperReader:
         Name of the paper's folder.
     claims_place, verdicts_place
         Its two files.
+    problems
+        What breaks a rule is added here.
     """
 
-    def __init__(self, folder: str, claims_place: Place, verdicts_place: Place) -> None:
+    def __init__(self, folder: str, claims_place: Place, verdicts_place: Place, problems: Problems) -> None:
         self.folder = folder
         self.claims_place = claims_place
         self.verdicts_place = verdicts_place
-        self.problems: list[SpecError] = []
+        self.problems = problems
 
     def read(self, claims: ClaimsFile, verdicts: VerdictsFile) -> PaperSpec:
         """Read the paper.
@@ -50,7 +52,7 @@ class PaperReader:
         Returns
         -------
         PaperSpec
-            The paper; sound where `problems` stays empty.
+            The paper; sound where nothing was added to `problems`.
         """
         self.problems.extend(_paper_problems(claims.paper, self.folder, self.claims_place))
         vocabulary = read_vocabulary(claims, self.claims_place, self.problems)
@@ -79,10 +81,12 @@ class PaperReader:
 
     def check_statement(self, spec: ClaimSpec) -> bool:
         """Read the printed statement; return whether it broke a rule."""
-        reader = StatementReader(printed_wording(spec.record), spec.vocabulary, self.claims_place.of(spec.record.id))
-        reader.read(spec.record, spec.key, {})
-        self.problems.extend(reader.problems)
-        return bool(reader.problems)
+        before = len(self.problems)
+        place = self.claims_place.of(spec.record.id)
+        StatementReader(printed_wording(spec.record), spec.vocabulary, place, self.problems).read(
+            spec.record, spec.key, {}
+        )
+        return len(self.problems) > before
 
     def check_verdicts(self, spec: ClaimSpec) -> None:
         """Check the readings and amendments of a claim's verdicts."""
@@ -91,9 +95,8 @@ class PaperReader:
         self.problems.extend(faults or _tied_verdicts(spec, place))
         for verdict in spec.verdicts:
             if verdict.amendment is not None:
-                reader = StatementReader(amended_wording(spec.record, verdict.amendment), spec.vocabulary, place)
-                reader.read(spec.record, spec.key, {})
-                self.problems.extend(reader.problems)
+                wording = amended_wording(spec.record, verdict.amendment)
+                StatementReader(wording, spec.vocabulary, place, self.problems).read(spec.record, spec.key, {})
 
 
 def _paper_problems(info: PaperInfo, folder: str, place: Place) -> Iterator[SpecError]:

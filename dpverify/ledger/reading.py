@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from dpverify.ledger.domains import Domain
-from dpverify.ledger.errors import FormulaError, Place, SpecError, shown, suggest
+from dpverify.ledger.errors import FormulaError, Place, Problems, shown, suggest
 from dpverify.ledger.formula import Formula, free_names
 from dpverify.ledger.graph import find_cycle, topological_order
 from dpverify.ledger.records import Claim, Quantity
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class StatementReader:
-    """Reads one statement and keeps what breaks a rule.
+    """Reads one statement.
 
     Parameters
     ----------
@@ -28,13 +28,15 @@ class StatementReader:
         What the paper declares.
     place
         Where the text stands, for errors.
+    problems
+        What breaks a rule is added here.
     """
 
-    def __init__(self, wording: Wording, vocabulary: Vocabulary, place: Place) -> None:
+    def __init__(self, wording: Wording, vocabulary: Vocabulary, place: Place, problems: Problems) -> None:
         self.wording = wording
         self.vocabulary = vocabulary
         self.place = place
-        self.problems: list[SpecError] = []
+        self.problems = problems
 
     def read(self, claim: Claim, key: str, reading: dict[str, str]) -> Statement:
         """Read the statement.
@@ -51,7 +53,7 @@ class StatementReader:
         Returns
         -------
         Statement
-            Whole where `problems` stays empty; else without what does not parse.
+            Whole where nothing was added to `problems`; else without what does not parse.
         """
         wording, vocabulary = self.wording, self.vocabulary
         self.problems.extend(shape_problems(wording, self.place))

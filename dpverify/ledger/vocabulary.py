@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from dpverify.ledger.assumptions import Tag, parse_tag
 from dpverify.ledger.domains import Domain, parse_domain
-from dpverify.ledger.errors import FormulaError, Place, SpecError, shown, suggest
+from dpverify.ledger.errors import FormulaError, Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.formula import RESERVED, Compare, Formula, check_names, latex, parse, parse_relation
 from dpverify.ledger.records import ClaimsFile, Function, Quantity, Symbol
 
@@ -66,7 +66,7 @@ class Vocabulary:
         return latex(node, letters, heads)
 
 
-def read_vocabulary(claims: ClaimsFile, place: Place, problems: list[SpecError]) -> Vocabulary:
+def read_vocabulary(claims: ClaimsFile, place: Place, problems: Problems) -> Vocabulary:
     """Read what a paper declares.
 
     Parameters

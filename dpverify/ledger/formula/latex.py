@@ -9,13 +9,14 @@ from fractions import Fraction
 from dpverify.ledger.formula.text import decimal_text
 from dpverify.ledger.formula.tree import Bin, Call, Compare, Comparison, Formula, Inf, Name, Neg, Node, Num, Sum
 
-# How tightly a piece of LaTeX binds.
-_LOOSE, _TERM, _FACTOR, _ATOM = range(4)
+# How tightly a piece of LaTeX binds: comparison or remainder, sum, factor after a minus, factor, atom.
+_LOOSE, _TERM, _SIGNED, _FACTOR, _ATOM = range(5)
 
 _COMPARISONS: dict[Comparison, str] = {"<": "<", "<=": r"\le", ">": ">", ">=": r"\ge", "==": "="}
 _FENCES = {"floor": (r"\lfloor", r"\rfloor"), "ceil": (r"\lceil", r"\rceil"), "abs": (r"\lvert", r"\rvert")}
 _OPERATORS = {"log": r"\log", "log2": r"\log_2", "exp": r"\exp", "min": r"\min", "max": r"\max"}
 _PLACE = re.compile("#([1-9])")
+_SUPERSCRIPT = re.compile(r"('|\^(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))(_(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))?$")
 _TALL = (r"\frac", r"\sum", r"\left")
 
 
@@ -52,11 +53,10 @@ class _Setter:
         """Set a node that stands alone."""
         return self.piece(node, last=True)[0]
 
-    def operand(self, node: Formula, least: int, *, last: bool = True, first: bool = False) -> str:
-        """Set an operand: in brackets if it binds less than `least`, or has a minus that is not the first sign."""
+    def operand(self, node: Formula, least: int, *, last: bool = True) -> str:
+        """Set an operand, in brackets if it binds less than `least`."""
         text, level = self.piece(node, last=last)
-        bare = level >= least and (first or not text.startswith("-"))
-        return text if bare else self.fenced(node)
+        return text if level >= least else self.fenced(node)
 
     def fenced(self, node: Formula) -> str:
         """Set a node in brackets of its own."""
@@ -72,12 +72,17 @@ class _Setter:
             case Inf():
                 return r"\infty", _ATOM
             case Neg(arg):
-                return f"-{self.operand(arg, _FACTOR, last=last)}", _TERM
+                return f"-{self.operand(arg, _FACTOR, last=last)}", _SIGNED
             case Bin("+" | "-" as sign, left, right):
                 second = self.operand(right, _TERM if sign == "+" else _FACTOR, last=last)
-                return f"{self.operand(left, _TERM, first=True)} {sign} {second}", _TERM
+                if second.startswith("-"):
+                    second = self.fenced(right)
+                return f"{self.operand(left, _TERM)} {sign} {second}", _TERM
             case Bin("*"):
-                return self.product(_factors(node), last=last), _FACTOR
+                text = self.product(_factors(node), last=last)
+                return text, _SIGNED if text.startswith("-") else _FACTOR
+            case Bin("/", Neg(left), right):
+                return rf"-\frac{{{self.set(left)}}}{{{self.set(right)}}}", _SIGNED
             case Bin("/", left, right):
                 return rf"\frac{{{self.set(left)}}}{{{self.set(right)}}}", _FACTOR
             case Bin(_, base, exponent):
@@ -100,7 +105,7 @@ class _Setter:
         """Set factors side by side, with a dot where two numbers would meet."""
         text = ""
         for i, factor in enumerate(factors):
-            piece = self.operand(factor, _FACTOR, last=last and i == len(factors) - 1)
+            piece = self.operand(factor, _FACTOR if i else _SIGNED, last=last and i == len(factors) - 1)
             if not text:
                 text = piece
             elif piece[0].isdigit() or (text[-1].isdigit() and piece.startswith(r"\frac") and _is_number(factor)):
@@ -112,10 +117,8 @@ class _Setter:
     def base(self, node: Formula) -> str:
         """Set the base of a power: in brackets unless it is one letter, one number or fenced already."""
         text, level = self.piece(node, last=False)
-        bare = level == _ATOM and not text.startswith("-")
-        if isinstance(node, Name) and ("^" in text or "'" in text):
-            bare = False  # a second superscript is an error in LaTeX
-        return text if bare else self.fenced(node)
+        twice = isinstance(node, Name) and _SUPERSCRIPT.search(text)  # an error in LaTeX
+        return text if level == _ATOM and not twice else self.fenced(node)
 
     def exponent(self, node: Formula) -> str:
         """Set an exponent: a fraction of two letters or numbers goes on one line, as papers do."""
@@ -174,8 +177,8 @@ def _number(value: Fraction) -> tuple[str, int]:
     text = decimal_text(value)
     if text is None:
         sign = "-" if value < 0 else ""
-        return rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}", _TERM if sign else _FACTOR
-    return text, _TERM if value < 0 else _ATOM
+        return rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}", _SIGNED if sign else _FACTOR
+    return text, _SIGNED if value < 0 else _ATOM
 
 
 def _upright(name: str) -> str:

@@ -68,6 +68,14 @@ def test_a_file_that_nothing_reads(write: Write) -> None:
     assert str(findings[0]).endswith("verdict.toml: nothing reads this file")
 
 
+def test_a_paper_without_verdicts_is_one_warning(write: Write) -> None:
+    folder = write()
+    (folder / "toy2024" / "verdicts.toml").unlink()
+    (finding,) = check_specs(folder)
+    assert finding.level == "warning"
+    assert "no claim of this paper has a verdict yet" in finding.text
+
+
 def test_symbols_of_an_amendment_and_of_a_tag_are_used(write: Write) -> None:
     symbol = '\n[symbols.%s]\nlatex = "x"\ndomain = "real"\nmeaning = "m"\n'
     edit = ('assumes = ["', 'assumes = ["smooth(L)", "')
@@ -78,3 +86,10 @@ def test_symbols_of_an_amendment_and_of_a_tag_are_used(write: Write) -> None:
 def test_a_folder_that_cannot_be_read(tmp_path: Path) -> None:
     (finding,) = check_specs(tmp_path / "nowhere")
     assert finding.level == "error"
+
+
+def test_a_hundred_errors_are_enough(write: Write) -> None:
+    claim = '\n[[claim]]\nid = "remark-%d"\nwhere = 1\nsource = "full"\nquote = "q"\nkind = "count"\n'
+    findings = check_specs(write(extra="".join(claim % i for i in range(300))))
+    assert len(findings) == 100
+    assert str(findings[-1]).endswith("100 are shown, there may be more")
