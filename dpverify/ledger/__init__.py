@@ -8,7 +8,7 @@ from dpverify.ledger.domains import Domain, parse_domain
 from dpverify.ledger.errors import FormulaError, SpecError, UnknownClaim
 from dpverify.ledger.graph import find_cycle, rests_on, topological_order
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.notation import notation_markdown
+from dpverify.ledger.notation import notation_markdown, write_notation
 from dpverify.ledger.specs import PaperSpec, Specs
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.ledger.vocabulary import Vocabulary
@@ -37,4 +37,5 @@ __all__ = [
     "problems_for",
     "rests_on",
     "topological_order",
+    "write_notation",
 ]

@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
+from dpverify.ledger.load import load_specs
 from dpverify.ledger.specs import Specs
 
 _HEAD = """\
 # Notation
 
-Generated from the symbols in `specs/*/claims.toml`; change those, not this file. The long names are those of
-dpverify's API, the letters those of each paper; domains are written in the paper's own names.
+Generated from the symbols in `specs/*/claims.toml`; change those, then run
+`python -c "from dpverify.ledger import write_notation; write_notation()"`. The long names are those of dpverify's API,
+the letters those of each paper; domains are written in the paper's own names.
 """
+
+
+def write_notation(directory: Path | str | None = None) -> Path:
+    """Write the table into a specs folder.
+
+    Parameters
+    ----------
+    directory
+        The folder; None for the specs that come with dpverify.
+
+    Returns
+    -------
+    Path
+        The file, ``notation.md``.
+
+    Raises
+    ------
+    SpecError
+        If the specs break a rule.
+    """
+    specs = load_specs(directory)
+    path = specs.directory / "notation.md"
+    path.write_text(notation_markdown(specs), encoding="utf-8", newline="\n")
+    return path
 
 
 def notation_markdown(specs: Specs) -> str:
@@ -62,10 +90,10 @@ def _once(cells: Iterable[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return text that cannot leave its cell: one line, bars escaped."""
-    return " ".join(text.split()).replace("|", r"\|")
+    """Return text that cannot leave its cell, nor mean anything to markdown: one line, its marks escaped."""
+    return re.sub(r"([\\|*<`])", r"\\\1", " ".join(text.split()))
 
 
 def _math(latex: str) -> str:
     """Return LaTeX that cannot leave its cell: one line, bars by name."""
-    return " ".join(latex.split()).replace("|", r"\vert ").strip()
+    return " ".join(latex.split()).replace(r"\|", r"\Vert ").replace("|", r"\vert ").strip()
