@@ -21,7 +21,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(autouse=True)
 def _same_global_state() -> Iterator[None]:
-    """Undo what a test does to mpmath's precision and numpy's print options, and refuse a use of the global generator."""
+    """Undo what a test does to mpmath's precision and numpy's print options, and refuse use of the global generator."""
     import mpmath
     import numpy as np
 
