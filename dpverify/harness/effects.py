@@ -15,7 +15,7 @@ from scipy import special
 from dpverify.harness import chi_square
 from dpverify.harness.tails import Tail
 
-SECONDS_PER_FLOAT = 5e-8
+SECONDS_PER_FLOAT = 1e-7
 """Core seconds that drawing a float and summing it up takes, roughly."""
 LARGEST_SAMPLE = 10**12
 """No plan asks for more replications; an effect that would is refused."""

@@ -8,7 +8,9 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("dpverify", "numpy", "scipy", "numba", "sympy", "python-flint", "hypothesis", "msgspec")
+from dpverify import __version__
+
+PACKAGES = ("numpy", "scipy", "numba", "sympy", "python-flint", "hypothesis", "msgspec")
 GIT_SECONDS = 10
 
 
@@ -20,7 +22,7 @@ def versions() -> dict[str, str]:
     dict of str to str
         "not installed" where a package is not there.
     """
-    found = {"python": platform.python_version()}
+    found = {"python": platform.python_version(), "dpverify": __version__}
     for package in PACKAGES:
         try:
             found[package] = version(package)

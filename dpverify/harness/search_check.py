@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -17,6 +17,7 @@ from dpverify.harness.search import Findings, interior_of, search, simplest_viol
 from dpverify.harness.sharper import sharper_statement
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.domains import parse_domain
+from dpverify.ledger.formula import parse_relation, to_text
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 from dpverify.ledger.statements import Statement
@@ -40,6 +41,9 @@ class SearchCheck(Check):
         Ends, inclusive, that the drawn points keep within; None for no end. It narrows the domain, it cannot widen it.
     also : mapping of str to str
         Symbols that the left side needs and the record does not name, with their domains.
+    where : sequence of str, or callable
+        Further conditions, such as what a reading means for a symbol: "depth == floor(log2(T)) + 1". They narrow the
+        domain; the callable takes the statement, and so its reading.
     corners : sequence of mapping
         Points that are tried first, wherever in the statement's domain they lie; symbols may be left out.
     interior : callable or None
@@ -55,6 +59,7 @@ class SearchCheck(Check):
     lhs: LeftSide | None = field(default=None, kw_only=True)
     region: Mapping[str, Ends] = field(default_factory=dict, kw_only=True)
     also: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    where: Sequence[str] | Callable[[Statement], Sequence[str]] = field(default=(), kw_only=True)
     corners: Sequence[Mapping[str, int | Fraction | str]] = field(default=(), kw_only=True)
     interior: Callable[[Point], bool] | None = field(default=None, kw_only=True)
     planted: Sequence[Planted] = field(default=(), kw_only=True)
@@ -86,11 +91,12 @@ class SearchCheck(Check):
         CheckResult
             What was found.
         """
+        context = replace(context, statement=self._narrowed(context.statement))
         statement, examples = context.statement, self._examples(context)
         sampler = self._sampler(statement)
         prober = Prober(statement, self.lhs)
         found = search(sampler, prober, self._corners(statement), examples, self._seed(context, block))
-        region = _describe(sampler)
+        region = _describe(sampler, statement)
         if not found.probes:
             reason = f"no point drawn meets the domain and the conditions ({found.undefined} with an undefined side)"
             return CheckResult(name=self.name, method="search", status="untested", message=reason, region=region)
@@ -118,6 +124,10 @@ class SearchCheck(Check):
         """Give the result of the only block."""
         del context
         return total[0]
+
+    def _narrowed(self, statement: Statement) -> Statement:
+        texts = self.where(statement) if callable(self.where) else self.where
+        return replace(statement, requires=(*statement.requires, *(parse_relation(text) for text in texts)))
 
     def _examples(self, context: Context) -> int:
         affordable = context.share / self.cost(context)
@@ -202,13 +212,14 @@ def _end(end: int | Fraction | str | None) -> Fraction | None:
     return None if end is None else Fraction(end)
 
 
-def _describe(sampler: Sampler) -> str:
-    """Domain of every symbol, and the ends that the search kept within."""
+def _describe(sampler: Sampler, statement: Statement) -> str:
+    """Domain of every symbol, the conditions, and the ends that the search kept within."""
     parts = []
     for symbol in sorted(sampler.symbols):
         lo, hi = sampler.region.get(symbol, (None, None))
         within = f" (searched from {'-oo' if lo is None else lo} to {'oo' if hi is None else hi})"
         parts.append(f"{symbol}: {sampler.domains[symbol]}" + (within if symbol in sampler.region else ""))
+    parts.extend(to_text(condition) for condition in statement.requires)
     return "; ".join(parts)
 
 

@@ -82,7 +82,9 @@ class TrajectoryLaw:
         outcomes = trajectory_tests(statistics, alpha)
         against = sorted((o for o in outcomes if o.refuted), key=lambda o: o.p_value)
         if against:
-            words = "; ".join(f"{o.name}: {o.detail}, p = {o.p_value:.2g}" for o in against)
+            words = f"{against[0].name}: {against[0].detail}, p = {against[0].p_value:.2g}"
+            if others := ", ".join(o.name for o in against[1:]):
+                words += f"; and by {others}"
         else:
             nearest = min(outcomes, key=lambda o: o.p_value)
             words = f"{len(outcomes)} exact tests agree; nearest: {nearest.name}: {nearest.detail}"

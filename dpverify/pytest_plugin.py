@@ -1,0 +1,256 @@
+"""Claims as pytest items: one per claim, reading, variant and check, and one per claim and reading for the pin.
+
+``pytest specs`` (or ``specs`` among the test paths) collects every ``specs/<paper>/claims.toml``. An item is named
+``tran2022:lemma-12[ordering=fresh|printed|noise-law]``; the part before the first bar is left out where the claim has
+no readings, and the last part is ``pin`` for the pinned verdict. Claims without checks make no items: they are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:  # loaded when a spec is collected: the plugin is registered in every pytest run of the environment
+    from _pytest._code.code import ExceptionInfo, TerminalRepr
+
+    from dpverify.harness.runner import Case, Suite
+    from dpverify.harness.tasks import Job
+    from dpverify.ledger.claims import ClaimSpec
+    from dpverify.ledger.records import Status
+    from dpverify.ledger.results import CheckResult
+
+PIN = "pin"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options and the ini value."""
+    group = parser.getgroup("dpverify", "claims of papers")
+    group.addoption(
+        "--dpverify-budget",
+        choices=("smoke", "standard", "full"),
+        default="smoke",
+        help="how hard to look at claims (default: smoke)",
+    )
+    group.addoption("--dpverify-seed", type=int, default=0, help="seed of the checks of claims (default: 0)")
+    parser.addini(
+        "dpverify_checks",
+        "where the checks of a paper are found, as module:function",
+        default="dpverify.papers:load",
+    )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect ``specs/<paper>/claims.toml``."""
+    if file_path.name == "claims.toml" and file_path.parent.parent.name == "specs":
+        return SpecFile.from_parent(parent, path=file_path)
+    return None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say what no item says: how many claims nothing looks at, and which pins stayed unconfirmed."""
+    for evidence in config.stash.get(EVIDENCE, {}).values():
+        terminalreporter.section(f"claims of {evidence.directory.name}, budget {evidence.budget}, seed {evidence.seed}")
+        for line in evidence.summary():
+            terminalreporter.line(line)
+
+
+class Evidence:
+    """What the checks of one specs folder found so far in this session; each check runs once.
+
+    Parameters
+    ----------
+    directory : Path
+        The specs folder.
+    config : pytest.Config
+        Gives budget, seed and where checks are found.
+    """
+
+    def __init__(self, directory: Path, config: pytest.Config) -> None:
+        from dpverify.harness.runner import Suite
+        from dpverify.ledger.load import load_specs
+
+        self.directory = directory
+        self.budget: str = config.getoption("--dpverify-budget")
+        self.seed: int = config.getoption("--dpverify-seed")
+        self.suite: Suite = Suite(load_specs(directory), self.budget, self.seed, config.getini("dpverify_checks"))
+        self.untested: list[str] = []
+        self.unconfirmed: list[str] = []
+        self._found: dict[str, CheckResult] = {}
+
+    def check(self, job: Job) -> CheckResult:
+        """Run a check, unless it ran before."""
+        from dpverify.harness.engine import run_jobs
+
+        if job.label not in self._found:
+            (result,), interrupted = run_jobs([job], 1)
+            if interrupted:
+                raise KeyboardInterrupt
+            self._found[job.label] = result
+        return self._found[job.label]
+
+    def summary(self) -> Iterator[str]:
+        """Lines for the end of the session."""
+        if self.untested:
+            yield f"{len(self.untested)} claims, each under one reading, have no check and are untested"
+        if self.unconfirmed:
+            yield f"{len(self.unconfirmed)} pins are not confirmed at this budget: {', '.join(self.unconfirmed)}"
+        alpha = sum(result.alpha for result in self._found.values() if result.n > 0)
+        yield f"chance that any red among these simulations is false: at most {alpha:.2g}"
+
+
+EVIDENCE: pytest.StashKey[dict[Path, Evidence]] = pytest.StashKey()
+
+
+class SpecFile(pytest.File):
+    """The claims of one paper."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Make the items of every claim that has a check."""
+        from dpverify.ledger.errors import SpecError
+
+        known = self.config.stash.setdefault(EVIDENCE, {})
+        directory = self.path.parent.parent
+        try:
+            if directory not in known:
+                known[directory] = Evidence(directory, self.config)
+        except (SpecError, ValueError) as error:
+            raise self.CollectError(str(error)) from error
+        evidence = known[directory]
+        lines = self.path.read_text(encoding="utf-8").splitlines()
+        for claim in evidence.suite.specs.papers[self.path.parent.name].claims.values():
+            line = next((i for i, text in enumerate(lines) if text.strip() == f'id = "{claim.record.id}"'), 0)
+            for case in evidence.suite.cases(claim):
+                if case.jobs:
+                    yield from self._items(evidence, case, line)
+                else:
+                    evidence.untested.append(claim.key)
+
+    def _items(self, evidence: Evidence, case: Case, line: int) -> Iterator[pytest.Item]:
+        from dpverify.harness.tasks import item_id
+
+        for job in case.jobs:
+            item: CheckItem = CheckItem.from_parent(self, name=job.label)
+            item.evidence, item.job, item.claim, item.line = evidence, job, case.claim, line
+            yield item
+        pin: PinItem = PinItem.from_parent(self, name=item_id(case.claim.key, case.reading, "printed", PIN))
+        pin.evidence, pin.case, pin.claim, pin.line = evidence, case, case.claim, line
+        yield pin
+
+
+class EvidenceError(Exception):
+    """Evidence against a pin, a check that cannot fail, or sources that disagree."""
+
+
+class ClaimItem(pytest.Item):
+    """What both kinds of item share."""
+
+    evidence: Evidence
+    claim: ClaimSpec
+    line: int
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the claim stands in its file."""
+        return self.path, self.line, self.name
+
+    def repr_failure(self, excinfo: ExceptionInfo[BaseException], style: None = None) -> str | TerminalRepr:  # type: ignore[override]  # pytest narrows `style` to words that we do not need
+        """Show evidence as its own text, and anything else as pytest does."""
+        if isinstance(excinfo.value, EvidenceError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def fail(self, against: list[str], details: list[str]) -> None:
+        """Fail, naming the claim, what is against it, all numbers, and how to run it again."""
+        options = f"--dpverify-budget {self.evidence.budget} --dpverify-seed {self.evidence.seed}"
+        cli = f"dpverify verify {self.claim.key} --budget {self.evidence.budget} --seed {self.evidence.seed}"
+        lines = [f"{self.name}: {'; '.join(against)}", f"{self.claim.record.where}", *details]
+        raise EvidenceError("\n  ".join([*lines, f"again: pytest '{self.nodeid}' {options}", f"   or: {cli}"]))
+
+
+class CheckItem(ClaimItem):
+    """One check of one statement."""
+
+    job: Job
+
+    def runtest(self) -> None:
+        """Run the check; fail on evidence against the pin, a missed control, an error or a disagreement."""
+        from dpverify.harness.judge import contradicts
+
+        result = self.evidence.check(self.job)
+        pinned, against = self._pinned(), []
+        if result.error:
+            against.append(f"error: {result.error}")
+        if result.kernel_disagrees:
+            against.append("sources disagree: the kernel does not follow the exact law")
+        if contradicts(pinned, result.status):
+            against.append(f"pinned {pinned}, but {result.status}")
+        against.extend(f"missed the planted fault {c.name} ({c.fault})" for c in result.controls if not c.refuted)
+        if against:
+            self.fail(against, describe(self.job, result))
+        if result.status in {"inconclusive", "untested"}:
+            pytest.skip(f"{result.status}: {result.message}")
+
+    def _pinned(self) -> Status:
+        statement = self.job.context.statement
+        verdict = self.claim.verdict(statement.reading)
+        if verdict is None:
+            return "untested"
+        if statement.variant == "printed":
+            return verdict.status
+        return "untested" if verdict.amendment is None else verdict.amendment.status
+
+
+class PinItem(ClaimItem):
+    """The pinned verdict of one claim under one reading, against all of its checks together."""
+
+    case: Case
+
+    def runtest(self) -> None:
+        """Fail where the checks together contradict the pin or each other; note a pin that they do not confirm."""
+        from dpverify.harness.judge import unconfirmed
+
+        found = [self.evidence.check(job) for job in self.case.jobs]
+        result = self.case.result(found)
+        against = []
+        if result.sources_disagree:
+            against.append(result.reason)
+        if result.contradicts:
+            against.append(f"pinned {result.pinned}, but {result.status}: {result.reason}")
+            if (amendment := result.amendment) is not None:
+                against.append(f"amendment pinned {amendment.pinned}, and {amendment.status}")
+        if against:
+            self.fail(
+                against, [line for job, one in zip(self.case.jobs, found, strict=True) for line in describe(job, one)]
+            )
+        if unconfirmed(result):
+            self.evidence.unconfirmed.append(f"{self.name} (pinned {result.pinned}, found {result.status})")
+
+
+def describe(job: Job, result: CheckResult) -> list[str]:
+    """Everything that a check found, line by line.
+
+    Parameters
+    ----------
+    job : Job
+        What was run.
+    result : CheckResult
+        What it found.
+
+    Returns
+    -------
+    list of str
+        Estimate, interval and bound; n, alpha and power; region; counterexamples; controls.
+    """
+    lines = [f"{job.label}: {result.status}. {result.message}", f"found: {result.statistic}"]
+    lines.append(f"n = {result.n}, alpha = {result.alpha:g}, power = {result.power:g}, detects {result.detects}")
+    lines.append(f"seed = {job.context.seed}, budget = {job.context.budget.name}, region: {result.region}")
+    for found in result.counterexamples:
+        point = ", ".join(f"{name} = {number.exact or number.float}" for name, number in found.parameters.items())
+        lhs, rhs = found.lhs.exact or found.lhs.float, found.rhs.exact or found.rhs.float
+        lines.append(f"{found.kind} counterexample: {point}: left {lhs}, right {rhs} {found.note}".rstrip())
+    for control in result.controls:
+        seen = "refuted" if control.refuted else "MISSED"
+        lines.append(f"control {control.name}: {seen}. {control.statistic}")
+    return lines
