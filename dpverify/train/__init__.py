@@ -1,0 +1,8 @@
+"""Training on real data: DP-NSGD on nonconvex-regularized logistic regression."""
+
+from dpverify.train.command import run_train
+from dpverify.train.request import Request
+from dpverify.train.result import TrainResult
+from dpverify.train.run import train
+
+__all__ = ["Request", "TrainResult", "run_train", "train"]

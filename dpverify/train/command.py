@@ -1,0 +1,161 @@
+"""``dpverify train`` without the command line: plain arguments in, text and files out, an exit code back."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from dpverify.kernels.check import ArgumentError
+from dpverify.ledger.errors import printable
+from dpverify.problems.errors import DataError
+from dpverify.train.request import Request
+from dpverify.train.result import Point, TrainResult, encode
+from dpverify.train.run import train
+from dpverify.train.words import summary
+
+DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
+STDOUT = "-"
+
+
+def run_train(
+    algorithm: str = "dp-nsgd",
+    *,
+    data: Path | None = None,
+    n: int | None = None,
+    steps: int | None = None,
+    epochs: int | None = None,
+    sigma: float | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    alpha: float | None = None,
+    eta: float | None = None,
+    lam: float = 0.001,
+    ordering: str = "fresh",
+    scale: str = "unit",
+    standardise: bool | None = None,
+    seed: int = 0,
+    json: str | None = None,
+    figure: Path | None = None,
+) -> int:
+    """Train, show how it goes, and write what was asked for.
+
+    Parameters
+    ----------
+    algorithm, data, n, steps, epochs, sigma, epsilon, delta, alpha, eta, lam, ordering, scale, standardise, seed
+        As in :class:`~dpverify.train.request.Request`.
+    json : str or None
+        File for the :class:`~dpverify.train.result.TrainResult`, or ``-`` for stdout; the text then goes to stderr.
+    figure : Path or None
+        File for the figure, ``*.svg``.
+
+    Returns
+    -------
+    int
+        0: done. 2: bad input, one line on stderr. 130: interrupted, with what was done so far written.
+    """
+    try:
+        _check_target("json", Path(json) if json not in (None, STDOUT) else None)
+        _check_target("figure", figure, suffix=".svg")
+        request = Request(
+            algorithm=algorithm,
+            data=data,
+            n=n,
+            steps=steps,
+            epochs=epochs,
+            sigma=sigma,
+            epsilon=epsilon,
+            delta=delta,
+            alpha=alpha,
+            eta=eta,
+            lam=lam,
+            ordering=ordering,
+            scale=scale,
+            standardise=standardise,
+            seed=seed,
+        )
+        result = _train_with_progress(request)
+        _write(result, json, figure)
+    except (ArgumentError, DataError) as error:
+        sys.stderr.write(f"dpverify: {printable(str(error), 2000)}\n")
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        sys.stderr.write("dpverify: interrupted\n")
+        return INTERRUPTED
+    return INTERRUPTED if result.interrupted else DONE
+
+
+def _train_with_progress(request: Request) -> TrainResult:
+    """Run with a bar on stderr, where somebody can see it."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("loss {task.fields[loss]:.4f}  gradient norm {task.fields[norm]:.4f}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task(request.algorithm, total=None, loss=float("nan"), norm=float("nan"))
+
+        def report(point: Point, total: int) -> None:
+            progress.update(task, completed=point.step, total=total, loss=point.loss, norm=point.gradient_norm)
+
+        return train(request, report)
+
+
+def _check_target(name: str, target: Path | None, suffix: str = "") -> None:
+    """Refuse a file that could not be written after the run."""
+    if target is None:
+        return
+    if suffix and target.suffix != suffix:
+        raise ArgumentError(name, str(target), f"must be a file named *{suffix}")
+    if target.is_dir():
+        raise ArgumentError(name, str(target), "must be a file, not a folder")
+    if target.exists() and not target.is_file():
+        return  # a device or a pipe
+    try:
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except OSError as error:
+        rule = f"must be in a folder that can be written to ({error.strerror})"
+        raise ArgumentError(name, str(target), rule) from error
+
+
+def _write(result: TrainResult, json: str | None, figure: Path | None) -> None:
+    """Print the summary and write the files; the summary comes first, so that nothing done is lost."""
+    out = sys.stderr if json == STDOUT else sys.stdout
+    out.write(summary(result) + "\n")
+    out.flush()
+    if json == STDOUT:
+        sys.stdout.write(encode(result).decode("utf-8"))
+    elif json is not None:
+        _replace("json", Path(json), encode(result))
+    if figure is not None:
+        from dpverify.train.figure import svg
+
+        _replace("figure", figure, svg(result))
+    for target in (None if json == STDOUT else json, figure):
+        if target is not None:
+            out.write(f"wrote {target}\n")
+
+
+def _replace(name: str, target: Path, content: bytes) -> None:
+    """Write a file that is never seen half written."""
+    aside = target.with_name(f".{target.name}.part")
+    try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)
+            return
+        try:
+            aside.write_bytes(content)
+            aside.replace(target)
+        finally:
+            with contextlib.suppress(OSError):
+                aside.unlink(missing_ok=True)
+    except OSError as error:
+        raise ArgumentError(name, str(target), f"must be a file that can be written ({error.strerror})") from error

@@ -1,0 +1,75 @@
+"""The figure of a training run: loss and gradient norm over the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpverify.report import style
+from dpverify.report.numbers import show_float
+from dpverify.train.result import TrainResult
+
+HEIGHT = 4.6
+LEFT, RIGHT, TOP, BOTTOM, GAP = 0.85, 0.35, 0.62, 0.5, 0.3  # margins in inches
+
+
+def draw(result: TrainResult) -> Figure:
+    """Draw loss and gradient norm, one above the other.
+
+    Parameters
+    ----------
+    result : TrainResult
+        A run with at least one point.
+
+    Returns
+    -------
+    Figure
+        Two panels over the same steps.
+    """
+    steps = [point.step for point in result.path]
+    figure = Figure(figsize=(style.WIDTH, HEIGHT))
+    panel = (HEIGHT - TOP - BOTTOM - GAP) / 2
+    width = 1 - (LEFT + RIGHT) / style.WIDTH
+    upper = figure.add_axes((LEFT / style.WIDTH, (BOTTOM + panel + GAP) / HEIGHT, width, panel / HEIGHT))
+    lower = figure.add_axes((LEFT / style.WIDTH, BOTTOM / HEIGHT, width, panel / HEIGHT), sharex=upper)
+    _line(upper, steps, [point.loss for point in result.path], "loss F(w)", style.BLUE)
+    _line(lower, steps, [point.gradient_norm for point in result.path], "gradient norm ‖∇F(w)‖", style.VERMILLION)
+    upper.tick_params(labelbottom=False)
+    upper.set_xlim(0, max(steps[-1], 1))
+    lower.set_xlabel("step t")
+    figure.align_ylabels()
+    style.heading(upper, f"{result.algorithm} on {result.data.name}", subtitle(result))
+    return figure
+
+
+def _line(axes: Axes, steps: Sequence[int], values: Sequence[float], label: str, color: str) -> None:
+    axes.plot(steps, values, color=color, linewidth=1.6, marker="o" if len(steps) == 1 else "", clip_on=False)
+    axes.set_ylabel(label)
+    axes.set_ylim(bottom=0)
+
+
+def subtitle(result: TrainResult) -> str:
+    """Say in one line what was run, and that its privacy is not certified."""
+    s = result.settings
+    numbers = (("N", result.data.n), ("d", result.data.d), ("σ", s.sigma), ("α", s.alpha), ("η", s.eta))
+    text = ", ".join(f"{name} = {show_float(float(value), 3)}" for name, value in numbers)
+    stopped = f", stopped after {result.path[-1].step} of {s.steps} steps" if result.interrupted else ""
+    return f"{text}, {s.ordering} ordering{stopped}; privacy: {result.privacy}"
+
+
+def svg(result: TrainResult) -> bytes:
+    """Draw the run as SVG.
+
+    Parameters
+    ----------
+    result : TrainResult
+        A run with at least one point.
+
+    Returns
+    -------
+    bytes
+        The same bytes for the same numbers.
+    """
+    return style.to_svg(lambda: draw(result), f"{result.algorithm} on {result.data.name}: loss and gradient norm")

@@ -1,0 +1,137 @@
+"""What a user asks of a training run, checked; and the settings that follow once N is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpverify.kernels import check
+from dpverify.train.result import Settings
+
+DEFAULT_EPOCHS = 10
+DEFAULT_SIGMA = 1.0
+MOST_STEPS = 1 << 53  # a float counts this far, and no run gets there
+
+
+@dataclass(frozen=True)
+class Request:
+    """Arguments of a training run; nothing but ``data`` is read until it starts.
+
+    Parameters
+    ----------
+    algorithm : str
+        ``dp-nsgd``: Algorithm 1 of tran2022.
+    data : Path or None
+        LIBSVM or CSV file; None: scikit-learn's ``breast_cancer``.
+    n : int or None
+        Use this many examples, drawn with the seed; None: all.
+    steps, epochs : int or None
+        T, or T in units of N; one of the two. None: 10 epochs.
+    sigma : float or None
+        Noise multiplier, at least 0; None: 1.
+    epsilon, delta : float or None
+        Refused: they need exact accounting, which is not there yet.
+    alpha : float or None
+        Momentum weight, at least 1/N where there is noise; None: 1/N, which is what Theorem 6 prints: its
+        alpha is (T/N) / T for its T.
+    eta : float or None
+        Length of every step; None: 1/sqrt(N T), which is what Theorem 6 prints.
+    lam : float
+        Weight of the nonconvex regularizer.
+    ordering : str
+        ``fresh``: a new permutation in each epoch. ``once``: one for all of them.
+    scale : str
+        Rows get norm 1 (``unit``), are shortened to norm 1 (``clip``), or are left as they are (``none``).
+    standardise : bool or None
+        Columns get mean 0 and deviation 1; None: in the bundled data only.
+    seed : int
+        The same seed gives the same run.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of its domain, or two exclude each other.
+    """
+
+    algorithm: str = "dp-nsgd"
+    data: Path | None = None
+    n: int | None = None
+    steps: int | None = None
+    epochs: int | None = None
+    sigma: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    alpha: float | None = None
+    eta: float | None = None
+    lam: float = 0.001
+    ordering: str = "fresh"
+    scale: str = "unit"
+    standardise: bool | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _one_of(("dp-nsgd",), algorithm=self.algorithm)
+        _one_of(("fresh", "once"), ordering=self.ordering)
+        _one_of(("unit", "clip", "none"), scale=self.scale)
+        for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
+            if value is not None:
+                raise check.ArgumentError(name, value, "must be left out, exact accounting is not there yet: use sigma")
+        if self.steps is not None and self.epochs is not None:
+            both = f"steps={self.steps} and epochs={self.epochs}"
+            raise check.ArgumentError("steps or epochs", both, "must be given, not both")
+        for name, value in (("n", self.n), ("steps", self.steps), ("epochs", self.epochs)):
+            if value is not None:
+                check.whole(1, MOST_STEPS, **{name: value})
+        check.whole(0, seed=self.seed)
+        check.not_negative(lam=self.lam)
+        if self.sigma is not None:
+            check.not_negative(sigma=self.sigma)
+        if self.alpha is not None:
+            check.weight(alpha=self.alpha)
+        if self.eta is not None:
+            check.positive(eta=self.eta)
+
+    def settle(self, n_examples: int) -> Settings:
+        """Fill in what depends on the number of examples.
+
+        Parameters
+        ----------
+        n_examples : int
+            N, at least 1.
+
+        Returns
+        -------
+        Settings
+            Every number of the run.
+
+        Raises
+        ------
+        ArgumentError
+            If T is too large, or alpha is below 1/N while there is noise.
+        """
+        steps = self.steps if self.steps is not None else (self.epochs or DEFAULT_EPOCHS) * n_examples
+        check.whole(1, MOST_STEPS, steps=steps)
+        sigma = DEFAULT_SIGMA if self.sigma is None else float(self.sigma)
+        alpha = 1 / n_examples if self.alpha is None else float(self.alpha)
+        if sigma > 0 and alpha < 1 / n_examples:
+            rule = f"must be at least 1/N = {1 / n_examples:.6g}, on which the noise 4*alpha*G*sigma*sqrt(V) rests"
+            raise check.ArgumentError("alpha", alpha, rule)
+        return Settings(
+            steps=steps,
+            sigma=sigma,
+            alpha=alpha,
+            eta=1 / math.sqrt(n_examples * steps) if self.eta is None else float(self.eta),
+            lam=float(self.lam),
+            ordering=self.ordering,
+            scale=self.scale,
+            depth=steps.bit_length(),
+            seed=self.seed,
+        )
+
+
+def _one_of(choices: tuple[str, ...], **named: str) -> None:
+    """Take one of a few words; the keyword is the variable's name."""
+    ((variable, value),) = named.items()
+    if value not in choices:
+        raise check.ArgumentError(variable, value, f"must be one of {', '.join(choices)}")

@@ -1,0 +1,121 @@
+"""What a training run gives, as typed records."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from dpverify.ledger.records import Record
+
+PRIVACY = "not certified"
+
+
+class Settings(Record, frozen=True, kw_only=True):
+    """Every number that a run depends on besides its data.
+
+    Attributes
+    ----------
+    steps : int
+        T.
+    sigma : float
+        Noise multiplier.
+    alpha : float
+        Momentum weight.
+    eta : float
+        Length of a step.
+    lam : float
+        Weight of the regularizer.
+    ordering, scale : str
+        As in :class:`~dpverify.train.request.Request`.
+    depth : int
+        Levels of the tree, ``floor(log2 T) + 1``: the paper's R, read as the number of levels (``b = 0..R-1``), the
+        fewest that hold every node of COMPOSE(1, t), t <= T.
+    seed : int
+        Seed of the permutations, the noise and the choice of examples.
+    """
+
+    steps: int
+    sigma: float
+    alpha: float
+    eta: float
+    lam: float
+    ordering: str
+    scale: str
+    depth: int
+    seed: int
+
+
+class DataInfo(Record, frozen=True, kw_only=True):
+    """The data set: its name, its size (n examples, d features), its two classes, and what was done to its columns."""
+
+    name: str
+    n: int
+    d: int
+    classes: tuple[str, str]
+    standardised: bool
+
+
+class Constants(Record, frozen=True, kw_only=True):
+    """What is certain of the problem, and the noise that follows.
+
+    Attributes
+    ----------
+    lipschitz, smoothness, gap : float
+        G, L and R of the problem, rounded up.
+    v : float
+        V as Algorithm 1 prints it, with ``depth`` for its R.
+    node_std : float
+        ``4*alpha*G*sigma*sqrt(V)``: standard deviation of a coordinate of a node's noise.
+    """
+
+    lipschitz: float
+    smoothness: float
+    gap: float
+    v: float
+    node_std: float
+
+
+class Point(Record, frozen=True, kw_only=True):
+    """The run after ``step`` steps: loss F(w) and norm of its gradient, computed from the data without noise."""
+
+    step: int
+    loss: float
+    gradient_norm: float
+
+
+class TrainResult(Record, frozen=True, kw_only=True):
+    """A training run, whole or interrupted.
+
+    Attributes
+    ----------
+    path : list of Point
+        From step 0 to the last step done.
+    w : list of float
+        The last iterate.
+    interrupted : bool
+        Whether the run was stopped before its last step.
+    seconds : float
+        Time of the steps and the measurements between them.
+    privacy : str
+        ``not certified``: the privacy of the run has not been accounted for.
+    notes : list of str
+        What a user of the result should know.
+    """
+
+    schema: Literal[1] = 1
+    algorithm: str
+    privacy: str = PRIVACY
+    data: DataInfo
+    settings: Settings
+    constants: Constants
+    path: list[Point]
+    w: list[float]
+    interrupted: bool
+    seconds: float
+    notes: list[str] = []
+
+
+def encode(result: TrainResult) -> bytes:
+    """Encode a result as JSON, indented, one trailing newline."""
+    return msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n"

@@ -1,0 +1,174 @@
+"""The run itself: load, scale, train, measure."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from dpverify.kernels.check import ArgumentError
+from dpverify.kernels.tape import generator
+from dpverify.kernels.typing import Vector
+from dpverify.papers.tran2022.dp_nsgd import DpNsgd
+from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
+from dpverify.papers.tran2022.tree_noise_scale import printed_v
+from dpverify.problems.data import Dataset, load_dataset
+from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.rows import scale_rows
+from dpverify.train.request import Request
+from dpverify.train.result import Constants, DataInfo, Point, Settings, TrainResult
+
+POINTS = 100
+"""How many times loss and gradient norm are measured after the start; each costs about as much as two epochs."""
+
+SAMPLE_STREAM = 2
+"""The seed's stream that chooses examples; permutations and noise have streams 0 and 1."""
+
+Report = Callable[[Point, int], None]
+
+
+def train(request: Request, report: Report | None = None) -> TrainResult:
+    """Train with DP-NSGD from w_1 = 0, and measure loss and gradient norm on the way.
+
+    Parameters
+    ----------
+    request : Request
+        What to run.
+    report : callable or None
+        ``report(point, steps)``: called with every point measured and the number of steps of the whole run.
+
+    Returns
+    -------
+    TrainResult
+        The whole run; after Ctrl-C, what was done so far, with ``interrupted`` set. ``w`` is the last iterate; the
+        iterate of which Theorem 6 speaks is drawn from all of them.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be used.
+    ArgumentError
+        If a setting is out of its domain, or the run leaves the finite numbers.
+
+    Notes
+    -----
+    Source: Algorithm 1 of tran2022, with V as printed for ``depth`` levels; 1/sqrt(N T) and 1/N are the eta and the
+    alpha of Theorem 6.
+    """
+    dataset = load_dataset(request.data, standardise=request.standardise)
+    if request.n is not None:
+        dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
+    settings = request.settle(len(dataset.x))
+    problem = _problem(dataset, settings)
+    parameters = Parameters(
+        steps=settings.steps,
+        alpha=settings.alpha,
+        eta=settings.eta,
+        sigma=settings.sigma,
+        lipschitz=problem.lipschitz,
+        ordering="once" if settings.ordering == "once" else "fresh",
+        depth=settings.depth,
+    )
+    run = DpNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=settings.seed)
+    began = time.perf_counter()
+    path, w, interrupted = _follow(run, problem, settings.steps, report)
+    return TrainResult(
+        algorithm=request.algorithm,
+        data=DataInfo(
+            name=dataset.name,
+            n=len(problem.x),
+            d=len(problem.start),
+            classes=dataset.classes,
+            standardised=dataset.standardised,
+        ),
+        settings=settings,
+        constants=Constants(
+            lipschitz=problem.lipschitz,
+            smoothness=problem.smoothness,
+            gap=problem.gap,
+            v=float(printed_v(len(problem.x), settings.steps, settings.depth)),
+            node_std=run.node_deviation,
+        ),
+        path=path,
+        w=w.tolist(),
+        interrupted=interrupted,
+        seconds=time.perf_counter() - began,
+        notes=_notes(dataset, settings),
+    )
+
+
+def _problem(dataset: Dataset, settings: Settings) -> LogisticRegression:
+    """Scale the rows and make the problem; with scaled rows its constants do not depend on the data."""
+    if settings.scale == "none":
+        try:
+            return LogisticRegression(dataset.x, dataset.y, lam=settings.lam)
+        except ValueError as error:
+            raise ArgumentError("scale", settings.scale, f"must be unit or clip for these rows: {error}") from error
+    x = scale_rows(dataset.x, "clip" if settings.scale == "clip" else "unit")
+    return LogisticRegression(x, dataset.y, lam=settings.lam, radius=1.0)
+
+
+def _follow(
+    run: DpNsgd, problem: LogisticRegression, steps: int, report: Report | None
+) -> tuple[list[Point], Vector, bool]:
+    """Advance to each step at which to measure; on Ctrl-C measure once more, where the run has come to."""
+    path: list[Point] = []
+    at: tuple[int, Vector] = (0, run.w)
+
+    def here(t: int, w: Vector) -> None:
+        nonlocal at
+        at = t, w
+
+    def measure() -> None:
+        path.append(_measure(problem, *at))
+        if report is not None:
+            report(path[-1], steps)
+
+    try:
+        measure()
+        for step in _steps_to_measure(steps):
+            run.advance(step - run.t, here)
+            measure()
+    except KeyboardInterrupt:
+        if not path or path[-1].step < at[0]:
+            path.append(_measure(problem, *at))
+        return path, at[1], True
+    return path, at[1], False
+
+
+def _steps_to_measure(steps: int) -> list[int]:
+    """Give evenly spaced steps from 1 to T, the last one T."""
+    points = min(POINTS, steps)
+    return [steps * i // points for i in range(1, points + 1)]
+
+
+def _measure(problem: LogisticRegression, step: int, w: Vector) -> Point:
+    """Measure loss and gradient norm; refuse a run that has left the finite numbers."""
+    loss, norm = problem.loss(w), float(np.linalg.norm(problem.gradient(w)))
+    if not (math.isfinite(loss) and math.isfinite(norm)):
+        rule = "must be small enough for the loss to stay finite"
+        raise ArgumentError("eta", f"a loss of {loss} at step {step}", rule)
+    return Point(step=step, loss=loss, gradient_norm=norm)
+
+
+def _notes(dataset: Dataset, settings: Settings) -> list[str]:
+    """Say what a user of the result should know."""
+    n = len(dataset.x)
+    notes = [
+        "the noise is the paper's, as printed; what sigma buys in epsilon and delta has not been accounted for",
+        "loss and gradient norm are computed from the data without noise: showing them to others is not private",
+    ]
+    if settings.sigma == 0:
+        notes.append("sigma = 0: no noise was added")
+    elif settings.steps % n:
+        visits, most = settings.steps / n, -(-settings.steps // n)
+        notes.append(
+            f"V as printed counts T/N = {visits:.4g} visits of an example; some examples are visited {most} times"
+        )
+    if dataset.standardised:
+        notes.append("columns were standardised with the data's own means and deviations, which no guarantee covers")
+    if settings.scale == "none":
+        notes.append("rows were not scaled: G is that of the longest row and depends on the data")
+    return notes

@@ -1,0 +1,74 @@
+"""The summary and the figure of a run."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import msgspec
+
+from dpverify.train.figure import subtitle, svg
+from dpverify.train.result import Constants, DataInfo, Point, Settings, TrainResult, encode
+from dpverify.train.words import summary
+
+
+def make(points: int = 30, interrupted: bool = False) -> TrainResult:
+    settings = Settings(
+        steps=290,
+        sigma=1.0,
+        alpha=0.01,
+        eta=0.005,
+        lam=0.001,
+        ordering="fresh",
+        scale="unit",
+        depth=9,
+        seed=3,
+    )
+    return TrainResult(
+        algorithm="dp-nsgd",
+        data=DataInfo(name="toy", n=100, d=2, classes=("-1", "1"), standardised=False),
+        settings=settings,
+        constants=Constants(lipschitz=1.01, smoothness=0.252, gap=0.6932, v=24.5, node_std=0.2),
+        path=[Point(step=10 * i, loss=0.7 - 0.01 * i, gradient_norm=0.4 / (1 + i)) for i in range(points)],
+        w=[0.5, -0.25],
+        interrupted=interrupted,
+        seconds=0.5,
+        notes=["a note"],
+    )
+
+
+def test_summary_has_settings_path_and_what_is_not_certified() -> None:
+    text = summary(make())
+    for part in ("toy", "N = 100", "T = 290", "alpha = 0.01", "G = 1.01", "tree of 9 levels", "a note"):
+        assert part in text
+    assert "privacy: not certified" in text
+    assert "stopped" not in text
+    lines = text.splitlines()
+    start = next(i for i, line in enumerate(lines) if "gradient norm" in line)
+    assert lines[start + 1].split() == ["0", "0.700000", "0.400000"]
+    assert lines[start + 11].split()[0] == "290"
+    assert all(len(line) <= 120 for line in lines)
+
+
+def test_summary_of_short_and_stopped_runs() -> None:
+    assert "stopped after 0 of 290 steps" in summary(make(points=1, interrupted=True))
+    assert summary(make(points=2)).count("\n") < summary(make()).count("\n")
+
+
+def test_figure_is_stable_and_valid_and_says_privacy_is_not_certified() -> None:
+    result = make()
+    first = svg(result)
+    assert first == svg(result)
+    assert ElementTree.fromstring(first).tag.endswith("svg")
+    assert b"<dc:date>" not in first
+    assert "privacy: not certified" in subtitle(result)
+    assert "stopped after 40 of 290 steps" in subtitle(make(points=5, interrupted=True))
+    assert svg(make(points=1)) != first
+
+
+def test_json_comes_back_as_the_same_record() -> None:
+    result = make()
+    data = encode(result)
+    assert data.endswith(b"}\n")
+    assert msgspec.json.decode(data, type=TrainResult) == result
+    assert msgspec.json.decode(data)["schema"] == 1
+    assert msgspec.json.decode(data)["privacy"] == "not certified"
