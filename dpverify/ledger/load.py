@@ -80,7 +80,7 @@ def _paper_folders(directory: Path, problems: Problems) -> list[Path]:
         return []
     if not folders:
         rule = "there is no paper here: a specs folder holds one folder per paper, each with a claims.toml"
-        if (directory / CLAIMS).exists():
+        if directory / CLAIMS in entries:
             rule = "this is the folder of one paper; give the folder above it"
         problems.append(place.error("", rule))
     return folders
@@ -109,8 +109,14 @@ def _table(path: Path, place: Place, problems: Problems) -> dict[str, Any] | Non
 
 
 def _is_there(path: Path) -> bool:
-    """Tell whether anything has this name, a broken link included."""
-    return path.is_symlink() or path.exists()
+    """Tell whether anything has this name: a broken link too, and what may not be looked at."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # reading it will say why it cannot be read
+    return True
 
 
 def _link_problems(specs: Specs, unread: Collection[str]) -> Iterator[SpecError]:

@@ -83,9 +83,8 @@ class PaperReader:
         """Read the printed statement; return whether it broke a rule."""
         before = len(self.problems)
         place = self.claims_place.of(spec.record.id)
-        StatementReader(printed_wording(spec.record), spec.vocabulary, place, self.problems).read(
-            spec.record, spec.key, {}
-        )
+        reader = StatementReader(printed_wording(spec.record), spec.vocabulary, place, self.problems)
+        reader.read(spec.record, spec.key, {})
         return len(self.problems) > before
 
     def check_verdicts(self, spec: ClaimSpec) -> None:
@@ -127,7 +126,7 @@ def _record_problems(record: Claim, place: Place) -> Iterator[SpecError]:
             yield here.error(shown(", ".join(reading.choices)), "a reading offers two choices or more")
     count = math.prod(len(reading.choices) for reading in record.reading)
     if count > MAX_READINGS:
-        yield place.at("reading").error(str(count), f"a claim has at most {MAX_READINGS} combinations of choices")
+        yield place.at("reading").error(shown(count), f"a claim has at most {MAX_READINGS} combinations of choices")
 
 
 def _tied_verdicts(spec: ClaimSpec, place: Place) -> Iterator[SpecError]:

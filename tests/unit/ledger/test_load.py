@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.ledger import SpecError, Specs, bundled_specs, load_specs
+from dpverify.ledger import SpecError, Specs, bundled_specs, check_specs, load_specs
 from dpverify.ledger.files import MAX_BYTES
 
 Write = Callable[..., Path]
@@ -154,8 +154,9 @@ def test_an_amendment_with_a_formula_needs_a_left_side(write: Write) -> None:
     assert (error.claim, error.field) == ("algorithm-1-range", "lhs")
 
 
-def test_too_many_readings(write: Write) -> None:
-    more = "".join(f'{{name = "r{i}", choices = ["a", "b", "c"], meaning = "m"}}, ' for i in range(40))
+@pytest.mark.parametrize("count", [4, 40, 15_000])
+def test_too_many_readings(write: Write, count: int) -> None:
+    more = "".join(f'{{name = "r{i}", choices = ["a", "b", "c"], meaning = "m"}}, ' for i in range(count))
     error = broken(write(("reading = [", f"reading = [{more}")))
     assert (error.claim, error.field) == ("lemma-2", "reading")
     assert "at most 64 combinations" in error.rule
@@ -245,6 +246,18 @@ def test_an_unreadable_file(write: Write, monkeypatch: pytest.MonkeyPatch) -> No
     folder = write()
     monkeypatch.setattr(Path, "open", deny)
     assert broken(folder).rule == "the file cannot be read: Permission denied"
+
+
+def test_a_folder_that_may_not_be_looked_into(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    def deny(*_args: object, **_kwargs: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    folder = write()
+    monkeypatch.setattr(Path, "lstat", deny)
+    findings = [finding.text for finding in check_specs(folder)]
+    monkeypatch.undo()
+    assert len(findings) == 2
+    assert all("the file cannot be read: Permission denied" in text for text in findings)
 
 
 def test_folders_that_hold_no_paper(write: Write, tmp_path: Path) -> None:
