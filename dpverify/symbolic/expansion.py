@@ -40,7 +40,7 @@ def _split_exponent(power: Any) -> Any:
 
 
 def squares(symbols: list[Any]) -> list[Any]:
-    """Squares of differences of symbols, and of their distances from 1: nonnegative, and not products of other facts."""
+    """Squares of differences of symbols and of their distances from 1: nonnegative, and no products of other facts."""
     real = [s for s in symbols if s.is_real]
     return [(a - b) ** 2 for i, a in enumerate(real) for b in (*real[i + 1 :], sympy.Integer(1))]
 

@@ -12,7 +12,7 @@ from flint import fmpq
 
 from dpverify.symbolic.data import Declared, numbers_of
 from dpverify.symbolic.from_sympy import compile_expr
-from dpverify.symbolic.numbers import UndecidedError, Value, to_fraction
+from dpverify.symbolic.numbers import EvaluationError, Value, to_fraction
 
 _TRIES_PER_POINT = 60
 
@@ -138,5 +138,5 @@ class Points:
 def _holds(test: Any, env: Mapping[str, Value]) -> bool:
     try:
         return test(dict(env)) is True
-    except UndecidedError:
+    except EvaluationError:
         return False

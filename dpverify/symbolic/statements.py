@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Protocol
 
 from dpverify.ledger.formula import Compare, Formula
 from dpverify.symbolic.compile import compile_formula, compile_relation
 from dpverify.symbolic.decide import decide
 from dpverify.symbolic.evaluate import Point, holds_compiled, run, values
-from dpverify.symbolic.numbers import Exact, Value, to_exact
+from dpverify.symbolic.numbers import Exact, Value, is_integer, to_exact
 from dpverify.symbolic.sums import Closure, Env
 
 
@@ -182,8 +181,7 @@ def domains_hold(domains: Mapping[str, Any], point: Point) -> bool | None:
     for name, domain in domains.items():
         if name not in point:
             continue
-        value = point[name]
-        if domain.kind == "integer" and not (isinstance(value, int | Fraction) and value.denominator == 1):
+        if domain.kind == "integer" and not is_integer(env[name]):
             return False
         constraints: Sequence[Compare] = domain.constraints
         answers += [holds_compiled(compile_relation(constraint), dict(env)) for constraint in constraints]

@@ -1,4 +1,4 @@
-"""What a rule is: an inequality or identity between named scalars, with conditions that are checked, and a proof note."""
+"""What a rule is: an inequality or identity between named scalars, with conditions to check and a proof note."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ RULES = (
         a**p,
         "<=",
         b**p,
-        "x**p has the derivative p*x**(p - 1) >= 0 on the positive numbers, and 0**p <= b**p, with 0**0 = 1.",
+        "x**p has the derivative p*x**(p - 1) >= 0 for positive x, and 0**p <= b**p, with 0**0 = 1.",
         (Holds(a >= 0), Holds(a <= b), Holds(p >= 0)),
         {"a": _NONNEGATIVE, "b": _NONNEGATIVE, "p": real(0, 5)},
     ),
