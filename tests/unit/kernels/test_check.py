@@ -62,7 +62,5 @@ def test_long_values_are_cut_and_kept_in_one_line() -> None:
 
 def test_memory() -> None:
     check.memory(1000, T=1000)
-    with pytest.raises(
-        ArgumentError, match=r"T and d must fit in memory: .* GB are needed.*T=5, d=7"
-    ):
+    with pytest.raises(ArgumentError, match=r"T and d must fit in memory: .* GB are needed.*T=5, d=7"):
         check.memory(1 << 60, T=5, d=7)

@@ -1,10 +1,14 @@
 from types import FunctionType
 
 import numpy as np
+import pytest
+from numba import config
 
 from dpverify.kernels import dyadic
 from dpverify.kernels.fingerprint import fingerprint
 from dpverify.kernels.jit import kernel, python_of
+
+pytestmark = pytest.mark.skipif(bool(vars(config)["DISABLE_JIT"]), reason="the jit is off: no function is a kernel")
 
 CALLER = "def caller(x):\n    return x + callee(x) * SCALE\n"
 

@@ -1,0 +1,41 @@
+"""The length of a vector, safe at both ends of the range of floats."""
+
+from __future__ import annotations
+
+import math
+
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import Vector
+
+SMALL, LARGE = 1e-280, 1e280
+"""Sums of squares between these have lost nothing to underflow or overflow."""
+
+
+@kernel
+def norm(v: Vector) -> float:
+    """Euclidean norm of ``v``, shape (d,); NaN or infinite only if an entry is.
+
+    The sum is taken in four parts, in a fixed order: four additions can then be under way at once.
+    """
+    a, b, c, e = 0.0, 0.0, 0.0, 0.0
+    d = v.shape[0]
+    whole = d - d % 4
+    for j in range(0, whole, 4):
+        a += v[j] * v[j]
+        b += v[j + 1] * v[j + 1]
+        c += v[j + 2] * v[j + 2]
+        e += v[j + 3] * v[j + 3]
+    for j in range(whole, d):
+        a += v[j] * v[j]
+    square = (a + b) + (c + e)
+    if SMALL < square < LARGE or math.isnan(square):
+        return math.sqrt(square)
+    largest = 0.0
+    for j in range(d):
+        largest = max(largest, abs(v[j]))
+    if largest == 0.0 or math.isinf(largest):
+        return largest
+    scaled = 0.0
+    for j in range(d):
+        scaled += (v[j] / largest) * (v[j] / largest)
+    return largest * math.sqrt(scaled)
