@@ -102,8 +102,8 @@ def _train_with_progress(request: Request) -> TrainResult:
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
         task = progress.add_task(request.algorithm, total=None, loss=float("nan"), norm=float("nan"))
 
-        def report(point: Point, total: int) -> None:
-            progress.update(task, completed=point.step, total=total, loss=point.loss, norm=point.gradient_norm)
+        def report(step: int, total: int, point: Point) -> None:
+            progress.update(task, completed=step, total=total, loss=point.loss, norm=point.gradient_norm)
 
         return train(request, report)
 

@@ -26,7 +26,7 @@ POINTS = 100
 SAMPLE_STREAM = 2
 """The seed's stream that chooses examples; permutations and noise have streams 0 and 1."""
 
-Report = Callable[[Point, int], None]
+Report = Callable[[int, int, Point], None]
 
 
 def train(request: Request, report: Report | None = None) -> TrainResult:
@@ -37,7 +37,8 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
     request : Request
         What to run.
     report : callable or None
-        ``report(point, steps)``: called with every point measured and the number of steps of the whole run.
+        ``report(step, steps, point)``: called many times with the number of steps done, the number of steps of the
+        whole run, and the last point measured.
 
     Returns
     -------
@@ -120,11 +121,13 @@ def _follow(
     def here(t: int, w: Vector) -> None:
         nonlocal at
         at = t, w
+        if report is not None:
+            report(t, steps, path[-1])
 
     def measure() -> None:
         path.append(_measure(problem, *at))
         if report is not None:
-            report(path[-1], steps)
+            report(at[0], steps, path[-1])
 
     try:
         measure()

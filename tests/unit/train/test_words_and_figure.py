@@ -38,7 +38,7 @@ def make(points: int = 30, interrupted: bool = False) -> TrainResult:
 
 def test_summary_has_settings_path_and_what_is_not_certified() -> None:
     text = summary(make())
-    for part in ("toy", "N = 100", "T = 290", "alpha = 0.01", "G = 1.01", "tree of 9 levels", "a note"):
+    for part in ("toy", "N = 100", "T = 290", "alpha = 0.01", "G = 1.01", "printed for 9 levels", "a note"):
         assert part in text
     assert "privacy: not certified" in text
     assert "stopped" not in text

@@ -1,0 +1,145 @@
+"""The run: against plain numpy, reproducible, honest, and stoppable."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpverify.kernels.check import ArgumentError
+from dpverify.kernels.tape import generator
+from dpverify.kernels.typing import Vector
+from dpverify.problems.data import load_dataset
+from dpverify.problems.errors import DataError
+from dpverify.problems.rows import scale_rows
+from dpverify.train.request import Request
+from dpverify.train.result import Point
+from dpverify.train.run import train
+
+
+def plain_loss_and_gradient(w: Vector, x: Vector, y: Vector, lam: float) -> tuple[float, Vector]:
+    """The textbook formulas, sharing no code with the kernels."""
+    phi = 1 / (1 + np.exp(-x @ w))
+    loss = -np.mean(y * np.log(phi) + (1 - y) * np.log(1 - phi)) + lam * np.sum(w**2 / (1 + w**2))
+    return float(loss), x.T @ (phi - y) / len(y) + lam * 2 * w / (1 + w**2) ** 2
+
+
+def test_without_noise_it_is_normalized_momentum_in_plain_numpy() -> None:
+    # With alpha = 1 and one example there is nothing random left: normalized gradient descent.
+    result = train(Request(n=1, steps=40, sigma=0.0, alpha=1.0, eta=0.05, lam=0.1))
+    data = load_dataset().sample(1, generator(0, 2))
+    x = scale_rows(data.x)
+    w = np.zeros(30)
+    for _ in range(40):
+        gradient = plain_loss_and_gradient(w, x, data.y, 0.1)[1]
+        w -= 0.05 * gradient / np.linalg.norm(gradient)
+    np.testing.assert_allclose(result.w, w, rtol=1e-9, atol=1e-12)
+    assert [point.step for point in result.path] == list(range(41))
+
+
+def test_points_are_measured_at_the_iterates() -> None:
+    result = train(Request(epochs=1, sigma=0.5, seed=4))
+    data = load_dataset()
+    loss, gradient = plain_loss_and_gradient(np.array(result.w), scale_rows(data.x), data.y, 0.001)
+    last = result.path[-1]
+    assert last.step == 569 == result.settings.steps
+    assert last.loss == pytest.approx(loss, rel=1e-12)
+    assert last.gradient_norm == pytest.approx(float(np.linalg.norm(gradient)), rel=1e-10)
+    assert result.path[0].loss == pytest.approx(math.log(2), rel=1e-13)
+    assert len(result.path) == 101
+    assert not result.interrupted
+
+
+def test_training_learns_without_noise_and_with_a_little() -> None:
+    for sigma in (0.0, 0.2):
+        path = train(Request(epochs=10, sigma=sigma)).path
+        assert path[-1].loss < 0.6 * path[0].loss
+        assert path[-1].gradient_norm < 0.5 * path[0].gradient_norm
+
+
+def test_the_seed_decides_everything() -> None:
+    first, again, other = (train(Request(steps=300, n=100, seed=seed)) for seed in (1, 1, 2))
+    assert first.w == again.w
+    assert first.path == again.path
+    assert first.w != other.w
+    # One permutation for all epochs: the first epoch is the same, the second is not.
+    once = train(Request(steps=300, n=100, seed=1, ordering="once"))
+    same = [a == b for a, b in zip(first.path, once.path, strict=True)]
+    assert same == [point.step <= 100 for point in first.path]
+
+
+def test_noise_is_what_algorithm_1_prints() -> None:
+    result = train(Request(n=64, steps=192, sigma=2.0, alpha=1 / 32))
+    # V = (min(8, 6) + 1) * 3 + floor(192/2^7) + floor(192/2^8) with 8 levels.
+    assert result.settings.depth == 8
+    assert result.constants.v == 7 * 3 + 1
+    G = result.constants.lipschitz
+    assert result.constants.node_std == pytest.approx(4 / 32 * G * 2 * math.sqrt(22), rel=1e-15)
+    # One step of size 1 at alpha = 1: the direction is that of gradient plus noise, so sigma must show in it.
+    noisy, quiet = (np.array(train(Request(n=2, steps=1, alpha=1.0, eta=1.0, sigma=s)).w) for s in (50.0, 0.0))
+    assert np.linalg.norm(noisy) == pytest.approx(1)
+    assert abs(noisy @ quiet) < 0.9
+
+
+def test_privacy_is_never_called_certified_and_notes_name_what_uses_the_data(tmp_path: Path) -> None:
+    bundled = train(Request(steps=5))
+    assert bundled.privacy == "not certified"
+    assert any("standardised" in note for note in bundled.notes)
+    assert any("visits of an example" in note for note in bundled.notes)
+    file = tmp_path / "d"
+    file.write_text("".join(f"{i % 2} 1:{i + 1} 2:1\n" for i in range(10)))
+    raw = train(Request(data=file, scale="none", sigma=0.0, steps=10))
+    assert not any("standardised" in note for note in raw.notes)
+    assert any("no noise" in note for note in raw.notes)
+    assert any("depends on the data" in note for note in raw.notes)
+    assert raw.constants.lipschitz > math.hypot(10, 1)
+    clipped = train(Request(data=file, scale="clip", steps=10))
+    assert 1 < clipped.constants.lipschitz < 1.01
+    assert not any("visits of an example" in note for note in clipped.notes)
+
+
+def test_interruption_gives_what_was_done_so_far() -> None:
+    seen: list[int] = []
+
+    def stop(step: int, steps: int, point: Point) -> None:
+        assert steps == 2000
+        assert point.step <= step
+        seen.append(step)
+        if step >= 405:
+            raise KeyboardInterrupt
+
+    result = train(Request(steps=2000), stop)
+    whole = train(Request(steps=2000))
+    assert result.interrupted
+    assert 405 <= seen[-1] == result.path[-1].step <= 420
+    assert result.path[:21] == whole.path[:21]
+    assert len(result.w) == 30
+    data = load_dataset()
+    loss, _ = plain_loss_and_gradient(np.array(result.w), scale_rows(data.x), data.y, 0.001)
+    assert result.path[-1].loss == pytest.approx(loss, rel=1e-12)
+
+
+def test_interruption_before_the_first_step_still_has_the_start() -> None:
+    def stop(step: int, steps: int, point: Point) -> None:
+        raise KeyboardInterrupt
+
+    result = train(Request(steps=10), stop)
+    assert result.interrupted
+    assert [point.step for point in result.path] == [0]
+    assert result.w == [0.0] * 30
+
+
+def test_bad_data_and_a_run_that_leaves_the_finite_numbers(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="n must lie in"):
+        train(Request(n=570))
+    with pytest.raises(DataError, match="no such file"):
+        train(Request(data=tmp_path / "nowhere"))
+    with pytest.raises(ArgumentError, match="must be small enough for the loss to stay finite"):
+        train(Request(eta=1.7e308, steps=100, sigma=0.0))
+    file = tmp_path / "d"
+    file.write_text("1 1:1.7e308 2:1.7e308\n0 1:1\n")
+    with pytest.raises(ArgumentError, match="scale must be unit or clip for these rows"):
+        train(Request(data=file, scale="none"))
+    assert train(Request(data=file, steps=4)).constants.lipschitz < 1.01
