@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.errors import printable
@@ -95,15 +95,16 @@ def _train_with_progress(request: Request) -> TrainResult:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("loss {task.fields[loss]:.4f}  gradient norm {task.fields[norm]:.4f}"),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[state]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
-        task = progress.add_task(request.algorithm, total=None, loss=float("nan"), norm=float("nan"))
+        task = progress.add_task(request.algorithm, total=None, state="reading the data")
 
         def report(step: int, total: int, point: Point) -> None:
-            progress.update(task, completed=step, total=total, loss=point.loss, norm=point.gradient_norm)
+            state = f"loss {point.loss:.4g}, gradient norm {point.gradient_norm:.4g}"
+            progress.update(task, completed=step, total=total, state=state)
 
         return train(request, report)
 
