@@ -27,7 +27,7 @@ from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import CompilationError, is_kernel, kernel
 from dpverify.kernels.tape import Seed, fill_normal, shuffle
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Tape, Vector
-from dpverify.kernels.vector import norm
+from dpverify.kernels.vector import copy_into, norm
 from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
 from dpverify.papers.tran2022.dp_nsgd_run import NsgdRun
 
@@ -94,7 +94,7 @@ def noisy_step(
         for j in range(d):
             w[j] -= eta * (m_hat[j] / length)
     if iterates.shape[0] > 0:
-        iterates[t] = w
+        copy_into(iterates[t], w)
     done[0] = t
     return True
 
@@ -140,7 +140,7 @@ def run_steps(
         gradient(w, x[n], y[n], g)
         if scale > 0.0:
             if tape.shape[0] > 0:
-                unit[:] = tape[t - 1]
+                copy_into(unit, tape[t - 1])
             else:
                 fill_normal(noise_rng, unit)
         if not noisy_step(t, alpha, eta, scale, decay, unit, g, w, m, m_hat, slots, iterates, done):
