@@ -1,0 +1,103 @@
+"""How much noise Algorithm 1 puts on a node: V as its box prints it, and the deviation 4 alpha G sigma sqrt(V)."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from dpverify.kernels import check
+from dpverify.kernels.dyadic import MOST_STEPS
+
+
+def levels(steps: int) -> int:
+    """Number of levels of the tree that the steps 1..T use: lengths 1, 2, 4, ..., up to the largest power within T.
+
+    Parameters
+    ----------
+    steps : int
+        T, at least 1.
+
+    Returns
+    -------
+    int
+        ``floor(log2(T)) + 1``. Algorithm 1's loop ``for b = 0, ..., R - 1`` draws every node that it uses exactly if
+        its depth R is at least this.
+
+    Raises
+    ------
+    ArgumentError
+        If T is no integer, or below 1.
+    """
+    return check.whole(1, MOST_STEPS - 1, steps=steps).bit_length()
+
+
+def printed_v(examples: int, steps: int, depth: int) -> Fraction:
+    """V of Algorithm 1, exactly as printed.
+
+    Parameters
+    ----------
+    examples : int
+        N, at least 1.
+    steps : int
+        T, at least 1.
+    depth : int
+        The tree depth R, at least 0.
+
+    Returns
+    -------
+    Fraction
+        ``(min(R, floor(log2 N)) + 1) T/N + sum of floor(T / 2^j) over j = floor(log2 N) + 1, ..., R``.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is no integer, or out of range.
+
+    Notes
+    -----
+    Source: Algorithm 1, third line of the box. A number of node visits per example should be an integer; the printed
+    T/N is none unless N divides T.
+    """
+    examples = check.whole(1, examples=examples)
+    steps = check.whole(1, MOST_STEPS - 1, steps=steps)
+    depth = check.whole(0, 62, depth=depth)
+    log_n = examples.bit_length() - 1
+    return (min(depth, log_n) + 1) * Fraction(steps, examples) + sum(steps >> j for j in range(log_n + 1, depth + 1))
+
+
+def node_deviation(alpha: float, lipschitz: float, sigma: float, v: float | Fraction) -> float:
+    """Give the standard deviation of the noise of one node, in each coordinate.
+
+    Parameters
+    ----------
+    alpha : float
+        Momentum weight, in (0, 1].
+    lipschitz : float
+        G, in units of the gradient, above 0.
+    sigma : float
+        Noise multiplier, at least 0; 0 is no noise.
+    v : float or Fraction
+        V, above 0.
+
+    Returns
+    -------
+    float
+        ``4 alpha G sigma sqrt(V)``, in units of the gradient.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Source: Algorithm 1, "Sample zeta ~ N(0, 16 alpha^2 G^2 sigma^2 V I)".
+    """
+    v = check.positive(v=v)
+    return (
+        4.0
+        * check.weight(alpha=alpha)
+        * check.positive(lipschitz=lipschitz)
+        * check.not_negative(sigma=sigma)
+        * math.sqrt(v)
+    )
