@@ -149,7 +149,8 @@ def _steps_to_measure(steps: int) -> list[int]:
 
 def _measure(problem: LogisticRegression, step: int, w: Vector) -> Point:
     """Measure loss and gradient norm; refuse a run that has left the finite numbers."""
-    loss, norm = problem.loss(w), float(np.linalg.norm(problem.gradient(w)))
+    with np.errstate(over="ignore", invalid="ignore"):  # only plain Python would warn; what comes of it is looked at
+        loss, norm = problem.loss(w), float(np.linalg.norm(problem.gradient(w)))
     if not (math.isfinite(loss) and math.isfinite(norm)):
         rule = "must be small enough for the loss to stay finite"
         raise ArgumentError("eta", f"a loss of {loss} at step {step}", rule)
@@ -166,10 +167,8 @@ def _notes(dataset: Dataset, settings: Settings) -> list[str]:
     if settings.sigma == 0:
         notes.append("sigma = 0: no noise was added")
     elif settings.steps % n:
-        visits, most = settings.steps / n, -(-settings.steps // n)
-        notes.append(
-            f"V as printed counts T/N = {visits:.4g} visits of an example; some examples are visited {most} times"
-        )
+        visits = f"T/N = {settings.steps / n:.4g} visits of an example, up to {-(-settings.steps // n)} occur"
+        notes.append(f"V as printed counts {visits}")
     if dataset.standardised:
         notes.append("columns were standardised with the data's own means and deviations, which no guarantee covers")
     if settings.scale == "none":
