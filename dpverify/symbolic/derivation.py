@@ -10,7 +10,7 @@ from dpverify.ledger.results import DerivationResult, StepResult, StepStatus
 from dpverify.symbolic.conclude import conclude
 from dpverify.symbolic.equality import are_equal
 from dpverify.symbolic.matching import Move, justified
-from dpverify.symbolic.prepare import index_ranges, prepared
+from dpverify.symbolic.prepare import inside_sums, prepared
 from dpverify.symbolic.rules import find_rule
 from dpverify.symbolic.rules.base import Instance
 from dpverify.symbolic.setting import Setting, evaluate_step
@@ -129,7 +129,7 @@ class _Checker:
             return "" if proven else "sympy does not prove the difference zero."
         instance = self.instance(step)
         mentioned = instance.lhs.free_symbols | instance.rhs.free_symbols
-        inside = setting.facts.given(index_ranges(old, mentioned))
+        inside = inside_sums(setting.facts, old, mentioned)
         unmet = [str(c) for c in instance.conditions if not c.met(inside, setting.variables)]
         if unmet:
             return f"not proven: {'; '.join(unmet)}."

@@ -80,7 +80,7 @@ def justified(move: Move, instance: Instance) -> str:
                 continue
             if instance.relation == "=":
                 return ""
-            known = move.inside.given([letter >= small, letter <= large])
+            known = move.inside.extended(letter, (small, large)).given([letter >= small, letter <= large])
             moves = direction(context, letter, known)
             if moves in {0, wanted}:
                 return ""

@@ -12,8 +12,11 @@ from typing import Any
 
 import sympy
 
+from dpverify.symbolic.facts import Facts
 from dpverify.symbolic.functions import HOLE
 from dpverify.symbolic.steps import Case, Cases, Derivation, DerivationError, Link, Step, chained
+
+_MAX_INDICES = 50
 
 
 def prepared(derivation: Derivation) -> Derivation:
@@ -91,7 +94,7 @@ class _Cleaner:
         reached = chained(link.relation for link in case.steps)
         if reached not in {"=", around.relation}:
             raise DerivationError(
-                f"{self.derivation.name}: the case {case.assumption} reaches {reached}, the split says {around.relation}."
+                f"{self.derivation.name}: the case {case.assumption} goes by {reached}, the split by {around.relation}."
             )
         return Case(self.expr(case.assumption), tuple(self.link(link) for link in case.steps))
 
@@ -148,11 +151,13 @@ def _check_nesting(expr: Any, outer: frozenset[Any], name: str) -> None:
         _check_nesting(arg, outer, name)
 
 
-def index_ranges(expr: Any, mentioned: set[Any]) -> list[Any]:
-    """What the limits of sums say of the indices that an instance of a rule mentions.
+def inside_sums(facts: Facts, expr: Any, mentioned: set[Any]) -> Facts:
+    """Add what the limits of sums say of the indices that an instance of a rule mentions.
 
     Parameters
     ----------
+    facts : Facts
+        What holds on the domain.
     expr : sympy.Expr
         The expression before the step.
     mentioned : set of sympy.Symbol
@@ -160,8 +165,8 @@ def index_ranges(expr: Any, mentioned: set[Any]) -> list[Any]:
 
     Returns
     -------
-    list of sympy relationals
-        ``lo <= i`` and ``i <= hi``, also for the outer indices that these limits use.
+    Facts
+        With ``lo <= i`` and ``i <= hi``, also for the outer indices that these limits use.
 
     Raises
     ------
@@ -172,17 +177,19 @@ def index_ranges(expr: Any, mentioned: set[Any]) -> list[Any]:
     for node in expr.atoms(sympy.Sum):
         index, lo, hi = node.limits[0]
         ranges.setdefault(index, set()).add((lo, hi))
-    found: list[Any] = []
     todo = [s for s in sorted(mentioned, key=str) if s in ranges]
-    done: set[Any] = set()
+    needed: list[Any] = []
     while todo:
         index = todo.pop()
-        if index in done:
-            continue
-        done.add(index)
-        if len(ranges[index]) > 1:
+        if index in needed:
+            needed.remove(index)  # what an inner limit uses comes first
+        needed.append(index)
+        if len(ranges[index]) > 1 or len(todo) > _MAX_INDICES:
             raise DerivationError(f"the index {index} has two ranges in {expr}: rename one of them.")
         ((lo, hi),) = ranges[index]
-        found += [index >= lo] + ([] if hi == sympy.oo else [index <= hi])
         todo += [s for s in lo.free_symbols | hi.free_symbols if s in ranges]
-    return [relation for relation in found if relation is not sympy.true]
+    for index in reversed(needed):
+        ((lo, hi),) = ranges[index]
+        inside = [index >= lo] + ([] if hi == sympy.oo else [index <= hi])
+        facts = facts.extended(index, (lo, lo + 1, lo + 3)).given(inside)
+    return facts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy
@@ -19,6 +19,7 @@ from dpverify.symbolic.steps import DerivationError
 
 _BITS = (170, 680)
 _PROBES = 4
+_WITNESSES = 6
 
 
 class Setting:
@@ -53,6 +54,7 @@ class Setting:
         tests += [_test(*sign) for s in self.symbols if s.name in variables for sign in _own_signs(s)]
         tests += [_is_integer(s.name) for s in self.symbols if s.is_integer and s.name in variables]
         self.points = Points(variables, tests, points, f"{seed} {assumptions}")
+        self.facts = replace(self.facts, witnesses=tuple(self.points.found[:_WITNESSES]))
 
     def narrowed(self, assumption: Any) -> Setting:
         """The setting of a case."""

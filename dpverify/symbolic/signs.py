@@ -63,13 +63,13 @@ def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     if not expr.free_symbols:
         return _prove_number(expr, strict)
     if expr.has(sympy.Piecewise, sympy.Max, sympy.Min, sympy.Abs):
-        return depth > 0 and _by_cases(expr, strict, facts, depth)
+        return depth > 0 and not facts.refuted(expr, strict) and _by_cases(expr, strict, facts, depth)
     known = expr.is_positive if strict else expr.is_nonnegative
     if known is not None:
         return bool(known)
     if expr in facts.positive or (not strict and expr in facts.nonnegative):
         return True
-    if depth <= 0 or expr.count_ops() > _MAX_OPERATIONS:
+    if depth <= 0 or expr.count_ops() > _MAX_OPERATIONS or facts.refuted(expr, strict):
         return False
     return (
         _by_factors(expr, strict, facts, depth)
@@ -168,7 +168,7 @@ def _by_closed_powers(expr: Any, strict: bool, facts: Facts, depth: int) -> bool
     closed = {p: sympy.Dummy("power", real=True) for p in powers}
 
     def prove(e: Any, strictly: bool) -> bool:
-        return _prove(sympy.sympify(e), strictly, facts, depth - 2)
+        return _prove(sympy.sympify(e), strictly, facts, depth - 1)
 
     known = [(f.xreplace(closed), flag) for p in powers for f, flag in facts_about(p, prove)]
     return combine(expr.xreplace(closed), _everything_known(expr, facts, depth) + known, strict, products=False)
@@ -185,7 +185,7 @@ def _everything_known(expr: Any, facts: Facts, depth: int) -> list[tuple[Any, bo
     atoms = list(dict.fromkeys(a for e in (expr, *(f for f, _ in relevant)) for a in atoms_of(expanded(e))))
 
     def prove(e: Any, strict: bool) -> bool:
-        return _prove(sympy.sympify(e), strict, facts, depth - 2)
+        return _prove(sympy.sympify(e), strict, facts, depth - 1)
 
     ordered = sorted(symbols, key=lambda s: s.name)
     found = relevant + symbol_facts(ordered)

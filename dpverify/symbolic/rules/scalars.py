@@ -113,8 +113,8 @@ RULES = (
         x**p,
         "<=",
         x**q,
-        "x**p = x**q * x**(p - q), and the second factor is at most 1 for 0 < x <= 1. At x = 0 both sides are 0 or 1, and "
-        "0**p = 1 only for p = 0, where q = 0 as well.",
+        "x**p = x**q * x**(p - q), and the second factor is at most 1 for 0 < x <= 1. At x = 0, 0**p is 0 for p > 0, "
+        "and for p = 0 both sides are 1.",
         (Holds(x >= 0), Holds(x <= 1), Holds(q >= 0), Holds(q <= p)),
         {"x": _UNIT, "p": real(0, 9), "q": real(0, 9)},
     ),
