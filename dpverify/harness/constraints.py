@@ -177,6 +177,10 @@ def _over(a: Exact, b: Exact) -> Exact:
     return a / b if isinstance(a, Fraction) and isinstance(b, Fraction) else _ball(a) / _ball(b)
 
 
+LONGEST_EXPONENT = 8192
+"""Ends like exp(-10**6) are left to the check of the whole point: as a rational one would take a million digits."""
+
+
 def _inside(op: str, end: Exact) -> Fraction | None:
     """Make a rational of an end, on the inner side of an irrational one."""
     if isinstance(end, Fraction):
@@ -184,6 +188,8 @@ def _inside(op: str, end: Exact) -> Fraction | None:
     if not end.is_finite() or op in {"==", "="}:
         return None
     mantissa, exponent = (end.upper() if op in {">", ">="} else end.lower()).man_exp()
+    if abs(int(exponent)) > LONGEST_EXPONENT:
+        return None
     exact = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
     places = 64 - max(abs(exact.numerator).bit_length() - exact.denominator.bit_length(), -1000)
     grid = Fraction(2) ** places
