@@ -187,6 +187,8 @@ def test_constants_are_rounded_up_and_close() -> None:
         for radius, lam, d in ((1.0, 0.001, 30), (0.1, 0.3, 7), (3.7, 0.0, 1)):
             G = arb(radius) + arb(lam) * arb(d).sqrt() * 3 * arb(3).sqrt() / 8
             L = arb(radius) ** 2 / 4 + 2 * arb(lam)
+            margin = 1 + arb(2) ** -49  # nine roundings of the kernel
+            assert G * margin <= arb(bounds.lipschitz(radius, lam, d))
             for exact, got in ((G, bounds.lipschitz(radius, lam, d)), (L, bounds.smoothness(radius, lam))):
                 assert exact <= arb(got) <= exact * (1 + arb(2) ** -47)
         assert arb(2).log() <= arb(bounds.gap_at_zero()) <= arb(2).log() * (1 + arb(2) ** -52)
