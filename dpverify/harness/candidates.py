@@ -44,7 +44,10 @@ def value_at(interval: Interval, mode: int, payload: int, others: Sequence[Fract
         value = _integer(interval, mode, payload, others)
         return value if value is not None and value in interval else _integer(interval, 0, payload, others)
     value = _real(interval, mode, payload, others)
-    return value if value is not None and value in interval else nth_simplest(interval, payload)
+    while value is None or value not in interval:  # up the tree of the simplest, to its root where need be
+        value = nth_simplest(interval, payload)
+        payload = (payload - 1) // 2
+    return value
 
 
 def _closed(interval: Interval) -> Interval:

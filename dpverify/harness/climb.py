@@ -17,7 +17,9 @@ The simplest, both ends, one over the symbol before (or equal to it), next to th
 """
 MAX_CORNERS = 1024
 SIMPLER = 48
-"""How many simpler values of a symbol are tried before a point counts as simplest."""
+"""How many of the simplest values of a symbol are tried before a point counts as simplest."""
+ROOMS = (Fraction(1), Fraction(1, 4), Fraction(1, 16), Fraction(1, 64), Fraction(1, 256))
+"""How far from a real, as a share of it, a simpler one is looked for."""
 
 
 def corners(sampler: Sampler) -> Iterator[Values]:
@@ -140,9 +142,11 @@ def _neighbours(interval: Interval, value: Fraction) -> Iterator[Fraction]:
     yield from (end for end in (interval.lo, interval.hi) if end is not None)
 
 
-def size(point: Mapping[str, Fraction]) -> tuple[int, tuple[Fraction, ...]]:
-    """How long a point is to write down; ties go to the smaller numbers."""
-    return sum(complexity(v) for v in point.values()), tuple(abs(point[s]) for s in sorted(point))
+def size(point: Mapping[str, Fraction]) -> tuple[int, ...]:
+    """How long a point is to write down; ties go to the smaller denominators, then to the smaller numerators."""
+    values = [point[symbol] for symbol in sorted(point)]
+    bits = sum(complexity(v) for v in values)
+    return bits, *(v.denominator for v in values), *(abs(v.numerator) for v in values)
 
 
 def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values) -> Values:
@@ -167,12 +171,24 @@ def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values) 
         moved = False
         for symbol in sampler.symbols:
             interval = sampler.interval(symbol, best)
-            for payload in range(SIMPLER):
-                value = value_at(interval, 0, payload, ())
-                if value is None:
-                    continue
+            for value in _simpler(interval, best[symbol]):
                 point = {**best, symbol: value}
                 if size(point) < size(best) and sampler.admits(point) and wanted(point):
                     best, moved = point, True
                     break
     return best
+
+
+def _simpler(interval: Interval, value: Fraction) -> Iterator[Fraction]:
+    """Yield the simplest members of an interval, then members near a value that are simpler than it."""
+    for payload in range(SIMPLER):
+        if (simple := value_at(interval, 0, payload, ())) is not None:
+            yield simple
+    if interval.integer:
+        yield from (value - (1 << k) for k in reversed(range(value.numerator.bit_length())))
+    else:
+        for room in ROOMS:
+            for end in (value * (1 + room), value * (1 - room)):
+                near = simplest(Interval(min(value, end), max(value, end)))
+                if near is not None:
+                    yield near

@@ -10,9 +10,11 @@ from flint import arb
 
 from dpverify.ledger.formula import Bin, Call, Compare, Formula, Name, Neg, Num, free_names, walk
 from dpverify.symbolic.evaluate import evaluate
-from dpverify.symbolic.numbers import EvaluationError, Exact
+from dpverify.symbolic.numbers import EvaluationError, Exact, working_precision
 
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "=": "="}
+BITS = 256
+"""Precision in which an end is computed."""
 
 
 @dataclass(frozen=True)
@@ -109,16 +111,17 @@ def solve(inequality: Inequality, symbol: str, env: Mapping[str, Fraction | arb]
     op, node, other = inequality.op, inequality.left, inequality.right
     if symbol not in free_names(node):
         op, node, other = FLIPPED[op], inequality.right, inequality.left
-    try:
-        end = evaluate(other, env)
-        while not isinstance(node, Name):
-            step = _undo(op, node, end, symbol, env)
-            if step is None:
-                return None
-            op, node, end = step
-    except EvaluationError:
-        return None
-    inside = _inside(op, end)
+    with working_precision(BITS):
+        try:
+            end = evaluate(other, env)
+            while not isinstance(node, Name):
+                step = _undo(op, node, end, symbol, env)
+                if step is None:
+                    return None
+                op, node, end = step
+        except EvaluationError:
+            return None
+        inside = _inside(op, end)
     return None if inside is None else (op, inside)
 
 

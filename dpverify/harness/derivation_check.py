@@ -66,13 +66,15 @@ class DerivationCheck(Check):
             "proved", or "inconclusive" with the reason. A failing step of a derivation of ours is an error of ours; a
             failing step of the paper's own chain is a finding.
         """
-        from dpverify.symbolic.derivation import check_derivation, conclude
+        from dpverify.symbolic.conclude import compare_with
+        from dpverify.symbolic.derivation import check_derivation
 
         del block
         statement, points, seed = context.statement, context.budget.points, context.seed
         derivation = self.build(statement)
         checked = check_derivation(derivation, points=points, seed=seed)
-        relation = conclude(derivation, statement)
+        conclusion = compare_with(derivation, statement)
+        relation = conclusion.relation
         proves = checked.complete and relation in IMPLIES
         controls = self._controls(context, derivation) if proves else []
         missed = missed_controls(controls) if proves else ""
@@ -82,7 +84,7 @@ class DerivationCheck(Check):
             name=self.name,
             method="derivation",
             status=status,
-            message="; ".join(filter(None, [_message(checked, relation), missed])),
+            message="; ".join(filter(None, [_message(checked, relation), conclusion.reason, missed])),
             error=f"our derivation {checked.name!r} fails: {failing}" if failing and checked.whose == "ours" else "",
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
@@ -139,9 +141,7 @@ def _moved(fault: str, relation: str, *, refuted: bool, smallest: bool) -> Contr
 
 def _failing(checked: DerivationResult) -> str:
     steps = [
-        f"step {i} ({step.rule}) {step.note}".strip()
-        for i, step in enumerate(checked.steps, 1)
-        if step.status == "fails"
+        f"step {i} ({step.rule}) {step.note}".strip() for i, step in enumerate(checked.steps) if step.status == "fails"
     ]
     return "; ".join(steps)
 
@@ -150,6 +150,6 @@ def _message(checked: DerivationResult, relation: RelationToDerived) -> str:
     if failing := _failing(checked):
         return f"fails: {failing}"
     if not checked.complete:
-        open_steps = [str(i) for i, step in enumerate(checked.steps, 1) if step.status != "proved"]
+        open_steps = [str(i) for i, step in enumerate(checked.steps) if step.status != "proved"]
         return f"not complete: steps {', '.join(open_steps)} are not proved" if open_steps else "not complete"
     return f"complete; the printed side against the derived one: {relation}"

@@ -45,7 +45,7 @@ class Findings:
     @property
     def sharpest(self) -> Probe | None:
         """Probe with the largest ratio; the simplest of several."""
-        return max(self.probes, key=lambda p: (p.ratio, _negated(size(p.point))), default=None)
+        return min(self.probes, key=lambda p: (-p.ratio, size(p.point)), default=None)
 
     @property
     def undecided(self) -> int:
@@ -55,10 +55,6 @@ class Findings:
     def typical_ratio(self) -> float:
         """Median ratio over the points that were drawn (over all, where none was)."""
         return statistics.median(probe.ratio for probe in self.sampled or self.probes)
-
-
-def _negated(length: tuple[int, tuple[Fraction, ...]]) -> tuple[int, tuple[Fraction, ...]]:
-    return -length[0], tuple(-v for v in length[1])
 
 
 def search(

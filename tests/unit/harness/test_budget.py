@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpverify.harness import BUDGETS
+from dpverify.harness.budget import budget_named, fair_share
+
+
+def test_everything_fits() -> None:
+    assert fair_share([1.0, 2.0, 3.0], 6.0) == math.inf
+    assert fair_share([], 1.0) == math.inf
+
+
+def test_cheap_checks_leave_their_rest_to_dear_ones() -> None:
+    assert fair_share([1.0, 100.0, 100.0], 21.0) == 10.0
+
+
+@given(st.lists(st.floats(0.01, 1e4), min_size=1, max_size=30), st.floats(0.1, 1e4))
+def test_shares_never_exceed_the_total_and_waste_nothing(costs: list[float], total: float) -> None:
+    share = fair_share(costs, total)
+    spent = sum(min(cost, share) for cost in costs)
+    assert spent <= total * (1 + 1e-9)
+    assert share == math.inf or spent == pytest.approx(total)
+
+
+def test_budgets_grow() -> None:
+    smoke, standard, full = (budget_named(name) for name in ("smoke", "standard", "full"))
+    assert smoke.seconds < standard.seconds < full.seconds
+    assert smoke.examples < standard.examples < full.examples
+    assert set(BUDGETS) == {"smoke", "standard", "full"}
+
+
+def test_unknown_budget_is_refused() -> None:
+    with pytest.raises(ValueError, match="'huge'"):
+        budget_named("huge")

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpverify.harness.sides import Prober, used_up
+from dpverify.ledger.formula import parse
+from dpverify.ledger.results import Number
+from dpverify.ledger.statements import Statement
+
+
+@pytest.mark.parametrize(
+    ("lhs", "relation", "rhs", "want"),
+    [
+        (1.0, "<=", 2.0, 0.5),
+        (2.0, "<=", 1.0, 2.0),
+        (2.0, ">=", 1.0, 0.5),
+        (1.0, ">", 2.0, 2.0),
+        (3.0, "=", 2.0, 1.5),
+        (2.0, "=", 3.0, 1.5),
+        (-2.0, "<=", -1.0, 0.5),
+        (-1.0, "<=", -2.0, 2.0),
+        (-1.0, "<=", 1.0, 0.0),
+        (1.0, "<=", -1.0, math.inf),
+        (0.0, "<=", 0.0, 1.0),
+        (1.0, "<=", 0.0, math.inf),
+        (1.0, "<=", "inf", 0.0),
+        ("inf", "<=", 1.0, math.inf),
+        ("nan", "<=", 1.0, 0.0),
+    ],
+)
+def test_used_up(lhs: float | str, relation: str, rhs: float | str, want: float) -> None:
+    assert used_up(Number(float=lhs), relation, Number(float=rhs)) == want
+
+
+def test_a_probe_is_certain(statements: dict[str, Statement]) -> None:
+    prober = Prober(statements["root"], None)
+    probe = prober.probe({"x": Fraction(4)})
+    assert probe is not None
+    assert probe.holds is True
+    assert probe.rhs == Number(exact="2", float=2.0)
+    assert probe.ratio == pytest.approx(math.log(4) / 2)
+
+
+def test_the_left_side_may_be_ours(statements: dict[str, Statement]) -> None:
+    prober = Prober(statements["size"], lambda _point, _statement: Fraction(71, 100))
+    probe = prober.probe({})
+    assert probe is not None
+    assert probe.holds is False
+    assert probe.ratio == pytest.approx(71 / 70)
+
+
+def test_a_measured_side_must_be_given(statements: dict[str, Statement]) -> None:
+    with pytest.raises(ValueError, match="left side"):
+        Prober(statements["size"], None).probe({})
+
+
+def test_undefined_sides_are_counted_once(statements: dict[str, Statement]) -> None:
+    prober = Prober(replace(statements["root"], rhs=parse("1/(x - 1)")), None)
+    for _ in range(3):
+        assert prober.probe({"x": Fraction(1)}) is None
+    assert prober.undefined == 1
+
+
+def test_equal_irrational_sides_stay_undecided(statements: dict[str, Statement]) -> None:
+    prober = Prober(replace(statements["root"], lhs=parse("exp(2*x)"), rhs=parse("exp(x)*exp(x)")), None)
+    probe = prober.probe({"x": Fraction(1, 3)})
+    assert probe is not None
+    assert probe.holds is None
