@@ -35,7 +35,8 @@ def _function(function: FunctionType, seen: set[int]) -> Iterator[str]:
         yield f"again {function.__qualname__}"
         return
     seen.add(id(function))
-    yield f"function {function.__module__} {function.__qualname__} {function.__defaults__!r}"
+    yield f"function {function.__module__} {function.__qualname__}"
+    yield f"defaults {function.__defaults__!r} {function.__kwdefaults__!r}"
     yield from _code(function.__code__)
     for cell in function.__closure__ or ():
         yield from _value(cell.cell_contents, (), seen)
@@ -78,7 +79,5 @@ def _value(value: Any, names: tuple[str, ...], seen: set[int]) -> Iterator[str]:
     elif isinstance(value, tuple):
         for item in value:
             yield from _value(item, names, seen)
-    elif value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+    else:  # a number, a type, a function of numpy; a name with an address in it is never found again, which is safe
         yield repr(value)
-    else:
-        yield f"{type(value).__module__}.{type(value).__qualname__}"
