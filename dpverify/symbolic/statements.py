@@ -141,6 +141,33 @@ def evaluate_statement(statement: StatementLike, point: Point, *, precision: int
     return lhs, to_exact(run(compiled.resolving(compiled.rhs), dict(env), precision))
 
 
+def definitions(statement: StatementLike, point: Point, *, precision: int = 256) -> dict[str, Exact]:
+    """Values of all symbols at a point, those that the statement defines among them.
+
+    Parameters
+    ----------
+    statement : Statement
+        From the ledger.
+    point : mapping of str to Fraction, int or arb
+        A value for every free symbol.
+    precision : int
+        Bits of the balls.
+
+    Returns
+    -------
+    dict of str to Fraction or arb
+        The point, and a value for each name in ``statement.let``.
+
+    Raises
+    ------
+    EvaluationError
+        If a definition has no value at the point.
+    """
+    with working_precision(precision):
+        full = compile_statement(statement).defined(values(point))
+    return {name: to_exact(value) for name, value in full.items()}
+
+
 def requires_hold(statement: StatementLike, point: Point) -> bool | None:
     """Whether a point meets every condition of a statement.
 
