@@ -52,10 +52,14 @@ def combine(target: Any, facts: list[Fact], strict: bool, products: bool) -> boo
     columns = _prune(columns, wanted)
     if not all(any(m in column for column, _ in columns) for m in wanted) or len(columns) > _MAX_COLUMNS:
         return False
-    rows = sorted({m for column, _ in columns for m in column} | set(wanted), key=sympy.default_sort_key)
-    matrix = [[column.get(m, fmpq(0)) for m in rows] for column, _ in columns]
+    numbers: dict[Any, int] = {}
+    for column in (wanted, *(column for column, _ in columns)):
+        for m in column:
+            numbers.setdefault(m, len(numbers))
+    matrix = [{numbers[m]: c for m, c in column.items()} for column, _ in columns]
+    goal = {numbers[m]: c for m, c in wanted.items()}
     positive = [flag for _, flag in columns]
-    weights = solve(matrix, [wanted.get(m, fmpq(0)) for m in rows], positive if strict else [False] * len(columns))
+    weights = solve(matrix, goal, positive if strict else [False] * len(columns))
     if weights is None:
         return False
     return not strict or any(w > 0 and flag for w, flag in zip(weights, positive, strict=True))

@@ -20,6 +20,11 @@ from dpverify.symbolic.functions import HOLE
 from dpverify.symbolic.monotone import direction, well_defined
 from dpverify.symbolic.rules.base import Instance, Relation
 from dpverify.symbolic.signs import is_nonnegative, is_positive
+from dpverify.symbolic.timing import within
+
+_SECONDS = 5.0
+_MAX_OPERATIONS = 100
+_MAX_FACTOR = 25
 
 
 @dataclass(frozen=True)
@@ -139,14 +144,18 @@ def _differs_by_multiple(move: Move, gap: Any) -> bool:
     change = move.new - move.old if move.relation == "<=" else move.old - move.new
     if gap == 0 or change.has(sympy.Sum) or gap.has(sympy.Sum):
         return False
-    for factor in _quotients(change, gap):
-        if well_defined(factor, move.facts) and is_nonnegative(factor, move.facts):
-            return are_equal(change, factor * gap, move.facts, move.refuted)
-    return False
+    factor = _quotient(change, gap)
+    return (
+        factor is not None
+        and is_nonnegative(factor, move.facts)
+        and well_defined(factor, move.facts)
+        and are_equal(change, factor * gap, move.facts, move.refuted)
+    )
 
 
-def _quotients(change: Any, gap: Any) -> Iterator[Any]:
-    if change.count_ops() + gap.count_ops() < 120:
-        quotient = change / gap
-        for transform in (sympy.cancel, sympy.factor, sympy.simplify):
-            yield transform(quotient)
+def _quotient(change: Any, gap: Any) -> Any:
+    """The factor between two differences, where it is simple; what is not has to be written as a substitution."""
+    if change.count_ops() + gap.count_ops() > _MAX_OPERATIONS:
+        return None
+    factor = within(_SECONDS, lambda: sympy.cancel(change / gap))
+    return factor if factor is not None and factor.count_ops() <= _MAX_FACTOR else None

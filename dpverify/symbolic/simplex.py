@@ -2,109 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from flint import fmpq
 
 _ZERO = fmpq(0)
-_MAX_PIVOTS = 400
+_ONE = fmpq(1)
+_MAX_PIVOTS = 300
+_RHS = -1
+
+#: Nonzero entries by column; the right side has the number -1.
+Row: TypeAlias = dict[int, fmpq]
 
 
-def solve(columns: Sequence[Sequence[fmpq]], target: Sequence[fmpq], wanted: Sequence[bool]) -> list[fmpq] | None:
+def solve(
+    columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq], wanted: Sequence[bool]
+) -> list[fmpq] | None:
     """Find weights ``x >= 0`` with ``sum_j x_j * columns[j] = target``.
 
     Parameters
     ----------
-    columns : sequence of sequences of fmpq, shape (n, m)
-        The columns.
-    target : sequence of fmpq, shape (m,)
-        What they must add up to.
-    wanted : sequence of bool, shape (n,)
+    columns : sequence of n mappings of int to fmpq
+        Nonzero entries of each column, by row.
+    target : mapping of int to fmpq
+        Nonzero entries of what they must add up to.
+    wanted : sequence of n bool
         Columns of which the total weight is made positive, if it can be.
 
     Returns
     -------
-    list of fmpq, shape (n,), or None
-        Weights, or None where there are none (or where 400 pivots do not find them). Arithmetic is exact, and Bland's
+    list of n fmpq, or None
+        Weights, or None where there are none (or where 300 pivots do not find them). Arithmetic is exact, and Bland's
         rule keeps the search from cycling.
     """
-    rows, count = len(target), len(columns)
-    table = [[column[r] for column in columns] + [_ZERO] * rows + [target[r]] for r in range(rows)]
-    for r, row in enumerate(table):
-        if row[-1] < 0:
-            table[r] = [-x for x in row]
-        table[r][count + r] = fmpq(1)
-    basis = [count + r for r in range(rows)]
-    cost = [_ZERO] * count + [fmpq(1)] * rows
-    finished, _ = _minimise(table, basis, cost, count + rows)
-    if not finished or any(basis[r] >= count and table[r][-1] != 0 for r in range(rows)):
+    count = len(columns)
+    table, basis = _tableau(columns, target)
+    cost = dict.fromkeys(basis, _ONE)
+    finished, _ = _minimise(table, basis, cost, count + len(basis))
+    if not finished or any(j >= count and _RHS in table[r] for r, j in enumerate(basis)):
         return None
     _drop_artificial(table, basis, count)
-    gain = [fmpq(-1) if w else _ZERO for w in wanted] + [_ZERO] * rows
     ray = None
     if any(wanted) and not _uses(table, basis, wanted):
-        _, ray = _minimise(table, basis, gain, count)
+        _, ray = _minimise(table, basis, {j: -_ONE for j, w in enumerate(wanted) if w}, count)
     weights = [_ZERO] * count
     if ray is not None:
-        weights[ray] = fmpq(1)
-    for r, j in enumerate(basis):
+        weights[ray] = _ONE
+    for row, j in zip(table, basis, strict=True):
         if j < count:
-            weights[j] = table[r][-1] if ray is None else table[r][-1] - table[r][ray]
+            weights[j] = row.get(_RHS, _ZERO) - (_ZERO if ray is None else row.get(ray, _ZERO))
     return weights
 
 
-def _uses(table: list[list[fmpq]], basis: list[int], wanted: Sequence[bool]) -> bool:
-    return any(j < len(wanted) and wanted[j] and table[r][-1] > 0 for r, j in enumerate(basis))
+def _tableau(columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq]) -> tuple[list[Row], list[int]]:
+    """Rows with right sides that are not negative, each with an artificial column of its own in the basis."""
+    rows: dict[int, Row] = {}
+    for j, column in enumerate(columns):
+        for r, value in column.items():
+            rows.setdefault(r, {})[j] = value
+    for r, value in target.items():
+        rows.setdefault(r, {})[_RHS] = value
+    table: list[Row] = []
+    for k, r in enumerate(sorted(rows)):
+        row = rows[r]
+        if row.get(_RHS, _ZERO) < 0:
+            row = {j: -value for j, value in row.items()}
+        row[len(columns) + k] = _ONE
+        table.append(row)
+    return table, [len(columns) + k for k in range(len(table))]
 
 
-def _drop_artificial(table: list[list[fmpq]], basis: list[int], count: int) -> None:
+def _uses(table: list[Row], basis: list[int], wanted: Sequence[bool]) -> bool:
+    return any(j < len(wanted) and wanted[j] and _RHS in table[r] for r, j in enumerate(basis))
+
+
+def _drop_artificial(table: list[Row], basis: list[int], count: int) -> None:
     """Swap artificial columns at level 0 for real ones, where the row has any."""
     for r, j in enumerate(basis):
         if j >= count:
-            entering = next((k for k in range(count) if table[r][k] != 0), None)
+            entering = min((k for k in table[r] if 0 <= k < count), default=None)
             if entering is not None:
                 _pivot(table, basis, r, entering)
 
 
-def _minimise(table: list[list[fmpq]], basis: list[int], cost: list[fmpq], usable: int) -> tuple[bool, int | None]:
+def _minimise(table: list[Row], basis: list[int], cost: Row, usable: int) -> tuple[bool, int | None]:
     """Pivot until no column improves the cost.
 
     Returns whether the search came to an end, and the column of an unbounded direction if it ended with one.
     """
-    reduced = [*cost, _ZERO]
-    for r, j in enumerate(basis):
-        if reduced[j] != 0:
-            factor = reduced[j]
-            reduced = [x - factor * y for x, y in zip(reduced, table[r], strict=True)]
+    reduced = dict(cost)
+    for row, j in zip(table, basis, strict=True):
+        if j in reduced:
+            _subtract(reduced, reduced[j], row)
     for _ in range(_MAX_PIVOTS):
-        entering = next((j for j in range(usable) if reduced[j] < 0), None)
+        entering = min((j for j, value in reduced.items() if value < 0 and 0 <= j < usable), default=None)
         if entering is None:
             return True, None
         leaving = _leaving_row(table, basis, entering)
         if leaving is None:
             return True, entering
         _pivot(table, basis, leaving, entering)
-        factor = reduced[entering]
-        reduced = [x - factor * y for x, y in zip(reduced, table[leaving], strict=True)]
+        _subtract(reduced, reduced[entering], table[leaving])
     return False, None
 
 
-def _leaving_row(table: list[list[fmpq]], basis: list[int], entering: int) -> int | None:
+def _leaving_row(table: list[Row], basis: list[int], entering: int) -> int | None:
     best: tuple[fmpq, int] | None = None
-    row = None
-    for r, entries in enumerate(table):
-        if entries[entering] > 0:
-            key = (entries[-1] / entries[entering], basis[r])
+    found = None
+    for r, row in enumerate(table):
+        entry = row.get(entering)
+        if entry is not None and entry > 0:
+            key = (row.get(_RHS, _ZERO) / entry, basis[r])
             if best is None or key[0] < best[0] or (key[0] == best[0] and key[1] < best[1]):
-                best, row = key, r
-    return row
+                best, found = key, r
+    return found
 
 
-def _pivot(table: list[list[fmpq]], basis: list[int], row: int, column: int) -> None:
-    pivot = table[row][column]
-    table[row] = [x / pivot for x in table[row]]
-    for r, entries in enumerate(table):
-        if r != row and entries[column] != 0:
-            factor = entries[column]
-            table[r] = [x - factor * y if y != 0 else x for x, y in zip(entries, table[row], strict=True)]
-    basis[row] = column
+def _pivot(table: list[Row], basis: list[int], leaving: int, entering: int) -> None:
+    pivot = table[leaving][entering]
+    chosen = table[leaving] = {j: value / pivot for j, value in table[leaving].items()}
+    for r, row in enumerate(table):
+        if r != leaving and entering in row:
+            _subtract(row, row[entering], chosen)
+    basis[leaving] = entering
+
+
+def _subtract(row: Row, factor: fmpq, other: Row) -> None:
+    """Subtract a multiple of another row in place; entries that become 0 are removed."""
+    for j, value in other.items():
+        changed = row.get(j, _ZERO) - factor * value
+        if changed == 0:
+            row.pop(j, None)
+        else:
+            row[j] = changed

@@ -10,7 +10,7 @@ from dpverify.ledger.formula import Compare, Formula
 from dpverify.symbolic.compile import compile_formula, compile_relation
 from dpverify.symbolic.decide import decide
 from dpverify.symbolic.evaluate import Point, holds_compiled, run, values
-from dpverify.symbolic.numbers import Exact, Value, is_integer, to_exact
+from dpverify.symbolic.numbers import Exact, Value, is_integer, to_exact, working_precision
 from dpverify.symbolic.sums import Closure, Env
 
 

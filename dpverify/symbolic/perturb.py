@@ -1,0 +1,128 @@
+"""Controls of a derivation: the same chain with one constant moved by 1% against it, which must not pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sympy
+
+from dpverify.symbolic.facts import value_at
+from dpverify.symbolic.from_sympy import compile_expr
+from dpverify.symbolic.numbers import compare, to_value
+from dpverify.symbolic.prepare import prepared
+from dpverify.symbolic.ranges import Points
+from dpverify.symbolic.steps import Derivation
+
+_FACTORS = (sympy.Rational(101, 100), sympy.Rational(99, 100))
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """A derivation with a planted fault.
+
+    Parameters
+    ----------
+    fault : str
+        What was moved, where, and how far.
+    step : int
+        Position of the step in the chain, from 0.
+    derivation : Derivation
+        The faulty chain.
+    """
+
+    fault: str
+    step: int
+    derivation: Derivation
+
+
+def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterator[Perturbation]:
+    """Yield the derivation with one numeric constant of one step's expression moved by 1% against it.
+
+    Parameters
+    ----------
+    derivation : Derivation
+        The chain; steps inside case splits keep their constants, the expression after a split does not.
+    last_only : bool
+        Whether only the last expression is moved.
+
+    Yields
+    ------
+    Perturbation
+        Of the two directions, the one that makes the step's claim larger at a sample point: a smaller expression after
+        ``<=``, a larger one after ``>=``, either after ``=``. Limits of sums and signs are left alone.
+    """
+    clean = prepared(derivation)
+    points = Points(clean.variables, (), 8, "perturbations").found
+    chain = [position for position, link in enumerate(clean.steps) if not last_only or position == len(clean.steps) - 1]
+    for position in chain:
+        link = clean.steps[position]
+        for path, constant in constants(link.expr):
+            for moved, factor in _against(link.expr, path, constant, link.relation, points):
+                steps = list(clean.steps)
+                steps[position] = replace(link, expr=moved)
+                fault = f"{constant} times {factor} in the expression after step {position + 1}: {moved}"
+                yield Perturbation(fault, position, replace(clean, steps=tuple(steps)))
+
+
+def constants(expr: Any) -> list[tuple[tuple[int, ...], Any]]:
+    """Find the rational constants of an expression.
+
+    Parameters
+    ----------
+    expr : sympy.Expr
+        Any expression.
+
+    Returns
+    -------
+    list of (path, number)
+        Positions as indices of arguments from the top. Signs (-1 as a factor or an exponent) and the limits of sums are
+        passed over; every other number counts, also the implied one in front of a symbolic expression's whole.
+    """
+    found: list[tuple[tuple[int, ...], Any]] = [((), sympy.Integer(1))]
+    found += _walk(expr, ())
+    return found
+
+
+def _walk(expr: Any, path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:
+    for k, arg in enumerate(expr.args):
+        here = (*path, k)
+        if arg.is_Rational:
+            if arg != -1:
+                yield here, arg
+        elif not isinstance(arg, sympy.Tuple):
+            yield from _walk(arg, here)
+
+
+def _replaced(expr: Any, path: tuple[int, ...], value: Any) -> Any:
+    if not path:
+        return value * expr
+    args = list(expr.args)
+    args[path[0]] = value if len(path) == 1 else _replaced(args[path[0]], path[1:], value)
+    return expr.func(*args)
+
+
+def _against(
+    expr: Any, path: tuple[int, ...], constant: Any, relation: str, points: list[dict[str, Any]]
+) -> Iterator[tuple[Any, Any]]:
+    if constant == 0:
+        return
+    for factor in _FACTORS:
+        moved = _replaced(expr, path, constant * factor)
+        if moved.has(sympy.nan, sympy.zoo):
+            continue
+        if relation == "=" or _moves(expr, moved, "<" if relation == "<=" else ">", points):
+            yield moved, factor
+            return
+
+
+def _moves(expr: Any, moved: Any, relation: str, points: list[dict[str, Any]]) -> bool:
+    """Whether the moved expression is certainly on this side of the old one at some point."""
+    try:
+        difference = moved - expr
+        compile_expr(difference)
+    except TypeError:
+        return False
+    values = (value_at(difference, point) for point in points)
+    return any(value is not None and compare(value, relation, to_value(0)) is True for value in values)
