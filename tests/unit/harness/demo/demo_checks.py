@@ -175,3 +175,9 @@ def load_broken(key: str) -> PaperChecks | None:
 
 def load_interrupted(key: str) -> PaperChecks | None:
     return INTERRUPTED if key == "demo" else None
+
+
+def load_orphan(key: str) -> PaperChecks | None:
+    orphans = PaperChecks(key, __name__)
+    orphans.add(CountingCheck("nowhere", "orphan"))
+    return orphans

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import sympy
+
+from dpverify.harness import BUDGETS, Context, DerivationCheck
+from dpverify.ledger.formula import parse
+from dpverify.ledger.results import CheckResult
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derivation import Derivation, Step
+from dpverify.symbolic.ranges import Range
+from dpverify.symbolic.to_sympy import sympy_symbols
+
+
+def run(check: DerivationCheck, statement: Statement) -> CheckResult:
+    context = Context(statement, BUDGETS["smoke"], 0, check.name)
+    return check.finish(context, [check.run_block(context, 0)])
+
+
+def convexity(statement: Statement) -> Derivation:
+    x = sympy_symbols(statement)["x"]
+    return Derivation(
+        name="convexity",
+        whose="ours",
+        variables={"x": Range("real", 0, 10, open_lo=True)},
+        assumptions=(),
+        start=1 - x,
+        steps=(Step(sympy.exp(-x), "<=", "one-minus-exp", {"x": x}),),
+    )
+
+
+def false_step(statement: Statement) -> Derivation:
+    right = convexity(statement)
+    return replace(right, steps=(*right.steps, Step(right.steps[0].expr / 2, "<=", "order")))
+
+
+def test_a_complete_derivation_of_the_printed_side_proves(statements: dict[str, Statement]) -> None:
+    result = run(DerivationCheck("decay", "derivation", build=convexity), statements["decay"])
+    assert result.status == "proved"
+    assert result.relation_to_derived == "equal"
+    assert result.derivation is not None
+    assert result.derivation.complete
+    (control,) = result.controls
+    assert (control.fault, control.at_declared_size, control.refuted) == ("printed*100/101", True, True)
+
+
+def test_a_weaker_printed_side_is_proved_and_the_control_prints_the_slack(statements: dict[str, Statement]) -> None:
+    weaker = replace(statements["decay"], rhs=parse("3*exp(-x)"))
+    result = run(DerivationCheck("decay", "derivation", build=convexity), weaker)
+    assert result.status == "proved"
+    assert result.relation_to_derived == "weaker"
+    assert [(c.fault, c.at_declared_size, c.refuted) for c in result.controls] == [("printed*1/10", False, True)]
+
+
+def test_a_stronger_printed_side_is_not_proved(statements: dict[str, Statement]) -> None:
+    stronger = replace(statements["decay"], rhs=parse("exp(-x)/2"))
+    result = run(DerivationCheck("decay", "derivation", build=convexity), stronger)
+    assert result.status == "inconclusive"
+    assert result.relation_to_derived == "stronger"
+    assert result.error == ""
+
+
+def test_a_failing_step_of_ours_is_our_error(statements: dict[str, Statement]) -> None:
+    result = run(DerivationCheck("decay", "derivation", build=false_step), statements["decay"])
+    assert result.status == "inconclusive"
+    assert "our derivation 'convexity' fails: step 2 (order)" in result.error
+
+
+def test_a_failing_step_of_the_paper_is_a_finding(statements: dict[str, Statement]) -> None:
+    check = DerivationCheck("decay", "chain", build=lambda statement: replace(false_step(statement), whose="paper"))
+    result = run(check, statements["decay"])
+    assert result.status == "inconclusive"
+    assert result.error == ""
+    assert result.message.startswith("fails: step 2 (order)")
+
+
+def test_planted_derivations_must_not_prove(statements: dict[str, Statement]) -> None:
+    caught = DerivationCheck("decay", "derivation", build=convexity, faults={"half": false_step})
+    assert run(caught, statements["decay"]).status == "proved"
+    missed = DerivationCheck("decay", "derivation", build=convexity, faults={"none": convexity})
+    result = run(missed, statements["decay"])
+    assert result.status == "inconclusive"
+    assert "missed the planted fault none" in result.message
+
+
+def test_statements_in_words_have_nothing_to_derive(statements: dict[str, Statement]) -> None:
+    assert not DerivationCheck("walk", "derivation", build=convexity).applies(statements["walk"])

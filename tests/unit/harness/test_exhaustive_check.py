@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpverify.harness import BUDGETS, Context, ExhaustiveCheck, Outcome, Planted, Point
+from dpverify.ledger.formula import parse
+from dpverify.ledger.results import CheckResult
+from dpverify.ledger.statements import Statement
+
+
+def run(check: ExhaustiveCheck, statement: Statement) -> CheckResult:
+    context = Context(statement, BUDGETS["smoke"], 0, check.name)
+    return check.finish(context, [check.run_block(context, 0)])
+
+
+def up_to(last: int) -> Callable[[object], list[dict[str, int]]]:
+    return lambda _: [{"s": s} for s in range(1, last + 1)]
+
+
+def test_all_points_of_a_whole_domain_are_a_proof(statements: dict[str, Statement]) -> None:
+    check = ExhaustiveCheck("sum", "all", points=lambda _: [{"n": n} for n in range(1, 13)], enough="n <= 12")
+    result = run(check, statements["sum"])
+    assert result.status == "proved"
+    assert result.n == 12
+    assert "n <= 12" in result.message
+    assert [c.refuted for c in result.controls] == [True]
+
+
+def test_without_a_reason_why_they_are_enough_points_prove_nothing(statements: dict[str, Statement]) -> None:
+    check = ExhaustiveCheck("sum", "some", points=lambda _: [{"n": n} for n in range(1, 13)])
+    assert run(check, statements["sum"]).status == "not refuted"
+
+
+def test_a_violation_refutes(statements: dict[str, Statement]) -> None:
+    result = run(ExhaustiveCheck("bits", "all", points=up_to(9)), statements["bits"])
+    assert result.status == "refuted"
+    assert [(c.kind, c.parameters["s"].exact) for c in result.counterexamples] == [("smallest", "1")]
+
+
+def test_the_largest_ratio_stands_beside_the_first_violation(statements: dict[str, Statement]) -> None:
+    statement = replace(statements["bits"], lhs=parse("s"), rhs=parse("3"))
+    result = run(ExhaustiveCheck("bits", "all", points=up_to(9)), statement)
+    found = [(c.kind, c.parameters["s"].exact) for c in result.counterexamples]
+    assert found == [("smallest", "4"), ("largest-ratio", "9")]
+
+
+def even(point: Point, statement: Statement) -> Outcome:
+    del statement
+    return Outcome(point["s"] % 2 == 0, point["s"] % 2, Fraction(0), note=f"s = {point['s']} is odd")
+
+
+def test_a_rule_with_its_planted_fault(statements: dict[str, Statement]) -> None:
+    planted = [Planted("odd", holds=lambda point, statement: not even(point, statement).ok, at_declared_size=True)]
+    evens = ExhaustiveCheck("walk", "rule", points=lambda _: [{"s": 2}, {"s": 4}], holds=even, planted=planted)
+    result = run(evens, statements["walk"])
+    assert result.status == "not refuted"
+    assert [(c.name, c.fault, c.at_declared_size, c.refuted) for c in result.controls] == [
+        ("odd", "another rule", True, True)
+    ]
+    refuted = run(replace(evens, points=up_to(3)), statements["walk"])
+    assert refuted.status == "refuted"
+    assert refuted.counterexamples[0].note == "s = 1 is odd"
+    assert refuted.counterexamples[0].lhs.exact == "1"
+
+
+def test_a_rule_that_cannot_decide_is_inconclusive(statements: dict[str, Statement]) -> None:
+    planted = [Planted("never", holds=lambda _p, _s: False)]
+    check = ExhaustiveCheck("walk", "rule", points=up_to(3), holds=lambda _p, _s: None, planted=planted, enough="all")
+    result = run(check, statements["walk"])
+    assert result.status == "inconclusive"
+    assert "3 not decided" in result.message
+
+
+def test_a_fault_that_is_missed_makes_it_inconclusive(statements: dict[str, Statement]) -> None:
+    planted = [Planted("none", holds=lambda _p, _s: True)]
+    check = ExhaustiveCheck("walk", "rule", points=up_to(3), holds=lambda _p, _s: True, planted=planted)
+    result = run(check, statements["walk"])
+    assert result.status == "inconclusive"
+    assert "this check cannot fail: it missed the planted fault none" in result.message
+
+
+def test_a_planted_right_side(statements: dict[str, Statement]) -> None:
+    statement = replace(statements["bits"], rhs=parse("log2(s) + 1"))
+    check = ExhaustiveCheck("bits", "all", points=up_to(9), planted=[Planted("one fewer", rhs="printed - 1")])
+    result = run(check, statement)
+    assert [(c.name, c.refuted) for c in result.controls] == [("sharper", True), ("one fewer", True)]
+    assert result.slack is not None
+    assert result.slack.min.exact == "1"
+
+
+def test_no_points_are_refused(statements: dict[str, Statement]) -> None:
+    with pytest.raises(ValueError, match="'all' must not be empty"):
+        run(ExhaustiveCheck("sum", "all", points=lambda _: []), statements["sum"])
+
+
+def test_a_rule_needs_a_fault_and_no_left_side() -> None:
+    with pytest.raises(ValueError, match="must plant a fault"):
+        ExhaustiveCheck("walk", "rule", points=up_to(3), holds=even)
+    with pytest.raises(ValueError, match="not both"):
+        ExhaustiveCheck("walk", "rule", points=up_to(3), holds=even, lhs=lambda _p, _s: Fraction(0))
