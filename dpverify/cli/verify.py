@@ -12,6 +12,7 @@ from dpverify.cli.output import STDOUT, check_folder, check_json, write_json
 from dpverify.cli.words import Target, Whole
 
 if TYPE_CHECKING:
+    from dpverify.ledger import Specs
     from dpverify.ledger.results import Run
 
 
@@ -83,11 +84,25 @@ def _judge(
 
     loaded = load_specs(specs)
     loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
-    from dpverify.api import verify_run
     from dpverify.cli.progress import progress_on_stderr
 
     with progress_on_stderr() as progress:
+        from dpverify.api import verify_run
+
+        _check_claims(loaded)
         return verify_run(*claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=jobs, progress=progress)
+
+
+def _check_claims(specs: Specs) -> None:
+    """Refuse specs that lack a claim which our checks of that paper are about."""
+    from dpverify.papers import load
+
+    for key, paper in specs.papers.items():
+        checks = load(key)
+        for entry in checks.entries() if checks is not None else ():
+            if entry.check.claim not in paper.claims:
+                rule = f"{key} must have the claim {entry.check.claim!r}, which the check {entry.check.name!r} judges"
+                raise BadInput("--specs", specs.directory, rule)
 
 
 def _show(run: Run, *, on_stderr: bool) -> None:

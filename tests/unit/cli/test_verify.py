@@ -148,6 +148,16 @@ def test_bad_input_is_found_before_any_work(
     assert words[-1] in err
 
 
+def test_specs_without_a_claim_that_a_check_judges(toy: Path, verify: list[str], capsys: Capture) -> None:
+    for name in ("claims.toml", "verdicts.toml"):
+        file = toy / "toy" / name
+        file.write_text(file.read_text().replace("lemma-2", "lemma-3"))
+    assert main(verify) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "toy must have the claim 'lemma-2', which the check 'count' judges" in err
+
+
 def test_a_reader_of_the_table_that_goes_away_costs_no_file(
     verify: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
