@@ -15,11 +15,12 @@ from flint import fmpq
 
 from dpverify.symbolic.expansion import expanded, squares
 from dpverify.symbolic.from_sympy import compile_expr
-from dpverify.symbolic.numbers import EvaluationError, to_ball
+from dpverify.symbolic.numbers import EvaluationError, to_ball, working_precision
 from dpverify.symbolic.simplex import solve
 
 Fact = tuple[Any, bool]
 
+_SCALE = 2**100
 _MAX_COLUMNS = 420
 _MAX_FACTORS = 22
 
@@ -101,21 +102,22 @@ def _signs(known: set[Any]) -> list[Column]:
             strict = bool(rest.is_positive or rest.is_negative)
             if constant == 1:
                 found.append(({m: sign}, strict))
-            else:
-                lo, hi = _enclosure(constant)
+            elif (ends := _enclosure(constant)) is not None:
+                lo, hi = ends
                 found += [({m: sign, rest: -sign * lo}, strict), ({m: -sign, rest: sign * hi}, strict)]
     return found
 
 
 @lru_cache(maxsize=1000)
-def _enclosure(constant: Any) -> tuple[fmpq, fmpq]:
+def _enclosure(constant: Any) -> tuple[fmpq, fmpq] | None:
+    """Rationals just below and just above a constant."""
     try:
-        ball = to_ball(compile_expr(constant)({}, 128))
+        with working_precision(256):
+            ball = to_ball(compile_expr(constant)({}, 256)) * _SCALE
+            lo, hi = ball.lower().floor().unique_fmpz(), ball.upper().ceil().unique_fmpz()
     except (EvaluationError, TypeError):
-        raise ValueError(f"the constant {constant} has no certain value.") from None
-    scale = 2**100
-    lo, hi = (ball * scale).floor().lower(), (ball * scale).ceil().upper()
-    return fmpq(int(lo.floor().unique_fmpz() or 0) - 1, scale), fmpq(int(hi.ceil().unique_fmpz() or 0) + 1, scale)
+        return None
+    return None if lo is None or hi is None else (fmpq(lo - 1, _SCALE), fmpq(hi + 1, _SCALE))
 
 
 def _prune(columns: list[Column], wanted: dict[Any, fmpq]) -> list[Column]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 from dpverify.ledger.results import RelationToDerived
+from dpverify.symbolic.data import numbers_of, shown
 from dpverify.symbolic.equality import are_equal
 from dpverify.symbolic.facts import Facts
 from dpverify.symbolic.from_sympy import compile_expr
@@ -18,6 +20,8 @@ from dpverify.symbolic.steps import Derivation, symbol_conditions
 from dpverify.symbolic.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 _POINTS = 100
+_LOCAL_POINTS = 40
+_LOCAL_TRIES = 200
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,25 @@ def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lh
             continue
         if not implied(condition, granted):
             return f"the derivation assumes {condition}, which the statement does not grant."
-    return _ungranted_sign(rename, granted)
+    return _ungranted_sign(rename, granted) or _without_local_values(derivation, statement)
+
+
+def _without_local_values(derivation: Derivation, statement: Any) -> str:
+    """Assumptions about local variables may not narrow the statement's domain: each of its points has local values."""
+    if not derivation.local:
+        return ""
+    variables, rng = derivation.variables, Random("local values")
+    own = Setting.tests_of(derivation.assumptions)
+    for point in _points(derivation, statement)[:_LOCAL_POINTS]:
+        for _ in range(_LOCAL_TRIES):
+            if all(test(dict(point)) is True for test in own):
+                break
+            for name in derivation.local:
+                point[name] = numbers_of({name: variables[name].draw(rng, point)})[name]
+        else:
+            where = ", ".join(f"{name} = {shown(point[name])}" for name in variables if name not in derivation.local)
+            return f"no values of {', '.join(derivation.local)} meet the derivation's assumptions at {where}."
+    return ""
 
 
 def _assumed(derivation: Derivation, rename: dict[Any, Any]) -> list[Any]:

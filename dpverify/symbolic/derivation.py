@@ -9,6 +9,7 @@ import sympy
 from dpverify.ledger.results import DerivationResult, StepResult, StepStatus
 from dpverify.symbolic.conclude import conclude
 from dpverify.symbolic.equality import are_equal
+from dpverify.symbolic.facts import FalseAssumptionError
 from dpverify.symbolic.matching import Move, justified
 from dpverify.symbolic.prepare import inside_sums, prepared
 from dpverify.symbolic.rules import find_rule
@@ -178,10 +179,11 @@ def _cover(assumptions: list[Any], setting: Setting) -> bool:
     """Whether one of the assumptions holds everywhere: the last one where all others fail."""
     *others, last = assumptions
     try:
-        known = setting.facts.given(assumption.negated for assumption in others)
-    except ValueError:
+        return implied(last, setting.facts.given(sympy.Not(assumption) for assumption in others))
+    except FalseAssumptionError:
         return True  # one of the others holds everywhere
-    return implied(last, known)
+    except ValueError:
+        return False  # an assumption whose opposite is no conjunction of inequalities
 
 
 def _all_expressions(links: tuple[Link, ...]) -> list[Any]:

@@ -16,6 +16,10 @@ _ZERO = to_value(0)
 _MAX_WITNESSES = 12
 
 
+class FalseAssumptionError(ValueError):
+    """An assumption is false as it stands: from it everything would follow."""
+
+
 @dataclass(frozen=True)
 class Facts:
     """A set of assumptions; the signs that sympy's symbols carry come on top.
@@ -49,8 +53,10 @@ class Facts:
 
         Raises
         ------
-        ValueError
+        FalseAssumptionError
             If a relation is false as it stands: from a false assumption everything would follow.
+        ValueError
+            If a relation is of another kind.
         """
         nonnegative, positive = set(self.nonnegative), set(self.positive)
         for relation in relations:
@@ -122,7 +128,7 @@ def differences(relation: Any) -> list[tuple[Any, bool]]:
     if relation is sympy.true or isinstance(relation, sympy.Ne):
         return []
     if relation is sympy.false:
-        raise ValueError("an assumption is false as it stands.")
+        raise FalseAssumptionError("an assumption is false as it stands.")
     if isinstance(relation, sympy.And):
         return [part for arg in relation.args for part in differences(arg)]
     if isinstance(relation, sympy.Eq):

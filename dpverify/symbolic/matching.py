@@ -105,6 +105,8 @@ def _contexts(move: Move, held: Any, small: Any, large: Any) -> Iterator[tuple[A
     for context in _places(move, held, letter):
         if letter in context.free_symbols and context not in seen:
             seen.add(context)
+            if not context.free_symbols <= move.old.free_symbols | {letter}:
+                continue  # an index may not leave its sum
             if are_equal(context.xreplace({letter: held}), move.old, move.facts, move.refuted):
                 yield letter, context
 
@@ -142,8 +144,8 @@ def _in_sums(move: Move, held: Any, letter: Any) -> Any:
 def _differs_by_multiple(move: Move, gap: Any) -> bool:
     """Whether ``new - old`` (turned for >=) is a nonnegative multiple of the gap between the rule's sides."""
     change = move.new - move.old if move.relation == "<=" else move.old - move.new
-    if gap == 0 or change.has(sympy.Sum) or gap.has(sympy.Sum):
-        return False
+    if gap == 0 or change.has(sympy.Sum) or gap.has(sympy.Sum) or move.inside != move.facts:
+        return False  # an instance about the terms of a sum says nothing where the sum is empty
     factor = _quotient(change, gap)
     return (
         factor is not None

@@ -12,11 +12,15 @@ from typing import Any
 
 import sympy
 
+from dpverify.symbolic.data import SetBits
 from dpverify.symbolic.facts import Facts
 from dpverify.symbolic.functions import HOLE
 from dpverify.symbolic.steps import Case, Cases, Derivation, DerivationError, Link, Step, chained
 
 _MAX_INDICES = 50
+
+#: What a symbol may be assumed to be: what sample points can be tested for and a statement's domain can grant.
+_ASSUMPTIONS = {"real", "integer", "positive", "nonnegative", "negative", "nonpositive"}
 
 
 def prepared(derivation: Derivation) -> Derivation:
@@ -72,12 +76,19 @@ class _Cleaner:
                 raise DerivationError(
                     f"{self.derivation.name}: there are two symbols named {s} with different assumptions."
                 )
-        for applied in clean.atoms(sympy.core.function.AppliedUndef):
-            if str(applied.func) not in self.names:
-                raise DerivationError(f"{self.derivation.name}: the function {applied.func} is not declared.")
+            if unknown := set(s._assumptions_orig) - _ASSUMPTIONS:
+                raise DerivationError(
+                    f"{self.derivation.name}: {s} is assumed {min(unknown)}, which no domain can grant."
+                )
         if clean.has(sympy.Float):
             raise DerivationError(f"{self.derivation.name}: {expr} holds a float; write a Rational.")
-        return clean
+        return clean.replace(_is_applied, lambda e: self.function(e.func)(*e.args))
+
+    def function(self, function: Any) -> Any:
+        """Replace a function by one of the same name with the assumptions that its declaration grants."""
+        if not isinstance(self.derivation.variables.get(str(function)), SetBits):
+            raise DerivationError(f"{self.derivation.name}: the function {function} is not declared as SetBits.")
+        return sympy.Function(str(function), integer=True, nonnegative=True)
 
     def link(self, link: Link) -> Link:
         """Clean a step or a case split."""
@@ -104,8 +115,12 @@ class _Cleaner:
             inner = frozenset(s.name for s in value.variables)
             return sympy.Lambda(value.signature, self.expr(value.expr, bound | inner))
         if isinstance(value, sympy.core.function.FunctionClass):
-            return value
+            return self.function(value)
         return self.expr(value, bound)
+
+
+def _is_applied(expr: Any) -> bool:
+    return isinstance(expr, sympy.core.function.AppliedUndef)
 
 
 def _index(symbol: Any) -> Any:

@@ -39,8 +39,8 @@ class Range:
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Fraction:
         """Draw a rational: often an end or close to it, otherwise uniform or spread over the orders of magnitude."""
-        lo: Fraction = _end(self.lo, point)
-        hi: Fraction = _end(self.hi, point)
+        lo: Fraction = _end(self.lo, point, upwards=True)
+        hi: Fraction = _end(self.hi, point, upwards=False)
         if self.kind == "integer":
             return Fraction(_integer(rng, -(-lo // 1), hi // 1))
         return self._real(rng, lo, hi)
@@ -75,13 +75,17 @@ def _integer(rng: Random, lo: int, hi: int) -> int:
     return min(hi, max(lo, lo + step + rng.choice((-1, 0, 0, 1, rng.randint(0, step)))))
 
 
-def _end(end: Any, point: Mapping[str, Any]) -> Fraction:
+def _end(end: Any, point: Mapping[str, Any], *, upwards: bool) -> Fraction:
+    """Value of an end; an irrational one is rounded into the range, by less than a billionth of itself."""
     if isinstance(end, int | Fraction):
         return Fraction(end)
     value = compile_expr(end)(numbers_of(point), 64)
-    if not isinstance(value, fmpq):
-        raise TypeError(f"an end of a range must be rational, got {end} = {value}.")
-    return to_fraction(value)
+    if isinstance(value, fmpq):
+        return to_fraction(value)
+    mantissa, exponent = (value.upper() if upwards else value.lower()).man_exp()
+    size = int(mantissa).bit_length() - 40
+    rounded = -(-int(mantissa) >> size) if upwards else int(mantissa) >> size
+    return Fraction(rounded) * Fraction(2) ** (size + int(exponent))
 
 
 def real(lo: Any, hi: Any, *, open_lo: bool = False, open_hi: bool = False) -> Range:

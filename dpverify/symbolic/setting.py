@@ -50,11 +50,16 @@ class Setting:
             self.facts = Facts().given(assumptions)
         except ValueError as error:
             raise DerivationError(str(error)) from None
-        tests = [_test(difference, strict) for r in assumptions for difference, strict in differences(r)]
+        tests = self.tests_of(assumptions)
         tests += [_test(*sign) for s in self.symbols if s.name in variables for sign in _own_signs(s)]
         tests += [_is_integer(s.name) for s in self.symbols if s.is_integer and s.name in variables]
         self.points = Points(variables, tests, points, f"{seed} {assumptions}")
         self.facts = replace(self.facts, witnesses=tuple(self.points.found[:_WITNESSES]))
+
+    @staticmethod
+    def tests_of(assumptions: tuple[Any, ...]) -> list[Any]:
+        """Compile assumptions to functions of a point's values that return True, False or None."""
+        return [_test(difference, strict) for r in assumptions for difference, strict in differences(r)]
 
     def narrowed(self, assumption: Any) -> Setting:
         """The setting of a case."""

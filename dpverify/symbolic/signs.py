@@ -10,7 +10,7 @@ import sympy
 from dpverify.symbolic.atoms import atoms_of, facts_about, facts_between
 from dpverify.symbolic.certificate import combine
 from dpverify.symbolic.expansion import common_denominator, expanded
-from dpverify.symbolic.facts import Facts, differences, symbol_facts
+from dpverify.symbolic.facts import Facts, FalseAssumptionError, differences, symbol_facts
 from dpverify.symbolic.from_sympy import compile_expr
 from dpverify.symbolic.numbers import EvaluationError
 
@@ -101,8 +101,10 @@ def _by_cases(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     for value, conditions in _branches(node):
         try:
             known = facts.given(conditions)
-        except ValueError:
+        except FalseAssumptionError:
             continue  # this branch is never taken
+        except ValueError:
+            return False  # a condition that we cannot read
         if not _prove(expr.xreplace({node: value}), strict, known, depth - 1):
             return False
     return True
@@ -200,8 +202,8 @@ def _by_shift(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     shift: dict[Any, Any] = {}
     for s in expr.free_symbols:
         bounds = [s - f for f in (*facts.nonnegative, *facts.positive) if (s - f).is_Rational]
-        if s.is_integer and s.is_positive:
-            bounds.append(sympy.Integer(1))
+        if s.is_integer:
+            bounds = [sympy.ceiling(bound) for bound in bounds] + ([sympy.Integer(1)] if s.is_positive else [])
         if bounds and max(bounds) != 0:
             shift[s] = max(bounds) + sympy.Dummy(s.name, nonnegative=True, integer=s.is_integer)
         elif bounds and not s.is_nonnegative:

@@ -114,8 +114,9 @@ class Premise:
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
         """The premise with expressions in the place of some of its symbols (none: as it stands)."""
-        lhs, rhs = substitute(self.lhs, where), substitute(self.rhs, where)
-        return Instance(lhs, self.relation, rhs, tuple(c.substituted(where) for c in self.conditions))
+        full = {s.name: s for s in self.lhs.free_symbols | self.rhs.free_symbols} | dict(where)
+        lhs, rhs = substitute(self.lhs, full), substitute(self.rhs, full)
+        return Instance(lhs, self.relation, rhs, tuple(c.substituted(full) for c in self.conditions))
 
 
 def premise_of(statement: Any, lhs: Any = None) -> Premise:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import sympy
 
 from dpverify.symbolic.data import AnyVector, GaussianNorm, SetBits
-from dpverify.symbolic.facts import Facts
+from dpverify.symbolic.facts import Facts, FalseAssumptionError
 from dpverify.symbolic.ranges import Variable
 from dpverify.symbolic.signs import implied
 
@@ -103,7 +103,7 @@ class ForAll:
         inside = [self.index >= self.lo] + ([] if self.hi == sympy.oo else [self.index <= self.hi])
         try:
             known = facts.given(inside)
-        except ValueError:
+        except FalseAssumptionError:
             return True  # the range is empty
         return implied(self.relation, known)
 

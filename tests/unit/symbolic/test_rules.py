@@ -22,7 +22,9 @@ def points_of(name: str) -> Points:
     rule = CATALOGUE[name]
     conditions = [relation_test(c.relation) for c in rule.conditions if isinstance(c, Holds)]
     if "k" in rule.variables and "pos" in rule.variables:
-        conditions.append(relation_test(Symbol("k", integer=True) <= sympy.Function("count")(Symbol("s", integer=True))))
+        conditions.append(
+            relation_test(Symbol("k", integer=True) <= sympy.Function("count")(Symbol("s", integer=True)))
+        )
     return Points(rule.ranges, [c for c in conditions if c is not None], 150, 1)
 
 
@@ -30,7 +32,9 @@ def relation_test(relation: Any) -> Any:
     if relation.has(sympy.Function("count")):
         return lambda env: env["k"] <= int(env["s"].p).bit_count()
     if isinstance(relation, sympy.Ne):
-        return lambda env: not compare(compile_expr(relation.lhs - relation.rhs)(env, 128), "=", compile_expr(sympy.S.Zero)(env, 64))
+        return lambda env: (
+            not compare(compile_expr(relation.lhs - relation.rhs)(env, 128), "=", compile_expr(sympy.S.Zero)(env, 64))
+        )
     left, right = compile_expr(relation.lhs), compile_expr(relation.rhs)
     return lambda env: compare(left(dict(env), 128), relation.rel_op, right(dict(env), 128))
 
