@@ -1,13 +1,13 @@
-"""Deterministic companions of the random search: corners of the domain, steps uphill, and simpler points."""
+"""Deterministic companions of the random search: corners of the domain, and steps uphill."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from dpverify.harness.candidates import PAYLOADS, value_at
 from dpverify.harness.domain import Sampler
-from dpverify.harness.rationals import Interval, complexity, simplest
+from dpverify.harness.rationals import Interval, simplest
 
 Values = dict[str, Fraction]
 CORNERS = ((0, 0), (1, 1), (1, 0), (4, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS - 1))
@@ -16,10 +16,6 @@ CORNERS = ((0, 0), (1, 1), (1, 0), (4, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS
 The simplest, both ends, one over the symbol before (or equal to it), next to the ends, a power of two, far out.
 """
 MAX_CORNERS = 1024
-SIMPLER = 48
-"""How many of the simplest values of a symbol are tried before a point counts as simplest."""
-ROOMS = (Fraction(1), Fraction(1, 4), Fraction(1, 16), Fraction(1, 64), Fraction(1, 256))
-"""How far from a real, as a share of it, a simpler one is looked for."""
 
 
 def corners(sampler: Sampler) -> Iterator[Values]:
@@ -140,55 +136,3 @@ def _neighbours(interval: Interval, value: Fraction) -> Iterator[Fraction]:
                 if rounded is not None:
                     yield rounded
     yield from (end for end in (interval.lo, interval.hi) if end is not None)
-
-
-def size(point: Mapping[str, Fraction]) -> tuple[int, ...]:
-    """How long a point is to write down; ties go to the smaller denominators, then to the smaller numerators."""
-    values = [point[symbol] for symbol in sorted(point)]
-    bits = sum(complexity(v) for v in values)
-    return bits, *(v.denominator for v in values), *(abs(v.numerator) for v in values)
-
-
-def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values) -> Values:
-    """Replace values by simpler ones as long as the point keeps its property.
-
-    Parameters
-    ----------
-    sampler : Sampler
-        Knows which points are admitted.
-    wanted : callable
-        The property; it holds at the start.
-    start : dict
-        An admitted point.
-
-    Returns
-    -------
-    dict
-        A point with the property at which no single value can be made simpler.
-    """
-    best, moved = start, True
-    while moved:
-        moved = False
-        for symbol in sampler.symbols:
-            interval = sampler.interval(symbol, best)
-            for value in _simpler(interval, best[symbol]):
-                point = {**best, symbol: value}
-                if size(point) < size(best) and sampler.admits(point) and wanted(point):
-                    best, moved = point, True
-                    break
-    return best
-
-
-def _simpler(interval: Interval, value: Fraction) -> Iterator[Fraction]:
-    """Yield the simplest members of an interval, then members near a value that are simpler than it."""
-    for payload in range(SIMPLER):
-        if (simple := value_at(interval, 0, payload, ())) is not None:
-            yield simple
-    if interval.integer:
-        yield from (value - (1 << k) for k in reversed(range(value.numerator.bit_length())))
-    else:
-        for room in ROOMS:
-            for end in (value * (1 + room), value * (1 - room)):
-                near = simplest(Interval(min(value, end), max(value, end)))
-                if near is not None:
-                    yield near

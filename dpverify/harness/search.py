@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpverify.harness.climb import climb, corners, simplify, size
+from dpverify.harness.climb import climb, corners
 from dpverify.harness.domain import Sampler
 from dpverify.harness.explore import drive_up, shrink
 from dpverify.harness.rationals import Interval
 from dpverify.harness.sides import Probe, Prober
+from dpverify.harness.simplify import simplify, size
 
 Values = dict[str, Fraction]
 STARTS = 3

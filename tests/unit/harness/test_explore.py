@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.harness.climb import climb, corners, simplify, size
+from dpverify.harness.climb import climb, corners
 from dpverify.harness.domain import Sampler, make_sampler
 from dpverify.harness.explore import drive_up, shrink
+from dpverify.harness.simplify import simplify, size
 from dpverify.ledger.domains import parse_domain
 from dpverify.ledger.statements import Statement
 

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import dpverify.harness  # noqa: F401  loaded here, so that the sessions inside do not load numpy a second time
+from dpverify import pytest_plugin
+from tests.unit.harness.demo import demo_checks  # noqa: F401  as above
+
+pytest_plugins = ["pytester"]
+RECORDS = Path(__file__).parent / "harness" / "demo" / "records"
+
+
+@pytest.fixture
+def session(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A folder with the demonstration's specs, judged by its checks."""
+    shutil.copytree(RECORDS, pytester.path / "specs")
+    pytester.makeini(
+        "[pytest]\n"
+        "dpverify_checks = tests.unit.harness.demo.demo_checks:load\n"
+        "addopts = --strict-config -p no:cacheprovider\n"
+        "filterwarnings = error\n"
+    )
+    return pytester
+
+
+def run(session: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Run pytest with the plugin as a module, which is right whether its entry point is installed or not."""
+    return session.runpytest_inprocess(*arguments, plugins=[pytest_plugin])
+
+
+def keep(session: pytest.Pytester, *claims: str) -> None:
+    """Drop all other claims from the specs, which saves the time to judge them."""
+    for name, table in (("claims.toml", "[[claim]]"), ("verdicts.toml", "[[verdict]]")):
+        path = session.path / "specs" / "demo" / name
+        head, *records = path.read_text().split(table)
+        field = "id" if name == "claims.toml" else "claim"
+        kept = [record for record in records if any(f'\n{field} = "{claim}"\n' in record for claim in claims)]
+        path.write_text(table.join([head, *kept]))
+    session.makeini((session.path / "tox.ini").read_text().replace(":load\n", ":load_known\n"))
+
+
+def test_items_have_readable_names(session: pytest.Pytester) -> None:
+    result = run(session, "specs", "--collect-only", "-q")
+    file = "specs/demo/claims.toml::demo:"
+    result.stdout.fnmatch_lines(
+        [
+            f"{file}sum[[]printed|all[]]",
+            f"{file}sum[[]printed|search[]]",
+            f"{file}sum[[]printed|pin[]]",
+            f"{file}bits[[]printed|search[]]",
+            f"{file}bits[[]amended|search[]]",
+            f"{file}bits[[]printed|pin[]]",
+            f"{file}walk[[]start=zero|printed|law[]]",
+            f"{file}walk[[]start=zero|printed|pin[]]",
+        ]
+    )
+    assert "later" not in result.stdout.str()
+    assert "start=late" not in result.stdout.str()
+
+
+def test_a_claim_is_selected_by_its_name(session: pytest.Pytester) -> None:
+    result = run(session, "specs", "-k", "bits", "-v")
+    result.assert_outcomes(passed=3, deselected=20 - 3)
+
+
+def test_an_item_is_selected_by_its_id(session: pytest.Pytester) -> None:
+    result = run(session, "specs/demo/claims.toml::demo:sum[printed|all]")
+    result.assert_outcomes(passed=1)
+
+
+def test_claims_that_hold_their_pins_pass_and_the_rest_is_counted(session: pytest.Pytester) -> None:
+    keep(session, "sum", "bits", "empty", "walk", "later")
+    result = run(session, "specs", "-ra")
+    result.assert_outcomes(passed=9, skipped=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*claims of specs, budget smoke, seed 0*",
+            "2 claims, each under one reading, have no check and are untested",
+            "chance that any red among these simulations is false: at most 1e-06",
+            "SKIPPED*untested: no point drawn meets the domain*",
+        ]
+    )
+
+
+def test_a_contradicted_pin_fails_and_names_everything(session: pytest.Pytester) -> None:
+    keep(session, "bits")
+    verdicts = session.path / "specs" / "demo" / "verdicts.toml"
+    verdicts.write_text('[[verdict]]\nclaim = "bits"\nstatus = "proved"\n')
+    result = run(session, "specs", "--dpverify-seed", "7")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "demo:bits[[]printed|search[]]: pinned proved, but refuted",
+            "  Lemma 3",
+            "  found: used up to inf at s=1",
+            "  n = *, alpha = 0, power = 0, detects *",
+            "  seed = 7, budget = smoke, region: s: integer, s >= 1",
+            "  smallest counterexample: s = 1: left 1, right 0",
+            "  again: pytest 'specs/demo/claims.toml::demo:bits[[]printed|search[]]' *--dpverify-seed 7",
+            "     or: dpverify verify demo:bits --budget smoke --seed 7",
+            "demo:bits[[]printed|pin[]]: pinned proved, but refuted: refuted by search",
+        ]
+    )
+
+
+def test_disagreeing_sources_and_missed_controls_fail(session: pytest.Pytester) -> None:
+    keep(session, "wrong-walk", "sloppy")
+    result = run(session, "specs")
+    result.assert_outcomes(failed=3, passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "demo:wrong-walk[[]printed|law[]]: sources disagree: the kernel does not follow the exact law",
+            "  found: scale of a step: standard deviation 1.4*",
+            "  n = 4702, alpha = 1e-06, power = 0.9999, detects all standard deviations times 1.05*",
+            "demo:sloppy[[]printed|law[]]: missed the planted fault control no fault (nothing is wrong with it)",
+            "  control control no fault: MISSED. 7 exact tests agree*",
+        ]
+    )
+
+
+def test_an_error_of_a_check_fails(session: pytest.Pytester) -> None:
+    keep(session, "root")
+    session.makeini((session.path / "tox.ini").read_text().replace(":load_known\n", ":load_known_broken\n"))
+    result = run(session, "specs")
+    result.stdout.fnmatch_lines(
+        ["demo:root[[]printed|raises[]]: error: ZeroDivisionError: the author divided by zero*"]
+    )
+
+
+def test_a_pin_that_is_not_confirmed_is_counted(session: pytest.Pytester) -> None:
+    keep(session, "root")
+    verdicts = session.path / "specs" / "demo" / "verdicts.toml"
+    verdicts.write_text(verdicts.read_text().replace("not refuted", "proved"))
+    result = run(session, "specs")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        ["1 pins are not confirmed at this budget: demo:root[[]printed|pin[]] (pinned proved, found not refuted)"]
+    )
+
+
+def test_a_damaged_spec_is_one_clear_line(session: pytest.Pytester) -> None:
+    claims = session.path / "specs" / "demo" / "claims.toml"
+    claims.write_text(claims.read_text().replace('lhs = "log(x)"', 'lhs = "log(x"'))
+    result = run(session, "specs")
+    result.assert_outcomes(errors=1)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["specs/demo/claims.toml: root: lhs: *"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_other_files_are_left_alone(session: pytest.Pytester) -> None:
+    (session.path / "elsewhere").mkdir()
+    shutil.copy(session.path / "specs" / "demo" / "claims.toml", session.path / "elsewhere" / "claims.toml")
+    result = run(session, "elsewhere")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_the_budget_is_one_of_three(session: pytest.Pytester) -> None:
+    result = run(session, "specs", "--dpverify-budget", "huge")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
