@@ -53,6 +53,8 @@ def facts_about(atom: Any, prove: Prove) -> Iterator[Fact]:
         if prove(atom.args[1], True):
             yield atom, False
             yield atom.args[1] - atom, True
+            if atom.args[0].is_integer and atom.args[1].is_integer:
+                yield atom.args[1] - atom - 1, False
     elif isinstance(atom, Bit):
         yield atom, False
         yield 1 - atom, False

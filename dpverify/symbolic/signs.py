@@ -13,6 +13,7 @@ from dpverify.symbolic.expansion import common_denominator, expanded
 from dpverify.symbolic.facts import Facts, FalseAssumptionError, differences, symbol_facts
 from dpverify.symbolic.from_sympy import compile_expr
 from dpverify.symbolic.numbers import EvaluationError
+from dpverify.symbolic.witnesses import witnessed
 
 _DEPTH = 4
 _MAX_OPERATIONS = 220
@@ -21,12 +22,12 @@ _NOTHING = Facts()
 
 def is_nonnegative(expr: Any, facts: Facts = _NOTHING) -> bool:
     """Whether ``expr >= 0`` is proven on the domain that the facts describe."""
-    return _prove(sympy.sympify(expr), False, facts, _DEPTH)
+    return _start(sympy.sympify(expr), False, facts)
 
 
 def is_positive(expr: Any, facts: Facts = _NOTHING) -> bool:
     """Whether ``expr > 0`` is proven on the domain that the facts describe."""
-    return _prove(sympy.sympify(expr), True, facts, _DEPTH)
+    return _start(sympy.sympify(expr), True, facts)
 
 
 def is_nonzero(expr: Any, facts: Facts = _NOTHING) -> bool:
@@ -55,7 +56,11 @@ def implied(relation: Any, facts: Facts) -> bool:
         return False
     if isinstance(relation, sympy.Ne):
         return is_nonzero(relation.lhs - relation.rhs, facts)
-    return all(_prove(difference, strict, facts, _DEPTH) for difference, strict in differences(relation))
+    return all(_start(difference, strict, facts) for difference, strict in differences(relation))
+
+
+def _start(expr: Any, strict: bool, facts: Facts) -> bool:
+    return _prove(expr, strict, witnessed(facts, expr.free_symbols), _DEPTH)
 
 
 @lru_cache(maxsize=50_000)

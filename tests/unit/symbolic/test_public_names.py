@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import dpverify.symbolic
+
+
+@pytest.mark.parametrize("name", dpverify.symbolic.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(dpverify.symbolic, name) is not None
+
+
+def test_unknown_names_are_errors() -> None:
+    with pytest.raises(AttributeError, match="nonsense"):
+        dpverify.symbolic.nonsense  # noqa: B018  # the access itself is the test
+
+
+def test_evaluating_and_deciding_do_not_import_sympy() -> None:
+    """Start-up time: a search needs balls, not algebra."""
+    code = (
+        "import sys, dpverify.symbolic.evaluate, dpverify.symbolic.decide, dpverify.symbolic.statements\n"
+        "from dpverify.symbolic import evaluate_statement, to_number\n"
+        "assert not {'sympy', 'numpy', 'numba', 'scipy'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
