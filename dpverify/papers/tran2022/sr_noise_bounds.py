@@ -204,7 +204,7 @@ def shortened(value: Value) -> Value:
     return value if not isinstance(value, fmpq) or int(value.q).bit_length() <= LONGEST else to_ball(value)
 
 
-def check_parameters(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> None:
+def check_parameters(t: int, n_examples: int, alpha: Fraction, gamma: Fraction = Fraction(0)) -> None:
     """Refuse parameters out of range.
 
     Parameters

@@ -117,27 +117,47 @@ def variance_terms(
     -----
     Source: ``tran2022:lemma-7-var-1`` to ``lemma-7-var-5`` bound them. Cost: about (t/N) log2 N powers.
     """
+    prefix = prefix_term(t, n_examples, alpha, nodes)
+    whole = first_window_term(t, n_examples, alpha, gamma, nodes)
+    of_g, of_delta = window_terms(t, n_examples, alpha, gamma, nodes)
+    return prefix, whole, of_g, of_delta, drift_term(t, alpha, nodes)
+
+
+def prefix_term(t: int, n_examples: int, alpha: Fraction, nodes: NodeVariances) -> Exact:
+    """Variance of term 1, ``alpha (1-alpha)^(t-r) G_[1,r]``; see :func:`variance_terms`."""
+    check_parameters(t, n_examples, alpha)
+    r = t % n_examples
+    decays = power(to_value(1 - alpha), 2 * (t - r)) * squared_decays(1, r, alpha)
+    return to_exact(to_value(alpha) ** 2 * decays * to_value(nodes.g_first))
+
+
+def first_window_term(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:
+    """Variance of term 2, ``alpha c_q G_[r+1,r+N]``; see :func:`variance_terms`."""
     check_parameters(t, n_examples, alpha, gamma)
     q, r = divmod(t, n_examples)
-    a, decay, keep, mix = (to_value(x) for x in (alpha, 1 - alpha, 1 - gamma, gamma))
-    first, later, drift, own = (to_value(v) for v in (nodes.g_first, nodes.g_later, nodes.delta, nodes.r))
-    c = window_weights(q, n_examples, alpha, gamma)
-    term1 = a**2 * power(decay, 2 * (t - r)) * squared_decays(1, r, alpha) * first
-    term2 = a**2 * c[q - 1] ** 2 * squared_decays(r + 1, r + n_examples, alpha) * first if q else ZERO
-    weights_g: Value = ZERO
-    weights_drift: Value = ZERO
-    for i in range(1, q):
+    if q == 0:
+        return Fraction(0)
+    weight = to_value(alpha) * window_weights(q, n_examples, alpha, gamma)[-1]
+    return to_exact(weight**2 * squared_decays(r + 1, r + n_examples, alpha) * to_value(nodes.g_first))
+
+
+def window_terms(
+    t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances
+) -> tuple[Exact, Exact]:
+    """Variances of terms 3 and 4, the windows' G and Delta; see :func:`variance_terms`."""
+    check_parameters(t, n_examples, alpha, gamma)
+    q = t // n_examples
+    first, later = to_value(nodes.g_first), to_value(nodes.g_later)
+    of_g: Value = ZERO
+    of_delta: Value = ZERO
+    for i, weight in enumerate(window_weights(q - 1, n_examples, alpha, gamma), start=1):
         end = t - (i - 1) * n_examples
         whole = squared_decays(end - n_examples + 1, end, alpha)
         early = _squared_decays_until(2 * n_examples, end - n_examples + 1, end, alpha) if i == q - 1 else ZERO
-        square = c[i - 1] ** 2
-        weights_g = shortened(weights_g + square * (early * first + (whole - early) * later))
-        weights_drift = shortened(weights_drift + square * whole)
-    term3 = a**2 * mix**2 * weights_g
-    term4 = a**2 * keep**2 * weights_drift * drift
-    term5 = a**2 * squared_decays(1, t, alpha) * own
-    terms = (term1, term2, term3, term4, term5)
-    return tuple(to_exact(shortened(term)) for term in terms)  # type: ignore[return-value]  # five by construction
+        of_g = shortened(of_g + weight**2 * (early * first + (whole - early) * later))
+        of_delta = shortened(of_delta + weight**2 * whole)
+    mix, keep = to_value((alpha * gamma) ** 2), to_value((alpha * (1 - gamma)) ** 2)
+    return to_exact(shortened(mix * of_g)), to_exact(shortened(keep * of_delta * to_value(nodes.delta)))
 
 
 def _squared_decays_until(last: int, a: int, b: int, alpha: Fraction) -> Value:
@@ -148,6 +168,12 @@ def _squared_decays_until(last: int, a: int, b: int, alpha: Fraction) -> Value:
         if z <= last:
             total = total + power(decay, 2 * (b - z))
     return total
+
+
+def drift_term(t: int, alpha: Fraction, nodes: NodeVariances) -> Exact:
+    """Variance of term 5, ``alpha r_[1,t]``; see :func:`variance_terms`."""
+    check_parameters(t, 1, alpha)
+    return to_exact(to_value(alpha) ** 2 * squared_decays(1, t, alpha) * to_value(nodes.r))
 
 
 def noise_variance(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:
