@@ -136,7 +136,9 @@ def pair_scores(gram: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int
         The rows i < j of each pair.
     """
     first, second = np.triu_indices(gram.shape[0], k=1)
-    scores: Floats = gram[first, second] / np.sqrt(np.diag(gram)[first])
+    lengths = np.sqrt(np.diag(gram))[first]
+    # A row of zeros has inner product 0 with all others: its score is 0, and its own length gives it away.
+    scores: Floats = gram[first, second] / np.where(lengths > 0.0, lengths, np.inf)
     return scores, first.astype(np.int64), second.astype(np.int64)
 
 

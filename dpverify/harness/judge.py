@@ -89,7 +89,7 @@ def judge(
     """
     verdict = claim.verdict(reading)
     status, reason = decide_status(printed)
-    if not printed and verdict is not None and verdict.reason:
+    if verdict is not None and verdict.reason and (verdict.status == status or not printed):
         reason = verdict.reason
     amendment = _amendment(claim, reading, verdict, amended)
     pinned: Status = verdict.status if verdict is not None else "untested"
@@ -123,7 +123,7 @@ def judge(
         counterexamples=[found for check in printed for found in check.counterexamples],
         amendment=amendment,
         checks=list(printed),
-        figures={f"{check.name}/{name}": columns for check in printed for name, columns in check.figures.items()},
+        figures={f"{name}-{check.name}": columns for check in printed for name, columns in check.figures.items()},
     )
 
 

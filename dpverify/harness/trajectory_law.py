@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2
 
 from dpverify.harness.context import Context
 from dpverify.harness.effects import Effect
@@ -22,6 +23,7 @@ from dpverify.harness.trajectory_statistics import (
 from dpverify.harness.trajectory_tests import TrajectoryEffect, trajectory_tests
 
 Floats = NDArray[np.float64]
+FIGURE = "noise-variance"
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,13 @@ class TrajectoryLaw:
     ----------
     covariance : callable
         The exact covariance, shape (T, T), positive definite, in squared units of the trajectory.
-    printed : callable or None
-        The paper's variance at each step, shape (T,), for the figure only.
+    printed, corrected : callable or None
+        The paper's variance at each step and ours, shape (T,), for the figure only.
     """
 
     covariance: Callable[[Context], Floats]
     printed: Callable[[Context], Floats] | None = None
+    corrected: Callable[[Context], Floats] | None = None
 
     def collect(self, context: Context, sample: Sample) -> TrajectoryStatistics:
         """Whiten one block and sum it up.
@@ -77,7 +80,7 @@ class TrajectoryLaw:
         Returns
         -------
         Judgement
-            "agrees" or "disagrees"; with the figure "variance".
+            "agrees" or "disagrees"; with the figure "noise-variance".
         """
         outcomes = trajectory_tests(statistics, alpha)
         against = sorted((o for o in outcomes if o.refuted), key=lambda o: o.p_value)
@@ -89,14 +92,25 @@ class TrajectoryLaw:
             nearest = min(outcomes, key=lambda o: o.p_value)
             words = f"{len(outcomes)} exact tests agree; nearest: {nearest.name}: {nearest.detail}"
             words += f", p = {nearest.p_value:.2g}"
+        return Judgement(
+            "disagrees" if against else "agrees", words, figures={FIGURE: self._columns(context, statistics)}
+        )
+
+    def _columns(self, context: Context, statistics: TrajectoryStatistics) -> dict[str, list[float]]:
+        """Give the columns of the figure; the band holds each true variance with a chance of 99%."""
+        simulated = np.array(simulated_variance(statistics))
+        freedom = statistics.n * statistics.sums.shape[1]
         columns = {
-            "t": [float(t) for t in range(1, statistics.squares.size + 1)],
-            "exact": np.diag(self.covariance(context)).tolist(),
-            "simulated": simulated_variance(statistics),
+            "x": np.arange(1.0, statistics.squares.size + 1.0),
+            "exact": np.diag(self.covariance(context)),
+            "simulated": simulated,
+            "low": simulated * freedom / chi2.isf(0.005, freedom),
+            "high": simulated * freedom / chi2.isf(0.995, freedom),
         }
-        if self.printed is not None:
-            columns["printed"] = np.asarray(self.printed(context), dtype=np.float64).tolist()
-        return Judgement("disagrees" if against else "agrees", words, figures={"variance": columns})
+        for name, bound in (("printed", self.printed), ("corrected", self.corrected)):
+            if bound is not None:
+                columns[name] = np.asarray(bound(context), dtype=np.float64)
+        return {name: column.tolist() for name, column in columns.items()}
 
     def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
         """Faults of the declared sizes, each put into a sample of the check's own.

@@ -61,7 +61,7 @@ def test_a_kernel_that_follows_its_law(statements: dict[str, Statement]) -> None
         ("planted scale", True, True),
         ("control too small", False, True),
     ]
-    assert set(result.figures) == {"variance"}
+    assert set(result.figures) == {"noise-variance"}
 
 
 def test_a_kernel_that_does_not_is_no_verdict_on_the_paper(statements: dict[str, Statement]) -> None:

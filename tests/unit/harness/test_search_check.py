@@ -148,18 +148,24 @@ def test_corners_may_leave_symbols_open_and_lie_beyond_the_region(statements: di
         seen.append(point)
         return Fraction(0)
 
-    corners: list[dict[str, int | Fraction | str]] = [{"T": 10**9}, {"T": 5, "x": "1/7"}, {"T": 0}]
+    corners: list[dict[str, int | Fraction | str]] = [
+        {"T": 10**9},
+        {"T": 5, "x": "1/7"},
+        {"T": 0},
+        {"T": 6, "unknown": 1},
+    ]
     check = SearchCheck(
         "root", "search", lhs=left, also={"T": "integer, T >= 1"}, region={"T": (1, 9)}, corners=corners
     )
     run(check, statements["root"])
     assert {"T": Fraction(10**9), "x": Fraction(1)} in seen
     assert {"T": Fraction(5), "x": Fraction(1, 7)} in seen
+    assert {"T": Fraction(6), "x": Fraction(1)} in seen
     assert all(point["T"] >= 1 for point in seen)
 
 
 def test_an_unknown_symbol_in_a_corner_is_refused(statements: dict[str, Statement]) -> None:
-    with pytest.raises(ValueError, match="a point of demo:root has x, got y"):
+    with pytest.raises(ValueError, match="a corner of demo:root must set one of x"):
         run(SearchCheck("root", "search", corners=[{"y": 1}]), statements["root"])
 
 

@@ -143,9 +143,10 @@ def test_the_judge_gives_a_figure_and_the_nearest_test(context: Context) -> None
     said = LAW.decide(context, LAW.collect(context, walks(7)), 1e-6)
     assert said.says == "agrees"
     assert said.statistic.startswith("7 exact tests agree; nearest:")
-    figure = said.figures["variance"]
-    assert figure["t"] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    assert figure["exact"] == figure["t"]
+    figure = said.figures["noise-variance"]
+    assert figure["x"] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert figure["exact"] == figure["x"]
+    assert all(low < true < high for low, true, high in zip(figure["low"], figure["exact"], figure["high"], strict=True))
     assert figure["printed"] == [9.0] * T
     assert figure["simulated"] == pytest.approx(figure["exact"], rel=0.1)
 

@@ -1,0 +1,132 @@
+"""Algorithm 1's noise has the law that its text says: all steps jointly, and the printed loops draw what is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022 import tree_noise, tree_noise_faults, tree_noise_literal
+from dpverify.papers.tran2022.checks import whole_runs
+from dpverify.papers.tran2022.checks.whole_runs import noise_law, plan
+from dpverify.papers.tran2022.compose_bounds import covariance_factor
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+
+def _coefficients_agree(point: Point, statement: Statement) -> Outcome:
+    """Feed unit tapes to the stream and to the printed loops: every coefficient, hence the whole covariance."""
+    del statement
+    return _compare_coefficients(point, tree_noise.stream_noise)
+
+
+def _compare_coefficients(point: Point, kernel: Callable[[Any, float, float, Any], None]) -> Outcome:
+    steps, alpha = int(point["T"]), float(point["alpha"])
+    unit, stream = np.eye(steps), np.empty((steps, steps))
+    kernel(unit, alpha, 1.0, stream)
+    depth = steps.bit_length()
+    nodes = tree_noise_literal.nodes_of_tape(unit, depth=depth, scale=1.0)
+    literal = tree_noise_literal.noise_from_nodes(np.nan_to_num(nodes), steps, depth=depth, alpha=alpha)
+    if differ := np.argwhere(~np.isclose(stream, literal, rtol=1e-13, atol=0.0)).tolist():
+        t, z = differ[0]
+        return Outcome(
+            False, note=f"step {t + 1}, node that ends at {z + 1}: stream {stream[t, z]}, loops {literal[t, z]}"
+        )
+    steps_range = range(1, steps + 1)
+    law = [[float(covariance_factor(s, t, point["alpha"])) for t in steps_range] for s in steps_range]
+    if not np.allclose(literal @ literal.T, law, rtol=1e-12, atol=0.0):
+        return Outcome(False, note="the loops do not have the covariance of the closed form")
+    return Outcome(True)
+
+
+def _small_runs(budget: Budget) -> Iterable[dict[str, Any]]:
+    longest = {"smoke": 24, "standard": 80, "full": 200}[budget.name]
+    alphas = (Fraction(1), Fraction(1, 2), Fraction(1, 16))
+    return ({"T": T, "alpha": alpha} for T in range(1, longest) for alpha in alphas)
+
+
+def _depth(statement: Statement, steps: int) -> int:
+    """R under a reading: the number of levels of the tree, or its height."""
+    return steps.bit_length() - (statement.reading["depth"] == "height")
+
+
+def _loops_draw_all(point: Point, statement: Statement) -> Outcome:
+    """Run the printed loops: does every step find its nodes drawn?"""
+    return _drawn(int(point["T"]), _depth(statement, int(point["T"])))
+
+
+def _drawn(steps: int, depth: int) -> Outcome:
+    try:
+        nodes = tree_noise_literal.nodes_of_tape(np.ones((steps, 1)), depth=depth, scale=1.0)
+        noise = tree_noise_literal.noise_from_nodes(nodes, steps, depth=depth, alpha=0.5)
+    except tree_noise_literal.UndrawnNodeError as error:
+        return Outcome(False, note=str(error))
+    return Outcome(bool(np.isfinite(noise).all()), note="a step used a node that no COMPOSE(1, t) contains")
+
+
+def _runs(budget: Budget) -> Iterable[dict[str, int]]:
+    return ({"T": T} for T in range(1, {"smoke": 130, "standard": 600, "full": 2100}[budget.name]))
+
+
+CHECKS.add(
+    noise_law(
+        "algorithm-1-noise",
+        "noise-law",
+        whole_runs.FAST,
+        plan(0.1, 0.05),
+        (*whole_runs.SHAPE, *whole_runs.SHORT_RUN),
+    ),
+    noise_law("algorithm-1-noise", "noise-law-long", whole_runs.LONG, plan(0.3, 0.05), whole_runs.LONG_RUN),
+    noise_law("algorithm-1-noise", "noise-law-slow-decay", whole_runs.SLOW, plan(0.3, 0.05), whole_runs.SLOW_RUN),
+    noise_law("algorithm-1-noise", "printed-loops", whole_runs.FAST, plan(0.3, 0.1), (), whole_runs.literal),
+    noise_law("algorithm-1-noise", "step-by-step", whole_runs.FAST, plan(0.3, 0.1), (), whole_runs.stepwise),
+    ExhaustiveCheck(
+        "algorithm-1-noise",
+        "coefficients",
+        points=_small_runs,
+        holds=_coefficients_agree,
+        readings={"depth": "levels"},
+        planted=[
+            Planted(
+                fault.name,
+                holds=lambda point, _, fault=fault: _compare_coefficients(point, fault),
+                at_declared_size=fault.name.startswith("scaled"),
+            )
+            for fault in (
+                tree_noise_faults.scaled(1.0001),
+                tree_noise_faults.decay_off(1),
+                tree_noise_faults.node_missing(1),
+            )
+        ],
+    ),
+    ExhaustiveCheck(
+        "algorithm-1-noise",
+        "loops-draw-all",
+        points=_runs,
+        holds=_loops_draw_all,
+        planted=[
+            Planted(
+                "one level fewer",
+                holds=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length() - 1),
+                at_declared_size=True,
+            )
+        ],
+    ),
+    ExhaustiveCheck(
+        "algorithm-1-node-range",
+        "printed-loops",
+        points=_runs,
+        holds=_loops_draw_all,
+        planted=[
+            Planted(
+                "one level fewer",
+                holds=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length() - 1),
+                at_declared_size=True,
+            )
+        ],
+    ),
+)
