@@ -12,6 +12,7 @@ from typing import Any
 
 import sympy
 
+from dpverify.symbolic.canonical import inner_sum
 from dpverify.symbolic.functions import Bit, Log2, PopCount
 
 Prove = Callable[[Any, bool], bool]
@@ -61,10 +62,10 @@ def facts_about(atom: Any, prove: Prove) -> Iterator[Fact]:
     elif isinstance(atom, PopCount):
         yield atom, False
         yield atom.args[0] - atom, False
-    elif isinstance(atom, sympy.Sum) and len(atom.limits) == 1:
-        index, lo, hi = atom.limits[0]
+    elif isinstance(atom, sympy.Sum):
+        index, lo, hi = atom.limits[-1]
         fresh = sympy.Dummy(index.name, integer=True)
-        body = atom.function.xreplace({index: fresh})
+        body = inner_sum(atom, len(atom.limits) - 1).xreplace({index: fresh})
         if prove(sympy.Piecewise((body, sympy.And(fresh >= lo, fresh <= hi))), False):
             yield atom, False
     elif atom.is_nonnegative:

@@ -72,6 +72,11 @@ def _split(power: Any, index: Any) -> Any:
     return sympy.Mul(power.base**constant, power.base**rest, evaluate=False)
 
 
+def inner_sum(node: Any, count: int) -> Any:
+    """The innermost sums of a nested sum, which sympy keeps flat: the first ``count`` of its limits."""
+    return sympy.Sum(node.function, *node.limits[:count]) if count else node.function
+
+
 def depth_of(expr: Any) -> int:
     """How many sums are nested in an expression."""
     if isinstance(expr, sympy.Sum):

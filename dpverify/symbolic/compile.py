@@ -13,6 +13,8 @@ from dpverify.symbolic import elementary, geometric
 from dpverify.symbolic.numbers import (
     MAX_BITS,
     OO,
+    Datum,
+    DomainError,
     EvaluationError,
     UndecidedError,
     UnsupportedError,
@@ -186,7 +188,8 @@ class _Compiler:
                 if op == "*":
                     return lambda env, lo: inner(env, lo) * factor(env)
                 return lambda env, lo: divide(inner(env, lo), factor(env))
-        return _unknown_series(index)
+        spread = geometric.distributed(body, index)
+        return _unknown_series(index) if spread is None else self.series(spread, index)
 
 
 def _unknown_series(index: str) -> Callable[[Env, int], Value]:
@@ -221,7 +224,10 @@ def _method(method: str, closures: tuple[Callable[[Env], Any], ...]) -> Closure:
     subject, *args = closures
 
     def apply(env: Env) -> Value:
-        value: Value = getattr(subject(env), method)(*(arg(env) for arg in args))
+        bearer = subject(env)
+        if not isinstance(bearer, Datum):
+            raise DomainError(f"{bearer} is a number and has no {method}.")
+        value: Value = getattr(bearer, method)(*(arg(env) for arg in args))
         return value
 
     return apply

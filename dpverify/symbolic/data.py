@@ -86,6 +86,14 @@ class _GaussianNormValue(Datum):
         self.variance = variance
         self.point = point
 
+    def norm(self) -> Value:
+        """Not a number: the norm is random."""
+        raise DomainError("a random norm has moments, no value.")
+
+    def inner(self, other: Any) -> Value:
+        """Not a number either."""
+        raise DomainError("a random norm has no inner product.")
+
     def moment(self, order: Value) -> Value:
         """``(2*v)**(p/2) * Gamma((d + p)/2) / Gamma(d/2)``, and ``d*v`` exactly for p = 2."""
         v: Value = self.variance(dict(self.point), elementary.current_precision())

@@ -97,12 +97,13 @@ class _Checker:
 
     def step(self, old: Any, step: Step, setting: Setting, prefix: str) -> StepResult:
         """Check one step: points first, since a violation ends the matter."""
+        instance = None if step.rule == ALGEBRA else self.instance(step)
         seen = evaluate_step(old, step.expr, step.relation, setting)
         status: StepStatus
         if seen.violation:
             status, reason = "fails", seen.violation
         else:
-            reason = self.reason(old, step, setting)
+            reason = self.reason(old, step, instance, setting)
             if seen.undefined:
                 status, reason = "undecided", f"without a value {seen.undefined}"
             elif not setting.points.enough:
@@ -121,14 +122,13 @@ class _Checker:
             note=note,
         )
 
-    def reason(self, old: Any, step: Step, setting: Setting) -> str:
+    def reason(self, old: Any, step: Step, instance: Instance | None, setting: Setting) -> str:
         """Why a step is not proven; empty if it is."""
-        if step.rule == ALGEBRA:
+        if instance is None:
             if step.relation != "=":
                 return "algebra proves equalities only: cite a rule."
             proven = are_equal(old, step.expr, setting.facts, setting.refuted)
             return "" if proven else "sympy does not prove the difference zero."
-        instance = self.instance(step)
         mentioned = instance.lhs.free_symbols | instance.rhs.free_symbols
         inside = inside_sums(setting.facts, old, mentioned)
         unmet = [str(c) for c in instance.conditions if not c.met(inside, setting.variables)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import sympy
@@ -13,6 +14,7 @@ from dpverify.symbolic.facts import Facts
 from dpverify.symbolic.functions import Log2
 from dpverify.symbolic.signs import is_nonnegative, is_positive
 from dpverify.symbolic.timing import within
+from dpverify.symbolic.witnesses import witnessed
 
 _SECONDS = 10.0
 _MAX_OPERATIONS = 160
@@ -40,6 +42,8 @@ def are_equal(left: Any, right: Any, facts: Facts, refuted: Callable[[Any], bool
         return True
     if difference.has(sympy.nan, sympy.zoo) or (refuted is not None and refuted(difference)):
         return False
+    if refuted is None and witnessed(facts, difference.free_symbols).nonzero(difference):
+        return False
     renamed = difference.xreplace(_positive_symbols(difference, facts))
     for form in _forms(renamed, facts):
         if form == 0:
@@ -58,8 +62,9 @@ def _positive_symbols(expr: Any, facts: Facts) -> dict[Any, Any]:
 
 def _forms(expr: Any, facts: Facts) -> Iterator[Any]:
     """Yield equal forms of an expression; one of them is 0 if the expression is, we hope."""
-    yield expanded(expr)
-    flat = canonical(expr, facts) if expr.has(sympy.Sum) else expr
+    if not expr.has(sympy.Sum, sympy.Integral):
+        yield expanded(expr)
+    flat = _closed(canonical(expr, facts), facts)
     for form in dict.fromkeys((flat, _without_log2(flat))):
         yield expanded(form)
         cleared = _cleared(form)
@@ -68,10 +73,41 @@ def _forms(expr: Any, facts: Facts) -> Iterator[Any]:
         yield sympy.expand(sympy.expand_log(sympy.powdenest(cleared)))
         yield sympy.powsimp(sympy.expand(cleared))
     if flat.count_ops() <= _MAX_OPERATIONS:
+        plain = _without_log2(flat)
         for transform in (sympy.factor, sympy.radsimp, sympy.simplify):
-            result = within(_SECONDS, lambda transform=transform: transform(_without_log2(flat)))  # type: ignore[misc]  # sympy ships no types
+            result = within(_SECONDS, partial(transform, plain))
             if result is not None:
                 yield result
+
+
+def _closed(expr: Any, facts: Facts) -> Any:
+    """Put one letter for each sum and integral, the same for equal ones.
+
+    sympy would otherwise evaluate sums on the way, and its empty sums are not 0.
+    """
+    letters: list[tuple[Any, Any]] = []
+
+    def letter(node: Any) -> Any:
+        for other, dummy in letters:
+            if same_terms(node, other, facts):
+                return dummy
+        letters.append((node, sympy.Dummy("sum", real=True)))
+        return letters[-1][1]
+
+    return expr.replace(lambda e: isinstance(e, sympy.Sum | sympy.Integral), letter)
+
+
+def same_terms(first: Any, second: Any, facts: Facts) -> bool:
+    """Whether two sums (or integrals) have equal ranges and provably equal terms."""
+    if first == second:
+        return True
+    if first.func != second.func or len(first.limits) != 1 or len(second.limits) != 1:
+        return False
+    (index, lo, hi), (other, *ends) = first.limits[0], second.limits[0]
+    body = second.function.xreplace({other: index})
+    if any(a != b and expanded(a - b) != 0 for a, b in zip((lo, hi), ends, strict=True)):
+        return False
+    return are_equal(first.function, body, facts)
 
 
 def _without_log2(expr: Any) -> Any:

@@ -91,6 +91,10 @@ class Facts:
         """Whether ``expr >= 0`` (``> 0``) is certainly false at a witness."""
         return any(negative_at(expr, w, strict) for w in self.witnesses)
 
+    def nonzero(self, expr: Any) -> bool:
+        """Whether an expression is certainly not 0 at a witness."""
+        return any(negative_at(expr, w) or negative_at(-expr, w) for w in self.witnesses)
+
     def substituted(self, replacement: dict[Any, Any]) -> Facts:
         """The same facts about other symbols."""
         return Facts(

@@ -56,6 +56,31 @@ def _ratio_of_power(base: Formula, exponent: Formula, index: str) -> Formula | N
     return None if step is None else Bin("**", base, step)
 
 
+def distributed(node: Formula, index: str) -> Formula | None:
+    """Multiply out a term with a constant ratio times a sum.
+
+    Parameters
+    ----------
+    node : Formula
+        The summand.
+    index : str
+        The index of the sum.
+
+    Returns
+    -------
+    Formula or None
+        A sum or difference of products; None where the node is not such a product. One factor of constant ratio is
+        asked for, so that a product of many sums is not blown up.
+    """
+    match node:
+        case Bin("*", factor, Bin("+" | "-" as op, a, b)) if ratio(factor, index) is not None:
+            return Bin(op, Bin("*", factor, a), Bin("*", factor, b))
+        case Bin("*", Bin("+" | "-" as op, a, b), factor) if ratio(factor, index) is not None:
+            return Bin(op, Bin("*", a, factor), Bin("*", b, factor))
+        case _:
+            return None
+
+
 def slope(node: Formula, index: str) -> Formula | None:
     """Coefficient of the index in a formula that is affine in it.
 

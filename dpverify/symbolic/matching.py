@@ -13,8 +13,8 @@ from typing import Any
 
 import sympy
 
-from dpverify.symbolic.canonical import canonical
-from dpverify.symbolic.equality import are_equal
+from dpverify.symbolic.canonical import canonical, inner_sum
+from dpverify.symbolic.equality import are_equal, same_terms
 from dpverify.symbolic.facts import Facts
 from dpverify.symbolic.functions import HOLE
 from dpverify.symbolic.monotone import direction, well_defined
@@ -121,6 +121,9 @@ def _places(move: Move, held: Any, letter: Any) -> Iterator[Any]:
         return  # a 1 may stand anywhere: say where, by a context
     yield move.old.xreplace({held: letter})
     yield _in_sums(move, held, letter)
+    if isinstance(held, sympy.Integral):
+        equal = [node for node in move.old.atoms(sympy.Integral) if same_terms(node, held, move.facts)]
+        yield move.old.xreplace(dict.fromkeys(equal, letter))
     if held.free_symbols and not held.is_Symbol:
         yield move.old.xreplace({-held: -letter})
         yield move.old.subs(held, letter)
@@ -135,9 +138,11 @@ def _in_sums(move: Move, held: Any, letter: Any) -> Any:
         return move.old
     found = {}
     for node in move.old.atoms(sympy.Sum):
-        factor, core = canonical(node, move.inside).as_independent(sympy.Sum, as_Add=False)
-        if core == wanted:
-            found[node] = factor / wanted_factor * letter
+        for count in range(1, len(node.limits) + 1):
+            factor, core = canonical(inner_sum(node, count), move.inside).as_independent(sympy.Sum, as_Add=False)
+            if core == wanted:
+                put = factor / wanted_factor * letter
+                found[node] = sympy.Sum(put, *node.limits[count:]) if count < len(node.limits) else put
     return move.old.xreplace(found)
 
 

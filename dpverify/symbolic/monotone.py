@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy
 
+from dpverify.symbolic.canonical import inner_sum
 from dpverify.symbolic.facts import Facts
 from dpverify.symbolic.functions import Log2
 from dpverify.symbolic.signs import is_nonnegative, is_positive
@@ -52,7 +53,7 @@ def _by_structure(expr: Any, letter: Any, facts: Facts) -> int | None:
         return _turned(direction(expr.args[0], letter, facts), -1)
     if isinstance(expr, sympy.Abs):
         return _turned(direction(expr.args[0], letter, facts), _sign(expr.args[0], facts))
-    if isinstance(expr, sympy.Sum) and len(expr.limits) == 1:
+    if isinstance(expr, sympy.Sum):
         return _sum(expr, letter, facts)
     return None
 
@@ -109,9 +110,9 @@ def _power(expr: Any, letter: Any, facts: Facts) -> int | None:
 
 def _sum(expr: Any, letter: Any, facts: Facts) -> int | None:
     """Term by term, where the range does not move; infinite sums and moving ends need nonnegative terms."""
-    index, lo, hi = expr.limits[0]
+    index, lo, hi = expr.limits[-1]
     fresh = sympy.Dummy(index.name, integer=True)
-    body = expr.function.xreplace({index: fresh})
+    body = inner_sum(expr, len(expr.limits) - 1).xreplace({index: fresh})
     inside = facts.given([fresh >= lo] + ([] if hi == sympy.oo else [fresh <= hi]))
     fixed = letter not in lo.free_symbols | hi.free_symbols
     if fixed:

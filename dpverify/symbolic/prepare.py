@@ -73,9 +73,7 @@ class _Cleaner:
             if s.name not in self.names | bound:
                 raise DerivationError(f"{self.derivation.name}: the symbol {s} is not declared among the variables.")
             if s.name in self.names and self.seen.setdefault(s.name, s) != s:
-                raise DerivationError(
-                    f"{self.derivation.name}: there are two symbols named {s} with different assumptions."
-                )
+                raise DerivationError(f"{self.derivation.name}: two symbols are named {s}, with different assumptions.")
             if unknown := set(s._assumptions_orig) - _ASSUMPTIONS:
                 raise DerivationError(
                     f"{self.derivation.name}: {s} is assumed {min(unknown)}, which no domain can grant."
@@ -158,10 +156,10 @@ def _bound(expr: Any) -> set[Any]:
 
 def _check_nesting(expr: Any, outer: frozenset[Any], name: str) -> None:
     if isinstance(expr, sympy.Sum):
-        indices = [limit[0] for limit in expr.limits]
-        if len(indices) != 1 or indices[0] in outer:
-            raise DerivationError(f"{name}: write one sum per index, and give nested sums different indices: {expr}.")
-        outer |= {indices[0]}
+        indices = {limit[0] for limit in expr.limits}
+        if len(indices) < len(expr.limits) or indices & outer:
+            raise DerivationError(f"{name}: give nested sums different indices: {expr}.")
+        outer |= indices
     for arg in expr.args:
         _check_nesting(arg, outer, name)
 
@@ -190,8 +188,8 @@ def inside_sums(facts: Facts, expr: Any, mentioned: set[Any]) -> Facts:
     """
     ranges: dict[Any, set[tuple[Any, Any]]] = {}
     for node in expr.atoms(sympy.Sum):
-        index, lo, hi = node.limits[0]
-        ranges.setdefault(index, set()).add((lo, hi))
+        for index, lo, hi in node.limits:
+            ranges.setdefault(index, set()).add((lo, hi))
     todo = [s for s in sorted(mentioned, key=str) if s in ranges]
     needed: list[Any] = []
     while todo:

@@ -60,7 +60,7 @@ def implied(relation: Any, facts: Facts) -> bool:
 
 
 def _start(expr: Any, strict: bool, facts: Facts) -> bool:
-    return _prove(expr, strict, witnessed(facts, expr.free_symbols), _DEPTH)
+    return _prove(expr, strict, facts if facts.witnesses else witnessed(facts, expr.free_symbols), _DEPTH)
 
 
 @lru_cache(maxsize=50_000)
@@ -97,7 +97,7 @@ def _prove_number(expr: Any, strict: bool) -> bool:
                 return False
     except (EvaluationError, TypeError):
         return False
-    return not strict and sympy.simplify(expr) == 0
+    return not strict and not expr.has(sympy.Sum, sympy.Integral) and sympy.simplify(expr) == 0
 
 
 def _by_cases(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:

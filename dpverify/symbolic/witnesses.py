@@ -20,7 +20,7 @@ _ZERO = to_value(0)
 
 
 def witnessed(facts: Facts, symbols: set[Any]) -> Facts:
-    """Add witnesses to facts that have none.
+    """Give facts witnesses that know some symbols.
 
     Parameters
     ----------
@@ -32,12 +32,19 @@ def witnessed(facts: Facts, symbols: set[Any]) -> Facts:
     Returns
     -------
     Facts
-        The same facts; perhaps still without witnesses, where none is found.
+        The same facts; perhaps still without witnesses, where none is found. Symbols that the present witnesses do not
+        know get values that fit their assumptions, and nothing else.
     """
     if facts.witnesses:
-        return facts
+        missing = sorted((s for s in symbols if index_name(s) not in facts.witnesses[0]), key=str)
+        return replace(facts, witnesses=_extended(facts.witnesses, missing)) if missing else facts
     known = frozenset(symbols).union(*(f.free_symbols for f in (*facts.nonnegative, *facts.positive)))
     return replace(facts, witnesses=_search(facts, known))
+
+
+def _extended(witnesses: Any, missing: list[Any]) -> tuple[dict[str, Any], ...]:
+    rng = Random("extended witnesses")
+    return tuple({**w, **{index_name(s): to_value(_value(s, rng)) for s in missing}} for w in witnesses)
 
 
 @lru_cache(maxsize=2000)

@@ -72,6 +72,7 @@ def value(text: str, **env: Fraction | int | arb) -> Exact:
         ("sum((-1/2)**i, i, 0, oo)", "2/3"),
         ("sum(3*(1/2)**(2*i + 1)/5 - (1/3)**i, i, 1, oo)", "-2/5"),
         ("sum((1 - 1)**(5*i), i, 0, oo)", "1"),
+        ("sum((1/2)**i*(1 + (1/3)**i), i, 0, oo)", "16/5"),
         ("sum(sum(j, j, 1, i), i, 1, 4)", "20"),
         ("sum(2**(i - i), i, 1, 7)", "7"),
     ],
@@ -130,6 +131,9 @@ def test_indeterminate_forms_are_never_a_number() -> None:
 def test_series_without_a_constant_ratio_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="ratio"):
         value("sum(1/i**2, i, 1, oo)")
+    many = "*".join(f"(1/{k} + (1/{k})**i)" for k in range(2, 30))
+    with pytest.raises(UnsupportedError, match="ratio"):
+        value(f"sum({many}, i, 0, oo)")
     with pytest.raises(UnsupportedError, match="terms"):
         value("sum(1/i, i, 1, 10**9)")
 
