@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpverify.harness.candidates import PAYLOADS, value_at
 from dpverify.harness.domain import Sampler
-from dpverify.harness.rationals import Interval, simplest
+from dpverify.harness.rationals import Interval, complexity, simplest
 
 Values = dict[str, Fraction]
 CORNERS = ((0, 0), (1, 1), (1, 0), (4, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS - 1))
@@ -16,6 +16,8 @@ CORNERS = ((0, 0), (1, 1), (1, 0), (4, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS
 The simplest, both ends, one over the symbol before (or equal to it), next to the ends, a power of two, far out.
 """
 MAX_CORNERS = 1024
+LONGEST = 96
+"""Bits of the longest number that is climbed to: a ratio that grows without bound is stopped somewhere."""
 
 
 def corners(sampler: Sampler) -> Iterator[Values]:
@@ -102,12 +104,16 @@ def climb(sampler: Sampler, score: Callable[[Values], float | None], start: Valu
             for point in _moves(sampler, best, symbol):
                 if steps <= 0:
                     return best
-                if point == best or not sampler.admits(point):
+                if point == best or not all(map(_is_short, point.values())) or not sampler.admits(point):
                     continue
                 steps -= 1
                 if (value_score := score(point)) is not None and value_score > best_score:
                     best, best_score, moved = point, value_score, True
     return best
+
+
+def _is_short(value: Fraction) -> bool:
+    return complexity(value) <= LONGEST
 
 
 def _moves(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:

@@ -20,6 +20,10 @@ STARTS = 3
 MARGIN = Fraction(1, 20)
 """How far inside an interval an interior point lies, as a share of its width."""
 INTERIOR_INTEGER = 3
+LARGEST_TRIES = 300
+"""How many points are tried to shorten the point of the largest ratio."""
+NEARLY = 0.99
+"""Share of the largest ratio that a point of few digits must keep."""
 
 
 @dataclass
@@ -155,12 +159,40 @@ def interior_of(sampler: Sampler) -> Callable[[Values], bool]:
 
 def _well_inside(interval: Interval, value: Fraction) -> bool:
     lo, hi = interval.lo, interval.hi
-    if lo is not None and lo == hi:
+    if lo is not None and hi is not None and (lo == hi or (interval.integer and hi < INTERIOR_INTEGER)):
         return True  # there is no choice here
     if interval.integer:
-        return abs(value) >= INTERIOR_INTEGER and (lo is None or value > lo) and (hi is None or value < hi)
+        return abs(value) >= INTERIOR_INTEGER
     margin = MARGIN * (hi - lo) if lo is not None and hi is not None else MARGIN
     return (lo is None or value >= lo + margin) and (hi is None or value <= hi - margin)
+
+
+def largest_violation(sampler: Sampler, prober: Prober, found: Findings) -> Probe | None:
+    """Largest ratio of a search, at a point of few digits: within 1% of it.
+
+    Parameters
+    ----------
+    sampler, prober
+        As for :func:`search`.
+    found : Findings
+        Of a search.
+
+    Returns
+    -------
+    Probe or None
+        None where there is no violation.
+    """
+    if not found.violations:
+        return None
+    largest = max(found.violations, key=lambda p: p.ratio)
+
+    def wanted(point: Values) -> bool:
+        probe = prober.probe(point)
+        return probe is not None and probe.holds is False and probe.ratio >= NEARLY * largest.ratio
+
+    if not sampler.admits(largest.point):
+        return largest
+    return prober.probe(simplify(sampler, wanted, largest.point, LARGEST_TRIES))
 
 
 def simplest_violation(
@@ -193,7 +225,7 @@ def simplest_violation(
         probe = prober.probe(point)
         return probe is not None and probe.holds is False
 
-    starts = sorted((p.point for p in found.violations if among(p.point)), key=size)[:STARTS]
+    starts = sorted((p.point for p in found.violations if among(p.point)), key=size)[:1]
     shrunk = shrink(sampler, wanted, examples, seed)
     if shrunk is not None:
         starts.append(shrunk)

@@ -13,7 +13,7 @@ from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.domain import Region, Sampler, make_sampler
 from dpverify.harness.exact_results import CounterexampleKind, Vacuity, counterexample, slack_of
 from dpverify.harness.planted import Planted
-from dpverify.harness.search import Findings, interior_of, search, simplest_violation
+from dpverify.harness.search import Findings, interior_of, largest_violation, search, simplest_violation
 from dpverify.harness.sharper import sharper_statement
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.domains import parse_domain
@@ -45,7 +45,8 @@ class SearchCheck(Check):
         Further conditions, such as what a reading means for a symbol: "depth == floor(log2(T)) + 1". They narrow the
         domain; the callable takes the statement, and so its reading.
     corners : sequence of mapping
-        Points that are tried first, wherever in the statement's domain they lie; symbols may be left out.
+        Points that are tried first, wherever in the domain they lie. Symbols may be left out, and those that
+        this statement does not have (the amended one has others) are passed over.
     interior : callable or None
         What counts as away from every boundary; by default a margin of 5% and integers from 3 on.
     planted : sequence of Planted
@@ -140,8 +141,13 @@ class SearchCheck(Check):
         """The author's corners; where one leaves symbols open, they are made as simple and as large as can be."""
         points: dict[tuple[tuple[str, Fraction], ...], dict[str, Fraction]] = {}
         samplers: dict[frozenset[str], Sampler] = {}
+        symbols = self._sampler(statement).symbols
         for corner in self.corners:
-            given = as_point(corner)
+            given = {name: value for name, value in as_point(corner).items() if name in symbols}
+            if corner and not given:
+                raise ValueError(
+                    f"a corner of {statement.key} must set one of {', '.join(symbols)}, got {dict(corner)}."
+                )
             names = frozenset(given)
             if names not in samplers:
                 samplers[names] = self._sampler(statement, names)
@@ -162,7 +168,7 @@ class SearchCheck(Check):
         seeds = self._seed(context, 0, "smallest"), self._seed(context, 0, "interior")
         smallest = simplest_violation(sampler, prober, found, examples, seeds[0], lambda _: True)
         interior = simplest_violation(sampler, prober, found, examples, seeds[1], inside)
-        largest = max(found.violations, key=lambda p: p.ratio)
+        largest = largest_violation(sampler, prober, found)
         named: tuple[tuple[CounterexampleKind, Probe | None], ...] = (
             ("smallest", smallest),
             ("interior", interior),

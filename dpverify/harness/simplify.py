@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import lru_cache
 
 from dpverify.harness.candidates import value_at
 from dpverify.harness.domain import Sampler
@@ -12,6 +13,8 @@ from dpverify.harness.rationals import Interval, complexity, simplest
 Values = dict[str, Fraction]
 SIMPLER = 48
 """How many of the simplest values of a symbol are tried before a point counts as simplest."""
+TRIES = 3000
+"""How many points are tried at most."""
 ROOMS = (Fraction(1), Fraction(1, 4), Fraction(1, 16), Fraction(1, 64), Fraction(1, 256))
 """How far from a real, as a share of it, a simpler one is looked for."""
 
@@ -23,7 +26,7 @@ def size(point: Mapping[str, Fraction]) -> tuple[int, ...]:
     return bits, *(v.denominator for v in values), *(abs(v.numerator) for v in values)
 
 
-def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values) -> Values:
+def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values, tries: int = TRIES) -> Values:
     """Replace values by simpler ones as long as the point keeps its property.
 
     Parameters
@@ -34,19 +37,26 @@ def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values) 
         The property; it holds at the start.
     start : dict
         An admitted point.
+    tries : int
+        Most points that are tried.
 
     Returns
     -------
     dict
-        A point with the property that none of the moves makes simpler.
+        A point with the property that none of the moves makes simpler, or the simplest that was reached.
     """
-    best, moved = start, True
+    best, length, moved = start, size(start), True
     while moved:
         moved = False
         for symbol in sampler.symbols:
             for point in _moves(sampler, best, symbol):
-                if size(point) < size(best) and sampler.admits(point) and wanted(point):
-                    best, moved = point, True
+                if (shorter := size(point)) >= length:
+                    continue
+                if tries <= 0:
+                    return best
+                tries -= 1
+                if sampler.admits(point) and wanted(point):
+                    best, length, moved = point, shorter, True
                     break
     return best
 
@@ -65,10 +75,10 @@ def _moves(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
                     yield {**point, symbol: smaller, other: along * smaller / value}
 
 
-def _simplest_members(interval: Interval) -> Iterator[Fraction]:
-    for payload in range(SIMPLER):
-        if (simple := value_at(interval, 0, payload, ())) is not None:
-            yield simple
+@lru_cache(maxsize=1024)
+def _simplest_members(interval: Interval) -> tuple[Fraction, ...]:
+    members = (value_at(interval, 0, payload, ()) for payload in range(SIMPLER))
+    return tuple(dict.fromkeys(member for member in members if member is not None))
 
 
 def _smaller(interval: Interval, value: Fraction) -> Iterator[Fraction]:

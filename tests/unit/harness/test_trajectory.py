@@ -146,7 +146,9 @@ def test_the_judge_gives_a_figure_and_the_nearest_test(context: Context) -> None
     figure = said.figures["noise-variance"]
     assert figure["x"] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     assert figure["exact"] == figure["x"]
-    assert all(low < true < high for low, true, high in zip(figure["low"], figure["exact"], figure["high"], strict=True))
+    assert all(
+        low < true < high for low, true, high in zip(figure["low"], figure["exact"], figure["high"], strict=True)
+    )
     assert figure["printed"] == [9.0] * T
     assert figure["simulated"] == pytest.approx(figure["exact"], rel=0.1)
 
