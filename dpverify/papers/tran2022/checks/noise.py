@@ -50,8 +50,9 @@ def _small_runs(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _depth(statement: Statement, steps: int) -> int:
-    """R under a reading: the number of levels of the tree, or its height."""
-    return steps.bit_length() - (statement.reading["depth"] == "height")
+    """R under a reading: the number of levels of the tree, or its height; the amended box draws every level."""
+    short = statement.variant == "printed" and statement.reading["depth"] == "height"
+    return steps.bit_length() - short
 
 
 def _loops_draw_all(point: Point, statement: Statement) -> Outcome:
