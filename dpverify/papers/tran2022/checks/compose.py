@@ -16,6 +16,7 @@ from dpverify.papers.tran2022.compose_derivations import (
     derive_proposition_18,
     derive_proposition_18_prefix,
 )
+from dpverify.symbolic.numbers import Exact
 
 CHECKS = PaperChecks("tran2022", __name__)
 WIDEST = {"smoke": 96, "standard": 256, "full": 512}
@@ -31,7 +32,7 @@ def _prefix_count(point: Point, statement: Statement) -> Fraction:
     return Fraction(compose_count(1, int(point["b"])))
 
 
-def _squared_decays(point: Point, statement: Statement) -> Fraction:
+def _squared_decays(point: Point, statement: Statement) -> Exact:
     """Left side of Proposition 16: the noise variance of a step s under decay gamma."""
     del statement
     s = int(point["s"])

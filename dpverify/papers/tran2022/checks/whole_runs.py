@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,17 @@ from dpverify.papers.tran2022.compose_bounds import covariance_matrix
 from dpverify.papers.tran2022.tree_noise_faults import Fault
 from dpverify.papers.tran2022.tree_noise_steps import TreeNoise
 
+Parameters = dict[str, int | Fraction | str]
 COORDINATES = 8
 
-FAST = {"alpha": "1/8", "N": 100, "T": 255, "d": COORDINATES}
+FAST: Parameters = {"alpha": "1/8", "N": 100, "T": 255, "d": COORDINATES}
 """Decay so strong that an exponent off by one shows at every level that still matters. N neither divides T nor is a
 power of two."""
 
-LONG = {"alpha": "1/8", "N": 100, "T": 1023, "d": COORDINATES}
+LONG: Parameters = {"alpha": "1/8", "N": 100, "T": 1023, "d": COORDINATES}
 """The same decay over ten levels of the tree."""
 
-SLOW = {"alpha": "1/700", "N": 701, "T": 1023, "d": COORDINATES}
+SLOW: Parameters = {"alpha": "1/700", "N": 701, "T": 1023, "d": COORDINATES}
 """Decay so weak that a node shows wherever it is used, up to half a tree later."""
 
 Draw = Callable[[np.random.Generator, float, Any], None]
@@ -103,7 +105,7 @@ def corrected_variance(context: Context) -> Any:
 def noise_law(
     claim: str,
     name: str,
-    point: dict[str, int | str],
+    point: Parameters,
     sized: Callable[[Context], Plan],
     faults: Iterable[Fault],
     draw: Draw = stream,
