@@ -9,6 +9,9 @@ from cyclopts import Parameter
 
 from dpverify.cli.words import Target, Whole
 
+FIGURE = Path("dp-nsgd.svg")
+"""Where the figure goes by default: the folder that the command is run from."""
+
 
 def train(
     *,
@@ -28,7 +31,7 @@ def train(
     standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None,
     seed: Whole = 0,
     json: Target | None = None,
-    figure: Path | None = None,
+    figure: Annotated[Path | None, Parameter(negative="--no-figure")] = FIGURE,
 ) -> int:
     """Train on real data: nonconvex-regularized logistic regression, loss and gradient norm as it goes.
 
@@ -69,7 +72,7 @@ def train(
     json
         Write the result to this file, or to stdout for - (what a person reads then goes to stderr).
     figure
-        Write a figure, *.svg.
+        File for the figure, *.svg.
 
     Returns
     -------
