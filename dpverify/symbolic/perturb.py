@@ -13,7 +13,7 @@ from dpverify.symbolic.from_sympy import compile_expr
 from dpverify.symbolic.numbers import compare, to_value
 from dpverify.symbolic.prepare import prepared
 from dpverify.symbolic.ranges import Points
-from dpverify.symbolic.steps import Derivation
+from dpverify.symbolic.steps import Cases, Derivation, Link
 
 _FACTORS = (sympy.Rational(101, 100), sympy.Rational(99, 100))
 
@@ -26,15 +26,34 @@ class Perturbation:
     ----------
     fault : str
         What was moved, where, and how far.
-    step : int
-        Position of the step in the chain, from 0.
     derivation : Derivation
         The faulty chain.
     """
 
     fault: str
-    step: int
     derivation: Derivation
+
+    def judged(self, points: int = 60, seed: int = 0) -> tuple[bool, str]:
+        """Check the faulty chain.
+
+        Parameters
+        ----------
+        points, seed : int
+            As for :func:`~dpverify.symbolic.derivation.check_derivation`.
+
+        Returns
+        -------
+        tuple of bool and str
+            Whether it is refused, and why; if it passes, the slack that lets it.
+        """
+        from dpverify.symbolic.derivation import check_derivation
+
+        result = check_derivation(self.derivation, points, seed)
+        for number, step in enumerate(result.steps):
+            if step.status != "proved":
+                return True, f"step {number} {step.status}: {step.note}"
+        slacks = [f"step {number}: {step.slack.float}" for number, step in enumerate(result.steps) if step.slack]
+        return not result.complete, result.note or f"passes, with the smallest ratios {', '.join(slacks) or 'unknown'}"
 
 
 def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterator[Perturbation]:
@@ -43,9 +62,9 @@ def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterato
     Parameters
     ----------
     derivation : Derivation
-        The chain; steps inside case splits keep their constants, the expression after a split does not.
+        The chain, case splits included.
     last_only : bool
-        Whether only the last expression is moved.
+        Whether only the last expression of the chain is moved.
 
     Yields
     ------
@@ -55,15 +74,30 @@ def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterato
     """
     clean = prepared(derivation)
     points = Points(clean.variables, (), 8, "perturbations").found
-    chain = [position for position, link in enumerate(clean.steps) if not last_only or position == len(clean.steps) - 1]
-    for position in chain:
-        link = clean.steps[position]
+    for place, steps in _moved(clean.steps, "", points, last_only):
+        yield Perturbation(place, replace(clean, steps=steps))
+
+
+def _moved(
+    links: tuple[Link, ...], prefix: str, points: list[dict[str, Any]], last_only: bool
+) -> Iterator[tuple[str, tuple[Link, ...]]]:
+    """Yield descriptions of faults, and the chain with each of them."""
+    for k, link in enumerate(links):
+        if last_only and k < len(links) - 1:
+            continue
+        seen: set[Any] = set()
         for path, constant in constants(link.expr):
             for moved, factor in _against(link.expr, path, constant, link.relation, points):
-                steps = list(clean.steps)
-                steps[position] = replace(link, expr=moved)
-                fault = f"{constant} times {factor} in the expression after step {position + 1}: {moved}"
-                yield Perturbation(fault, position, replace(clean, steps=tuple(steps)))
+                if moved in seen:
+                    continue
+                seen.add(moved)
+                fault = f"{prefix}{constant} times {factor} in the expression after step {k + 1}: {moved}"
+                yield fault, (*links[:k], replace(link, expr=moved), *links[k + 1 :])
+        if isinstance(link, Cases) and not last_only:
+            for c, case in enumerate(link.cases):
+                for fault, steps in _moved(case.steps, f"{prefix}case {case.assumption}: ", points, last_only=False):
+                    cases = (*link.cases[:c], replace(case, steps=steps), *link.cases[c + 1 :])
+                    yield fault, (*links[:k], replace(link, cases=cases), *links[k + 1 :])
 
 
 def constants(expr: Any) -> list[tuple[tuple[int, ...], Any]]:

@@ -10,7 +10,7 @@ from sympy import Lambda, Rational, Sum, Symbol, exp, log, sqrt
 from dpverify.ledger.results import Number
 from dpverify.symbolic.canonical import canonical
 from dpverify.symbolic.data import AnyVector
-from dpverify.symbolic.derivation import Derivation, Step, check_derivation, premise_of
+from dpverify.symbolic.derivation import Case, Cases, Derivation, Step, check_derivation, premise_of
 from dpverify.symbolic.equality import are_equal
 from dpverify.symbolic.facts import Facts
 from dpverify.symbolic.functions import HOLE, Inner, Log2, Norm
@@ -210,3 +210,20 @@ def test_constants_are_found_and_moved_against_the_claim() -> None:
     rising = chain(2 * y + 1, Step(y, ">=", "order", {"a": y, "b": 2 * y + 1}))
     assert [str(f.derivation.last) for f in perturbations(rising)] == ["101*y/100"]
     assert all("step 1" in f.fault for f in faults)
+
+
+def test_a_fault_inside_a_case_is_planted_and_seen() -> None:
+    low = Case(y <= 1, (Step(2, "<=", "order", {"a": y, "b": 2}), Step(3, "<=", "order", {"a": 2, "b": 3})))
+    high = Case(y >= 1, (Step(3, "<=", "order", {"a": y, "b": 3}),))
+    derivation = chain(y, assumptions=(y <= 3,))
+    split = replace(derivation, steps=(Cases(sympy.Integer(3), "<=", (low, high)),))
+    assert check_derivation(split, points=40).complete
+    faults = {f.fault.split(" in the")[0]: f.judged(points=40) for f in perturbations(split)}
+    assert set(faults) == {"1 times 99/100", "case y <= 1: 1 times 99/100", "case y >= 1: 1 times 99/100"}
+    assert all(refused for refused, _ in faults.values())
+
+
+def test_a_fault_that_passes_shows_its_slack() -> None:
+    derivation = chain(y, Step(2 * y, "<=", "order", {"a": y, "b": 2 * y}))
+    (fault,) = (f for f in perturbations(derivation) if str(f.derivation.last) == "99*y/50")
+    assert fault.judged(points=40) == (False, "passes, with the smallest ratios step 1: 1.98")
