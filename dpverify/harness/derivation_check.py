@@ -76,7 +76,7 @@ class DerivationCheck(Check):
         conclusion = compare_with(derivation, statement)
         relation = conclusion.relation
         proves = checked.complete and relation in IMPLIES
-        controls = self._controls(context, derivation) if proves else []
+        controls, slack = self._controls(context, derivation) if proves else ([], [])
         missed = missed_controls(controls) if proves else ""
         status: Status = "proved" if proves and not missed else "inconclusive"
         failing = _failing(checked)
@@ -84,7 +84,7 @@ class DerivationCheck(Check):
             name=self.name,
             method="derivation",
             status=status,
-            message="; ".join(filter(None, [_message(checked, relation), conclusion.reason, missed])),
+            message="; ".join(filter(None, [_message(checked, relation), conclusion.reason, missed, *slack])),
             error=f"our derivation {checked.name!r} fails: {failing}" if failing and checked.whose == "ours" else "",
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
@@ -99,10 +99,27 @@ class DerivationCheck(Check):
         del context
         return total[0]
 
-    def _controls(self, context: Context, derivation: Derivation) -> list[ControlResult]:
+    def _controls(self, context: Context, derivation: Derivation) -> tuple[list[ControlResult], list[str]]:
+        """Plant faults; say where a constant can be moved by 1% because a step has slack."""
         from dpverify.symbolic.derivation import check_derivation, conclude
+        from dpverify.symbolic.perturb import perturbations
 
-        results = [_moved_against(derivation, context.statement)]
+        results, slack = [_moved_against(derivation, context.statement)], []
+        moved = list(perturbations(derivation))
+        for one in moved[:: max(1, -(-len(moved) // context.budget.perturbed))]:
+            refused, why = one.judged(seed=context.seed)
+            if refused:
+                results.append(
+                    ControlResult(
+                        name=f"constant moved {len(results)}",
+                        fault=one.fault,
+                        at_declared_size=True,
+                        refuted=True,
+                        statistic=why,
+                    )
+                )
+            else:
+                slack.append(f"with {one.fault} it {why}")
         for name, build in self.faults.items():
             faulty = build(context.statement)
             checked = check_derivation(faulty, points=context.budget.points, seed=context.seed)
@@ -116,7 +133,7 @@ class DerivationCheck(Check):
                     statistic=_message(checked, relation),
                 )
             )
-        return results
+        return results, slack
 
 
 def _moved_against(derivation: Derivation, statement: Statement) -> ControlResult:

@@ -15,7 +15,7 @@ from dpverify.harness.context import Context, as_point
 from dpverify.harness.exact_results import CounterexampleKind, counterexample, slack_of
 from dpverify.harness.planted import Outcome, Planted, Rule
 from dpverify.harness.search import Findings
-from dpverify.harness.sharper import sharper_statement
+from dpverify.harness.sharper import FACTORS, sharper_statement
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
@@ -144,7 +144,7 @@ class ExhaustiveCheck(Check):
     def _controls(self, context: Context, statement: Statement, found: Findings) -> list[ControlResult]:
         faults = [(p.name, p.rhs or "another rule", p.at_declared_size, p) for p in self.planted]
         results = []
-        if self.holds is None and not found.violations and (sharper := sharper_statement(statement, found)):
+        if self.holds is None and not found.violations and (sharper := sharper_statement(statement, found, FACTORS[0])):
             fault, faulty = sharper
             seen, _ = self._go_through(context, faulty, self.lhs, None, stop=True)
             results.append(_control("sharper", fault, True, seen))

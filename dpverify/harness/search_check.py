@@ -14,10 +14,10 @@ from dpverify.harness.domain import Region, Sampler, make_sampler
 from dpverify.harness.exact_results import CounterexampleKind, Vacuity, counterexample, slack_of
 from dpverify.harness.planted import Planted
 from dpverify.harness.search import Findings, interior_of, largest_violation, search, simplest_violation
-from dpverify.harness.sharper import sharper_statement
+from dpverify.harness.sharper import FACTORS, sharper_statement
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.domains import parse_domain
-from dpverify.ledger.formula import parse_relation, to_text
+from dpverify.ledger.formula import decimal_text, parse_relation, to_text
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 from dpverify.ledger.statements import Statement
@@ -111,7 +111,7 @@ class SearchCheck(Check):
             status=status,
             message="; ".join(filter(None, [_message(found), missed])),
             n=len(found.probes),
-            detects="a violation at any point that was tried; the control is 5% beyond the sharpest of them",
+            detects=_detects(controls),
             statistic=_statistic(found),
             region=region,
             leaves_out=self.leaves_out,
@@ -177,11 +177,7 @@ class SearchCheck(Check):
         return [counterexample(kind, probe) for kind, probe in named if probe is not None]
 
     def _controls(self, context: Context, sampler: Sampler, found: Findings, examples: int) -> list[ControlResult]:
-        results = []
-        sharper = sharper_statement(context.statement, found)
-        if sharper is not None and not found.violations:
-            fault, statement = sharper
-            results.append(self._control(context, sampler, examples, "sharper", fault, statement, self.lhs, True))
+        results = [] if found.violations else self._sharper(context, sampler, found, examples)
         for planted in self.planted:
             statement = planted.statement(context.statement)
             fault = planted.rhs or "another left side"
@@ -189,6 +185,19 @@ class SearchCheck(Check):
             results.append(
                 self._control(context, sampler, examples, planted.name, fault, statement, lhs, planted.at_declared_size)
             )
+        return results
+
+    def _sharper(self, context: Context, sampler: Sampler, found: Findings, examples: int) -> list[ControlResult]:
+        """Move the right side beyond the sharpest point, until a search with a seed of its own finds a violation."""
+        results = []
+        for factor in FACTORS:
+            sharper = sharper_statement(context.statement, found, factor)
+            if sharper is None:
+                break
+            name = f"sharper by {decimal_text(factor)}"
+            results = [self._control(context, sampler, examples, name, *sharper, self.lhs, True)]
+            if results[0].refuted:
+                break
         return results
 
     def _control(
@@ -212,6 +221,13 @@ class SearchCheck(Check):
             refuted=bool(found.violations),
             statistic=f"{len(found.probes)} points",
         )
+
+
+def _detects(controls: list[ControlResult]) -> str:
+    seen = [
+        f"; a right side {c.name} than at the sharpest of them" for c in controls if c.name.startswith("sharper by")
+    ]
+    return "a violation at any point that was tried" + "".join(seen)
 
 
 def _end(end: int | Fraction | str | None) -> Fraction | None:

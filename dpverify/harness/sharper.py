@@ -1,4 +1,4 @@
-"""The control of a search: a right side a little beyond the sharpest point that the search found."""
+"""The control of a search: a right side beyond the sharpest point that the search found."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dpverify.harness.planted import plus, times
 from dpverify.harness.search import Findings
 from dpverify.ledger.statements import Statement
 
-SHARPER = Fraction(21, 20)
-"""How far beyond."""
+FACTORS = tuple(Fraction(text) for text in ("1.05", "1.25", "2", "10", "100"))
+"""How far beyond. The first is tried first; where the sharpest point is a needle, only a larger one is found again."""
 
 
-def sharper_statement(statement: Statement, found: Findings) -> tuple[str, Statement] | None:
-    """Move a statement's right side just beyond the sharpest point found, so that the search must refute it.
+def sharper_statement(statement: Statement, found: Findings, factor: Fraction) -> tuple[str, Statement] | None:
+    """Move a statement's right side beyond the sharpest point found, so that the search must refute it.
 
     Parameters
     ----------
@@ -22,6 +22,8 @@ def sharper_statement(statement: Statement, found: Findings) -> tuple[str, State
         One that the search did not refute.
     found : Findings
         Of that search.
+    factor : Fraction
+        How far beyond, above 1.
 
     Returns
     -------
@@ -34,18 +36,18 @@ def sharper_statement(statement: Statement, found: Findings) -> tuple[str, State
     lhs, rhs = float(sharpest.lhs.float), float(sharpest.rhs.float)
     if statement.relation == "=":
         if rhs != 0.0:
-            return "printed*21/20", times(statement, SHARPER)
-        return "printed + 1/20", plus(statement, SHARPER - 1)
+            return f"printed*{factor}", times(statement, factor)
+        return f"printed + {factor - 1}", plus(statement, factor - 1)
     sign = 1 if statement.relation in {"<=", "<"} else -1
     if lhs > 0.0 and rhs > 0.0 and 0.0 < sharpest.ratio < math.inf:
         used = Fraction(sharpest.ratio)
-        factor = _short(used / SHARPER if sign > 0 else SHARPER / used)
-        return f"printed*{factor}", times(statement, factor)
+        moved = _short(used / factor if sign > 0 else factor / used)
+        return f"printed*{moved}", times(statement, moved)
     rooms = [sign * (float(p.rhs.float) - float(p.lhs.float)) for p in found.probes]
     finite = [room for room in rooms if math.isfinite(room)]
     if not finite:
         return None
-    term = -sign * _short(Fraction(max(0.0, min(finite))) * SHARPER + SHARPER - 1)
+    term = -sign * _short(Fraction(max(0.0, min(finite))) * factor + factor - 1)
     return f"printed + ({term})", plus(statement, term)
 
 

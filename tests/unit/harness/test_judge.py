@@ -90,7 +90,7 @@ def test_a_result_gathers_everything(demo: Specs) -> None:
     assert result.slack == slacks[1]
     assert result.relation_to_derived == "weaker"
     assert result.region == "search: all"
-    assert result.figures == {"search/f": {"t": [1.0]}}
+    assert result.figures == {"f-search": {"t": [1.0]}}
     assert result.findings == ["the top bit is forgotten"]
     assert result.printed == "log2(s)"
     assert r"\log_2" in result.latex

@@ -38,7 +38,7 @@ def test_a_true_claim_is_not_refuted_and_its_slack_is_found(statements: dict[str
     assert result.slack is not None
     assert float(result.slack.min.float) == pytest.approx(2.718281828 / 2, rel=1e-4)
     assert float(result.slack.typical.float) >= float(result.slack.min.float)
-    assert [(c.name, c.at_declared_size, c.refuted) for c in result.controls] == [("sharper", True, True)]
+    assert [(c.name, c.at_declared_size, c.refuted) for c in result.controls] == [("sharper by 1.05", True, True)]
     assert result.n > 200
     assert result.region == "x: real, x > 0"
 
@@ -95,7 +95,11 @@ def test_an_infinite_bound_cannot_fail(statements: dict[str, Statement]) -> None
 def test_planted_faults_must_be_refuted(statements: dict[str, Statement]) -> None:
     planted = [Planted("tiny", rhs="printed/2"), Planted("none", rhs="printed + 1")]
     result = run(SearchCheck("root", "search", planted=planted), statements["root"])
-    assert [(c.name, c.refuted) for c in result.controls] == [("sharper", True), ("tiny", True), ("none", False)]
+    assert [(c.name, c.refuted) for c in result.controls] == [
+        ("sharper by 1.05", True),
+        ("tiny", True),
+        ("none", False),
+    ]
     assert result.status == "inconclusive"
     assert "missed the planted fault none (printed + 1)" in result.message
 
@@ -232,3 +236,18 @@ def test_it_judges_only_statements_with_two_sides(statements: dict[str, Statemen
 def test_planted_faults_that_are_none_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Planted("fault", **arguments)  # type: ignore[arg-type]  # one wrong set of arguments each
+
+
+def test_a_needle_that_is_not_found_again_is_looked_for_at_larger_sizes(statements: dict[str, Statement]) -> None:
+    """The sharpest point is a corner of the first search only: the control must not count on it."""
+    calls = iter(range(10**9))
+
+    def left(point: Point, _: Statement) -> Fraction:
+        return Fraction(3, 4) if next(calls) < 2 else Fraction(2, 5) + 0 * point["x"]
+
+    result = run(SearchCheck("root", "search", lhs=left), with_sides(statements["root"], "x", "<=", "1"))
+    assert result.status == "not refuted"
+    (control,) = result.controls
+    assert control.name == "sharper by 2"
+    assert control.refuted
+    assert result.detects.endswith("a right side sharper by 2 than at the sharpest of them")

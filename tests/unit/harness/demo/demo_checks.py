@@ -70,8 +70,8 @@ def derive_decay(statement: Statement) -> Derivation:
 
 def derive_decay_too_fast(statement: Statement) -> Derivation:
     x = sympy_symbols(statement)["x"]
-    right = derive_decay(statement)
-    return replace(right, steps=(*right.steps, Step(sympy.exp(-x * sympy.Rational(101, 100)), "<=", "order")))
+    right, faster = derive_decay(statement), sympy.exp(-x * sympy.Rational(101, 100))
+    return replace(right, steps=(*right.steps, Step(faster, "<=", "order", {"a": sympy.exp(-x), "b": faster})))
 
 
 CHECKS = PaperChecks("demo", __name__)
