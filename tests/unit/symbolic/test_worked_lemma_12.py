@@ -102,7 +102,7 @@ def test_the_step_that_the_paper_takes_fails(amended: Statement) -> None:
 
 def test_constants_moved_against_the_derivation_break_it(amended: Statement) -> None:
     for fault in perturbations(build(amended), last_only=True):
-        assert not check_derivation(fault.derivation, points=100).complete, f"not seen: {fault.fault}"
+        assert not check_derivation(fault.derivation, points=60).complete, f"not seen: {fault.fault}"
 
 
 def test_wrong_steps_do_not_pass(amended: Statement) -> None:
@@ -123,7 +123,7 @@ def test_wrong_steps_do_not_pass(amended: Statement) -> None:
     }
     for name, (position, step) in wrong.items():
         changed = (*steps[:position], step, *steps[position + 1 :])
-        assert not check_derivation(replace(right, steps=changed)).complete, name
+        assert not check_derivation(replace(right, steps=changed), points=60).complete, name
 
 
 def test_a_law_that_is_not_declared_gives_no_second_moment(amended: Statement) -> None:

@@ -124,7 +124,7 @@ def test_what_local_variables_are_for(statement: Statement) -> None:
 def test_constants_moved_against_the_derivations_break_them(statement: Statement, prefix: Statement) -> None:
     for derivation in (build_sharp(statement), build_prefix(prefix)):
         for fault in perturbations(derivation, last_only=True):
-            assert not check_derivation(fault.derivation).complete, f"not seen: {fault.fault}"
+            assert not check_derivation(fault.derivation, points=60).complete, f"not seen: {fault.fault}"
 
 
 def test_wrong_steps_do_not_pass(statement: Statement) -> None:
@@ -141,7 +141,7 @@ def test_wrong_steps_do_not_pass(statement: Statement) -> None:
         "the case v = 0 is left out": (first, second, replace(split, cases=split.cases[:1])),
     }
     for name, steps in wrong.items():
-        assert not check_derivation(replace(right, steps=steps)).complete, name
+        assert not check_derivation(replace(right, steps=steps), points=60).complete, name
 
 
 def test_the_printed_prefix_bound_without_its_one_fails(make_statement: Any) -> None:
