@@ -254,7 +254,7 @@ def _checked(
 
 def _nodes(leaves: Stack, anchors: Intervals, alpha: float) -> ExactNodes:
     made = anchors[:, 1] >= 0
-    for f, name in ((G, "anchor"), (R, "iterate"), (DELTA, "anchor before")):
+    for f, name in ((F, "iterate"), (G, "anchor"), (DELTA, "anchor before")):
         bad = ~np.isfinite(leaves[f]).all(axis=1) & (made if f == DELTA else True)
         if bad.any():
             value = f"a number that is not finite at step {int(np.argmax(bad)) + 1}, at the {name}"

@@ -26,6 +26,12 @@ ROUNDING = 1e-12
 """Largest relative difference allowed between two ways of adding up the same numbers: the issue's own figure."""
 
 
+jitted_only = pytest.mark.skipif(
+    python_of(module.absorb) is module.absorb,
+    reason="the jit is switched off: these runs are too long for plain Python",
+)
+
+
 def random_nodes(N: int, T: int, d: int = 2, seed: int = 0) -> Nodes:
     """Random nodes in all rows that a step may read, NaN in the others."""
     nodes = Nodes(*generator(seed).standard_normal((3, node_count(T), d)))
@@ -101,6 +107,7 @@ def test_the_stream_is_algorithm_4(N: int, T: int, alpha: float, gamma: float, s
     assert agree(fast, slow)
 
 
+@jitted_only
 @pytest.mark.parametrize("N", [1, 2, 3, 100, 255, 256, 257, 384])
 def test_long_runs(N: int) -> None:
     T = 4096 + 37
@@ -148,6 +155,7 @@ def test_a_window_is_a_suffix_at_most_one_block_and_a_prefix(N: int, t: int) -> 
     assert sum(lengths[len(up) :]) == t - middle
 
 
+@jitted_only
 @pytest.mark.parametrize("N", [1, 2, 3, 16, 255, 256, 300, 511])
 def test_t_steps_cost_at_most_15_t_additions(N: int) -> None:
     # a prefix and a suffix for each of two families; r; two windows of three parts; g_t (2), G_t, and m^_t
