@@ -28,7 +28,7 @@ ROUNDING = 1e-12
 
 jitted_only = pytest.mark.skipif(
     python_of(module.absorb) is module.absorb,
-    reason="the jit is switched off: these runs are too long for plain Python",
+    reason="the jit is switched off: too long for plain Python",
 )
 
 
