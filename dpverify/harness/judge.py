@@ -123,7 +123,6 @@ def judge(
         counterexamples=[found for check in printed for found in check.counterexamples],
         amendment=amendment,
         checks=list(printed),
-        figures={f"{name}-{check.name}": columns for check in printed for name, columns in check.figures.items()},
     )
 
 
