@@ -11,8 +11,11 @@ from dpverify.harness.context import Point
 from dpverify.ledger.results import Number
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.decide import to_number
-from dpverify.symbolic.numbers import EvaluationError, Exact
+from dpverify.symbolic.numbers import EvaluationError, Exact, UndecidedError, working_precision
 from dpverify.symbolic.statements import decide_statement, evaluate_statement
+
+PRECISIONS = (256, 1024, 2048)
+SHARP_BITS = 40
 
 LeftSide = Callable[[Point, Statement], Exact]
 """Left side of a statement that the ledger cannot evaluate: a Fraction, an int or a ball."""
@@ -84,13 +87,29 @@ class Prober:
         own = self.lhs
         side = None if own is None else lambda _bits: own(point, self.statement)
         holds = decide_statement(self.statement, point, side)
-        left, right = evaluate_statement(self.statement, point)
-        if own is not None:
-            left = own(point, self.statement)
-        if left is None:
-            raise ValueError(f"{self.statement.key}: the left side is measured by code; the check must give lhs.")
+        left, right = self._sides(point)
         lhs, rhs = to_number(left), to_number(right)
         return Probe(point, holds, lhs, rhs, used_up(lhs, self.statement.relation or "=", rhs))
+
+    def _sides(self, point: dict[str, Fraction]) -> tuple[Exact, Exact]:
+        """Both sides, sharp enough to be compared as floats: a wide ball has a middle that means nothing."""
+        for bits in PRECISIONS:
+            left, right = evaluate_statement(self.statement, point, precision=bits)
+            if self.lhs is not None:
+                with working_precision(bits):
+                    left = self.lhs(point, self.statement)
+            if left is None:
+                raise ValueError(f"{self.statement.key}: the left side is measured by code; the check must give lhs.")
+            if _is_sharp(left) and _is_sharp(right):
+                return left, right
+        raise UndecidedError(f"{PRECISIONS[-1]} bits do not give both sides to {SHARP_BITS} bits at this point.")
+
+
+def _is_sharp(value: Exact) -> bool:
+    """Whether a value is known to more than ``SHARP_BITS`` bits, or is exact, infinite or as good as 0."""
+    if isinstance(value, int | Fraction) or not value.is_finite() or value.is_exact():
+        return True
+    return bool(value.rel_accuracy_bits() >= SHARP_BITS)
 
 
 def used_up(lhs: Number, relation: str, rhs: Number) -> float:
