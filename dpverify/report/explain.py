@@ -12,7 +12,7 @@ from rich.text import Text
 from dpverify.ledger.records import Claim, PaperInfo, Quantity, Symbol, Verdict
 from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
 from dpverify.report.collect import counterexamples, derivations
-from dpverify.report.numbers import show_both, show_count, show_float, show_point, show_slack
+from dpverify.report.numbers import show_count, show_float, show_point, show_sides, show_slack
 from dpverify.report.terminal import STYLES, mark, readable
 from dpverify.report.words import COUNTEREXAMPLES, METHODS, RELATIONS_TO_DERIVED, kind_words, pin_words, reading_words
 
@@ -114,7 +114,7 @@ def _evidence(console: Console, result: Result) -> None:
 
 
 def _example(example: Counterexample) -> str:
-    return f"{show_point(example.parameters)}: left {show_both(example.lhs)}, right {show_both(example.rhs)}"
+    return f"{show_point(example.parameters)}: {show_sides(example)}"
 
 
 def _derived(result: Result) -> Iterator[str]:

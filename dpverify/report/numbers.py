@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpverify.ledger.results import Number, Slack
+from dpverify.ledger.results import Counterexample, Number, Slack
 
 LONGEST_EXACT = 40
 """An exact number with more characters than this is shown by its float; the whole of it is in the JSON."""
@@ -81,3 +81,10 @@ def ratio(lhs: Number, rhs: Number) -> float:
     if bottom == 0:
         return math.nan if top == 0 else math.copysign(math.inf, top)
     return math.nan if math.isinf(top) and math.isinf(bottom) else top / bottom
+
+
+def show_sides(example: Counterexample) -> str:
+    """Both sides of a counterexample; for a statement in words, which has none, what is wrong there."""
+    if example.note and {str(example.lhs.float), str(example.rhs.float)} == {"nan"}:
+        return example.note
+    return f"left {show_both(example.lhs)}, right {show_both(example.rhs)}"

@@ -54,8 +54,10 @@ def claim_link(result: Result, page: str = "") -> str:
 
 
 def counterexample_words(example: Counterexample) -> str:
-    """A counterexample in one line: the point and both sides."""
+    """A counterexample in one line: the point and both sides, or what is wrong there, for a statement in words."""
     point = f"at {md.code(show_point(example.parameters))} " if example.parameters else ""
+    if "nan" in (example.lhs.float, example.rhs.float) and example.note:
+        return f"{point}{md.prose(example.note)}"
     return f"{point}the left side is {show_both(example.lhs)} and the right side {show_both(example.rhs)}"
 
 

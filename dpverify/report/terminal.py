@@ -14,7 +14,7 @@ from dpverify.ledger.records import Status
 from dpverify.ledger.results import Result, Run
 from dpverify.report.collect import counterexamples, run_false_alarm
 from dpverify.report.manifest import false_alarm_line
-from dpverify.report.numbers import show_both, show_point, show_slack
+from dpverify.report.numbers import show_point, show_sides, show_slack
 from dpverify.report.words import ASCII_MARKS, MARKS, counts, counts_words, item_id, pin_words, plural
 
 ORDER: tuple[Status, ...] = ("untested", "proved", "not refuted", "inconclusive", "refuted")
@@ -87,7 +87,7 @@ def why(result: Result) -> str:
     if result.status == "refuted" and (examples := counterexamples(result)):
         first = examples[0]
         point = f"at {show_point(first.parameters)}: " if first.parameters else ""
-        return f"{point}left {show_both(first.lhs)}, right {show_both(first.rhs)}"
+        return f"{point}{show_sides(first)}"
     return " ".join(result.reason.split())
 
 
