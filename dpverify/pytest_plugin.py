@@ -176,15 +176,15 @@ class CheckItem(ClaimItem):
 
     def runtest(self) -> None:
         """Run the check; fail on evidence against the pin, a missed control, an error or a disagreement."""
-        from dpverify.harness.judge import contradicts
-
         result = self.evidence.check(self.job)
         pinned, against = self._pinned(), []
         if result.error:
             against.append(f"error: {result.error}")
         if result.kernel_disagrees:
             against.append("sources disagree: the kernel does not follow the exact law")
-        if contradicts(pinned, result.status):
+        # A check that finds nothing says nothing against "refuted": another may have found it, which the pin item knows.
+        refuted, holds = result.status == "refuted", pinned in {"proved", "not refuted"}
+        if (refuted and holds) or (result.status == "proved" and pinned == "refuted"):
             against.append(f"pinned {pinned}, but {result.status}")
         against.extend(f"missed the planted fault {c.name} ({c.fault})" for c in result.controls if not c.refuted)
         if against:

@@ -63,7 +63,7 @@ def test_items_have_readable_names(session: pytest.Pytester) -> None:
 
 def test_a_claim_is_selected_by_its_name(session: pytest.Pytester) -> None:
     result = run(session, "specs", "-k", "bits", "-v")
-    result.assert_outcomes(passed=3, deselected=20 - 3)
+    result.assert_outcomes(passed=3, deselected=21 - 3)
 
 
 def test_an_item_is_selected_by_its_id(session: pytest.Pytester) -> None:
@@ -104,6 +104,20 @@ def test_a_contradicted_pin_fails_and_names_everything(session: pytest.Pytester)
             "demo:bits[[]printed|pin[]]: pinned proved, but refuted: refuted by search",
         ]
     )
+
+
+def test_a_check_that_finds_nothing_does_not_contradict_a_refuted_claim(session: pytest.Pytester) -> None:
+    keep(session, "size")
+    run(session, "specs").assert_outcomes(passed=3)
+
+
+def test_a_proof_contradicts_a_refuted_claim(session: pytest.Pytester) -> None:
+    keep(session, "decay")
+    verdicts = session.path / "specs" / "demo" / "verdicts.toml"
+    verdicts.write_text(verdicts.read_text().replace('"proved"', '"refuted"'))
+    result = run(session, "specs")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["demo:decay[[]printed|derivation[]]: pinned refuted, but proved"])
 
 
 def test_disagreeing_sources_and_missed_controls_fail(session: pytest.Pytester) -> None:

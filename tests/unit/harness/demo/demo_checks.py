@@ -6,6 +6,7 @@ import math
 import multiprocessing
 import os
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,7 @@ CHECKS.add(
         simulate=lambda _context, rng, size: np.abs(rng.standard_normal(size)),
         judge=MeanBound(SubGaussian(1.0)),
     ),
+    SearchCheck("size", "blind", lhs=lambda _point, _statement: Fraction(1, 2)),
 )
 
 
