@@ -182,7 +182,7 @@ class CheckItem(ClaimItem):
             against.append(f"error: {result.error}")
         if result.kernel_disagrees:
             against.append("sources disagree: the kernel does not follow the exact law")
-        # A check that finds nothing says nothing against "refuted": another may have found it, which the pin item knows.
+        # A check that finds nothing says nothing against "refuted": another may have found it; the pin item knows.
         refuted, holds = result.status == "refuted", pinned in {"proved", "not refuted"}
         if (refuted and holds) or (result.status == "proved" and pinned == "refuted"):
             against.append(f"pinned {pinned}, but {result.status}")
