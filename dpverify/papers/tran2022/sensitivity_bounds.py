@@ -21,6 +21,7 @@ from dpverify.papers.tran2022.visit_patterns_bounds import (
     decay_sum,
     epoch_of,
     geometric,
+    latest_visits,
     most_visits,
     power,
 )
@@ -145,8 +146,49 @@ def drift_sensitivity(
     -----
     Source: ``tran2022:theorem-8-sensitivity-r``. The anchor of an epoch is the iterate at its first step.
     """
-    values = [value for _, value in drift_choices(start, end, alpha, N, ordering)]
-    return to_exact(to_value(2 * eta * smoothness) * _largest(values))
+    return to_exact(to_value(2 * eta * smoothness) * _largest(_drift_sums(start, end, alpha, N, ordering)))
+
+
+def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[int]:
+    """Steps of the worst pattern of an r node, from the last one back.
+
+    Parameters
+    ----------
+    start, end, alpha, N, ordering
+        As in :func:`momentum_sensitivity`.
+
+    Returns
+    -------
+    list of int
+        The latest visits, or, under "once" and where it weighs more, the last step of every epoch, which is farthest
+        from its anchor.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    sums = _drift_sums(start, end, alpha, N, ordering)
+    if len(sums) == 2 and sums[1] > sums[0]:
+        return list(range(end // N * N, start - 1, -N))
+    return latest_visits(start, end, N, ordering)
+
+
+def _drift_sums(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[Value]:
+    """Weighted sums of (p - 1) over the patterns among which the worst one is, in the order of ``drift_visits``."""
+    if not 0 < alpha <= 1:
+        raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
+    count = most_visits(start, end, N, ordering)
+    decay = 1 - alpha
+    since = end - epoch_of(end, N) * N
+    ratio, far = power(decay, N), to_value(N - 1)
+    if ordering == "fresh":
+        return [to_value(since - 1) + far * power(decay, since) * geometric(ratio, decay, N, count - 1)]
+    latest = to_value(since - 1) * geometric(ratio, decay, N, count)
+    whole_epochs = end // N - (start - 1) // N
+    if since == N or not whole_epochs:
+        return [latest]
+    return [latest, far * power(decay, since) * geometric(ratio, decay, N, whole_epochs)]
 
 
 def _largest(values: list[Value]) -> Value:
@@ -158,44 +200,6 @@ def _largest(values: list[Value]) -> Value:
         elif not value <= first:
             first = to_ball(first).max(to_ball(value))
     return first
-
-
-def drift_choices(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[tuple[list[int], Value]]:
-    """Patterns among which the worst one of an r node is, with their sensitivity in units of ``2*eta*L``.
-
-    Parameters
-    ----------
-    start, end, alpha, N, ordering
-        As in :func:`momentum_sensitivity`.
-
-    Returns
-    -------
-    list of (list of int, fmpq or arb)
-        Steps from the last one back. Under "fresh" the latest visits; under "once" the latest visits, or else the
-        last step of every epoch, which is farther from its anchor.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    """
-    if not 0 < alpha <= 1:
-        raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
-    count = most_visits(start, end, N, ordering)
-    decay = 1 - alpha
-    since = end - epoch_of(end, N) * N
-    ratio, far = power(decay, N), to_value(N - 1)
-    if ordering == "fresh":
-        steps = [end, *((epoch_of(end, N) - j) * N for j in range(count - 1))]
-        earlier = far * power(decay, since) * geometric(ratio, decay, N, count - 1)
-        return [(steps, to_value(since - 1) + earlier)]
-    latest = [end - j * N for j in range(count)]
-    choices = [(latest, to_value(since - 1) * geometric(ratio, decay, N, count))]
-    ends = end // N - (start - 1) // N
-    if since < N and ends:
-        last_of_epochs = [(end // N - j) * N for j in range(ends)]
-        choices.append((last_of_epochs, far * power(decay, since) * geometric(ratio, decay, N, ends)))
-    return choices
 
 
 def drift_attained(start: int, end: int, N: int, eta: Fraction, lipschitz: Fraction, smoothness: Fraction) -> bool:

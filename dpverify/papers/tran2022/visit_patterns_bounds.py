@@ -17,7 +17,7 @@ from dpverify.symbolic.numbers import ONE, ZERO, Exact, Value, to_ball, to_exact
 Ordering: TypeAlias = Literal["fresh", "once"]
 ORDERINGS: Final[tuple[Ordering, ...]] = ("fresh", "once")
 
-LONGEST: Final = 4096
+LONGEST: Final = 1024
 """Powers longer than this many bits become balls."""
 
 

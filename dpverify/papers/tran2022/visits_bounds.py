@@ -38,7 +38,7 @@ def ancestor_count(t: int) -> int:
 
 
 def level_visits(T: int, N: int, level: int, *, after: int = 0) -> int:
-    """Largest number of nodes of one level that one example contributes to, the same for both orderings where after = 0.
+    """Largest number of nodes of one level that one example contributes to; where after = 0 under either ordering.
 
     Parameters
     ----------
