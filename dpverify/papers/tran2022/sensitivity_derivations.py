@@ -243,6 +243,8 @@ def _put_alpha_in(around: Any) -> list[Step]:
 def _chain(name: str, statement: Statement, start: Any, steps: Sequence[Step]) -> Derivation:
     used = {symbol.name for symbol in start.free_symbols}
     granted = [c for c in sympy_conditions(statement) if {symbol.name for symbol in c.free_symbols} <= used]
+    if _grants_alpha(statement):
+        granted = [ALPHA * N >= 1]  # as the record has it, times N: the prover is quicker with a product
     inside = [PLACE <= N] if "p" in used else []
     ranges = {name: RANGES[name] for name in RANGES if name in used}
     return Derivation(name, "ours", ranges, (ALPHA <= 1, *granted, *inside), start, tuple(steps), local=("k", "p", "s"))
