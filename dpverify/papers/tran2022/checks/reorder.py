@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from dpverify.papers.tran2022.reorder_bias_bounds import (
     mean_square,
     window_weights,
 )
-from dpverify.papers.tran2022.reorder_lemma_bounds import simple_bound
+from dpverify.papers.tran2022.reorder_lemma_bounds import Ordering, cross_term, simple_bound
 from dpverify.symbolic.decide import decide, to_number
 from dpverify.symbolic.numbers import to_ball, to_exact, to_value
 
@@ -214,7 +214,29 @@ def _figure() -> dict[str, dict[str, list[float]]]:
     }
 
 
+def _pairs(_: Budget) -> Iterable[dict[str, int]]:
+    """Steps i < j of different epochs."""
+    pairs = ((n, i, j) for n in (2, 3, 5) for j in range(n + 1, 3 * n + 1) for i in range(1, j))
+    return ({"N": n, "i": i, "j": j} for n, i, j in pairs if (i - 1) // n < (j - 1) // n)
+
+
+def _uncorrelated(point: Point, statement: Statement, ordering: Ordering | None = None) -> Outcome:
+    """Cross term of two steps' sampling errors of length 1, for gradients that do not depend on w."""
+    under = ordering or cast(Ordering, statement.reading["ordering"])
+    term = cross_term(int(point["i"]), int(point["j"]), int(point["N"]), under, Fraction(1))
+    return Outcome(term == 0, term, Fraction(0), "gradients that do not depend on w, mean square 1")
+
+
 CHECKS.add(
+    RuleCheck(
+        "lemma-11-cross-epochs",
+        "linear-losses",
+        points=_pairs,
+        holds=_uncorrelated,
+        planted=[Planted("one permutation", holds=partial(_uncorrelated, ordering="once"), at_declared_size=True)],
+        region="losses whose gradients do not depend on w",
+        interior=lambda p: p["N"] >= 3 and p["i"] >= 2,
+    ),
     RuleCheck(
         "lemma-17",
         "size",

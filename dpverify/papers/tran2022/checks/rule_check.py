@@ -62,6 +62,7 @@ class RuleCheck(ExhaustiveCheck):
             return msgspec.structs.replace(result, status="inconclusive", kernel_disagrees=True)
         if result.status != "refuted" or self.holds is None:
             return result
+        result = msgspec.structs.replace(result, message=result.message.removesuffix(f"; {self.enough}"))
         for values in self.points(context.budget):
             point = as_point(values)
             if self.interior(point):
