@@ -10,6 +10,7 @@ from dpverify.harness.derivation_check import Build
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.checks import visits
 from dpverify.papers.tran2022.checks.nodes import NODES, Corner, ends, node_of, ordering_of, patterns, short_nodes
+from dpverify.papers.tran2022.checks.replay_check import ReplayCheck
 from dpverify.papers.tran2022.sensitivity_bounds import (
     difference_sensitivity,
     drift_sensitivity,
@@ -213,4 +214,19 @@ CHECKS.add(
         ],
         region="every place of an epoch of N steps",
     ),
+)
+CHECKS.add(
+    *(
+        ReplayCheck(claim, "replay", family=family, ends=names)
+        for claim, family, names in (
+            ("theorem-4-sensitivity", "f", ("node_start", "node_end")),
+            ("theorem-4-sensitivity-sum", "f", ("node_start", "node_end")),
+            ("theorem-8-sensitivity-g", "g", ("a", "b")),
+            ("theorem-8-sensitivity-delta", "delta", ("a", "b")),
+            ("theorem-8-sensitivity-r", "r", ("a", "b")),
+            ("algorithm-2-delta-g", "g", ("start", "end")),
+            ("algorithm-2-delta-delta", "delta", ("start", "end")),
+            ("algorithm-2-delta-r", "r", ("start", "end")),
+        )
+    )
 )

@@ -1,0 +1,141 @@
+"""The smallest problems on which one example moves a node as far as it can.
+
+All examples live on a line. The gradient of example n at w is ``y_n`` times the clipped quadratic's,
+
+    grad f(w, x_n) = y_n * clip(L (w - c_n), -G, G),       y_n = 1 or -1, c_n its centre,
+
+G-Lipschitz and L-smooth, both attained. Far from its centre an example pulls with the same force G wherever the run
+goes; near it, its gradient changes by L per unit of way, and that of the opposite sign the other way. In every data set
+all gradients point to the left along the path, so that a run without noise walks to the right, one step of length eta
+each time: consecutive anchors are as far apart as they can be.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from dpverify.kernels import check
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
+
+REPLACED = 0
+"""Number of the example that the neighbour replaces."""
+
+
+@lru_cache(maxsize=32)
+def signed_gradient(G: float, L: float) -> ExampleGradient:
+    """Gradient of a clipped quadratic with a sign, in any dimension.
+
+    Parameters
+    ----------
+    G, L : float
+        Lipschitz and smoothness constant, positive.
+
+    Returns
+    -------
+    kernel
+        ``gradient(w, x_row, y, out)``: y times L (w - x_row), shortened to length G where it is longer.
+
+    Raises
+    ------
+    ArgumentError
+        If G or L is not positive and finite.
+    """
+    G, L = check.positive(G=G), check.positive(L=L)
+
+    @kernel
+    def gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
+        r = 0.0
+        for j in range(w.shape[0]):
+            out[j] = w[j] - x_row[j]
+            r += out[j] * out[j]
+        r = math.sqrt(r)
+        slope = y * (L if L * r <= G else G / r)
+        for j in range(w.shape[0]):
+            out[j] *= slope
+
+    return gradient
+
+
+class Neighbours(NamedTuple):
+    """Two data sets that differ in the example ``REPLACED``.
+
+    Attributes
+    ----------
+    x, y : (N, d) and (N,) array of float
+        Centres and signs of the first one.
+    x_other, y_other : (N, d) and (N,) array of float
+        Of the second one.
+    """
+
+    x: Matrix
+    y: Vector
+    x_other: Matrix
+    y_other: Vector
+
+
+def opposed(N: int, reach: float, G: float, L: float) -> Neighbours:
+    """Neighbours on which f and G nodes move most: the replaced example pulls with G, to either side.
+
+    Parameters
+    ----------
+    N : int
+        Examples, at least 1.
+    reach : float
+        Length of the path, which starts at 0.
+    G, L : float
+        Lipschitz and smoothness constant, positive.
+
+    Returns
+    -------
+    Neighbours
+        All centres beyond the reach of the run: to the right, and the neighbour's to the left.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of range.
+    """
+    N, beyond = _far(N, reach, G, L)
+    x = np.full((N, 1), beyond)
+    other = x.copy()
+    other[REPLACED] = -beyond
+    return Neighbours(x, np.ones(N), other, np.ones(N))
+
+
+def turning(N: int, reach: float, G: float, L: float) -> Neighbours:
+    """Neighbours on which Delta and r nodes move most: the replaced example's gradient climbs by L, or falls.
+
+    Parameters
+    ----------
+    N, reach, G, L
+        As for :func:`opposed`. The path must be no longer than G/L, so that the gradients can go on changing.
+
+    Returns
+    -------
+    Neighbours
+        One rises from -G to 0 along [0, G/L], its neighbour falls from 0 to -G.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of range, or the path too long.
+    """
+    N, beyond = _far(N, reach, G, L)
+    if L * reach > G:
+        raise check.ArgumentError("reach", reach, f"must be at most G/L = {G / L}")
+    x, y = np.full((N, 1), beyond), np.ones(N)
+    x[REPLACED] = G / L
+    other, signs = x.copy(), y.copy()
+    other[REPLACED], signs[REPLACED] = 0.0, -1.0
+    return Neighbours(x, y, other, signs)
+
+
+def _far(N: int, reach: float, G: float, L: float) -> tuple[int, float]:
+    """A centre that pulls with G all the way."""
+    N, reach = check.whole(1, examples=N), check.not_negative(reach=reach)
+    return N, 2.0 * (reach + check.positive(G=G) / check.positive(L=L))
