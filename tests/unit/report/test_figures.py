@@ -25,9 +25,8 @@ Figure = dict[str, list[float]]
 def test_every_kind_is_drawn_by_the_beginning_of_its_name() -> None:
     assert drawing("noise-variance-n64") is DRAWINGS["noise-variance"]
     assert drawing("slack") is DRAWINGS["slack"]
-    with pytest.raises(
-        ReportError, match=r"figure='slackness': its name must begin with one of identity-error, noise-variance, slack"
-    ):
+    kinds = "identity-error, noise-variance, pattern, slack"
+    with pytest.raises(ReportError, match=f"figure='slackness': its name must begin with one of {kinds}"):
         drawing("slackness")
 
 

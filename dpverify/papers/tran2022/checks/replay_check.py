@@ -110,7 +110,7 @@ class ReplayCheck(Check):
             n=count + len(random),
             detects=f"a node that moves by more or less than the closed form, by a share of {SEEN:g}",
             statistic=f"measured/exact from 1{low - 1:+.1e} to 1{high - 1:+.1e} at {count} nodes of the worst-case "
-            f"problem; at most {beyond[0]:.3g} over {len(random)} random runs",
+            f"problem; at most {beyond[0]:.6g} over {len(random)} random runs",
             region="; ".join(f"N={c.N}, T={c.T}, alpha={c.alpha}, eta={c.eta}" for c in RUNS),
             leaves_out="G = L = 1; floats, not real arithmetic",
             kernel_disagrees=bool(disagreement),

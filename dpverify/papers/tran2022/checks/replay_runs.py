@@ -1,7 +1,7 @@
 """Nodes measured on the kernels: a run, its iterates held fixed, replayed on two neighbours.
 
-``measured`` uses the worst-case problem, with the example where the closed form says; ``random_ratios`` random problems,
-orders and noisy paths.
+``measured`` uses the worst-case problem, with the example where the closed form says; ``random_ratios`` random
+problems, orders and noisy paths.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ RUNS = (
     RunCase(11, 144, Fraction(3, 32)),
     RunCase(40, 25, Fraction(1, 32)),
 )
-"""N = 1; T = 4N + 1, a power of two, and not a multiple of N; T below N. In the fifth 4 alpha G fails, at [129, 144]."""
+"""N = 1; T a power of two, a multiple of N, and neither; T below N. In the fifth 4 alpha G fails, at [129, 144]."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,9 @@ def worst_schedule(family: Family, start: int, end: int, case: RunCase, ordering
     return np.array(schedule[:T])
 
 
-def measured(family: Family, case: RunCase, ordering: Ordering, fault: Fault = NO_FAULT) -> Iterator[tuple[int, int, float]]:
+def measured(
+    family: Family, case: RunCase, ordering: Ordering, fault: Fault = NO_FAULT
+) -> Iterator[tuple[int, int, float]]:
     """First and last step of every node of a run, and how far the worst neighbour moves it.
 
     Parameters

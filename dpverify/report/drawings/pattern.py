@@ -1,0 +1,90 @@
+"""Where one example can come back inside a node of the tree, and how much each visit weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpverify.report.drawings.columns import Data, Shape
+from dpverify.report.labels import EndLabel, end_labels
+from dpverify.report.numbers import show_float
+from dpverify.report.style import BLUE, GREEN, GREY, LIGHT, VERMILLION, canvas, heading, root
+
+ROWS = (
+    ("printed", "as printed", VERMILLION),
+    ("once", "one permutation\nfor all epochs", GREEN),
+    ("fresh", "a fresh permutation\nin every epoch", BLUE),
+)
+"""Columns, words and colours, from the lowest row up."""
+
+SHAPE = Shape(
+    required=("x", "weight"),
+    optional=("epoch-x", "epoch", *(name for column, *_ in ROWS for name in (f"{column}-x", column))),
+    follows={"epoch": "epoch-x", **{column: f"{column}-x" for column, *_ in ROWS}},
+)
+
+STEP = 1.45
+"""Height of a row in units of the weight."""
+
+
+def draw(data: Data) -> Figure:
+    """The figure.
+
+    Parameters
+    ----------
+    data : Data
+        ``x`` the steps of the node, ``weight`` the weight of a term at each; for each of ``printed``, ``once`` and
+        ``fresh`` the steps of the visits, in ``printed-x`` and so on, and their weights; ``epoch-x`` the first steps of
+        epochs inside the node, and ``epoch`` their numbers.
+
+    Returns
+    -------
+    Figure
+        Fixed in size; a row per pattern, its total beside it.
+    """
+    axes = canvas(4.3, right=1.95)
+    shown = [row for row in ROWS if row[0] in data]
+    x, labels = data["x"], []
+    for place, (name, words, color) in enumerate(shown):
+        base = place * STEP
+        axes.plot(x, [base + value for value in data["weight"]], color=LIGHT, lw=1.2, zorder=1)
+        axes.axhline(base, color=GREY, lw=0.6, zorder=2)
+        _stems(axes, data[f"{name}-x"], data[name], base, color)
+        labels.append(EndLabel(base + 0.5, f"{words}:\n{show_float(sum(data[name]))}", color, joined=False))
+    axes.set_xlim(x[0] - 0.5, x[-1] + 0.5)
+    top = (len(shown) - 1) * STEP + 1.32
+    axes.set_ylim(-0.12, top)
+    axes.set_yticks([place * STEP + height for place in range(len(shown)) for height in (0, 1)])
+    axes.set_yticklabels(["0", "1"] * len(shown))
+    axes.grid(visible=False)
+    for first, number in zip(data.get("epoch-x"), data.get("epoch"), strict=True):
+        axes.axvline(first - 0.5, color=GREY, lw=0.8, dashes=(1.5, 2.5), zorder=0)
+        axes.annotate(f"epoch {number:g}", (first - 0.3, top - 0.02), fontsize=7.5, color=GREY, va="top")
+    axes.set_xlabel("step t")
+    axes.set_ylabel("weight of a visit, (1-α)^(z - t)")
+    heading(axes, f"Where one example can be in the node [{x[0]:g}, {x[-1]:g}]", _subtitle(data))
+    end_labels(axes, labels)
+    return root(axes)
+
+
+def caption(data: Data) -> str:
+    """What the figure shows, with the totals."""
+    totals = [f"{words.replace(chr(10), ' ')} {show_float(sum(data[name]))}" for name, words, _ in ROWS if name in data]
+    first, last = data["x"][0], data["x"][-1]
+    parameters = f" ({data.parameters})" if data.parameters else ""
+    return (
+        f"Visits of one example in the node [{first:g}, {last:g}]{parameters}, where they weigh most; their total is "
+        f"the node's sensitivity in units of one term's: {', '.join(totals)}."
+    )
+
+
+def _stems(axes: Axes, steps: Sequence[float], weights: Sequence[float], base: float, color: str) -> None:
+    tops = [base + weight for weight in weights]
+    axes.vlines(steps, base, tops, color=color, lw=2.0, zorder=3)
+    axes.plot(steps, tops, "o", ms=5, mfc=color, mec="white", mew=0.8, zorder=4)
+
+
+def _subtitle(data: Data) -> str:
+    return ";  ".join(filter(None, [data.parameters, "total weight beside each row"]))
