@@ -67,7 +67,7 @@ def draw(data: Data) -> Figure:
 def caption(data: Data) -> str:
     """What the figure shows, with what a reader should see in it."""
     alpha = max(data["alpha"])
-    smallest = min(data["x"])
+    smallest = min(x for x, a in zip(data["x"], data["alpha"], strict=True) if a == alpha)
 
     def at_end(name: str) -> float:
         return next(

@@ -140,6 +140,10 @@ class IdentityCheck(Check):
         """Whether both sides are formulas."""
         return statement.lhs is not None and statement.rhs is not None
 
+    def cost(self, context: Context) -> float:
+        """Declared core seconds."""
+        return {"smoke": 1.5, "standard": 6.0}.get(context.budget.name, 20.0)
+
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Compare coefficients at every point, and again for each fault until it is refuted.
 

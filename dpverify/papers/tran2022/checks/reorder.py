@@ -249,6 +249,7 @@ CHECKS.add(
         ],
         interior=lambda p: p["N"] >= 3 and p["T"] % p["N"] != 0 and p["alpha"] < 1,
         figures=_figure,
+        seconds=1.5,
     ),
     RuleCheck(
         "algorithm-4-output",

@@ -34,11 +34,18 @@ class RuleCheck(ExhaustiveCheck):
         no verdict on the paper.
     figures : callable or None
         Columns of the figures that go with the result, by name.
+    seconds : float
+        Declared core seconds of a smoke run.
     """
 
     interior: Callable[[Point], bool] = field(default=away_from_boundaries, kw_only=True)
     about_kernel: bool = field(default=False, kw_only=True)
     figures: Callable[[], dict[str, dict[str, list[float]]]] | None = field(default=None, kw_only=True)
+    seconds: float = field(default=0.1, kw_only=True)
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds; longer budgets look at more points."""
+        return self.seconds * {"smoke": 1.0, "standard": 10.0}.get(context.budget.name, 100.0)
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Do what the base does, and add the first counterexample in the interior.
