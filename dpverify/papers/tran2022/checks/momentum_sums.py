@@ -30,7 +30,7 @@ from dpverify.papers.tran2022.node_combinations_bounds import (
     streaming_outputs,
 )
 from dpverify.symbolic.decide import to_number
-from dpverify.symbolic.numbers import ONE, to_value
+from dpverify.symbolic.numbers import ONE, ZERO, Value, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -108,7 +108,10 @@ def _output(point: Point, statement: Statement, output: Callable[..., Combinatio
         functions = paper_functions(ordering, alpha)
         wanted = functions["momentum"](t)
         if statement.variant == "amended":
-            wanted = wanted + left_over(t, n, alpha, gamma, functions)
+            missing = left_over(t, n, alpha, gamma, functions)
+            if not _has_mean_zero(missing, ordering):
+                return Outcome(False, note="what is left over has a mean")
+            wanted = wanted + missing
         said = _agree(in_gradients(nodes, functions), wanted)
         if said.ok is False:
             return said
@@ -129,6 +132,20 @@ def _streams(point: Point, statement: Statement, fault: str = "") -> Outcome:
     del statement
     n, t, alpha, gamma = _sizes(point)
     return _agree(streaming_outputs(t, n, alpha, gamma, fault=fault)[-1], literal_output(t, n, alpha, gamma))
+
+
+def _has_mean_zero(rest: Combination, ordering: Ordering) -> bool:
+    """Whether the coefficients add up to 0 at each anchor, none of which is later than the epoch that draws.
+
+    Such an anchor is independent of the order of that epoch, so that every gradient there has the full gradient as its
+    mean. The steps all draw different examples here, numbered like the steps.
+    """
+    sums: dict[int, Value] = {}
+    for (_, epoch, step), value in ((name, value) for name, value in rest.terms.items() if len(name) == 3):
+        if ordering.name == "free" and epoch > ordering.epoch(step):
+            return False
+        sums[epoch] = sums.get(epoch, ZERO) + value
+    return all(total == 0 for total in sums.values())
 
 
 def _latest_twice(t: int, n: int, alpha: Fraction, gamma: Fraction) -> Combination:
