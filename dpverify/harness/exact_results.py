@@ -51,7 +51,8 @@ def slack_of(found: Findings, relation: str) -> Slack | None:
     if top.exact is not None and bottom.exact is not None and Fraction(bottom.exact) > 0:
         smallest = to_number(Fraction(top.exact) / Fraction(bottom.exact))
     else:
-        smallest = _inverse(sharpest.ratio)
+        # Two equal sides differ as floats: where the statement is not certainly false, the ratio is at most 1.
+        smallest = _inverse(sharpest.ratio if sharpest.holds is False else min(sharpest.ratio, 1.0))
     return Slack(min=smallest, typical=_inverse(found.typical_ratio()))
 
 
