@@ -96,6 +96,7 @@ def visits(T: int, N: int) -> int:
     -----
     Source: ``tran2022:algorithm-1-v``, ``tran2022:theorem-4-v``.
     """
+    _check(T, N)
     return sum(level_visits(T, N, level) for level in range(T.bit_length()))
 
 

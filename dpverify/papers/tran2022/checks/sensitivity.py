@@ -132,15 +132,14 @@ def _since_anchor(t: int, N: int) -> int:
     return (t - 1) % N
 
 
-def _distance(claim: str, steps_apart: Callable[[int, Mapping[str, str]], int]) -> list[SearchCheck | DerivationCheck]:
+def _distance(claim: str, steps_apart: Callable[[int, Mapping[str, str]], int]) -> SearchCheck:
     """Distance of two iterates: a straight path attains eta for each step between them."""
 
     def law(point: Point, statement: Statement) -> Fraction:
         slope = point["L"] if "L" in statement.free else Fraction(1)
         return slope * point["eta"] * steps_apart(int(point["N"]), statement.reading)
 
-    search = SearchCheck(claim, "search", lhs=law, region={"N": (1, 2**20)}, corners=[{"N": 1}, {"N": 2}])
-    return [search, DerivationCheck(claim, "derivation", build=derive_distance)]
+    return SearchCheck(claim, "search", lhs=law, region={"N": (1, 2**20)}, corners=[{"N": 1}, {"N": 2}])
 
 
 def _small_terms(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
@@ -204,10 +203,14 @@ CHECKS.add(
     _search("theorem-8-sensitivity-r", drift, ends("a", "b"), [*SHARP, *ALIGNED], _FAR),
     _brute("theorem-8-sensitivity-r", "a", "b", _since_anchor),
     *_derived("theorem-8-sensitivity-r", derive_drift),
-    *_distance("section-4-distance", lambda N, _: N),
-    *_distance("section-4-same-example-distance", lambda N, reading: N if reading["ordering"] == "once" else 2 * N - 1),
-    *_distance("theorem-8-delta-term", lambda N, _: N),
-    *_distance("theorem-8-r-term", lambda N, reading: N if reading["epochs"] == "shifted" else N - 1),
+    _distance("section-4-distance", lambda N, _: N),
+    DerivationCheck("section-4-distance", "derivation", build=derive_distance),
+    _distance("section-4-same-example-distance", lambda N, reading: N if reading["ordering"] == "once" else 2 * N - 1),
+    *_derived("section-4-same-example-distance", derive_distance, holds_once=True),
+    _distance("theorem-8-delta-term", lambda N, _: N),
+    DerivationCheck("theorem-8-delta-term", "derivation", build=derive_distance),
+    _distance("theorem-8-r-term", lambda N, reading: N if reading["epochs"] == "shifted" else N - 1),
+    DerivationCheck("theorem-8-r-term", "derivation", build=derive_distance),
     ExhaustiveCheck(
         "section-4-term-sensitivity",
         "terms",
