@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from dpverify.report.collect import ReportError
-from dpverify.report.drawings import identity_error, noise_variance, pattern, slack
+from dpverify.report.drawings import identity_error, noise_variance, pattern, slack, variance_terms
 from dpverify.report.drawings.columns import Data, Shape, read
 from dpverify.report.style import to_svg
 
@@ -44,6 +44,7 @@ DRAWINGS: Mapping[str, Drawing] = {
     "noise-variance": Drawing(noise_variance.SHAPE, noise_variance.draw, noise_variance.caption),
     "pattern": Drawing(pattern.SHAPE, pattern.draw, pattern.caption),
     "slack": Drawing(slack.SHAPE, slack.draw, slack.caption),
+    "variance-terms": Drawing(variance_terms.SHAPE, variance_terms.draw, variance_terms.caption),
 }
 
 

@@ -1,0 +1,59 @@
+"""Columns of the figure 'variance-terms': the exact variances of Lemma 7's five terms beside their bounds."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from flint import arb
+
+from dpverify.papers.tran2022.sr_noise_variance_bounds import NodeVariances, variance_terms
+from dpverify.symbolic.numbers import Exact
+
+N, STEPS = 16, 383
+ALPHA, GAMMA = Fraction(1, N), Fraction(1, 5)
+
+
+def variance_figures() -> dict[str, dict[str, list[float]]]:
+    """Compute the columns for one run, with the box's constants, G = L = sigma = 1 and gamma = eta N.
+
+    Returns
+    -------
+    dict
+        One figure: steps, exact variance of each term and of all, and the printed and the corrected bounds.
+    """
+    steps, log_n, span = STEPS, N.bit_length() - 1, math.log2(1 + N / 2)
+    later, drift = Fraction(4 * steps * log_n, N), 4 * GAMMA**2
+    nodes = NodeVariances(Fraction(16 * 3 * log_n), 16 * later, drift * later, drift * later)
+    exact = [[_number(v) for v in variance_terms(t, N, ALPHA, GAMMA, nodes)] for t in range(1, steps + 1)]
+    shrunk, ratio, gamma = (1 - math.exp(-1)) ** 2, float(later), float(GAMMA)
+    printed = [
+        192.0 * log_n**2,
+        192.0 * log_n**2 / shrunk,
+        64 * gamma * ratio * log_n / shrunk,
+        4 * float(drift) * ratio * log_n / (gamma * shrunk),
+        float(drift) * ratio / log_n * 3 * math.log2(steps) ** 2,
+    ]
+    rate = gamma * (2 - gamma) * shrunk
+    corrected = [
+        48.0 * log_n**2,
+        96.0 * log_n * span / shrunk,
+        gamma**2 * 32 * ratio * span / rate,
+        (1 - gamma) ** 2 * 2 * float(drift) * ratio * span / rate,
+        float(drift) * ratio * math.log2(steps + 1),
+    ]
+    unit = float(ALPHA) ** 2
+    columns: dict[str, list[float]] = {"x": [float(t) for t in range(1, steps + 1)]}
+    for place in range(5):
+        columns[f"exact-{place + 1}"] = [terms[place] for terms in exact]
+        columns[f"printed-{place + 1}"] = [unit * printed[place]] * steps
+        columns[f"corrected-{place + 1}"] = [unit * corrected[place]] * steps
+    columns["exact-total"] = [sum(terms) for terms in exact]
+    columns["printed-total"] = [unit * sum(printed)] * steps
+    columns["corrected-total"] = [unit * sum(corrected)] * steps
+    fixed = {"N": N, "T": steps, "alpha": float(ALPHA), "gamma": gamma}
+    return {"variance-terms": {**columns, **{f"at:{name}": [float(value)] for name, value in fixed.items()}}}
+
+
+def _number(value: Exact) -> float:
+    return float(value.mid()) if isinstance(value, arb) else float(value)

@@ -1,0 +1,233 @@
+"""Lemma 7 as a whole, its expected norm, and section 4's words on the size of the noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from flint import arb, ctx
+
+from dpverify.harness import (
+    Budget,
+    DerivationCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    SearchCheck,
+)
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022 import sr_total_derivations as total
+from dpverify.papers.tran2022.checks.rule_check import RuleCheck
+from dpverify.papers.tran2022.compose_bounds import squared_decay_sum
+from dpverify.papers.tran2022.reorder_bias_bounds import constant_spread, mean_square
+from dpverify.papers.tran2022.sr_bias_bounds import mean_distance_of_two
+from dpverify.papers.tran2022.sr_noise_variance_bounds import NodeVariances, expected_norm, noise_variance
+from dpverify.symbolic.numbers import Exact, to_ball, to_exact, to_value
+from dpverify.symbolic.statements import definitions
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+ONCE, FRESH = {"ordering": "once"}, {"ordering": "fresh"}
+
+
+def _variance(point: Point, statement: Statement) -> Exact:
+    known = definitions(statement, point, precision=ctx.prec)
+    gamma = Fraction(point["eta"] * point["N"])
+    return noise_variance(int(point["t"]), int(point["N"]), point["alpha"], gamma, NodeVariances.of(known))
+
+
+def _noise_alone(point: Point, statement: Statement) -> Exact:
+    """Expected distance with one order of the examples for all epochs: equation 3 is exact, and the noise is all."""
+    return expected_norm(_variance(point, statement), int(point["d"]))
+
+
+def _two_examples(point: Point, statement: Statement) -> Exact:
+    """Expected distance for linear losses in one dimension: two examples with gradients G and -G, or one example."""
+    variance = _variance(point, statement)
+    if point["N"] == 1:
+        return expected_norm(variance, 1)
+    gamma = point["eta"] * point["N"]
+    return mean_distance_of_two(int(point["t"]), point["alpha"], gamma, point["G"], variance)
+
+
+def _root_mean_square(point: Point, statement: Statement) -> Exact:
+    """Root mean square of the distance, which is above its mean, for linear losses of the largest spread."""
+    known, n, d = definitions(statement, point, precision=ctx.prec), int(point["N"]), int(point["d"])
+    gamma = Fraction(point["eta"] * n) if "epsilon" in point else point["gamma"]
+    noise = _variance(point, statement) if "epsilon" in point else to_exact(to_value(known["variance"]))
+    spread = point["G"] ** 2 * (1 - Fraction(n % 2, n**2) if d == 1 else 1)
+    bias = mean_square("difference", int(point["t"]), n, point["alpha"], gamma, constant_spread(spread))
+    return (to_ball(to_value(bias)) + d * to_ball(to_value(noise))).sqrt()
+
+
+def _gaussian(point: Point, statement: Statement) -> Exact:
+    del statement
+    return expected_norm(point["variance"], int(point["d"]))
+
+
+def _two_examples_and_noise(point: Point, statement: Statement) -> Exact:
+    """The same two examples, for a given variance of the noise."""
+    del statement
+    return mean_distance_of_two(int(point["t"]), point["alpha"], point["gamma"], point["G"], point["variance"])
+
+
+PLAIN: dict[str, Any] = {"d": 1, "G": 1, "L": 1, "delta": "1/3"}
+SHORT: list[dict[str, Any]] = [
+    {**PLAIN, "d": d, "T": steps, "t": t, "N": n, "alpha": alpha, "eta": Fraction(1, 4 * n), "epsilon": 1}
+    for d, steps, t, n, alpha in ((1, 1, 1, 2, "1/2"), (1, 63, 63, 21, "1/21"), (3, 4, 3, 2**200, "1/8"))
+]
+"""The shortest run; one whose last step has the most nodes; one shorter than an epoch, away from every boundary."""
+
+LONG: list[dict[str, Any]] = [
+    {**PLAIN, "N": n, "T": steps, "t": steps, "alpha": Fraction(1, n), "eta": eta, "epsilon": 1}
+    for n, steps in ((62, 62 * 15 + 1), (255, 1023), (6, 383))
+    for eta in (Fraction(1, 2 * n), Fraction(1, 100 * n))
+]
+
+STARTS: list[dict[str, Any]] = [
+    {**PLAIN, "N": 2, "T": 4, "t": 4, "alpha": 1, "eta": "1/4", "epsilon": epsilon} for epsilon in (10**3, 10**6)
+]
+
+FAR = ("t <= 64*N",)
+FEW = ("t <= 6", "T >= N")
+"""Few epochs, whose orders are gone through; and no run so short that the noise alone is beyond the bound."""
+
+
+def _runs(budget: Budget) -> Iterable[dict[str, int]]:
+    """T far below N, at N, and above it."""
+    top = {"smoke": 6, "standard": 7, "full": 8}[budget.name]
+    several = ({"N": 4**k, "T": steps} for k in range(1, top) for steps in (1, 4**k // 2, 4**k, 16 * 4**k + 1))
+    return (*several, {"N": 2**20, "T": 1}, {"N": 2**20, "T": 3})
+
+
+FACTOR = 4
+"""What a hidden constant and one logarithm may be, in the comparison of two standard deviations: 4 log2(2 N T)."""
+
+
+def _orders(point: Point, statement: Statement) -> Outcome:
+    """Compare exact standard deviations: Algorithm 2's with its printed order, and with Algorithm 1's."""
+    return _compared(point, statement, 1)
+
+
+def _compared(point: Point, statement: Statement, excess: int) -> Outcome:
+    """Hold the largest deviation of a run against both; G = L = 1, sigma in units of sqrt(log(1/delta))/epsilon."""
+    n, steps = int(point["N"]), int(point["T"])
+    if statement.variant == "amended" and steps < n:
+        return Outcome(True, note="not claimed for T < N")
+    alpha, log_n = Fraction(1, n), n.bit_length() - 1
+    gamma = min(Fraction(1, 2), Fraction(math.isqrt(10**6 * n // steps), 1000))
+    drift = 4 * gamma**2
+    first, later = 16 * Fraction(3 * log_n), 16 * Fraction(4 * steps * log_n, n)
+    nodes = NodeVariances(16 * first, 16 * later, drift * later, drift * later)
+    ends = sorted({1, steps, steps - steps % n or steps, 2 ** ((steps + 1).bit_length() - 1) - 1})
+    ours = max(_midpoint(noise_variance(t, n, alpha, gamma, nodes)) for t in ends) * excess**2
+    depth = steps.bit_length()
+    v = (min(depth, log_n) + 1) * Fraction(steps, n) + sum(steps >> j for j in range(log_n + 1, depth + 1))
+    theirs = max(_midpoint(squared_decay_sum(t, alpha)) for t in ends) * float(4 * 16 * alpha**2 * v)
+    orders = float(alpha) * (1 + math.sqrt(gamma * steps / n) + float(gamma) * math.sqrt(steps / n))
+    hidden = FACTOR * math.log2(2 * n * steps)
+    ours, theirs = math.sqrt(ours), math.sqrt(theirs)
+    if ours > 4 * hidden * orders:
+        return Outcome(False, _exactly(ours), _exactly(4 * hidden * orders), note="above its own order")
+    note = "standard deviation, largest over the run; right side: Algorithm 1's, times 4 log2(2 N T)"
+    return Outcome(ours <= hidden * theirs, _exactly(ours), _exactly(hidden * theirs), note=note)
+
+
+def _midpoint(value: Exact) -> float:
+    return float(value.mid()) if isinstance(value, arb) else float(value)
+
+
+def _exactly(value: float) -> Fraction:
+    return Fraction(value).limit_denominator(10**9)
+
+
+def _same_choice(point: Point, statement: Statement) -> Outcome:
+    """Section 4's choice of the noise against that of Algorithm 2's box, for a G node that ends at t."""
+    return _choice(point, statement, 2)
+
+
+def _choice(point: Point, statement: Statement, epochs: int) -> Outcome:
+    t, border = point["t"], epochs * point["N"]
+    first = t < border if statement.variant == "printed" else t <= border
+    return Outcome(first == (t <= 2 * point["N"]), note="V_<=2N by one rule and V_>2N by the other")
+
+
+CHECKS.add(
+    SearchCheck(
+        "lemma-7-norm", "search", lhs=_gaussian, readings=ONCE, corners=[{"d": 1, "variance": 1}, {"d": 10**6}]
+    ),
+    DerivationCheck("lemma-7-norm", "derivation", build=total.norm, readings=ONCE),
+    SearchCheck(
+        "lemma-7-norm",
+        "two-examples",
+        lhs=_two_examples_and_noise,
+        readings=FRESH,
+        variants=("printed",),
+        also={
+            "t": "integer, t >= 1",
+            "alpha": "real, 0 < alpha <= 1",
+            "gamma": "real, 0 < gamma < 1",
+            "G": "real, G > 0",
+        },
+        region={"t": (1, 12), "d": (1, 1)},
+        corners=[{"t": 4, "d": 1, "alpha": 1, "gamma": "1/2", "G": 1, "variance": 0}],
+        leaves_out="one problem: two examples with gradients G and -G",
+    ),
+    SearchCheck(
+        "lemma-7-norm",
+        "mean-square",
+        lhs=_root_mean_square,
+        readings=FRESH,
+        variants=("amended",),
+        also={"t": "integer, t >= 1"},
+        where=FAR,
+        region={"N": (1, 64)},
+        corners=[{"N": n, "t": q * n, "variance": 0, "gamma": "1/1000"} for n, q in ((2, 2), (2, 8), (3, 5), (64, 20))],
+        leaves_out="gradients that do not depend on w; the left side is the root mean square, which is larger",
+    ),
+    SearchCheck("lemma-7", "noise-alone", lhs=_noise_alone, readings=ONCE, corners=[*SHORT, *LONG], where=FAR),
+    DerivationCheck("lemma-7", "derivation", build=total.lemma_7, readings=ONCE, variants=("amended",)),
+    SearchCheck(
+        "lemma-7",
+        "two-examples",
+        lhs=_two_examples,
+        readings=FRESH,
+        region={"N": (1, 2), "d": (1, 1)},
+        where=FEW,
+        corners=STARTS,
+        leaves_out="one problem: two examples with gradients G and -G, or one example",
+    ),
+    SearchCheck(
+        "lemma-7",
+        "mean-square",
+        lhs=_root_mean_square,
+        readings=FRESH,
+        variants=("amended",),
+        where=FAR,
+        region={"N": (1, 64)},
+        corners=[*LONG, *STARTS],
+        leaves_out="gradients that do not depend on w; the left side is the root mean square, which is larger",
+    ),
+    RuleCheck(
+        "section-4-noise-total",
+        "exact-laws",
+        points=_runs,
+        holds=_orders,
+        planted=[
+            Planted("noise 100 times larger", holds=lambda point, st: _compared(point, st, 100), at_declared_size=True)
+        ],
+        region="N = 4^k, T from 1 to 16 N + 1; G = L = 1, gamma = eta N = min(1/2, sqrt(N/T)), alpha = 1/N",
+        leaves_out="the reconstruction's bias under fresh permutations, which is no noise; other parameters",
+    ),
+    RuleCheck(
+        "section-4-two-noises",
+        "against-the-box",
+        points=lambda _: ({"N": n, "t": t} for n in range(1, 9) for t in range(1, 5 * n)),
+        holds=_same_choice,
+        enough="both rules depend on the order of t and 2N only, and all three orders occur",
+        planted=[Planted("the choice by t <= N", holds=lambda point, st: _choice(point, st, 1), at_declared_size=True)],
+    ),
+)
