@@ -1,4 +1,4 @@
-"""What equation 3 leaves over when every epoch draws a fresh permutation: a bias of m_hat_t beside its noise.
+"""Algorithm 4's error under fresh permutations, exactly, for the smallest data set that has one: two examples.
 
 Equation 3 takes for the window before a window "the same examples at the anchor before". With fresh permutations these
 are other examples, and m_hat_t - m_t keeps, besides the noise,
@@ -67,41 +67,6 @@ def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> l
         change = c[k - 1] - (c[k] if k < q else ZERO)
         steps += [shortened(scale * change * power(decay, n_examples - p)) for p in range(1, n_examples + 1)]
     return steps
-
-
-def mean_squared_bias(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, spread: Fraction) -> Exact:
-    """Expected squared norm of the bias of m_hat_t, for gradients that do not depend on w, over all permutations.
-
-    Parameters
-    ----------
-    t, n_examples, alpha, gamma
-        As in :func:`bias_weights`.
-    spread : Fraction
-        Mean over the examples of the squared distance of a gradient from their mean; at most G^2.
-
-    Returns
-    -------
-    Fraction or arb
-        ``spread * N/(N-1) * sum over epochs of (sum of w_s^2 - (sum of w_s)^2 / N)``; 0 for N = 1.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
-    Notes
-    -----
-    Within an epoch the examples are drawn without replacement: two of them have the mean product ``-spread/(N-1)``.
-    """
-    weights = bias_weights(t, n_examples, alpha, gamma)
-    if n_examples == 1:
-        return Fraction(0)
-    total: Value = ZERO
-    for start in range(0, t, n_examples):
-        epoch = weights[start : start + n_examples]
-        square, whole = sum((w**2 for w in epoch), ZERO), sum(epoch, ZERO)
-        total = shortened(total + square - whole**2 / n_examples)
-    return to_exact(to_value(spread * Fraction(n_examples, n_examples - 1)) * total)
 
 
 def mean_distance_of_two(t: int, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, variance: Exact) -> Exact:

@@ -115,7 +115,7 @@ def var_1_step(statement: Statement) -> Derivation:
         Step(after * PopCount(PLACE) * scale, "=", "bits-sum", {"s": PLACE, "R": TOP}),
         Step(after * (1 + floor(Log2(PLACE))) * scale, "<=", "popcount-width", {"n": PLACE}),
         Step(half, "<=", "floor-below", {"x": Log2(PLACE)}),
-        Step(2 * half, "<=", "drop-nonnegative", {"a": half, "b": half}),
+        Step(2 * half, "<=", "drop-nonnegative", {"a": digits, "b": digits}, context=after * scale * HOLE),
         Step(
             2 * (1 - alpha) ** (t - r) * digits * scale,
             "<=",
@@ -137,6 +137,7 @@ def var_1(statement: Statement) -> Derivation:
         Step(decays * scale, "<=", "power-at-most-one", {"x": 1 - alpha, "p": 2 * n * EPOCHS}),
         *prefix_count(alpha, lambda e: e * scale),
         Step(Log2(n) * scale, "<=", "log2-monotone", {"a": PLACE + 1, "b": n}),
+        Step(4 * Log2(n) * scale, "<=", "drop-nonnegative", {"a": Log2(n), "b": 3 * Log2(n)}, context=HOLE * scale),
     )
     assumptions = (alpha <= 1, PLACE <= 2 ** (TOP + 1) - 1, n - 1 >= PLACE)
     return Derivation("set bits of r", "ours", variables, assumptions, after * decays * scale, steps, local=LOCAL)

@@ -40,7 +40,7 @@ from dpverify.symbolic.to_sympy import sympy_sides, sympy_symbols
 
 
 def var_3(statement: Statement) -> Derivation:
-    """Derive the bound on the third term's variance; see the module's notes."""
+    """Derive the bound on the third term's variance; see the steps' module."""
     at = setting(statement, "delta_G", "sigma")
     alpha, gamma, n = (at.full[name] for name in ("alpha", "gamma", "N"))
     scale = alpha**2 * gamma**2 * at.full["delta_G"] ** 2 * at.full["sigma"] ** 2 * at.full["V_later"]
@@ -67,16 +67,15 @@ def var_3(statement: Statement) -> Derivation:
 
 
 def var_4(statement: Statement) -> Derivation:
-    """Derive the bound on the fourth term's variance; see the module's notes."""
+    """Derive the bound on the fourth term's variance; see the steps' module."""
     at = setting(statement, "delta_Delta", "sigma")
     alpha, gamma, n = (at.full[name] for name in ("alpha", "gamma", "N"))
     scale = alpha**2 * at.full["delta_Delta"] ** 2 * at.full["sigma"] ** 2 * at.full["V_later"]
-    start = (1 - gamma) ** 2 * scale * DECAYS * squares(alpha, n)
     rate = 1 / (gamma * (2 - gamma) * SHRUNK)
     steps: tuple[Link, ...] = (
-        Step(scale * DECAYS * squares(alpha, n), "<=", "power-at-most-one", {"x": 1 - gamma, "p": Integer(2)}),
-        *young(alpha, n, lambda e: scale * DECAYS * e),
-        *series(gamma, lambda e: scale * DECAYS * e / SHRUNK),
+        *young(alpha, n, lambda e: KEEP**2 * scale * DECAYS * e),
+        *series(gamma, lambda e: KEEP**2 * scale * DECAYS * e / SHRUNK),
+        Step(scale * DECAYS * rate, "<=", "power-at-most-one", {"x": KEEP, "p": Integer(2)}),
         *count(n, lambda e: scale * e * rate),
         to_log2_n(n, lambda e: scale * e * rate),
         Step(4 * Log2(n) * scale / (gamma * SHRUNK), "<=", "reciprocal-monotone", {"a": Integer(1), "b": 2 - gamma}),
@@ -86,7 +85,7 @@ def var_4(statement: Statement) -> Derivation:
         "ours",
         at.variables,
         at.assumptions,
-        start,
+        KEEP**2 * scale * DECAYS * squares(alpha, n),
         steps,
         local=LOCAL,
         letters=LETTERS,
@@ -144,7 +143,7 @@ DEFINITION: Final = "windows = max(q - 1, 0)"
 
 
 def var_3_step(statement: Statement) -> Derivation:
-    """Derive the third term's first line, with its finite sum over the windows; see the module's notes."""
+    """Derive the third term's first line, with its finite sum over the windows; see the steps' module."""
     at = setting(statement, "delta_G", "sigma")
     alpha, gamma, dG, sigma = (at.full[name] for name in ("alpha", "gamma", "delta_G", "sigma"))
     scale = alpha**2 * gamma**2 * dG**2 * sigma**2 * at.full["V_later"]
@@ -152,7 +151,7 @@ def var_3_step(statement: Statement) -> Derivation:
 
 
 def var_4_step(statement: Statement) -> Derivation:
-    """Derive the fourth term's first line; see the module's notes."""
+    """Derive the fourth term's first line; see the steps' module."""
     at = setting(statement, "delta_Delta", "sigma")
     alpha, dD, sigma = (at.full[name] for name in ("alpha", "delta_Delta", "sigma"))
     scale = alpha**2 * KEEP**2 * dD**2 * sigma**2 * at.full["V_later"]
@@ -195,24 +194,34 @@ def coefficient(statement: Statement) -> Derivation:
     start, _ = sympy_sides(statement)
     at, back = KEEP ** (i - 1), i - 1 - j
     ratio = RHO / KEEP
-    lost, left = 1 - exp(-1) / KEEP, KEEP - exp(-1)
     steps = (
         Step(
-            Sum((1 - gamma) ** j * RHO**back, (j, 0, i - 1)),
+            Sum(KEEP**j * (1 - alpha) ** (n * back), (j, 0, i - 1)),
+            "<=",
+            "power-monotone",
+            {"a": 1 - gamma, "b": KEEP, "p": j},
+        ),
+        Step(
+            Sum(KEEP**j * RHO**back, (j, 0, i - 1)),
             "<=",
             "power-monotone",
             {"a": (1 - alpha) ** n, "b": RHO, "p": back},
         ),
-        Step(Sum(KEEP**j * RHO**back, (j, 0, i - 1)), "<=", "order", {"a": 1 - gamma, "b": KEEP}),
         Step(at * Sum(ratio**back, (j, 0, i - 1)), "="),
         Step(
             at * Sum(ratio**j, (j, 0, i - 1)), "=", "sum-reverse", {"lo": 0, "hi": i - 1, "f": Lambda(j, ratio**back)}
         ),
         Step(at / (1 - ratio), "<=", "geometric-sum-bound", {"x": ratio, "m": i - 1}),
-        Step(at / lost, "<=", "order", {"a": RHO, "b": exp(-1)}),
-        Step(KEEP**i / left, "="),
-        Step((1 - gamma) ** i / left, "<=", "order", {"a": KEEP, "b": 1 - gamma}, context=HOLE**i / left),
-        Step((1 - gamma) ** i / (1 - gamma - exp(-1)), "<=", "order", {"a": 1 - gamma, "b": KEEP}),
+        Step(at / (1 - exp(-1) / KEEP), "<=", "order", {"a": RHO, "b": exp(-1)}),
+        Step(KEEP**i / (KEEP - exp(-1)), "="),
+        Step(
+            KEEP**i / (1 - gamma - exp(-1)),
+            "<=",
+            "order",
+            {"a": 1 - gamma, "b": KEEP},
+            context=KEEP**i / (HOLE - exp(-1)),
+        ),
+        Step((1 - gamma) ** i / (1 - gamma - exp(-1)), "<=", "order", {"a": KEEP, "b": 1 - gamma}),
     )
     variables: dict[str, Variable] = {
         "N": integer(1, 50), "alpha": real(1 / n, 1), "gamma": real(0, Rational(1, 2), open_lo=True),

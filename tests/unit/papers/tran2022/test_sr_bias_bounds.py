@@ -10,7 +10,8 @@ from itertools import permutations, product
 import pytest
 from flint import arb
 
-from dpverify.papers.tran2022.sr_bias_bounds import bias_weights, mean_distance_of_two, mean_squared_bias
+from dpverify.papers.tran2022.reorder_bias_bounds import constant_spread, mean_square
+from dpverify.papers.tran2022.sr_bias_bounds import bias_weights, mean_distance_of_two
 from dpverify.symbolic.numbers import to_value
 
 Gradients = list[list[Fraction]]
@@ -56,7 +57,7 @@ def test_second_moment_is_the_mean_over_all_orders(N: int, t: int) -> None:
     epochs = -(-t // N)
     for alpha, gamma in CASES:
         found = mean(literal_bias(t, N, alpha, gamma, [gradients] * epochs, order) ** 2 for order in orders(epochs, N))
-        assert found == mean_squared_bias(t, N, alpha, gamma, spread)
+        assert found == mean_square("difference", t, N, alpha, gamma, constant_spread(spread))
         weights = bias_weights(t, N, alpha, gamma)
         for order in orders(epochs, N):
             by_weights = sum(to_value(gradients[x]) * w for x, w in zip(order, weights, strict=False))
@@ -116,12 +117,12 @@ def test_bound_with_drifting_gradients(N: int, t: int) -> None:
 def test_bound_without_drift_is_nearly_attained() -> None:
     """Two examples, alpha = 1, mild mixing: the first window's error is still there when the last one's is not."""
     alpha, gamma = Fraction(1), Fraction(1, 1000)
-    found = mean_squared_bias(8, 2, alpha, gamma, Fraction(1))
+    found = mean_square("difference", 8, 2, alpha, gamma, constant_spread(Fraction(1)))
     assert math.sqrt(float(found.mid() if isinstance(found, arb) else found)) > 0.5 * bound(
         2, alpha, gamma, Fraction(0)
     )
     N = 200
-    long = mean_squared_bias(40 * N, N, Fraction(1, 20), gamma, Fraction(1))
+    long = mean_square("difference", 40 * N, N, Fraction(1, 20), gamma, constant_spread(Fraction(1)))
     assert math.sqrt(float(long.mid() if isinstance(long, arb) else long)) > 0.7 * bound(
         N, Fraction(1, 20), gamma, Fraction(0)
     )
