@@ -67,6 +67,8 @@ RUNS = (
     RunCase(40, 25, Fraction(1, 32)),
 )
 """N = 1; T a power of two, a multiple of N, and neither; T below N. In the fifth 4 alpha G fails, at [129, 144]."""
+SHORT_RUNS = RUNS[1:3]
+"""Where faults are planted."""
 
 
 @dataclass(frozen=True)

@@ -203,10 +203,10 @@ CHECKS.add(
         for claim in ("theorem-4-v", "algorithm-1-v")
         for check in (
             _search(claim, _all, RUNS, also=_RUN),
-            _search(claim, _used, RUNS[:6], also=_RUN, name="used-nodes", largest=48),
             DerivationCheck(claim, "derivation", build=derive_v, variants=("amended",)),
         )
     ),
+    _search("algorithm-1-v", _used, RUNS[:6], also=_RUN, name="used-nodes", largest=48),
     *(
         check
         for claim in ("theorem-8-count-first", "algorithm-2-v-le-2n")
