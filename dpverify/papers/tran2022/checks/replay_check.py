@@ -61,7 +61,7 @@ class ReplayCheck(Check):
     ends : tuple of str
         The statement's names for the first and last step of a node; those of the report where it has none.
     figures : callable or None
-        Figures for the report.
+        Figures for the report, shown once: with the printed statement under "fresh".
     """
 
     family: Family = field(kw_only=True)
@@ -105,6 +105,7 @@ class ReplayCheck(Check):
         controls = list(self._controls(ordering))
         missed = missed_controls(controls)
         violations = [] if disagreement else list(self._beyond(statement, ordering, own))
+        shown = (statement.variant, ordering) == ("printed", "fresh")
         status: Status = "refuted" if violations else "inconclusive" if missed or disagreement else "not refuted"
         return CheckResult(
             name=self.name,
@@ -120,7 +121,7 @@ class ReplayCheck(Check):
             kernel_disagrees=bool(disagreement),
             counterexamples=_two_of(violations),
             controls=controls,
-            figures=dict(self.figures()) if self.figures is not None else {},
+            figures=dict(self.figures()) if shown and self.figures is not None else {},
         )
 
     def finish(self, context: Context, total: list[CheckResult]) -> CheckResult:
