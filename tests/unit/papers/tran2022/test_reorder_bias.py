@@ -21,7 +21,6 @@ from dpverify.papers.tran2022.reorder_lemma_bounds import (
     simple_bound,
     weight_bound,
 )
-from dpverify.papers.tran2022.sr_bias_bounds import mean_squared_bias
 from dpverify.symbolic.numbers import to_ball, to_value
 
 SUMS: tuple[Sum, ...] = ("difference", "estimate", "momentum")
@@ -88,15 +87,6 @@ def test_exact_mean_squares_are_those_of_all_orders(data: st.DataObject) -> None
 def test_one_example_has_one_order() -> None:
     assert mean_square("difference", 7, 1, Fraction(1, 2), Fraction(1, 3), constant_spread(ONE)) == 0
     assert weight_bound("difference", 7, 1, Fraction(1, 2), Fraction(1, 3), ONE, ONE) == 0
-
-
-@pytest.mark.parametrize(("n", "t"), [(2, 5), (5, 33), (7, 40), (16, 99)])
-def test_linear_losses_agree_with_the_notes_on_lemma_7(n: int, t: int) -> None:
-    """Another file of ours has this case, written by another hand."""
-    alpha, gamma = Fraction(2, 5), Fraction(1, 7)
-    ours = mean_square("difference", t, n, alpha, gamma, constant_spread(Fraction(3)))
-    theirs = mean_squared_bias(t, n, alpha, gamma, Fraction(3))
-    assert abs(to_ball(to_value(ours)) - to_ball(to_value(theirs))) < 1e-12
 
 
 def test_balls_of_long_runs_agree_with_fractions() -> None:
