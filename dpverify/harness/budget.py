@@ -33,7 +33,7 @@ class Budget:
 
 BUDGETS = {
     # On 2 cores smoke must stay below 3 minutes, standard below 30, full below 8 hours; start-up takes its part.
-    "smoke": Budget("smoke", seconds=150.0, examples=200, points=100, perturbed=1),
+    "smoke": Budget("smoke", seconds=280.0, examples=200, points=100, perturbed=1),
     "standard": Budget("standard", seconds=2_400.0, examples=3_000, points=300, perturbed=6),
     "full": Budget("full", seconds=46_000.0, examples=30_000, points=1_000, perturbed=40),
 }
@@ -60,6 +60,42 @@ def budget_named(name: str) -> Budget:
     if name not in BUDGETS:
         raise ValueError(f"budget must be one of {', '.join(BUDGETS)}, got budget={name!r}.")
     return BUDGETS[name]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Most that one check may cost, in core seconds.
+
+    Attributes
+    ----------
+    divisible : float
+        Of a check that does less with less, such as a search.
+    whole : float
+        Of a check that does all of its work or none, such as a Monte-Carlo plan.
+    """
+
+    divisible: float
+    whole: float
+
+
+def shares(divisible: Sequence[float], whole: Sequence[float], total: float) -> Shares:
+    """Share a budget out: whole checks first, but a quarter of it is kept for the divisible ones.
+
+    Parameters
+    ----------
+    divisible, whole : sequence of float
+        Declared core seconds of every check of the suite, of either kind.
+    total : float
+        Core seconds there are.
+
+    Returns
+    -------
+    Shares
+        One for each kind; within a kind, checks that cost less than the share keep what they need.
+    """
+    of_divisible = fair_share(divisible, max(total / 4, total - sum(whole)))
+    spent = sum(min(cost, of_divisible) for cost in divisible)
+    return Shares(of_divisible, fair_share(whole, total - spent))
 
 
 def fair_share(costs: Sequence[float], total: float) -> float:

@@ -41,6 +41,8 @@ class Check:
     leaves_out: str = field(default="", kw_only=True)
 
     method: ClassVar[Method]
+    divisible: ClassVar[bool] = False
+    """Whether the check does less work with a smaller share, instead of leaving all of it undone."""
 
     def applies(self, statement: Statement) -> bool:
         """Whether this check can judge a statement.

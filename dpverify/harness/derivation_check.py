@@ -48,7 +48,7 @@ class DerivationCheck(Check):
 
     def cost(self, context: Context) -> float:
         """Declared core seconds."""
-        return 0.02 * context.budget.points * (1 + len(self.faults))
+        return 0.008 * context.budget.points * (1 + len(self.faults))
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check the derivation, compare it, and run the controls.

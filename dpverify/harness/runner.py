@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from dpverify.harness.budget import budget_named, fair_share
+from dpverify.harness.budget import budget_named, shares
 from dpverify.harness.context import Context
 from dpverify.harness.engine import Report, run_jobs
 from dpverify.harness.hashes import evidence_hash
@@ -96,7 +96,9 @@ class Suite:
             _known_claims_only(specs, key, checks)
         self._cases = {claim.key: self._cases_of(claim, math.inf) for claim in specs.claims()}
         jobs = [job for cases in self._cases.values() for case in cases for job in case.jobs]
-        self.share = fair_share([_cost(job) for job in jobs], self.budget.seconds)
+        divisible = [_cost(job) for job in jobs if job.find().divisible]
+        whole = [_cost(job) for job in jobs if not job.find().divisible]
+        self.shares = shares(divisible, whole, self.budget.seconds)
 
     def cases(self, claim: ClaimSpec) -> list[Case]:
         """List what is to be judged of a claim.
@@ -117,7 +119,10 @@ class Suite:
         ]
 
     def _shared(self, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
-        return tuple(replace(job, context=replace(job.context, share=self.share)) for job in jobs)
+        return tuple(replace(job, context=replace(job.context, share=self._share(job))) for job in jobs)
+
+    def _share(self, job: Job) -> float:
+        return self.shares.divisible if job.find().divisible else self.shares.whole
 
     def _cases_of(self, claim: ClaimSpec, share: float) -> list[Case]:
         checks = self._checks[claim.paper]

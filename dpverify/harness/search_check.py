@@ -68,6 +68,7 @@ class SearchCheck(Check):
     seconds_each: float = field(default=0.001, kw_only=True)
 
     method: ClassVar[Method] = "search"
+    divisible: ClassVar[bool] = True
 
     def can_judge(self, statement: Statement) -> bool:
         """Whether there are two sides and a relation."""

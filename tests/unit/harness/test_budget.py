@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.harness import BUDGETS
-from dpverify.harness.budget import budget_named, fair_share
+from dpverify.harness.budget import budget_named, fair_share, shares
 
 
 def test_everything_fits() -> None:
@@ -25,6 +25,25 @@ def test_shares_never_exceed_the_total_and_waste_nothing(costs: list[float], tot
     spent = sum(min(cost, share) for cost in costs)
     assert spent <= total * (1 + 1e-9)
     assert share == math.inf or spent == pytest.approx(total)
+
+
+def test_searches_give_way_to_plans_that_are_run_whole_or_not_at_all() -> None:
+    found = shares([8.0, 8.0], [6.0], 10.0)
+    assert found.divisible == 2.0
+    assert found.whole == math.inf
+
+
+def test_plans_leave_a_quarter_to_searches() -> None:
+    found = shares([8.0, 1.0], [20.0, 1.0], 10.0)
+    assert found.divisible == 1.5
+    assert found.whole == 6.5
+
+
+@given(st.lists(st.floats(0.01, 1e4), max_size=30), st.lists(st.floats(0.01, 1e4), max_size=30), st.floats(0.1, 1e4))
+def test_both_kinds_together_never_exceed_the_total(divisible: list[float], whole: list[float], total: float) -> None:
+    found = shares(divisible, whole, total)
+    spent = sum(min(cost, found.divisible) for cost in divisible) + sum(min(cost, found.whole) for cost in whole)
+    assert spent <= total * (1 + 1e-9)
 
 
 def test_budgets_grow() -> None:
