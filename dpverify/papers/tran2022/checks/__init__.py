@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dpverify.harness import PaperChecks
-from dpverify.papers.tran2022.checks import aggregation, compose, conversion, lemma_12, noise, series
+from dpverify.papers.tran2022.checks import aggregation, boxes, compose, conversion, identities, lemma_12, noise, sensitivity, series
 
 CHECKS = PaperChecks("tran2022", __name__)
-for topic in (series, compose, aggregation, conversion, noise, lemma_12):
+for topic in (series, compose, aggregation, conversion, noise, lemma_12, boxes, sensitivity, identities):
     CHECKS.include(topic.CHECKS)
