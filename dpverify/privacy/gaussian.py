@@ -1,0 +1,235 @@
+"""The exact trade-off of the Gaussian mechanism.
+
+A Gaussian mechanism has a mean that moves by at most mu standard deviations between neighbours. An adaptive composition
+of Gaussian mechanisms is no worse than a single one with mu^2 the sum of squares (Dong, Roth and Su 2022), and one that
+moves by exactly that much is no better. It is (epsilon, delta)-DP exactly if
+
+    delta >= Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu)          (Balle and Wang 2018, theorem 8)
+           = phi(x) (M(x) - M(x + mu)),    x = epsilon/mu - mu/2,    M the Mills ratio.
+
+The second form is what is computed: nothing in it overflows, and ``mills_gap`` does not cancel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from scipy.special import erfinv
+
+from dpverify.privacy.gaussian_balls import certify
+from dpverify.privacy.mills import LOG_ROOT_TWO_PI, ROOT_HALF, mills, mills_gap
+
+__all__ = ["certify", "compose_mu", "delta_of", "epsilon_of", "log_delta_of", "mu_of"]
+
+STEPS = 200  # of Newton's method; it takes 4 to 7 except where delta is within 1e-3 of 1
+SETTLED = 4e-16  # a relative step that changes nothing
+
+
+def compose_mu(mus: Iterable[float]) -> float:
+    """Compose Gaussian mechanisms, adaptively or not.
+
+    Parameters
+    ----------
+    mus : iterable of float
+        Sensitivity over standard deviation of each, at least 0.
+
+    Returns
+    -------
+    float
+        The root of the sum of squares, to the last digit.
+
+    Raises
+    ------
+    ValueError
+        If one is negative or NaN.
+    """
+    values = tuple(mus)
+    if values and not min(values) >= 0:
+        raise ValueError(f"each mu must be at least 0, got {min(values)}.")
+    total = math.hypot(*values)
+    if math.isnan(total):
+        raise ValueError("each mu must be a number, got a NaN.")
+    return total
+
+
+def log_delta_of(mu: float, epsilon: float) -> float:
+    """Logarithm of the smallest delta of a Gaussian mechanism; also far below the smallest float.
+
+    Parameters
+    ----------
+    mu : float
+        Sensitivity over standard deviation, at least 0; +inf is a mechanism without noise.
+    epsilon : float
+        Privacy parameter, at least 0; +inf is allowed.
+
+    Returns
+    -------
+    float
+        log delta, -inf for delta 0.
+
+    Raises
+    ------
+    ValueError
+        If an argument is negative or NaN, or both are infinite.
+    """
+    _check(mu, epsilon)
+    if mu == 0 or epsilon == math.inf:
+        return -math.inf
+    if mu == math.inf:
+        return 0.0
+    return _log_delta(mu, epsilon, _left(mu, epsilon))
+
+
+def delta_of(mu: float, epsilon: float) -> float:
+    """Smallest delta with which a Gaussian mechanism is (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    mu : float
+        Sensitivity over standard deviation, at least 0; +inf is a mechanism without noise.
+    epsilon : float
+        Privacy parameter, at least 0; +inf is allowed.
+
+    Returns
+    -------
+    float
+        delta, with a relative error below 1e-12; 0 where it is below the smallest float.
+
+    Raises
+    ------
+    ValueError
+        If an argument is negative or NaN, or both are infinite.
+    """
+    return math.exp(log_delta_of(mu, epsilon))
+
+
+def epsilon_of(mu: float, delta: float) -> float:
+    """Smallest epsilon with which a Gaussian mechanism is (epsilon, delta)-DP.
+
+    Newton's method on log delta, which is concave in epsilon, started from the upper bound
+    mu^2/2 + mu sqrt(2 log(1/delta)): every iterate is an upper bound up to rounding.
+    ``gaussian_safe`` rounds for certain.
+
+    Parameters
+    ----------
+    mu : float
+        Sensitivity over standard deviation, at least 0.
+    delta : float
+        Privacy parameter in [0, 1].
+
+    Returns
+    -------
+    float
+        epsilon; 0 where delta is enough for it, +inf where no epsilon is.
+
+    Raises
+    ------
+    ValueError
+        If mu is negative or NaN, or delta is outside [0, 1].
+    """
+    _check(mu, 0.0)
+    if not 0 <= delta <= 1:
+        raise ValueError(f"delta must be in [0, 1], got delta={delta}.")
+    if mu == 0 or delta >= math.erf(0.5 * ROOT_HALF * mu):
+        return 0.0
+    if mu == math.inf or delta == 0:
+        return math.inf
+    target = math.log(delta)
+    epsilon = mu * (0.5 * mu + math.sqrt(-2.0 * target))
+    if epsilon == math.inf:
+        return math.inf
+    for _ in range(STEPS):
+        left = epsilon / mu - 0.5 * mu
+        log_delta = _log_delta(mu, epsilon, left)
+        # d delta / d epsilon = -exp(epsilon) Phi(-mu/2 - epsilon/mu) = -phi(x) M(x + mu)
+        slope = math.exp(-0.5 * left * left - LOG_ROOT_TWO_PI - log_delta) * mills(epsilon / mu + 0.5 * mu)
+        step = (log_delta - target) / slope
+        epsilon = max(epsilon + step, 0.0)
+        if step > -SETTLED * epsilon:
+            break
+    return epsilon
+
+
+def mu_of(epsilon: float, delta: float) -> float:
+    """Largest mu with which a Gaussian mechanism is (epsilon, delta)-DP.
+
+    The smallest sigma for a sensitivity is that sensitivity over this mu. Newton's method on log delta, which is
+    concave in mu, from below: every iterate is private up to rounding. ``gaussian_safe`` rounds for certain.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy parameter, at least 0.
+    delta : float
+        Privacy parameter in [0, 1].
+
+    Returns
+    -------
+    float
+        mu; 0 for delta 0 and +inf for delta 1 or epsilon +inf.
+
+    Raises
+    ------
+    ValueError
+        If epsilon is negative or NaN, or delta is outside [0, 1].
+    """
+    _check(1.0, epsilon)
+    if not 0 <= delta <= 1:
+        raise ValueError(f"delta must be in [0, 1], got delta={delta}.")
+    if delta == 1 or epsilon == math.inf:
+        return math.inf
+    if delta == 0:
+        return 0.0
+    target = math.log(delta)
+    root = math.sqrt(-2.0 * target)
+    mu = max(2.0 * epsilon / (math.sqrt(2.0 * (epsilon - target)) + root), 2.0 / ROOT_HALF * float(erfinv(delta)))
+    for _ in range(STEPS):
+        left = epsilon / mu - 0.5 * mu
+        log_delta = _log_delta(mu, epsilon, left)
+        step = (target - log_delta) * math.exp(log_delta + 0.5 * left * left + LOG_ROOT_TWO_PI)  # d delta/d mu = phi(x)
+        mu += step
+        if step < SETTLED * mu:
+            break
+    return mu
+
+
+def _check(mu: float, epsilon: float) -> None:
+    """Refuse what has no delta."""
+    if not mu >= 0:
+        raise ValueError(f"mu must be at least 0, got mu={mu}.")
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon must be at least 0, got epsilon={epsilon}.")
+    if mu == math.inf and epsilon == math.inf:
+        raise ValueError("mu and epsilon cannot both be infinite.")
+
+
+def _log_delta(mu: float, epsilon: float, left: float) -> float:
+    """Compute log delta for finite mu > 0 and epsilon; ``left`` is epsilon/mu - mu/2."""
+    u, h = epsilon / mu, 0.5 * mu
+    if u == math.inf:
+        return -math.inf
+    if left >= -1.0:
+        return math.log(mills_gap(u, h, left)) - 0.5 * left * left - LOG_ROOT_TWO_PI
+    # 1 - delta = Phi(x) + phi(x) M(x + mu), two positive terms
+    rest = 0.5 * math.erfc(-ROOT_HALF * left) + math.exp(-0.5 * left * left - LOG_ROOT_TWO_PI) * mills(u + h)
+    return math.log1p(-rest)
+
+
+def _left(mu: float, epsilon: float) -> float:
+    """Compute epsilon/mu - mu/2 without the error that the rounded quotient leaves when the two are large and close."""
+    quotient = epsilon / mu
+    difference = quotient - 0.5 * mu
+    if abs(difference) > 0.5 * quotient or not 1e-100 < epsilon < 1e100 or not 1e-100 < mu < 1e100:
+        return difference
+    a, b = _halves(quotient), _halves(mu)
+    product = quotient * mu
+    error = ((a[0] * b[0] - product) + a[0] * b[1] + a[1] * b[0]) + a[1] * b[1]  # exact: Dekker's product
+    return difference + ((epsilon - product) - error) / mu
+
+
+def _halves(x: float) -> tuple[float, float]:
+    """Split a float into two of at most 26 bits each."""
+    scaled = 134217729.0 * x
+    high = scaled - (scaled - x)
+    return high, x - high

@@ -1,0 +1,77 @@
+"""Exact privacy parameters of the Gaussian mechanism, rounded to the safe side and certified there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from dpverify.privacy.gaussian import epsilon_of, mu_of
+from dpverify.privacy.gaussian_balls import certify
+
+TRIES = 64  # doublings of the step with which a rounded value is moved to the safe side
+
+
+def safe_epsilon(mu: float, delta: float) -> float:
+    """Smallest epsilon, rounded up, for which it is certain that the mechanism is (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    mu : float
+        Sensitivity over standard deviation, at least 0.
+    delta : float
+        Privacy parameter in [0, 1].
+
+    Returns
+    -------
+    float
+        ``epsilon_of(mu, delta)`` or a float just above it, as many units as its rounding leaves open; certified.
+
+    Raises
+    ------
+    ValueError
+        If mu is negative or NaN, or delta is outside [0, 1].
+    ArithmeticError
+        If nothing near could be certified.
+    """
+    epsilon = epsilon_of(mu, delta)
+    if mu == 0 or epsilon == math.inf:
+        return epsilon
+    return _moved(epsilon, 1.0, lambda value: certify(mu, value, delta), f"epsilon at mu={mu}, delta={delta}")
+
+
+def safe_mu(epsilon: float, delta: float) -> float:
+    """Largest mu, rounded down, for which it is certain that the mechanism is (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy parameter, at least 0.
+    delta : float
+        Privacy parameter in [0, 1].
+
+    Returns
+    -------
+    float
+        ``mu_of(epsilon, delta)`` or a float just below it; certified.
+
+    Raises
+    ------
+    ValueError
+        If epsilon is negative or NaN, or delta is outside [0, 1].
+    ArithmeticError
+        If nothing near could be certified.
+    """
+    mu = mu_of(epsilon, delta)
+    if mu in {0.0, math.inf}:
+        return mu
+    return _moved(mu, -1.0, lambda value: certify(value, epsilon, delta), f"mu at epsilon={epsilon}, delta={delta}")
+
+
+def _moved(value: float, sign: float, holds: Callable[[float], bool], what: str) -> float:
+    """Move a value by one unit in the last place, then two, four, .. until it is certain."""
+    unit = max(math.ulp(value), 1e-300)
+    for doubling in range(TRIES):
+        if holds(value):
+            return value
+        value = max(value + sign * unit * 2.0**doubling, 0.0)
+    raise ArithmeticError(f"could not certify {what}.")
