@@ -9,11 +9,12 @@ import msgspec
 
 from dpverify.ledger.results import Result, Run, decode
 from dpverify.report import markdown as md
-from dpverify.report.collect import ReportError, by_claim, by_paper, counterexamples
+from dpverify.report.collect import ReportError, by_claim, by_paper, claim_id
 from dpverify.report.index import OVERVIEW
 from dpverify.report.paper import title
-from dpverify.report.summary import claim_link, corrected, counterexample_words
-from dpverify.report.words import counts, counts_words, plural
+from dpverify.report.parts import is_result
+from dpverify.report.summary import claim_link, corrected
+from dpverify.report.words import counts, counts_words, plural, reading_words, status_label
 
 BEGIN = "<!-- verdicts:begin -->"
 END = "<!-- verdicts:end -->"
@@ -32,7 +33,7 @@ def front_block(runs: Mapping[str, Run], folder: str = "reports") -> str:
     Returns
     -------
     str
-        Markdown: the figure of all verdicts, then per paper the totals and the printed claims that are false.
+        Markdown: the figure of all verdicts, then per paper the totals and its results with their verdicts.
     """
     picture = f"![Verdicts of each paper, by status]({folder}/figures/{OVERVIEW})"
     blocks = [picture if runs else "No run is recorded yet."]
@@ -41,10 +42,8 @@ def front_block(runs: Mapping[str, Run], folder: str = "reports") -> str:
         claims = plural(len(by_claim(run.results)), "claim")
         totals = counts_words(counts(result.status for result in run.results))
         blocks.append(f"{md.link(title(key, run), page)}: {claims}, {plural(len(run.results), 'verdict')}: {totals}.")
-        rows = list(_false_claims(run.results, page))
-        if rows:
-            blocks.append(md.table(["printed", "false, for example", "corrected"], rows))
-    return "\n\n".join(blocks)
+        blocks.append(md.table(["result", "verdict", "why", "corrected"], _verdicts(run.results, page)))
+    return "\n\n".join(filter(None, blocks))
 
 
 def with_front_block(text: str, block: str) -> str:
@@ -101,16 +100,19 @@ def recorded(folder: Path) -> dict[str, Run]:
     return by_paper(runs)
 
 
-def _false_claims(results: Sequence[Result], page: str) -> Iterator[list[str]]:
-    """One row per claim that is refuted under some reading."""
+def _verdicts(results: Sequence[Result], page: str) -> Iterator[list[str]]:
+    """One row per result of the paper that was judged, readings of the same verdict together."""
     for group in by_claim(results):
-        refuted = [result for result in group if result.status == "refuted"]
-        if not refuted:
+        if not is_result(claim_id(group[0])):
             continue
-        result = refuted[0]
-        printed = md.inline_math(result.latex) or md.code(result.printed)
-        examples = sorted(counterexamples(result), key=lambda example: example.kind != "interior")
-        why = counterexample_words(examples[0]) if examples else md.prose(result.reason)
-        status = f" ({result.amendment.status})" if result.amendment else ""
-        link = claim_link(result, page)
-        yield [f"{link}\n{printed}" if printed else link, why, f"{corrected(result)}{status}"]
+        for status in sorted({result.status for result in group} - {"untested"}):
+            alike = [result for result in group if result.status == status]
+            result = alike[0]
+            readings = "" if len(alike) == len(group) else " and ".join(reading_words(r.reading) for r in alike)
+            mended = f"{corrected(result, page)} ({result.amendment.status})" if result.amendment else ""
+            yield [
+                f"{claim_link(result, page)}\n{md.prose(readings)}",
+                status_label(result.status),
+                md.prose(result.reason),
+                mended,
+            ]

@@ -1,19 +1,23 @@
-"""The short account at the head of a page: what stands, what falls, what is repaired, what nobody should copy."""
+"""The first page: what stands, what falls, what is repaired, what nobody should copy, and where the proofs fail."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from dpverify.ledger.results import Counterexample, Result
 from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, claim_id, counterexamples
 from dpverify.report.numbers import show_both, show_point, show_slack
+from dpverify.report.parts import by_part, is_box, is_result
 from dpverify.report.words import counts, counts_words, plural, reading_words
 
-COPIED_KINDS = frozenset({"algorithm", "sensitivity", "rdp", "dp", "count", "identity"})
-"""Kinds of claims that end up in somebody's code: constants, ranges, noise scales, recursions."""
-
 DISAGREE = "The sources disagree, so the code or the algebra here is wrong; nothing is said of the paper"
+
+STEPS = "All records of each part: its results, their proofs, the text. A step may fail where its result stands."
+
+LONGEST_FORMULA = 160
+"""Characters of a formula that the first page shows; a longer one is in the claim's own section."""
 
 
 def summary(results: Sequence[Result], page: str = "") -> list[str]:
@@ -31,26 +35,29 @@ def summary(results: Sequence[Result], page: str = "") -> list[str]:
     list of str
         Blocks; those about nothing are left out.
     """
-    stands = [r for r in results if r.status in {"proved", "not refuted"}]
-    falls = [r for r in results if r.status == "refuted"]
+    main = [r for r in results if is_result(claim_id(r))]
+    stands = [r for r in main if r.status in {"proved", "not refuted"}]
+    falls = [r for r in main if r.status == "refuted"]
+    boxes = [r for group in by_claim(results) if is_box(group) for r in group if r.status == "refuted"]
     open_ = [r for r in results if r.status == "inconclusive" and not r.sources_disagree]
-    untested = [r for r in results if r.status == "untested"]
-    copied = [r for r in falls if r.kind in COPIED_KINDS]
+    on = _Page(results, page)
+    mended = on.table(["result", "corrected", "status"], [r for r in falls if r.amendment], _repair)
     return [
         _totals(results),
-        *_warnings(results, page),
-        _part("What stands", _stand_lines(stands, page)),
-        _part("What falls", _lines(falls, _fall, page)),
-        _part("What is repaired", _lines([r for r in falls if r.amendment], _repair, page)),
-        _part("What an implementer must not copy", _lines(copied, _copy, page)),
-        _part("What is undecided", _lines(open_, lambda r: f": {md.prose(r.reason)}", page)),
-        _part("What is not yet judged", _untested_lines(untested, page)),
+        *_warnings(results, on),
+        _part("What stands", "", on.lines(stands, _stand, _stand)),
+        _part("What falls", "", on.lines(falls, _fall, _reason)),
+        _part("What is repaired", "", mended),
+        _part("What an implementer must not copy", "", on.table(["line", "where", "why", "instead"], boxes, _box)),
+        _part("Step by step", STEPS, _steps(results, page)),
+        _part("What is undecided", "", on.lines(open_, _reason, _reason)),
+        _part("What is not yet judged", "", _untested(results, page)),
     ]
 
 
-def claim_link(result: Result, page: str = "") -> str:
+def claim_link(result: Result, page: str = "", text: str = "") -> str:
     """A link to a claim's section."""
-    return md.link(md.code(claim_id(result)), f"{page}#{claim_id(result)}")
+    return md.link(md.code(text or claim_id(result)), f"{page}#{claim_id(result)}")
 
 
 def counterexample_words(example: Counterexample) -> str:
@@ -61,29 +68,55 @@ def counterexample_words(example: Counterexample) -> str:
     return f"{point}the left side is {show_both(example.lhs)} and the right side {show_both(example.rhs)}"
 
 
-def corrected(result: Result) -> str:
-    """The corrected statement, as markdown; "" where there is none."""
+def corrected(result: Result, page: str = "") -> str:
+    """The corrected statement, as markdown, or where it is if it is long; "" where there is none."""
     amendment = result.amendment
     if amendment is None:
         return ""
-    return md.code(amendment.formula) if amendment.formula else md.prose(amendment.statement or "")
+    if amendment.formula is None:
+        return md.prose(amendment.statement or "")
+    if len(amendment.formula) > LONGEST_FORMULA:
+        return md.link("a longer formula", f"{page}#{claim_id(result)}")
+    return md.inline_math(amendment.latex) or md.code(amendment.formula)
 
 
-def _lines(results: Sequence[Result], tail: Callable[[Result], str], page: str) -> list[str]:
-    """A line per claim: its link, its readings, the tail; readings of which the same is to be said share a line."""
-    shared: dict[tuple[str, str], list[Result]] = {}
-    for result in results:
-        shared.setdefault((result.claim, tail(result)), []).append(result)
-    lines = []
-    for (_, told), group in shared.items():
-        readings = " and ".join(words for r in group if (words := md.prose(reading_words(r.reading))))
-        lines.append(claim_link(group[0], page) + (f" ({readings})" if readings else "") + told)
-    return lines
+class _Page:
+    """Lines and rows about claims, readings of which the same is to be said taken together.
+
+    Readings are named where they are not all that the claim has.
+    """
+
+    def __init__(self, results: Sequence[Result], file: str) -> None:
+        self.file, self.readings = file, Counter(result.claim for result in results)
+
+    def lines(self, results: Iterable[Result], tail: Callable[[Result], str], told: Callable[[Result], str]) -> str:
+        """A list: the claim's link, its readings, the tail; ``told`` says what makes two readings alike."""
+        return md.bullets(
+            claim_link(result, self.file) + (f" ({readings})" if readings else "") + tail(result)
+            for result, readings in self._alike(results, told)
+        )
+
+    def table(
+        self, header: Sequence[str], results: Iterable[Result], cells: Callable[[Result, str], tuple[str, ...]]
+    ) -> str:
+        """A table: the claim's link and readings, then the cells."""
+        rows = [
+            [f"{claim_link(result, self.file)}\n{readings}", *cells(result, self.file)]
+            for result, readings in self._alike(results, lambda r: cells(r, self.file))
+        ]
+        return md.table(header, rows)
+
+    def _alike(self, results: Iterable[Result], told: Callable[[Result], object]) -> Iterator[tuple[Result, str]]:
+        shared: dict[tuple[str, object], list[Result]] = {}
+        for result in results:
+            shared.setdefault((result.claim, told(result)), []).append(result)
+        for (claim, _), group in shared.items():
+            all_of_them = len(group) == self.readings[claim]
+            yield group[0], "" if all_of_them else " and ".join(md.prose(reading_words(r.reading)) for r in group)
 
 
-def _part(title: str, lines: Iterable[str]) -> str:
-    body = md.bullets(lines)
-    return f"**{title}**\n\n{body}" if body else ""
+def _part(title: str, lead: str, body: str) -> str:
+    return "\n\n".join(filter(None, [f"**{title}**", lead, body])) if body else ""
 
 
 def _totals(results: Sequence[Result]) -> str:
@@ -92,53 +125,68 @@ def _totals(results: Sequence[Result]) -> str:
     return f"{plural(claims, 'claim')}{verdicts}: {counts_words(counts(r.status for r in results))}."
 
 
-def _warnings(results: Sequence[Result], page: str) -> list[str]:
+def _warnings(results: Sequence[Result], on: _Page) -> list[str]:
     cases: list[tuple[str, Callable[[Result], bool]]] = [
         (DISAGREE, lambda r: r.sources_disagree),
         ("The evidence contradicts the pinned verdict", lambda r: r.contradicts),
     ]
     blocks = []
     for text, concerned in cases:
-        links = ", ".join(_lines([r for r in results if concerned(r)], lambda _: "", page))
-        blocks.append(f"> [!WARNING]\n> {text}: {links}." if links else "")
+        links = on.lines([r for r in results if concerned(r)], lambda _: "", lambda _: "")
+        blocks.append(
+            "\n".join(f"> {line}" for line in ["[!WARNING]", f"{text}:", *links.splitlines()]) if links else ""
+        )
     return blocks
 
 
-def _stand_lines(stands: Sequence[Result], page: str) -> list[str]:
-    lines = []
-    for status, word in (("proved", "Proved"), ("not refuted", "Searched or simulated, nothing found")):
-        links = _lines([r for r in stands if r.status == status], _vacuous, page)
-        lines.extend([f"{word}: {', '.join(links)}."] if links else [])
-    return lines
-
-
-def _vacuous(result: Result) -> str:
-    return " (vacuous)" if result.vacuous is not None and result.vacuous.value else ""
+def _stand(result: Result) -> str:
+    vacuous = ", vacuous" if result.vacuous is not None and result.vacuous.value else ""
+    return f", {result.status}{vacuous}: {md.prose(result.reason)}"
 
 
 def _fall(result: Result) -> str:
-    examples = counterexamples(result)
+    example = _smallest(result)
+    seen = f" {example[:1].upper()}{example[1:].rstrip('.')}." if example else ""
+    return f": {md.prose(result.reason)}{seen}"
+
+
+def _smallest(result: Result) -> str:
     order = {"smallest": 0, "interior": 1, "largest-ratio": 2}
-    why = counterexample_words(min(examples, key=lambda e: order[e.kind])) if examples else md.prose(result.reason)
-    return f", {md.prose(result.where)}: {why.rstrip('.')}."
+    examples = sorted(counterexamples(result), key=lambda example: order[example.kind])
+    return counterexample_words(examples[0]) if examples else ""
 
 
-def _repair(result: Result) -> str:
+def _reason(result: Result) -> str:
+    return f": {md.prose(result.reason)}"
+
+
+def _repair(result: Result, page: str) -> tuple[str, ...]:
     amendment = result.amendment
     if amendment is None:
-        return ""
+        return "", ""
     slack = f", slack {show_slack(amendment.slack)}" if amendment.slack else ""
-    return f": {corrected(result)} is {amendment.status}{slack}."
+    return corrected(result, page), f"{amendment.status}{slack}"
 
 
-def _copy(result: Result) -> str:
-    wrong = f"not {md.code(result.printed)}" if result.printed else md.prose(result.reason)
-    right = f"; instead {corrected(result)}" if result.amendment else "; no corrected statement yet"
-    return f", {md.prose(result.where)}: {wrong.rstrip('.')}{right}."
+def _box(result: Result, page: str) -> tuple[str, ...]:
+    return md.prose(result.where), md.prose(result.reason), corrected(result, page) or "no corrected statement yet"
 
 
-def _untested_lines(untested: Sequence[Result], page: str) -> list[str]:
-    if not untested:
-        return []
+def _steps(results: Sequence[Result], page: str) -> str:
+    """One row per part: how many of its records have which status, and links to those that fall."""
+    rows = []
+    for part, groups in by_part(results).items():
+        judged = [r for group in groups for r in group]
+        falls = [group for group in groups if any(r.status == "refuted" for r in group)]
+        mended = [g for g in falls if all(r.amendment for r in g if r.status == "refuted")]
+        links = ", ".join(claim_link(group[0], page) for group in falls)
+        number = f"{len(mended)} of {len(falls)}" if falls else ""
+        rows.append([part, counts_words(counts(r.status for r in judged)), links, number])
+    return md.table(["part", "verdicts", "falls", "repaired"], rows)
+
+
+def _untested(results: Sequence[Result], page: str) -> str:
+    untested = [r for r in results if r.status == "untested"]
     number = plural(len(by_claim(untested)), "claim")
-    return [f"{number}, each with its reason: {md.link('the list', f'{page}#not-yet-judged')}."]
+    place = md.link("the list", f"{page}#not-yet-judged")
+    return md.bullets([f"{number}, each with its reason: {place}."] if untested else [])

@@ -7,6 +7,7 @@ import pytest
 from dpverify.ledger.results import encode
 from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.front import BEGIN, END, front_block, recorded, with_front_block
+from dpverify.report.parts import is_result
 from tests.unit.report.sample import sample_run
 
 ROOT = Path(__file__).parents[3]
@@ -17,14 +18,15 @@ def test_the_front_page_shows_the_recorded_runs() -> None:
     assert page == with_front_block(page, front_block(recorded(ROOT / "reports"))), "run .ci/generated.py --write"
 
 
-def test_false_claims_and_nothing_else_are_in_the_table() -> None:
+def test_the_table_has_the_results_that_were_judged_and_no_steps_of_proofs() -> None:
     runs = by_paper([sample_run()])
-    block = front_block(runs)
-    refuted = {r.claim.partition(":")[2] for r in runs["tran2022"].results if r.status == "refuted"}
-    rows = [line for line in block.splitlines() if line.startswith("| [")]
-    assert refuted
-    assert len(rows) == len(refuted)
-    assert all(any(f"`{claim}`" in row for row in rows) for claim in refuted)
+    rows = [line for line in front_block(runs).splitlines() if line.startswith("| [")]
+    judged = [r for r in runs["tran2022"].results if r.status != "untested"]
+    main = {r.claim.partition(":")[2] for r in judged if is_result(r.claim.partition(":")[2])}
+    assert main
+    assert main < {r.claim.partition(":")[2] for r in judged}
+    assert {row.split("`")[1] for row in rows} == main
+    assert any("**refuted**" in row for row in rows)
 
 
 def test_no_run_is_said_to_be_none() -> None:
