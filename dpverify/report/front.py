@@ -42,7 +42,7 @@ def front_block(runs: Mapping[str, Run], folder: str = "reports") -> str:
         claims = plural(len(by_claim(run.results)), "claim")
         totals = counts_words(counts(result.status for result in run.results))
         blocks.append(f"{md.link(title(key, run), page)}: {claims}, {plural(len(run.results), 'verdict')}: {totals}.")
-        blocks.append(md.table(["result", "verdict", "why", "corrected"], _verdicts(run.results, page)))
+        blocks.append(md.table(["result", "verdict", "why", "corrected or sharpened"], _verdicts(run.results, page)))
     return "\n\n".join(filter(None, blocks))
 
 
