@@ -58,7 +58,7 @@ def derive_proposition_18(statement: Statement) -> Derivation:
     Parameters
     ----------
     statement : Statement
-        ``tran2022:proposition-18``, printed or sharpened.
+        ``tran2022:proposition-18``, printed or sharpened, or ``tran2022:section-2-nodes``, corrected.
 
     Returns
     -------
@@ -69,12 +69,14 @@ def derive_proposition_18(statement: Statement) -> Derivation:
     -----
     Source: Proposition 18, first sentence; NOTES.md, "COMPOSE in closed form".
     """
-    a, b = (sympy_symbols(statement)[name] for name in "ab")
+    symbols = sympy_symbols(statement)
+    a, b = symbols["a"], symbols["b"]
     n = b - a + 1
+    last = {"t": integer(b, b + 3000)} if "t" in symbols else {}  # section-2-nodes: inside [1, t]
     return Derivation(
         "two runs of nodes",
         "ours",
-        {"a": integer(1, 3000), "b": integer(a, a + 3000), "p": integer(1, n), "v": integer(n - UP, n - UP)},
+        {"a": integer(1, 3000), "b": integer(a, a + 3000), **last, "p": integer(1, n), "v": integer(n - UP, n - UP)},
         (*sympy_conditions(statement), sympy.Eq(UP + DOWN, n)),
         PopCount(UP) + PopCount(DOWN),
         _by_digits(n) if statement.variant == "printed" else _by_concavity(n),

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from dpverify.harness import PaperChecks
-from dpverify.papers.tran2022.checks import aggregation, boxes, compose, conversion, identities, lemma_12, noise, sensitivity, series
+from dpverify.papers.tran2022.checks import (
+    aggregation,
+    asides,
+    boxes,
+    compose,
+    conversion,
+    identities,
+    lemma_12,
+    noise,
+    sensitivity,
+    series,
+)
 
 CHECKS = PaperChecks("tran2022", __name__)
-for topic in (series, compose, aggregation, conversion, noise, lemma_12, boxes, sensitivity, identities):
+for topic in (series, compose, aggregation, conversion, noise, lemma_12, boxes, asides, sensitivity, identities):
     CHECKS.include(topic.CHECKS)

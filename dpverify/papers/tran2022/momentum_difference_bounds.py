@@ -1,0 +1,86 @@
+"""How far m_t - m_{t-N} moves if one example is replaced, what was released before held fixed.
+
+m_t weighs the gradient of step i by alpha (1-alpha)^(t-i). A visit at step i <= t - N occurs in both momenta. Under one
+permutation for all epochs the visit at i of m_t and the visit at i - N of m_{t-N} have the same weight, so that their
+gradients, N steps apart, are subtracted; the visit of the first epoch has no partner. Under fresh permutations the two
+visits have different weights, and nothing small is left.
+
+Source: ``tran2022:section-4-momentum-difference``; the paper says that "we can show" it and does not.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+ZERO = Fraction(0)
+
+
+def attained_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
+    """A movement that occurs under one permutation, however small eta and L are.
+
+    The replaced example's gradient is G u wherever the run goes, and -G u for the neighbour, and it comes last in every
+    epoch: all partners cancel, and the first epoch's visit stays.
+
+    Parameters
+    ----------
+    t : int
+        Step, at least N.
+    N : int
+        Examples, at least 1.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    lipschitz : Fraction
+        G.
+
+    Returns
+    -------
+    Fraction
+        ``2*alpha*G*(1-alpha)**(t - N)``.
+    """
+    return 2 * alpha * lipschitz * (1 - alpha) ** (t - N)
+
+
+def largest_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction, drift: Fraction) -> Fraction:
+    """An upper bound on the movement under one permutation, place by place.
+
+    Parameters
+    ----------
+    t, N, alpha, lipschitz
+        As in :func:`attained_once`.
+    drift : Fraction
+        ``2*L*eta*N``: by how much the difference of the two examples' gradients changes within N steps.
+
+    Returns
+    -------
+    Fraction
+        The largest over the places of the example, of the partners' sum and the first visit.
+    """
+    beta = 1 - alpha
+    largest = ZERO
+    for place in range(1, min(N, t) + 1):
+        pairs = sum((beta ** (t - i) for i in range(place + N, t + 1, N)), ZERO)
+        largest = max(largest, alpha * (drift * pairs + 2 * lipschitz * beta ** (t - place)))
+    return largest
+
+
+def attained_fresh(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
+    """A movement that occurs under fresh permutations, at the end of an epoch, however small eta and L are.
+
+    The gradients are those of :func:`attained_once`. The example comes first in every epoch but the last, where it
+    comes at the end.
+
+    Parameters
+    ----------
+    t, N, alpha, lipschitz
+        As in :func:`attained_once`; t is a multiple of N, at least 2N.
+
+    Returns
+    -------
+    Fraction
+        ``2*alpha*G`` times the difference of the weights, added up visit by visit.
+    """
+    beta = 1 - alpha
+    visits = [*range(1, t - N + 1, N), t]
+    now = sum((beta ** (t - i) for i in visits), ZERO)
+    before = sum((beta ** (t - N - i) for i in visits if i <= t - N), ZERO)
+    return 2 * alpha * lipschitz * abs(now - before)
