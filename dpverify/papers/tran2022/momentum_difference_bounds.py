@@ -83,4 +83,5 @@ def attained_fresh(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Frac
     visits = [*range(1, t - N + 1, N), t]
     now = sum((beta ** (t - i) for i in visits), ZERO)
     before = sum((beta ** (t - N - i) for i in visits if i <= t - N), ZERO)
-    return 2 * alpha * lipschitz * abs(now - before)
+    apart: Fraction = abs(now - before)
+    return 2 * alpha * lipschitz * apart
