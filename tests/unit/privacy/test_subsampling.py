@@ -1,0 +1,94 @@
+"""Subsampled Gaussians against the definition, against each other, and against a second opinion."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dpverify.privacy.oracle import mixture, renyi_by_integration
+from dpverify.privacy.renyi import gaussian_rdp
+from dpverify.privacy.subsampling import (
+    poisson_gaussian_epsilon,
+    poisson_gaussian_rdp,
+    without_replacement_gaussian_rdp,
+    without_replacement_rdp,
+)
+
+MISSING = "the extra `accounting` is not installed"
+ENDS = [-60, -20, -8, -2, 0, 2, 5, 8, 12, 20, 60]
+
+
+@pytest.mark.parametrize(("order", "rate", "sigma"), [(2, 0.01, 1.0), (5, 0.5, 0.8), (12, 1e-3, 2.0), (3, 1e-5, 1.0)])
+def test_poisson_is_the_definition(order: int, rate: float, sigma: float) -> None:
+    mixed, alone = mixture([1 - rate, rate], [0, 1], sigma), mixture([1], [0], sigma)
+    exact = renyi_by_integration(order, mixed, alone, ENDS)
+    # The weights 1 - rate and rate are rounded, and miss 1 by up to 1e-16.
+    assert abs(float(exact) - poisson_gaussian_rdp(order, rate, sigma)) < 1e-12 * float(exact) + 3e-16
+    reverse = renyi_by_integration(order, alone, mixed, ENDS)
+    assert reverse <= exact
+
+
+def test_poisson_keeps_its_digits_at_tiny_rates() -> None:
+    assert poisson_gaussian_rdp(2, 1e-100, 1.0) == pytest.approx(1e-200 * (math.e - 1), rel=1e-13)
+    assert poisson_gaussian_rdp(2, 1e-9, 1.0) == pytest.approx(math.log1p(1e-18 * (math.e - 1)), rel=1e-13)
+
+
+def test_ends_of_the_range() -> None:
+    assert poisson_gaussian_rdp(4, 0, 1) == 0
+    assert poisson_gaussian_rdp(4, 1, 0.5) == gaussian_rdp(4, 2.0)
+    assert without_replacement_gaussian_rdp(4, 0, 1) == 0
+    assert without_replacement_gaussian_rdp(4, 1, 0.5) == gaussian_rdp(4, 2.0)
+    assert poisson_gaussian_rdp(2000, 0.01, 0.1) == pytest.approx(gaussian_rdp(2000, 10), rel=1e-3)
+
+
+@pytest.mark.parametrize("order", [2, 3, 8, 40])
+@pytest.mark.parametrize("rate", [1e-4, 0.05, 0.4])
+@pytest.mark.parametrize("sigma", [0.6, 1.5, 10.0])
+def test_bound_without_replacement_is_above_a_pair_that_it_covers(order: int, rate: float, sigma: float) -> None:
+    # One example of value 1 against 0, all others 0: a sum over a random part is this mixture against N(0, sigma^2).
+    assert poisson_gaussian_rdp(order, rate, sigma) <= without_replacement_gaussian_rdp(order, rate, sigma)
+
+
+@pytest.mark.parametrize(("order", "rate", "sigma"), [(2, 0.1, 1.0), (4, 0.3, 0.8), (8, 0.02, 2.0)])
+def test_bound_without_replacement_is_above_opposite_values(order: int, rate: float, sigma: float) -> None:
+    # Values 1/2 and -1/2 of the example in which the data sets differ, sensitivity 1.
+    up, down = mixture([1 - rate, rate], [0, 0.5], sigma), mixture([1 - rate, rate], [0, -0.5], sigma)
+    exact = float(renyi_by_integration(order, up, down, ENDS))
+    assert 0 < exact <= without_replacement_gaussian_rdp(order, rate, sigma)
+
+
+def test_refuses_what_is_outside_the_range() -> None:
+    with pytest.raises(ValueError, match="whole number"):
+        poisson_gaussian_rdp(1, 0.1, 1)
+    with pytest.raises(ValueError, match="rate must be"):
+        poisson_gaussian_rdp(2, 1.1, 1)
+    with pytest.raises(ValueError, match="sigma must be"):
+        poisson_gaussian_rdp(2, 0.1, 0)
+    with pytest.raises(ValueError, match=r"orders 2 \.\. 4, 3 numbers, got 1"):
+        without_replacement_rdp(4, 0.1, [1])
+    with pytest.raises(ValueError, match="Renyi bound must be"):
+        without_replacement_rdp(2, 0.1, [-1])
+
+
+def test_second_opinion() -> None:
+    accountant = pytest.importorskip("dp_accounting.rdp.rdp_privacy_accountant", reason=MISSING)
+    orders = [2, 3, 10, 100]
+    for rate, sigma in [(0.01, 1.0), (0.3, 2.0), (1e-3, 0.7)]:
+        theirs = accountant._compute_rdp_poisson_subsampled_gaussian(rate, sigma, orders)
+        assert [poisson_gaussian_rdp(z, rate, sigma) for z in orders] == pytest.approx(list(theirs), rel=1e-6)
+        theirs = accountant._compute_rdp_sample_wor_gaussian(rate, sigma, orders)
+        ours = [without_replacement_gaussian_rdp(z, rate, sigma) for z in orders]
+        # Theirs uses the sharper version of the theorem (forward differences) where it can, never a weaker one.
+        assert all(a <= b * (1 + 1e-6) for a, b in zip(theirs, ours, strict=True))
+        assert ours == pytest.approx(list(theirs), rel=1.5)
+
+
+def test_many_steps_are_not_below_the_second_opinion() -> None:
+    dp = pytest.importorskip("dp_accounting", reason=MISSING)
+    pld = pytest.importorskip("dp_accounting.pld", reason=MISSING)
+    event = dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(1.0)), 1000)
+    accountant = pld.PLDAccountant()
+    accountant.compose(event)
+    sharp = accountant.get_epsilon(1e-5)
+    assert sharp < poisson_gaussian_epsilon(0.01, 1.0, 1000, 1e-5) < 1.35 * sharp
