@@ -16,6 +16,7 @@ from dpverify.privacy.conversions import (
 )
 from dpverify.privacy.gaussian import epsilon_of
 
+MISSING = "the extra `accounting` is not installed"
 CASES = [
     (2, 0.1, 1e-5),
     (10, 1, 1e-5),
