@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -12,17 +10,17 @@ from dpverify.kernels import check
 from dpverify.kernels.dyadic import floor_log2
 from dpverify.kernels.tape import Seed, generator, seed_sequence
 from dpverify.kernels.typing import Indices, Matrix, Tape, Vector
-from dpverify.papers.tran2022.dp_nsgd_run import PATIENCE, Progress
 from dpverify.papers.tran2022.reconstruct import new_constants, new_state, state_floats
 from dpverify.papers.tran2022.sr_nsgd_noise import tape_rows
 from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
 from dpverify.papers.tran2022.sr_nsgd_schedule import check_schedule, draw_schedule
+from dpverify.papers.tran2022.stepped_run import SteppedRun, not_finite, read_only
 
 BAD_GRADIENT, BAD_MOMENTUM = 1, 2
 """What a step says that was not done."""
 
 
-class SrRun(ABC):
+class SrRun(SteppedRun):
     """A run of Algorithm 2, as far as it has come. Subclasses know how to get a gradient.
 
     Parameters
@@ -53,9 +51,10 @@ class SrRun(ABC):
         schedule: Indices | None, keep: bool,
     ) -> None:  # fmt: skip
         self.parameters = p = parameters
-        N, T, self._w = check.whole(1, examples=examples), p.steps, check.array(None, start=start).copy()
-        d, kept = len(self._w), p.steps if keep else 0
+        N, T, start = check.whole(1, examples=examples), p.steps, check.array(None, start=start).copy()
+        d, kept = len(start), p.steps if keep else 0
         check.memory(2 * state_floats(N, T, d) + 3 * kept * d + 2 * N, examples=examples, steps=T, dimension=d)
+        super().__init__(T, start, keep, counters=2)
         rows = tape_rows(N, T)
         self._tape = np.empty((0, d)) if tape is None else check.array(rows, d, tape=tape)
         self._given = np.empty(0, dtype=np.int64) if schedule is None else check_schedule(schedule, N, T)
@@ -67,35 +66,17 @@ class SrRun(ABC):
         self._gradients = np.full((3, d), np.nan)  # an entry that a gradient leaves out is then seen
         self._anchors = np.stack([self._w, self._w])
         self._m, self._m_hat, self._unit = np.zeros(d), np.zeros(d), np.zeros(d)
-        self._iterates, self._momenta = np.full((kept + 1 if keep else 0, d), np.nan), np.full((2, kept, d), np.nan)
-        self._iterates[:1] = self._w
-        self._done = np.zeros(2, dtype=np.int64)
-        self._chunk = 256
-
-    @property
-    def t(self) -> int:
-        """How many steps were done."""
-        return int(self._done[0])
-
-    @property
-    def w(self) -> Vector:
-        """w_{t+1}, the iterate after the steps done so far, shape (d,); a copy."""
-        return self._w.copy()
-
-    @property
-    def iterates(self) -> Matrix:
-        """w_1, ..., w_{t+1}, shape (t + 1, d), if they were kept, else no rows; a view that cannot be written."""
-        return _read_only(self._iterates[: self.t + 1])
+        self._momenta = np.full((2, kept, d), np.nan)
 
     @property
     def momenta(self) -> Matrix:
         """m_1, ..., m_t without noise, shape (t, d), if they were kept, else no rows; a view that cannot be written."""
-        return _read_only(self._momenta[0, : self.t])
+        return read_only(self._momenta[0, : self.t])
 
     @property
     def released(self) -> Matrix:
         """m^_1, ..., m^_t, shape (t, d), if they were kept, else no rows; a view that cannot be written."""
-        return _read_only(self._momenta[1, : self.t])
+        return read_only(self._momenta[1, : self.t])
 
     @property
     def schedule(self) -> Indices:
@@ -109,31 +90,6 @@ class SrRun(ABC):
         """Standard deviations of nodes, shape (4,): G up to step 2N, G after it, Delta, r; in units of the gradient."""
         return self._deviations.copy()
 
-    def advance(self, steps: int | None = None, progress: Progress | None = None) -> None:
-        """Do some steps. Ctrl-C is answered within a fraction of a second; ``t`` and ``w`` fit together after it.
-
-        Parameters
-        ----------
-        steps : int or None
-            How many, at most those that are left; None: all of these.
-        progress : callable or None
-            ``progress(t, w)``, called every twentieth of a second or so, and after the last step.
-
-        Raises
-        ------
-        ArgumentError
-            If a gradient is not finite, or there are fewer steps left.
-        """
-        left = self.parameters.steps - self.t
-        last = self.t + (left if steps is None else check.whole(0, left, steps=steps))
-        while self.t < last:
-            until, began = min(last, self.t + self._chunk), time.perf_counter()
-            self._steps(self.t + 1, until)
-            pace = PATIENCE / max(time.perf_counter() - began, 1e-9)
-            self._chunk = max(1, min(1 << 24, int(self._chunk * min(pace, 8.0))))
-            if progress is not None:
-                progress(self.t, self.w)
-
     @property
     def _step_arguments(self) -> tuple[Any, ...]:
         """What ``sr_step`` takes after t."""
@@ -144,21 +100,10 @@ class SrRun(ABC):
             *self._state, self._w, self._m, self._m_hat, self._iterates, self._momenta, self._done,
         )  # fmt: skip
 
-    @abstractmethod
-    def _steps(self, first: int, last: int) -> None:
-        """Do the steps ``first <= t <= last``, or raise."""
-
     def _fail(self, failed: int) -> None:
         """Say what was not finite at the step after those that are done."""
         t = self.t + 1
         if failed == BAD_MOMENTUM:
             raise check.ArgumentError("momentum", f"{self._m_hat.max()} at step {t}", "must stay finite")
         example = int(self._given[t - 1] if len(self._given) else self._order[(t - 1) % len(self._order)])
-        row, column = np.argwhere(~np.isfinite(self._gradients))[0]
-        value = f"{self._gradients[row, column]} in coordinate {column} for example {example} at step {t}"
-        raise check.ArgumentError("gradient", value, "must write a finite number into every coordinate")
-
-
-def _read_only(view: Matrix) -> Matrix:
-    view.flags.writeable = False
-    return view
+        raise not_finite(self._gradients, example, t)
