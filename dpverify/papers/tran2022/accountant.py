@@ -1,0 +1,183 @@
+"""The exact accountant of Algorithm 1: what its noise is worth against the worst pattern of visits of one example.
+
+One example is replaced. A released node [y, z] then moves by at most 2 alpha G times the sum of ``(1-alpha)**(z - t)``
+over the visits t in it, and one loss reaches this in all nodes at once. So, given everything released before, the run
+is a composition of Gaussian mechanisms with ``mu^2 = (2 alpha G / deviation)^2 * sum over released nodes of (sum of
+weights)^2``; the worst pattern makes it largest. The released nodes are those of COMPOSE(1, t), t = 1..T.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from dpverify.kernels import check
+from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.papers.tran2022.accountant_fresh import (
+    SAFETY,
+    FreshTree,
+    TooManyPointsError,
+    best_point,
+    final_block,
+    trace,
+)
+from dpverify.papers.tran2022.accountant_once import values_by_place
+from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
+from dpverify.privacy.participation import Bounds, Ordering, Pattern, check_ordering
+
+ACCURACY: Final = 1.001
+"""Upper over lower bound, unless another is asked for."""
+
+SHORT: Final = 4096
+"""For runs of up to this many steps the exact maximum is tried first."""
+
+LONGEST_PATTERN: Final = 100_000
+"""Patterns of more visits than this are not written down."""
+
+MOST_BLOCKS: Final = 500_000
+"""About how many blocks of different content may be looked at."""
+
+CLOSENESS: Final = (1e-3, 2e-4, 5e-5, 1e-5)
+"""How close points are merged: in turn, until the bounds are close enough."""
+
+
+def tree_sum_of_squares(
+    steps: int, examples: int, alpha: float, ordering: Ordering = "fresh", *, accuracy: float = ACCURACY
+) -> Bounds:
+    """Maximize, over the visits of one example, the sum of squared weights over the nodes that Algorithm 1 releases.
+
+    Parameters
+    ----------
+    steps, examples : int
+        T and N, at least 1.
+    alpha : float
+        Momentum weight in (0, 1].
+    ordering : {"fresh", "once"}
+        A new permutation in each epoch, or one for all.
+    accuracy : float
+        Upper over lower bound is at most this, above 1. "once" is exact, and so are short runs (up to 4096 steps, save
+        where very many sums of weights lie close together).
+
+    Returns
+    -------
+    Bounds
+        Of ``max over patterns of sum over nodes of (sum over visits t of (1-alpha)**(z - t))^2``; without units.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or the run has too many epochs of different content to be bounded in reasonable
+        time (T/N and N both above about 10^5).
+
+    Notes
+    -----
+    Source: Algorithms 1 and 3; in place of ``tran2022:theorem-4``. NOTES_accountant.md has the proofs.
+    """
+    T, N = check.whole(1, MOST_STEPS - 1, steps=steps), check.whole(1, examples=examples)
+    alpha, accuracy = check.weight(alpha=alpha), check.positive(accuracy=accuracy)
+    if not accuracy > 1.0:
+        raise check.ArgumentError("accuracy", accuracy, "must be above 1")
+    N = min(N, T)
+    if check_ordering(ordering) == "once":
+        values = values_by_place(T, N, alpha)
+        place = int(np.argmax(values))
+        value = float(values[place])
+        pattern = tuple(range(place + 1, T + 1, N)) if T // N <= LONGEST_PATTERN else None
+        return outward(value, value, exact=True, pattern=pattern)
+    return _fresh(T, N, alpha, accuracy)
+
+
+def _fresh(T: int, N: int, alpha: float, accuracy: float) -> Bounds:
+    levels = T.bit_length()
+    blocks = sum(min(1 << k, N, (T >> k) + 1, T // N + 2 if 1 << k < N else T) for k in range(levels))
+    if blocks > MOST_BLOCKS:
+        rule = f"make about {blocks} blocks of different content, more than {MOST_BLOCKS}: no bound in reasonable time"
+        raise check.ArgumentError("steps and examples", f"({T}, {N})", rule)
+    best: Bounds | None = None
+    for close in (0.0, *CLOSENESS) if T <= SHORT else CLOSENESS:
+        try:
+            found = _bounds(T, N, alpha, close)
+        except TooManyPointsError:
+            continue
+        if best is not None:  # both hold
+            lower = max((best, found), key=lambda bounds: bounds.lower)
+            found = Bounds(lower.lower, min(best.upper, found.upper), found.exact, lower.pattern)
+        best = found
+        if best.exact or best.ratio <= accuracy:
+            return best
+    assert best is not None
+    rule = f"is more than can be reached here: upper/lower is {best.ratio:.6g}"
+    raise check.ArgumentError("accuracy", accuracy, rule)
+
+
+def _bounds(T: int, N: int, alpha: float, close: float) -> Bounds:
+    above = FreshTree(N, alpha, close, upper=True)
+    upper, _ = best_point(final_block(above, T))
+    below = FreshTree(N, alpha, close, upper=False)
+    block = final_block(below, T)
+    lower, state = best_point(block)
+    pattern: Pattern | None = tuple(trace(block, state, 0)) if T // N <= LONGEST_PATTERN else None
+    return outward(lower, upper, exact=not above.lost and not below.lost, pattern=pattern)
+
+
+def outward(lower: float, upper: float, *, exact: bool, pattern: Pattern | None) -> Bounds:
+    """Give bounds that are certain in spite of rounding: all terms are nonnegative, so a relative margin is enough."""
+    return Bounds(lower * (1.0 - SAFETY), upper * (1.0 + SAFETY), exact, pattern)
+
+
+def dp_nsgd_mu(parameters: Parameters, examples: int, *, accuracy: float = ACCURACY) -> Bounds:
+    """Give the Gaussian privacy parameter mu of Algorithm 1.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        T, alpha, G, sigma, the ordering, and V (or the depth it is printed with).
+    examples : int
+        N, at least 1.
+    accuracy : float
+        Upper over lower bound of mu^2 is at most this.
+
+    Returns
+    -------
+    Bounds
+        Replacing one example is at most as visible as N(0, 1) against N(mu, 1), for the ``upper`` mu; a loss and a
+        pattern exist for which it is as visible as for the ``lower`` one. Infinite where sigma is 0.
+
+    Raises
+    ------
+    ArgumentError
+        As :func:`tree_sum_of_squares`.
+
+    Notes
+    -----
+    Source: Algorithm 1 with the noise of its box; in place of ``tran2022:theorem-4``.
+    """
+    bounds = tree_sum_of_squares(parameters.steps, examples, parameters.alpha, parameters.ordering, accuracy=accuracy)
+    deviation = parameters.node_deviation(examples)
+    return mu_of(bounds, 2.0 * parameters.alpha * parameters.lipschitz, deviation)
+
+
+def mu_of(squares: Bounds, unit: float, deviation: float) -> Bounds:
+    """Turn a sum of squared weights into mu.
+
+    Parameters
+    ----------
+    squares : Bounds
+        Sum of squared weights.
+    unit : float
+        What one visit of weight 1 moves a node by: 2 alpha G, in units of the gradient.
+    deviation : float
+        Standard deviation of each node's noise, in units of the gradient, at least 0.
+
+    Returns
+    -------
+    Bounds
+        ``unit * sqrt(squares) / deviation``; infinite where the deviation is 0.
+    """
+    if deviation == 0.0:
+        return Bounds(math.inf, math.inf, squares.exact, squares.pattern)
+    factor = unit / deviation
+    lower, upper = math.sqrt(squares.lower) * factor, math.sqrt(squares.upper) * factor
+    return outward(lower, upper, exact=squares.exact, pattern=squares.pattern)

@@ -1,0 +1,71 @@
+"""Sums of squared node weights for every place in one permutation at once: N log2(T) operations, nothing left out.
+
+Under "once" the visits are N steps apart, so what a block of 2^k steps holds depends only on how many steps after its
+beginning the first visit comes, modulo N. One array over these N numbers per level is all there is to know.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpverify.kernels import check
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import Vector
+
+
+@kernel
+def double(S: Vector, Q: Vector, half: int, decay: float, S_out: Vector, Q_out: Vector) -> None:
+    """Join blocks of ``half`` steps; entry j is for those whose first visit comes j steps after their beginning."""
+    N = S.shape[0]
+    shift = half % N
+    for j in range(N):
+        k = j - shift if j >= shift else j - shift + N
+        S_out[j] = decay * S[j] + S[k]
+        Q_out[j] = Q[j] + S[j] * S[j] + Q[k]
+
+
+@kernel
+def add_node(S: Vector, Q: Vector, begin: int, out: Vector) -> None:
+    """Add to ``out[p]``, p the place counted from 0, the value of the node that begins after ``begin`` steps."""
+    N = S.shape[0]
+    shift = begin % N
+    for p in range(N):
+        k = p - shift if p >= shift else p - shift + N
+        out[p] += Q[k] + S[k] * S[k]
+
+
+def values_by_place(steps: int, examples: int, alpha: float) -> Vector:
+    """Give the sum of squared weights over the nodes that Algorithm 1 releases, for every place.
+
+    Parameters
+    ----------
+    steps, examples : int
+        T and N, at least 1.
+    alpha : float
+        Momentum weight in (0, 1].
+
+    Returns
+    -------
+    (min(N, T),) array of float
+        Entry p - 1 belongs to the example at place p of the permutation; places beyond T have the value 0.
+
+    Raises
+    ------
+    ArgumentError
+        If the arrays do not fit in memory.
+    """
+    N = min(examples, steps)
+    check.memory(6 * N, examples=examples)
+    log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
+    S, Q, out = np.zeros(N), np.zeros(N), np.zeros(N)
+    S_next, Q_next = np.empty(N), np.empty(N)
+    S[0] = 1.0
+    for level in range(steps.bit_length()):
+        if steps >> level & 1:
+            add_node(S, Q, steps >> level + 1 << level + 1, out)
+        if steps >> level + 1:
+            double(S, Q, 1 << level, math.exp(log_decay * (1 << level)), S_next, Q_next)
+            S, S_next, Q, Q_next = S_next, S, Q_next, Q
+    return out

@@ -1,0 +1,123 @@
+"""In which steps one example can take part, and what a certified maximum over all such patterns looks like.
+
+Epoch e = 0, 1, ... owns the steps eN + 1 .. (e+1)N and uses each of the N examples once; the last epoch may be cut
+short by T. Under "fresh" an example may be anywhere in each epoch, under "once" it is at the same place in all.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from dpverify.kernels import check
+
+Ordering: TypeAlias = Literal["fresh", "once"]
+ORDERINGS: Final[tuple[Ordering, ...]] = ("fresh", "once")
+
+Pattern: TypeAlias = tuple[int, ...]
+"""Steps, counted from 1, at which one example is used, in rising order."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A number between two certified bounds.
+
+    Attributes
+    ----------
+    lower, upper : float
+        The number is at least ``lower`` and at most ``upper``; both are rounded outward.
+    exact : bool
+        Whether nothing but the rounding of floating point lies between the two.
+    pattern : tuple of int or None
+        Steps of a pattern that reaches ``lower``; None where it would be too long to write down.
+    """
+
+    lower: float
+    upper: float
+    exact: bool
+    pattern: Pattern | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.lower <= self.upper:
+            raise check.ArgumentError("lower", self.lower, f"must be at least 0 and at most upper={self.upper}")
+
+    @property
+    def ratio(self) -> float:
+        """``upper / lower``; 1 where both are 0."""
+        if self.upper == self.lower:
+            return 1.0
+        return self.upper / self.lower if self.lower > 0.0 else float("inf")
+
+
+def check_ordering(ordering: str) -> Ordering:
+    """Take the name of an ordering.
+
+    Parameters
+    ----------
+    ordering : str
+        "fresh" or "once".
+
+    Returns
+    -------
+    {"fresh", "once"}
+        The same.
+
+    Raises
+    ------
+    ArgumentError
+        If it is neither.
+    """
+    for known in ORDERINGS:
+        if ordering == known:
+            return known
+    raise check.ArgumentError("ordering", ordering, "must be fresh or once")
+
+
+def patterns(steps: int, examples: int, ordering: Ordering) -> Iterator[Pattern]:
+    """Give every pattern in which one example can recur.
+
+    Parameters
+    ----------
+    steps, examples : int
+        T and N, at least 1.
+    ordering : {"fresh", "once"}
+        Any place in each epoch, or the same place in all.
+
+    Yields
+    ------
+    tuple of int
+        Steps in rising order. A last epoch that is cut short may lack the example; where it is a whole epoch, no
+        pattern leaves it out. For T < N the empty pattern is among them.
+    """
+    T, N = check.whole(1, steps=steps), check.whole(1, examples=examples)
+    if check_ordering(ordering) == "once":
+        for place in range(1, N + 1):
+            yield tuple(range(place, T + 1, N))
+        return
+    epochs: list[list[int | None]] = [[*range(begin + 1, min(begin + N, T) + 1)] for begin in range(0, T, N)]
+    if T % N:
+        epochs[-1].append(None)
+    for choice in itertools.product(*epochs):
+        yield tuple(step for step in choice if step is not None)
+
+
+def pattern_count(steps: int, examples: int, ordering: Ordering) -> int:
+    """Count what :func:`patterns` gives, with those that are the same steps under "once" counted once per place.
+
+    Parameters
+    ----------
+    steps, examples, ordering
+        As in :func:`patterns`.
+
+    Returns
+    -------
+    int
+        ``N^(whole epochs)`` times one more than the length of a last epoch that is cut short, or N.
+    """
+    T, N = check.whole(1, steps=steps), check.whole(1, examples=examples)
+    if check_ordering(ordering) == "once":
+        return N
+    whole, rest = divmod(T, N)
+    return int(N**whole) * (rest + 1)
