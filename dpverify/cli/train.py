@@ -9,13 +9,13 @@ from cyclopts import Parameter
 
 from dpverify.cli.words import Target, Whole
 
-FIGURE = Path("dp-nsgd.svg")
-"""Where the figure goes by default: the folder that the command is run from."""
+BESIDE = Path("ALGORITHM.svg")
+"""Where the figure goes by default: the folder that the command is run from, named after the algorithm."""
 
 
 def train(
     *,
-    algorithm: Literal["dp-nsgd"] = "dp-nsgd",
+    algorithm: Literal["dp-nsgd", "sr-nsgd"] = "dp-nsgd",
     data: Path | None = None,
     n: Whole | None = None,
     steps: Whole | None = None,
@@ -24,6 +24,7 @@ def train(
     epsilon: float | None = None,
     delta: float | None = None,
     alpha: float | None = None,
+    gamma: float | None = None,
     eta: float | None = None,
     lam: float = 0.001,
     ordering: Literal["fresh", "once"] = "fresh",
@@ -31,7 +32,7 @@ def train(
     standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None,
     seed: Whole = 0,
     json: Target | None = None,
-    figure: Annotated[Path | None, Parameter(negative="--no-figure")] = FIGURE,
+    figure: Annotated[Path | None, Parameter(negative="--no-figure")] = BESIDE,
 ) -> int:
     """Train on real data: nonconvex-regularized logistic regression, loss and gradient norm as it goes.
 
@@ -40,7 +41,7 @@ def train(
     Parameters
     ----------
     algorithm
-        The algorithm; dp-nsgd is Algorithm 1 of tran2022.
+        The algorithm; dp-nsgd and sr-nsgd are Algorithms 1 and 2 of tran2022.
     data
         LIBSVM file (.gz and .bz2 too), or *.csv with the label last; bundled breast cancer data by default.
     n
@@ -57,6 +58,8 @@ def train(
         Likewise.
     alpha
         Momentum weight in (0, 1]; 1/N by default.
+    gamma
+        Cross-batch weight of sr-nsgd in [0, 1]; eta N by default.
     eta
         Length of a step; 1/sqrt(N T) by default.
     lam
@@ -91,6 +94,7 @@ def train(
         epsilon=epsilon,
         delta=delta,
         alpha=alpha,
+        gamma=gamma,
         eta=eta,
         lam=lam,
         ordering=ordering,
@@ -98,5 +102,5 @@ def train(
         standardise=standardise,
         seed=seed,
         json=json,
-        figure=figure,
+        figure=Path(f"{algorithm}.svg") if figure == BESIDE else figure,
     )

@@ -33,6 +33,7 @@ def run_train(
     epsilon: float | None = None,
     delta: float | None = None,
     alpha: float | None = None,
+    gamma: float | None = None,
     eta: float | None = None,
     lam: float = 0.001,
     ordering: str = "fresh",
@@ -46,7 +47,7 @@ def run_train(
 
     Parameters
     ----------
-    algorithm, data, n, steps, epochs, sigma, epsilon, delta, alpha, eta, lam, ordering, scale, standardise, seed
+    algorithm, data, n, steps, epochs, sigma, epsilon, delta, alpha, gamma, eta, lam, ordering, scale, standardise, seed
         As in :class:`~dpverify.train.request.Request`.
     json : str or None
         File for the :class:`~dpverify.train.result.TrainResult`, or ``-`` for stdout; the text then goes to stderr.
@@ -71,6 +72,7 @@ def run_train(
             epsilon=epsilon,
             delta=delta,
             alpha=alpha,
+            gamma=gamma,
             eta=eta,
             lam=lam,
             ordering=ordering,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpverify.kernels import check
+from dpverify.papers.tran2022.reconstruct_nodes import check_gamma
 from dpverify.train.result import Settings
 
 DEFAULT_EPOCHS = 10
@@ -21,7 +22,7 @@ class Request:
     Parameters
     ----------
     algorithm : str
-        ``dp-nsgd``: Algorithm 1 of tran2022.
+        ``dp-nsgd``: Algorithm 1 of tran2022. ``sr-nsgd``: its Algorithm 2.
     data : Path or None
         LIBSVM or CSV file; None: scikit-learn's ``breast_cancer``.
     n : int or None
@@ -35,8 +36,10 @@ class Request:
     alpha : float or None
         Momentum weight, at least 1/N where there is noise; None: 1/N, which is what Theorem 6 prints: its
         alpha is (T/N) / T for its T.
+    gamma : float or None
+        Cross-batch weight in [0, 1], of sr-nsgd only; None: eta N, which is what Theorem 9 prints, at most 1.
     eta : float or None
-        Length of every step; None: 1/sqrt(N T), which is what Theorem 6 prints.
+        Length of every step; None: 1/sqrt(N T), which is what Theorems 6 and 9 print.
     lam : float
         Weight of the nonconvex regularizer.
     ordering : str
@@ -63,6 +66,7 @@ class Request:
     epsilon: float | None = None
     delta: float | None = None
     alpha: float | None = None
+    gamma: float | None = None
     eta: float | None = None
     lam: float = 0.001
     ordering: str = "fresh"
@@ -71,7 +75,7 @@ class Request:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _one_of(("dp-nsgd",), algorithm=self.algorithm)
+        _one_of(("dp-nsgd", "sr-nsgd"), algorithm=self.algorithm)
         _one_of(("fresh", "once"), ordering=self.ordering)
         _one_of(("unit", "clip", "none"), scale=self.scale)
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
@@ -89,6 +93,10 @@ class Request:
             check.not_negative(sigma=self.sigma)
         if self.alpha is not None:
             check.weight(alpha=self.alpha)
+        if self.gamma is not None:
+            check_gamma(gamma=self.gamma)
+            if self.algorithm != "sr-nsgd":
+                raise check.ArgumentError("gamma", self.gamma, f"must be left out, {self.algorithm} has none")
         if self.eta is not None:
             check.positive(eta=self.eta)
 
@@ -117,11 +125,14 @@ class Request:
         if sigma > 0 and alpha < 1 / n_examples:
             rule = f"must be at least 1/N = {1 / n_examples:.6g}, on which the noise 4*alpha*G*sigma*sqrt(V) rests"
             raise check.ArgumentError("alpha", alpha, rule)
+        eta = 1 / math.sqrt(n_examples * steps) if self.eta is None else float(self.eta)
+        gamma = min(1.0, eta * n_examples) if self.gamma is None else float(self.gamma)
         return Settings(
             steps=steps,
             sigma=sigma,
             alpha=alpha,
-            eta=1 / math.sqrt(n_examples * steps) if self.eta is None else float(self.eta),
+            gamma=gamma if self.algorithm == "sr-nsgd" else 1.0,
+            eta=eta,
             lam=float(self.lam),
             ordering=self.ordering,
             scale=self.scale,

@@ -22,6 +22,8 @@ class Settings(Record, frozen=True, kw_only=True):
         Noise multiplier.
     alpha : float
         Momentum weight.
+    gamma : float
+        Cross-batch weight of sr-nsgd; dp-nsgd has none and says 1.
     eta : float
         Length of a step.
     lam : float
@@ -38,6 +40,7 @@ class Settings(Record, frozen=True, kw_only=True):
     steps: int
     sigma: float
     alpha: float
+    gamma: float
     eta: float
     lam: float
     ordering: str
@@ -63,17 +66,17 @@ class Constants(Record, frozen=True, kw_only=True):
     ----------
     lipschitz, smoothness, gap : float
         G, L and R of the problem, rounded up.
-    v : float
-        V as Algorithm 1 prints it, with ``depth`` for its R.
-    node_std : float
-        ``4*alpha*G*sigma*sqrt(V)``: standard deviation of a coordinate of a node's noise.
+    counts : dict of str to float
+        V as Algorithm 1 prints it, with ``depth`` for its R; both V of Algorithm 2.
+    node_std : dict of str to float
+        Standard deviation of a coordinate of the noise of each kind of node: ``4*alpha*G*sigma*sqrt(V)`` for f.
     """
 
     lipschitz: float
     smoothness: float
     gap: float
-    v: float
-    node_std: float
+    counts: dict[str, float]
+    node_std: dict[str, float]
 
 
 class Point(Record, frozen=True, kw_only=True):

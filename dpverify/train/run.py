@@ -11,14 +11,13 @@ import numpy as np
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.dp_nsgd import DpNsgd
-from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
-from dpverify.papers.tran2022.tree_noise_scale import printed_v
+from dpverify.papers.tran2022.stepped_run import SteppedRun
 from dpverify.problems.data import Dataset, load_dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
+from dpverify.train.optimizer import optimizer
 from dpverify.train.request import Request
-from dpverify.train.result import Constants, DataInfo, Point, Settings, TrainResult
+from dpverify.train.result import DataInfo, Point, Settings, TrainResult
 
 POINTS = 100
 """How many times loss and gradient norm are measured after the start; each costs about as much as two epochs."""
@@ -30,7 +29,7 @@ Report = Callable[[int, int, Point], None]
 
 
 def train(request: Request, report: Report | None = None) -> TrainResult:
-    """Train with DP-NSGD from w_1 = 0, and measure loss and gradient norm on the way.
+    """Train with DP-NSGD or SR-NSGD from w_1 = 0, and measure loss and gradient norm on the way.
 
     Parameters
     ----------
@@ -44,7 +43,7 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
     -------
     TrainResult
         The whole run; after Ctrl-C, what was done so far, with ``interrupted`` set. ``w`` is the last iterate; the
-        iterate of which Theorem 6 speaks is drawn from all of them.
+        iterate of which Theorems 6 and 9 speak is drawn from all of them.
 
     Raises
     ------
@@ -55,24 +54,15 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
 
     Notes
     -----
-    Source: Algorithm 1 of tran2022, with V as printed for ``depth`` levels; 1/sqrt(N T) and 1/N are the eta and the
-    alpha of Theorem 6.
+    Source: Algorithms 1 and 2 of tran2022, with their V as printed, for ``depth`` levels; 1/sqrt(N T) and 1/N are the
+    eta and the alpha of Theorems 6 and 9.
     """
     dataset = load_dataset(request.data, standardise=request.standardise)
     if request.n is not None:
         dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
     settings = request.settle(len(dataset.x))
     problem = _problem(dataset, settings)
-    parameters = Parameters(
-        steps=settings.steps,
-        alpha=settings.alpha,
-        eta=settings.eta,
-        sigma=settings.sigma,
-        lipschitz=problem.lipschitz,
-        ordering="once" if settings.ordering == "once" else "fresh",
-        depth=settings.depth,
-    )
-    run = DpNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=settings.seed)
+    run, constants = optimizer(request.algorithm, problem, settings)
     began = time.perf_counter()
     path, w, interrupted = _follow(run, problem, settings.steps, report)
     return TrainResult(
@@ -85,18 +75,12 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
             standardised=dataset.standardised,
         ),
         settings=settings,
-        constants=Constants(
-            lipschitz=problem.lipschitz,
-            smoothness=problem.smoothness,
-            gap=problem.gap,
-            v=float(printed_v(len(problem.x), settings.steps, settings.depth)),
-            node_std=run.node_deviation,
-        ),
+        constants=constants,
         path=path,
         w=w.tolist(),
         interrupted=interrupted,
         seconds=time.perf_counter() - began,
-        notes=_notes(dataset, settings),
+        notes=_notes(request.algorithm, dataset, settings),
     )
 
 
@@ -112,7 +96,7 @@ def _problem(dataset: Dataset, settings: Settings) -> LogisticRegression:
 
 
 def _follow(
-    run: DpNsgd, problem: LogisticRegression, steps: int, report: Report | None
+    run: SteppedRun, problem: LogisticRegression, steps: int, report: Report | None
 ) -> tuple[list[Point], Vector, bool]:
     """Advance to each step at which to measure; on Ctrl-C measure once more, where the run has come to."""
     path: list[Point] = []
@@ -157,7 +141,7 @@ def _measure(problem: LogisticRegression, step: int, w: Vector) -> Point:
     return Point(step=step, loss=loss, gradient_norm=norm)
 
 
-def _notes(dataset: Dataset, settings: Settings) -> list[str]:
+def _notes(algorithm: str, dataset: Dataset, settings: Settings) -> list[str]:
     """Say what a user of the result should know."""
     n = len(dataset.x)
     notes = [
@@ -166,9 +150,13 @@ def _notes(dataset: Dataset, settings: Settings) -> list[str]:
     ]
     if settings.sigma == 0:
         notes.append("sigma = 0: no noise was added")
-    elif settings.steps % n:
+    elif algorithm == "dp-nsgd" and settings.steps % n:
         visits = f"T/N = {settings.steps / n:.4g} visits of an example, up to {-(-settings.steps // n)} occur"
         notes.append(f"V as printed counts {visits}")
+    if algorithm == "sr-nsgd" and settings.sigma > 0:
+        notes.append("delta_Delta and delta_r as printed lack the factor L")
+        if n == 1:
+            notes.append("N = 1: both V as printed are 0, so no noise was added")
     if dataset.standardised:
         notes.append("columns were standardised with the data's own means and deviations, which no guarantee covers")
     if settings.scale == "none":

@@ -29,13 +29,19 @@ def summary(result: TrainResult) -> str:
 
 def _setting(result: TrainResult) -> Iterator[str]:
     s, c, data = result.settings, result.constants, result.data
-    alpha, eta, sigma, lam, std, v = (show_float(x) for x in (s.alpha, s.eta, s.sigma, s.lam, c.node_std, c.v))
+    alpha, eta, sigma, lam = (show_float(x) for x in (s.alpha, s.eta, s.sigma, s.lam))
+    gamma = f", gamma = {show_float(s.gamma)}" if result.algorithm == "sr-nsgd" else ""
     classes = " and ".join(data.classes)
     yield f"{result.algorithm} on {data.name}: N = {data.n}, d = {data.d}, classes {classes}"
-    yield f"T = {s.steps} steps, alpha = {alpha}, eta = {eta}, sigma = {sigma}, {s.ordering} ordering, seed {s.seed}"
+    chosen = f"alpha = {alpha}{gamma}, eta = {eta}, sigma = {sigma}"
+    yield f"T = {s.steps} steps, {chosen}, {s.ordering} ordering, seed {s.seed}"
     bounds = f"G = {c.lipschitz:.6g}, L = {c.smoothness:.6g}, F(w_1) - inf F <= {c.gap:.6g}"
     yield f"certified: {bounds} (lam = {lam}, rows: {s.scale})"
-    yield f"noise of a node: 4*alpha*G*sigma*sqrt(V) = {std}, with V = {v} as printed for {s.depth} levels"
+    counts = ", ".join(f"{name} = {show_float(value)}" for name, value in c.counts.items())
+    deviations = ", ".join(f"{show_float(value)} ({name})" for name, value in c.node_std.items())
+    levels = f" for {s.depth} levels" if result.algorithm == "dp-nsgd" else ""
+    yield f"deviation of a node's noise: {deviations}"
+    yield f"counts of nodes: {counts}, as printed{levels}"
 
 
 def _table(path: Sequence[Point]) -> Iterator[str]:

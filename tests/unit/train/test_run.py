@@ -77,13 +77,35 @@ def test_noise_is_what_algorithm_1_prints() -> None:
     result = train(Request(n=64, steps=192, sigma=2.0, alpha=1 / 32))
     # V = (min(8, 6) + 1) * 3 + floor(192/2^7) + floor(192/2^8) with 8 levels.
     assert result.settings.depth == 8
-    assert result.constants.v == 7 * 3 + 1
+    assert result.constants.counts == {"V": 7 * 3 + 1}
     G = result.constants.lipschitz
-    assert result.constants.node_std == pytest.approx(4 / 32 * G * 2 * math.sqrt(22), rel=1e-15)
+    assert result.constants.node_std["f"] == pytest.approx(4 / 32 * G * 2 * math.sqrt(22), rel=1e-15)
     # One step of size 1 at alpha = 1: the direction is that of gradient plus noise, so sigma must show in it.
     noisy, quiet = (np.array(train(Request(n=2, steps=1, alpha=1.0, eta=1.0, sigma=s)).w) for s in (50.0, 0.0))
     assert np.linalg.norm(noisy) == pytest.approx(1)
     assert abs(noisy @ quiet) < 0.9
+
+
+def test_sr_nsgd_is_algorithm_2_with_the_noise_of_its_box() -> None:
+    result = train(Request(algorithm="sr-nsgd", n=64, steps=192, sigma=2.0))
+    s, c = result.settings, result.constants
+    assert s.gamma == pytest.approx(64 / math.sqrt(64 * 192))
+    assert c.counts == {"V_<=2N": 18.0, "V_>2N": 72.0}
+    assert c.node_std["G to 2N"] == pytest.approx(4 * c.lipschitz * 2 * math.sqrt(18))
+    assert c.node_std["r"] == pytest.approx(2 * s.eta * 64 * 2 * math.sqrt(72))
+    assert any("lack the factor L" in note for note in result.notes)
+    assert train(Request(algorithm="sr-nsgd", n=64, steps=192, sigma=2.0)).w == result.w
+    path = train(Request(algorithm="sr-nsgd", epochs=10, sigma=0.0)).path
+    assert path[-1].gradient_norm < 0.5 * path[0].gradient_norm
+
+
+def test_without_noise_and_with_gamma_1_both_algorithms_are_one() -> None:
+    """At gamma = 1 the reconstruction is the window sum itself, and equation 1 puts the momentum together again."""
+    runs = [
+        train(Request(algorithm=a, n=50, steps=210, sigma=0.0, alpha=0.1, gamma=g, ordering="once"))
+        for a, g in (("dp-nsgd", None), ("sr-nsgd", 1.0))
+    ]
+    np.testing.assert_allclose(runs[0].w, runs[1].w, rtol=1e-9)
 
 
 def test_privacy_is_never_called_certified_and_notes_name_what_uses_the_data(tmp_path: Path) -> None:

@@ -1,0 +1,87 @@
+"""The optimizer of a run: Algorithm 1 or 2 of tran2022 on a problem, and the noise that it puts on its nodes."""
+
+from __future__ import annotations
+
+from dpverify.papers.tran2022.dp_nsgd import DpNsgd
+from dpverify.papers.tran2022.dp_nsgd_parameters import Ordering, Parameters
+from dpverify.papers.tran2022.sr_nsgd import SrNsgd
+from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
+from dpverify.papers.tran2022.sr_nsgd_scales import printed_scales
+from dpverify.papers.tran2022.stepped_run import SteppedRun
+from dpverify.papers.tran2022.tree_noise_scale import printed_v
+from dpverify.problems.logistic import LogisticRegression
+from dpverify.train.result import Constants, Settings
+
+SR_NODES = ("G to 2N", "G", "Delta", "r")
+"""Kinds of nodes of Algorithm 2: G nodes that end by step 2N, later ones, Delta nodes, r nodes."""
+
+
+def optimizer(algorithm: str, problem: LogisticRegression, settings: Settings) -> tuple[SteppedRun, Constants]:
+    """Set an optimizer up.
+
+    Parameters
+    ----------
+    algorithm : str
+        ``dp-nsgd``: Algorithm 1. ``sr-nsgd``: Algorithm 2 with Algorithm 4 as a stream.
+    problem : LogisticRegression
+        The problem.
+    settings : Settings
+        Every number of the run.
+
+    Returns
+    -------
+    tuple
+        The run before its first step, and the constants with the noise as the boxes print it.
+
+    Raises
+    ------
+    ArgumentError
+        If a setting is out of its domain, or the run does not fit in memory.
+    """
+    return (_dp_nsgd if algorithm == "dp-nsgd" else _sr_nsgd)(problem, settings)
+
+
+def _dp_nsgd(problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, Constants]:
+    parameters = Parameters(
+        steps=s.steps,
+        alpha=s.alpha,
+        eta=s.eta,
+        sigma=s.sigma,
+        lipschitz=problem.lipschitz,
+        ordering=_ordering(s),
+        depth=s.depth,
+    )
+    run = DpNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=s.seed)
+    v = float(printed_v(len(problem.x), s.steps, s.depth))
+    return run, _constants(problem, {"V": v}, {"f": run.node_deviation})
+
+
+def _sr_nsgd(problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, Constants]:
+    scales = printed_scales(len(problem.x), s.steps, eta=s.eta, lipschitz=problem.lipschitz)
+    parameters = SrParameters(
+        steps=s.steps,
+        alpha=s.alpha,
+        gamma=s.gamma,
+        eta=s.eta,
+        sigma=s.sigma,
+        lipschitz=problem.lipschitz,
+        ordering=_ordering(s),
+        scales=scales,
+    )
+    run = SrNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=s.seed)
+    counts = {"V_<=2N": scales.v_first, "V_>2N": scales.v_later}
+    return run, _constants(problem, counts, dict(zip(SR_NODES, run.deviations.tolist(), strict=True)))
+
+
+def _ordering(settings: Settings) -> Ordering:
+    return "once" if settings.ordering == "once" else "fresh"
+
+
+def _constants(problem: LogisticRegression, counts: dict[str, float], node_std: dict[str, float]) -> Constants:
+    return Constants(
+        lipschitz=problem.lipschitz,
+        smoothness=problem.smoothness,
+        gap=problem.gap,
+        counts=counts,
+        node_std=node_std,
+    )
