@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 from dpverify import __version__
+from dpverify.cli.calibrate import calibrate
 from dpverify.cli.doctor import doctor
 from dpverify.cli.exits import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, OK, BadInput, complain
 from dpverify.cli.explain import explain
@@ -43,6 +44,7 @@ def build() -> App:
     app.command(list_claims, name="list")
     app.command(explain)
     app.command(train)
+    app.command(calibrate)
     app.command(doctor)
     return app
 

@@ -1,0 +1,154 @@
+"""Choose sigma: as printed, as the proof supports, and exactly; and say what the printed one really buys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from dpverify.calibrate.request import CalibrateRequest
+from dpverify.calibrate.result import Calibration, RunParameters, Theorem, Trio, real
+from dpverify.kernels import check
+from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.papers.tran2022.calibration import Setting, UnitNoise, dp_nsgd_noise
+from dpverify.papers.tran2022.theorem_parameters import TheoremParameters, theorem_6, theorem_9
+from dpverify.privacy.gaussian import delta_of
+from dpverify.privacy.gaussian_balls import certify
+from dpverify.privacy.gaussian_safe import safe_epsilon, safe_mu
+from dpverify.privacy.participation import check_ordering
+
+NOISES: Mapping[str, Callable[[Setting], UnitNoise]] = {"dp-nsgd": dp_nsgd_noise}
+THEOREMS = {"dp-nsgd": theorem_6, "sr-nsgd": theorem_9}
+
+UP = 1.0 + 1e-12
+"""Quotients of a few floats are moved to the safe side by this factor, thousands of times their rounding."""
+
+
+def calibrate(request: CalibrateRequest) -> Calibration:
+    """Calibrate the noise of an algorithm to (epsilon, delta).
+
+    Parameters
+    ----------
+    request : CalibrateRequest
+        What is asked.
+
+    Returns
+    -------
+    Calibration
+        With ``sigma.exact`` certified: the exact trade-off of the composed Gaussian mechanism at the accountant's upper
+        bound of mu is decided in ball arithmetic.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of its domain, or no sigma can be certified; the message says why.
+
+    Notes
+    -----
+    Source: Theorems 4 and 8 (``tran2022:theorem-4-dp``, ``theorem-8-dp``) for the printed sigma.
+    """
+    theorem = THEOREMS[request.algorithm](request.n, request.d, request.epsilon, request.delta, request.asked_steps)
+    setting = _setting(request, theorem)
+    noise = NOISES[request.algorithm](setting)
+    if not math.isfinite(noise.exact.upper):
+        rule = "must leave noise on every node: as printed some nodes have none, and no sigma helps"
+        raise check.ArgumentError("n", request.n, rule)
+    target = _target(request)
+    root = math.sqrt(request.log_delta)
+    sigma = {
+        "printed": noise.printed_factor * root / request.epsilon,
+        "proof": noise.proof_mu / _standard_mu(request.epsilon, request.log_delta) * UP,
+        "exact": noise.exact.upper / target * UP**4,  # more than what mu is rounded up by below
+    }
+    mu = {name: noise.exact.upper / value * UP for name, value in sigma.items()}
+    certified = {name: certify(value, request.epsilon, request.delta) for name, value in mu.items()}
+    if not certified["exact"]:
+        raise check.ArgumentError("epsilon", request.epsilon, f"could not be certified at sigma={sigma['exact']!r}")
+    bought = {name: safe_epsilon(value, request.delta) for name, value in mu.items()}
+    return Calibration(
+        algorithm=request.algorithm,
+        epsilon=request.epsilon,
+        delta=request.delta,
+        run=_run(request, setting),
+        theorem=Theorem(
+            claim=f"tran2022:{theorem.theorem}",
+            steps=theorem.steps,
+            alpha=real(theorem.alpha),
+            gamma=theorem.gamma,
+            eta=theorem.eta,
+        ),
+        sigma=_trio(sigma),
+        node_std={
+            node: _trio({name: value * unit for name, value in sigma.items()}) for node, unit in noise.node_std.items()
+        },
+        epsilon_bought=real(bought["printed"]),
+        delta_bought=min(1.0, delta_of(mu["printed"], request.epsilon) * UP),
+        bought=_trio(bought),
+        certified=certified,
+        mu=(noise.exact.lower / sigma["exact"], mu["exact"]),
+        warnings=[*theorem.warnings, *_warnings(request, setting)],
+    )
+
+
+def _setting(request: CalibrateRequest, theorem: TheoremParameters) -> Setting:
+    """Fill in what was not given; alpha is what the theorem prints, if that can be."""
+    asked = request.asked_steps
+    steps = asked if asked is not None else max(1, round(min(theorem.steps, float(MOST_STEPS))))
+    check.whole(1, MOST_STEPS - 1, steps=steps)
+    printed = min(1.0, max(1.0 / request.n, theorem.alpha))
+    return Setting(
+        examples=request.n,
+        steps=steps,
+        alpha=printed if request.alpha is None else request.alpha,
+        gamma=theorem.gamma if request.gamma is None else request.gamma,
+        eta=theorem.eta if request.eta is None else request.eta,
+        lipschitz=request.lipschitz,
+        smoothness=request.smoothness,
+        ordering=check_ordering(request.ordering),
+    )
+
+
+def _target(request: CalibrateRequest) -> float:
+    """Largest mu that is (epsilon, delta)-DP, on the safe side."""
+    target = safe_mu(request.epsilon, request.delta)
+    if target > 0.0:
+        return target
+    rule = f"is too small for delta={request.delta!r}: no positive mu could be certified"
+    raise check.ArgumentError("epsilon", request.epsilon, rule)
+
+
+def _standard_mu(epsilon: float, log_delta: float) -> float:
+    """Solve mu^2/2 + mu sqrt(2 log(1/delta)) = epsilon for mu: what the standard conversion of a Renyi bound allows."""
+    return 2.0 * epsilon / (math.sqrt(2.0 * log_delta + 2.0 * epsilon) + math.sqrt(2.0 * log_delta))
+
+
+def _run(request: CalibrateRequest, setting: Setting) -> RunParameters:
+    return RunParameters(
+        n=setting.examples,
+        d=request.d,
+        steps=setting.steps,
+        alpha=setting.alpha,
+        gamma=setting.gamma,
+        eta=setting.eta,
+        lipschitz=setting.lipschitz,
+        smoothness=setting.smoothness,
+        ordering=setting.ordering,
+    )
+
+
+def _trio(values: Mapping[str, float]) -> Trio:
+    return Trio(printed=real(values["printed"]), proof=real(values["proof"]), exact=real(values["exact"]))
+
+
+def _warnings(request: CalibrateRequest, setting: Setting) -> list[str]:
+    """Conditions of the privacy theorems, printed or needed, that fail."""
+    N, T = setting.examples, setting.steps
+    found = []
+    if setting.alpha * N < 1.0 - 1e-9:
+        found.append(f"alpha = {setting.alpha:.4g} is below 1/N, on which the printed sensitivities rest")
+    if T % N:
+        found.append(f"N does not divide T: the printed V counts T/N = {T / N:.4g} visits, up to {-(-T // N)} occur")
+    if request.algorithm == "dp-nsgd" and request.log_delta > request.epsilon:
+        found.append("the printed condition delta >= exp(-epsilon) fails; the proof needs the opposite, which holds")
+    if request.log_delta < request.epsilon:
+        found.append("delta >= exp(-epsilon): the last step of the proof of the printed sigma fails here")
+    return found

@@ -1,0 +1,96 @@
+"""What a calibration gives, as typed records."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import msgspec
+
+from dpverify.ledger.records import Record
+
+Real = float | str
+"""A number; infinity is the string "inf"."""
+
+
+class Trio(Record, frozen=True, kw_only=True):
+    """One quantity three times: as the paper prints it, as its proof can support it, exactly."""
+
+    printed: Real
+    proof: Real
+    exact: Real
+
+
+class RunParameters(Record, frozen=True, kw_only=True):
+    """The run: N, d, T, weights, length of a step, G, L, the ordering."""
+
+    n: int
+    d: int
+    steps: int
+    alpha: float
+    gamma: float
+    eta: float
+    lipschitz: float
+    smoothness: float
+    ordering: str
+
+
+class Theorem(Record, frozen=True, kw_only=True):
+    """What the utility theorem prints for this budget: its T, and alpha, gamma and eta at the T that is run."""
+
+    claim: str
+    steps: float
+    alpha: Real
+    gamma: float
+    eta: float
+
+
+class Calibration(Record, frozen=True, kw_only=True):
+    """An answer to: which sigma?
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        What was asked for.
+    sigma : Trio
+        Noise multipliers of the paper's box. ``exact`` is certified; the others are what the paper and its proof say.
+    node_std : dict of str to Trio
+        Standard deviations of each kind of node, in units of the gradient.
+    epsilon_bought : float or str
+        What the printed sigma really buys at this delta, rounded up and certified.
+    delta_bought : float
+        What the printed sigma really buys at this epsilon.
+    bought : Trio
+        epsilon that each of the three sigmas buys at this delta.
+    certified : dict of str to bool
+        Whether each of the three sigmas gives (epsilon, delta), by the exact accountant.
+    mu : tuple of two floats
+        Lower and upper bound of the Gaussian privacy parameter at the exact sigma.
+    warnings : list of str
+        Conditions that fail, printed or needed.
+    """
+
+    schema: Literal[1] = 1
+    algorithm: str
+    epsilon: float
+    delta: float
+    run: RunParameters
+    theorem: Theorem
+    sigma: Trio
+    node_std: dict[str, Trio]
+    epsilon_bought: Real
+    delta_bought: float
+    bought: Trio
+    certified: dict[str, bool]
+    mu: tuple[float, float]
+    warnings: list[str] = []
+
+
+def real(value: float) -> Real:
+    """A float, or "inf"."""
+    return value if math.isfinite(value) else "inf"
+
+
+def encode(result: Calibration) -> bytes:
+    """Encode a result as JSON, indented, one trailing newline."""
+    return msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n"

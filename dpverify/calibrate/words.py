@@ -1,0 +1,73 @@
+"""A calibration in words and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dpverify.calibrate.result import Calibration, Real
+from dpverify.report.numbers import show_float
+
+ROWS = {
+    "printed": "as the paper prints it",
+    "proof": "as its proof can support it",
+    "exact": "exactly what is needed",
+}
+
+
+def summary(result: Calibration) -> str:
+    """Tell a calibration to a person.
+
+    Parameters
+    ----------
+    result : Calibration
+        The answer.
+
+    Returns
+    -------
+    str
+        Several lines, without a line end at the end.
+    """
+    return "\n".join((*_run(result), "", *_table(result), "", *_ending(result)))
+
+
+def _run(result: Calibration) -> Iterator[str]:
+    r = result.run
+    epochs = show_float(r.steps / r.n)
+    yield f"{result.algorithm}: N = {r.n}, d = {r.d}, T = {r.steps} steps ({epochs} epochs), {r.ordering} ordering"
+    gamma = f", gamma = {_show(r.gamma)}" if result.algorithm == "sr-nsgd" else ""
+    weights = f"alpha = {_show(r.alpha)}{gamma}, eta = {_show(r.eta)}"
+    yield f"{weights}, G = {show_float(r.lipschitz)}, L = {show_float(r.smoothness)}"
+    yield f"asked for: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"
+
+
+def _table(result: Calibration) -> Iterator[str]:
+    nodes = list(result.node_std)
+    header = ["", "sigma", *(f"deviation of {node}" for node in nodes), "epsilon it buys", "certified"]
+    rows = [header]
+    for name, words in ROWS.items():
+        deviations = [_show(getattr(result.node_std[node], name)) for node in nodes]
+        buys = _show(getattr(result.bought, name))
+        yes = "yes" if result.certified[name] else "NO"
+        rows.append([words, _show(getattr(result.sigma, name)), *deviations, buys, yes])
+    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
+    for row in rows:
+        yield "  ".join(
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+
+
+def _ending(result: Calibration) -> Iterator[str]:
+    theorem = result.theorem
+    name = theorem.claim.partition(":")[2].replace("-", " ").capitalize()
+    alpha = _show(theorem.alpha)
+    yield f"{name} prints T = {theorem.steps:.6g}, and for the T above alpha = {alpha}, eta = {_show(theorem.eta)}"
+    for warning in result.warnings:
+        yield f"warning: {warning}"
+    if not result.certified["printed"]:
+        at = f"at epsilon = {show_float(result.epsilon)} delta is {result.delta_bought:.4g}"
+        yield f"warning: the printed sigma is NOT enough: {at}"
+    yield "Replacing one example; real arithmetic, not floats; gradients of norm at most G are taken for granted."
+
+
+def _show(value: Real) -> str:
+    return value if isinstance(value, str) else show_float(value, 6)

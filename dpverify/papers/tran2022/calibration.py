@@ -1,0 +1,131 @@
+"""What the noise of Algorithms 1 and 2 is worth per unit of sigma: as printed, as the proof supports, exactly.
+
+All three are Gaussian: at noise multiplier sigma, replacing one example is at most as visible as N(0, 1) against
+N(mu/sigma, 1). The printed theorem says mu = 1 (Theorem 4) or sqrt(3) (Theorem 8). The proof multiplies the worst
+sensitivity of a node by the number of nodes (Theorem 10); with the true sensitivities and counts in place of the
+printed ones it supports another mu. The accountant gives the exact one, which is never larger.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dpverify.kernels import check
+from dpverify.papers.tran2022.accountant import dp_nsgd_mu
+from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
+from dpverify.papers.tran2022.visits_bounds import visits
+from dpverify.privacy.participation import Bounds, Ordering
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A run, but for its noise.
+
+    Attributes
+    ----------
+    examples, steps : int
+        N and T.
+    alpha, gamma, eta : float
+        Weights and length of a step.
+    lipschitz, smoothness : float
+        G and L.
+    ordering : {"fresh", "once"}
+        A new permutation in each epoch, or one for all.
+    """
+
+    examples: int
+    steps: int
+    alpha: float
+    gamma: float
+    eta: float
+    lipschitz: float
+    smoothness: float
+    ordering: Ordering
+
+
+@dataclass(frozen=True)
+class UnitNoise:
+    """What sigma = 1 buys and costs.
+
+    Attributes
+    ----------
+    printed_factor : float
+        The printed sigma is this times ``sqrt(log(1/delta))/epsilon``.
+    theorem_mu : float
+        mu as the printed Renyi bound has it.
+    proof_mu : float
+        mu as the proof supports it, with true sensitivities and counts.
+    exact : Bounds
+        mu by the accountant.
+    node_std : dict of str to float
+        Standard deviation of each kind of node, in units of the gradient.
+    """
+
+    printed_factor: float
+    theorem_mu: float
+    proof_mu: float
+    exact: Bounds
+    node_std: dict[str, float]
+
+
+def dp_nsgd_noise(setting: Setting) -> UnitNoise:
+    """Weigh the noise of Algorithm 1, ``4 alpha G sigma sqrt(V)`` with the printed V for floor(log2 T) + 1 levels.
+
+    Parameters
+    ----------
+    setting : Setting
+        The run.
+
+    Returns
+    -------
+    UnitNoise
+        At sigma = 1.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or the accountant cannot bound the run.
+
+    Notes
+    -----
+    Source: Algorithm 1, Theorem 4 and its proof.
+    """
+    N, T = setting.examples, setting.steps
+    parameters = Parameters(T, setting.alpha, setting.eta, 1.0, setting.lipschitz, setting.ordering)
+    deviation = parameters.node_deviation(N)
+    moved = 2.0 * setting.alpha * setting.lipschitz * largest_weight(setting.alpha, N, setting.ordering)
+    return UnitNoise(
+        printed_factor=2.0,
+        theorem_mu=1.0,
+        proof_mu=moved * math.sqrt(visits(T, N)) / deviation,
+        exact=dp_nsgd_mu(parameters, N),
+        node_std={"f": deviation},
+    )
+
+
+def largest_weight(alpha: float, examples: int, ordering: Ordering) -> float:
+    """Supremum over all nodes of the sum of weights of one example's visits.
+
+    Parameters
+    ----------
+    alpha : float
+        Momentum weight in (0, 1].
+    examples : int
+        N, at least 1.
+    ordering : {"fresh", "once"}
+        A new permutation in each epoch, or one for all.
+
+    Returns
+    -------
+    float
+        ``1 + (1-alpha)/(1 - (1-alpha)^N)`` for "fresh", ``1/(1 - (1-alpha)^N)`` for "once", rounded up.
+
+    Notes
+    -----
+    Source: ``tran2022:theorem-4-sensitivity``, corrected; NOTES_sensitivity.md, section 2.
+    """
+    alpha = check.weight(alpha=alpha)
+    one_epoch = -math.expm1(examples * math.log1p(-alpha)) if alpha < 1.0 else 1.0
+    largest = 1.0 / one_epoch if ordering == "once" else 1.0 + (1.0 - alpha) / one_epoch
+    return largest * (1.0 + 1e-12)

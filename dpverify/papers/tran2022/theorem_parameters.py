@@ -1,0 +1,99 @@
+"""The parameters that Theorems 6 and 9 print for a data set and a privacy budget, and their conditions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TheoremParameters:
+    """What a utility theorem prints.
+
+    Attributes
+    ----------
+    theorem : str
+        Id of the claim.
+    steps : float
+        T as printed, not rounded; for Theorem 6 the solution of its equation for T.
+    eta, alpha, gamma : float
+        For the T that is really run; gamma is 1 where the algorithm has none.
+    warnings : list of str
+        Conditions of the theorem, printed or needed by its proof, that fail.
+    """
+
+    theorem: str
+    steps: float
+    eta: float
+    alpha: float
+    gamma: float
+    warnings: list[str]
+
+
+def theorem_6(examples: int, dimension: int, epsilon: float, delta: float, steps: int | None) -> TheoremParameters:
+    """Parameters of Theorem 6, for Algorithm 1.
+
+    Parameters
+    ----------
+    examples, dimension : int
+        N and d, at least 1.
+    epsilon, delta : float
+        Privacy budget, above 0; delta below 1.
+    steps : int or None
+        T that is run; None: the printed one, rounded to a whole number, at least 1.
+
+    Returns
+    -------
+    TheoremParameters
+        ``T log2(T) = epsilon N^2 / sqrt(d log(1/delta))`` is solved for T.
+
+    Notes
+    -----
+    Source: ``tran2022:theorem-6-parameters``, ``theorem-6-epsilon``.
+    """
+    root = math.sqrt(dimension * math.log(1.0 / delta))
+    printed = _solve_t_log2_t(epsilon * examples**2 / root)
+    T = max(1, round(printed)) if steps is None else steps
+    alpha = epsilon * examples / (T * math.log2(T) * root) if T > 1 else math.inf
+    eta = 1.0 / math.sqrt(examples * T)
+    return TheoremParameters("theorem-6", printed, eta, alpha, 1.0, _about_alpha(alpha, examples, T, printed))
+
+
+def theorem_9(examples: int, dimension: int, epsilon: float, delta: float, steps: int | None) -> TheoremParameters:
+    """Parameters of Theorem 9, for Algorithm 2; parameters as in :func:`theorem_6`.
+
+    Notes
+    -----
+    Source: ``tran2022:theorem-9-parameters``, ``theorem-9-gamma``, ``theorem-9-epsilon``.
+    """
+    del delta  # Theorem 9 hides it in K
+    printed = examples ** (7 / 3) * epsilon ** (4 / 3) / dimension ** (2 / 3)
+    T = max(1, round(printed)) if steps is None else steps
+    alpha = examples**0.75 * epsilon / (T**0.75 * math.sqrt(dimension))
+    eta = 1.0 / math.sqrt(examples * T)
+    gamma = eta * examples
+    warnings = _about_alpha(alpha, examples, T, printed)
+    if gamma > 0.5:
+        warnings.append(f"gamma = eta N = {gamma:.4g} is above 1/2, which Lemma 7 needs: T is below 4 N")
+    return TheoremParameters("theorem-9", printed, eta, alpha, min(gamma, 1.0), warnings)
+
+
+def _about_alpha(alpha: float, examples: int, T: int, printed: float) -> list[str]:
+    warnings = []
+    if alpha > 1.0:
+        warnings.append(f"the printed alpha = {alpha:.4g} is above 1: the condition on epsilon fails")
+    elif alpha * examples < 1.0 - 1e-3:
+        reason = f"T = {T} is above the printed {printed:.6g}"
+        warnings.append(f"the printed alpha = {alpha:.4g} is below 1/N = {1 / examples:.4g}: {reason}")
+    return warnings
+
+
+def _solve_t_log2_t(value: float) -> float:
+    """T with T log2(T) = value, by Newton's method on a convex increasing function, from the right."""
+    x = max(2.0, value)
+    for _ in range(200):
+        step = (x * math.log2(x) - value) / (math.log2(x) + 1.0 / math.log(2.0))
+        x -= step
+        if abs(step) <= 1e-13 * x:
+            break
+    return x

@@ -1,0 +1,131 @@
+"""Calibration: certified, sharp, honest about what is printed, and clear about what it refuses."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dpverify.calibrate import run_calibrate
+from dpverify.calibrate.calibrate import calibrate
+from dpverify.calibrate.request import CalibrateRequest
+from dpverify.calibrate.result import Calibration
+from dpverify.kernels.check import ArgumentError
+from dpverify.papers.tran2022.accountant_exhaustive import largest_sum
+from dpverify.papers.tran2022.calibration import largest_weight
+from dpverify.papers.tran2022.tree_noise_scale import printed_v
+from dpverify.privacy.gaussian import delta_of
+from dpverify.privacy.gaussian_balls import certify
+
+
+def ask(**changes: Any) -> CalibrateRequest:
+    usual: dict[str, Any] = {"algorithm": "dp-nsgd", "n": 5, "d": 3, "epsilon": 1.0, "delta": 1e-5, "steps": 12}
+    return CalibrateRequest(**(usual | changes))
+
+
+@pytest.mark.parametrize("ordering", ["fresh", "once"])
+@pytest.mark.parametrize(("n", "steps", "alpha"), [(1, 4, 1.0), (3, 7, 0.5), (4, 11, 0.25), (6, 4, 0.125)])
+def test_exact_sigma_is_that_of_all_patterns(n: int, steps: int, alpha: float, ordering: Any) -> None:
+    result = calibrate(ask(n=n, steps=steps, alpha=alpha, ordering=ordering))
+    squares, _ = largest_sum(steps, n, Fraction(alpha), ordering)
+    v = printed_v(n, steps, steps.bit_length())
+    assert isinstance(result.sigma.exact, float)
+    mu = math.sqrt(squares / (4 * v)) / result.sigma.exact
+    assert delta_of(mu, 1.0) == pytest.approx(1e-5, rel=1e-6)
+    assert certify(mu, 1.0, 1e-5)
+    assert result.certified["exact"]
+    assert result.bought.exact == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 4, 1000, 10**6])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.5, 50.0])
+@pytest.mark.parametrize("delta", [0.3, 1e-10, 1e-300])
+def test_extremes_are_certified_and_the_proof_is_above_the_exact(n: int, epsilon: float, delta: float) -> None:
+    result = calibrate(ask(n=n, steps=min(4 * n, 10**5) + 1, epsilon=epsilon, delta=delta))
+    sigma = result.sigma
+    assert isinstance(sigma.exact, float)
+    assert isinstance(sigma.proof, float)
+    assert 0 < sigma.exact <= sigma.proof
+    assert result.certified["exact"]
+    assert result.certified["proof"]
+    assert result.mu[0] <= result.mu[1]
+    for node in result.node_std.values():
+        assert isinstance(node.exact, float)
+        assert node.exact > 0
+
+
+def test_alpha_1_and_long_runs() -> None:
+    assert calibrate(ask(n=1, alpha=1.0, steps=1)).certified["exact"]
+    long = calibrate(ask(n=10**7, steps=10**9, epsilon=3.0))
+    assert long.certified["exact"]
+    assert long.mu[1] / long.mu[0] < 1.02
+
+
+def test_a_printed_sigma_that_is_not_enough_is_called_so() -> None:
+    """A run much shorter than an epoch: the printed V falls below 1."""
+    result = calibrate(ask(n=1000, steps=1, alpha=1.0, epsilon=1.0, delta=0.3))
+    assert not result.certified["printed"]
+    assert result.delta_bought > 0.3
+    assert isinstance(result.epsilon_bought, float)
+    assert result.epsilon_bought > 1.0
+    assert any("does not divide" in warning for warning in result.warnings)
+
+
+def test_the_theorem_prints_its_t() -> None:
+    result = calibrate(CalibrateRequest("dp-nsgd", 10_000, 100, 1.0, 1e-6))
+    T = result.theorem.steps
+    assert T * math.log2(T) == pytest.approx(1e8 / math.sqrt(100 * math.log(1e6)), rel=1e-9)
+    assert result.run.steps == round(T)
+    assert result.run.alpha == pytest.approx(1e-4, rel=1e-4)
+    assert result.run.eta == pytest.approx(1 / math.sqrt(1e4 * result.run.steps))
+
+
+@pytest.mark.parametrize("ordering", ["fresh", "once"])
+def test_largest_weight_is_the_series(ordering: Any) -> None:
+    beta = 0.9
+    series = sum(beta ** (7 * j) for j in range(400))
+    wanted = series if ordering == "once" else 1 + beta * series
+    assert largest_weight(0.1, 7, ordering) == pytest.approx(wanted, rel=1e-11)
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"algorithm": "sgd"}, "algorithm must be one of dp-nsgd, sr-nsgd"),
+    ({"n": 0}, "n must be an integer, at least 1"),
+    ({"epsilon": 0.0}, "epsilon"),
+    ({"epsilon": math.nan}, "epsilon"),
+    ({"delta": 1.0}, "delta must be above 0 and below 1"),
+    ({"delta": -1.0}, "delta"),
+    ({"epochs": 3}, "must be given, not both"),
+    ({"alpha": 2.0}, "alpha"),
+    ({"gamma": 1.5}, "gamma must be at least 0 and at most 1"),
+    ({"ordering": "random"}, "ordering"),
+    ({"lipschitz": 0.0}, "lipschitz"),
+    ({"smoothness": math.inf}, "smoothness"),
+    ({"eta": -0.1}, "eta"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD)
+def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        calibrate(ask(**change))
+
+
+def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "c.json"
+    assert run_calibrate(ask(), json=str(target)) == 0
+    text = capsys.readouterr().out
+    assert "exactly what is needed" in text
+    assert "warning: N does not divide T" in text
+    result = msgspec.json.decode(target.read_bytes(), type=Calibration)
+    assert run_calibrate(ask(), json="-") == 0
+    assert msgspec.json.decode(capsys.readouterr().out, type=Calibration) == result
+    assert {"printed", "proof", "exact"} == set(msgspec.to_builtins(result.sigma))
+    assert run_calibrate(ask(), json=str(tmp_path)) == 2
+    assert "json must be a file" in capsys.readouterr().err
+    assert run_calibrate(algorithm="dp-nsgd", n=1, d=1, epsilon=-1.0, delta=0.1) == 2
+    assert "epsilon" in capsys.readouterr().err
