@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from dpverify.calibrate.request import CalibrateRequest
 from dpverify.calibrate.result import Calibration, RunParameters, Theorem, Trio, real
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import MOST_STEPS
-from dpverify.papers.tran2022.calibration import Setting, UnitNoise, dp_nsgd_noise
+from dpverify.papers.tran2022.calibration import UP, Setting, sigma_for, unit_noise
 from dpverify.papers.tran2022.theorem_parameters import TheoremParameters, theorem_6, theorem_9
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_balls import certify
-from dpverify.privacy.gaussian_safe import safe_epsilon, safe_mu
+from dpverify.privacy.gaussian_safe import safe_epsilon
 from dpverify.privacy.participation import check_ordering
 
-NOISES: Mapping[str, Callable[[Setting], UnitNoise]] = {"dp-nsgd": dp_nsgd_noise}
 THEOREMS = {"dp-nsgd": theorem_6, "sr-nsgd": theorem_9}
-
-UP = 1.0 + 1e-12
-"""Quotients of a few floats are moved to the safe side by this factor, thousands of times their rounding."""
 
 
 def calibrate(request: CalibrateRequest) -> Calibration:
@@ -48,21 +44,16 @@ def calibrate(request: CalibrateRequest) -> Calibration:
     """
     theorem = THEOREMS[request.algorithm](request.n, request.d, request.epsilon, request.delta, request.asked_steps)
     setting = _setting(request, theorem)
-    noise = NOISES[request.algorithm](setting)
-    if not math.isfinite(noise.exact.upper):
-        rule = "must leave noise on every node: as printed some nodes have none, and no sigma helps"
-        raise check.ArgumentError("n", request.n, rule)
-    target = _target(request)
+    noise = unit_noise(request.algorithm, setting)
+    exact = sigma_for(noise, request.epsilon, request.delta)
     root = math.sqrt(request.log_delta)
     sigma = {
         "printed": noise.printed_factor * root / request.epsilon,
         "proof": noise.proof_mu / _standard_mu(request.epsilon, request.log_delta) * UP,
-        "exact": noise.exact.upper / target * UP**4,  # more than what mu is rounded up by below
+        "exact": exact,
     }
     mu = {name: noise.exact.upper / value * UP for name, value in sigma.items()}
     certified = {name: certify(value, request.epsilon, request.delta) for name, value in mu.items()}
-    if not certified["exact"]:
-        raise check.ArgumentError("epsilon", request.epsilon, f"could not be certified at sigma={sigma['exact']!r}")
     bought = {name: safe_epsilon(value, request.delta) for name, value in mu.items()}
     return Calibration(
         algorithm=request.algorithm,
@@ -105,15 +96,6 @@ def _setting(request: CalibrateRequest, theorem: TheoremParameters) -> Setting:
         smoothness=request.smoothness,
         ordering=check_ordering(request.ordering),
     )
-
-
-def _target(request: CalibrateRequest) -> float:
-    """Largest mu that is (epsilon, delta)-DP, on the safe side."""
-    target = safe_mu(request.epsilon, request.delta)
-    if target > 0.0:
-        return target
-    rule = f"is too small for delta={request.delta!r}: no positive mu could be certified"
-    raise check.ArgumentError("epsilon", request.epsilon, rule)
 
 
 def _standard_mu(epsilon: float, log_delta: float) -> float:

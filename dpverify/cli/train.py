@@ -36,7 +36,7 @@ def train(
 ) -> int:
     """Train on real data: nonconvex-regularized logistic regression, loss and gradient norm as it goes.
 
-    The privacy of a run is not certified yet: it takes ``--sigma`` only.
+    With ``--epsilon`` and ``--delta`` sigma is the smallest that the exact accountant certifies.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ def train(
     sigma
         Noise multiplier; 1 by default, 0 for no noise.
     epsilon
-        Refused until there is exact accounting.
+        Privacy asked for, with delta; instead of sigma.
     delta
-        Likewise.
+        Privacy asked for; with sigma, say which epsilon it buys.
     alpha
         Momentum weight in (0, 1]; 1/N by default.
     gamma

@@ -51,12 +51,15 @@ def _line(axes: Axes, steps: Sequence[int], values: Sequence[float], label: str,
 
 
 def subtitle(result: TrainResult) -> str:
-    """Say in one line what was run, and that its privacy is not certified."""
+    """Say in one line what was run, and what its privacy is."""
     s = result.settings
     numbers = (("N", result.data.n), ("d", result.data.d), ("σ", s.sigma), ("α", s.alpha), ("η", s.eta))
     text = ", ".join(f"{name} = {show_float(float(value), 3)}" for name, value in numbers)
     stopped = f", stopped after {result.path[-1].step} of {s.steps} steps" if result.interrupted else ""
-    return f"{text}, {s.ordering} ordering{stopped}; privacy: {result.privacy}"
+    privacy = "privacy: not certified"
+    if result.epsilon is not None and result.delta is not None:
+        privacy = f"ε = {show_float(result.epsilon, 3)}, δ = {show_float(result.delta, 3)}"
+    return f"{text}, {s.ordering} ordering{stopped}; {privacy}"
 
 
 def svg(result: TrainResult) -> bytes:

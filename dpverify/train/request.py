@@ -32,7 +32,7 @@ class Request:
     sigma : float or None
         Noise multiplier, at least 0; None: 1.
     epsilon, delta : float or None
-        Refused: they need exact accounting, which is not there yet.
+        Privacy asked for; sigma is then the smallest that is certified. delta with sigma: the epsilon that it buys.
     alpha : float or None
         Momentum weight, at least 1/N where there is noise; None: 1/N, which is what Theorem 6 prints: its
         alpha is (T/N) / T for its T.
@@ -78,9 +78,7 @@ class Request:
         _one_of(("dp-nsgd", "sr-nsgd"), algorithm=self.algorithm)
         _one_of(("fresh", "once"), ordering=self.ordering)
         _one_of(("unit", "clip", "none"), scale=self.scale)
-        for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
-            if value is not None:
-                raise check.ArgumentError(name, value, "must be left out, exact accounting is not there yet: use sigma")
+        _check_privacy(self.epsilon, self.delta, self.sigma)
         if self.steps is not None and self.epochs is not None:
             both = f"steps={self.steps} and epochs={self.epochs}"
             raise check.ArgumentError("steps or epochs", both, "must be given, not both")
@@ -120,7 +118,7 @@ class Request:
         """
         steps = self.steps if self.steps is not None else (self.epochs or DEFAULT_EPOCHS) * n_examples
         check.whole(1, MOST_STEPS, steps=steps)
-        sigma = DEFAULT_SIGMA if self.sigma is None else float(self.sigma)
+        sigma = DEFAULT_SIGMA if self.sigma is None else float(self.sigma)  # with epsilon: until it is calibrated
         alpha = 1 / n_examples if self.alpha is None else float(self.alpha)
         if sigma > 0 and alpha < 1 / n_examples:
             rule = f"must be at least 1/N = {1 / n_examples:.6g}, on which the noise 4*alpha*G*sigma*sqrt(V) rests"
@@ -139,6 +137,18 @@ class Request:
             depth=steps.bit_length(),
             seed=self.seed,
         )
+
+
+def _check_privacy(epsilon: float | None, delta: float | None, sigma: float | None) -> None:
+    """Refuse epsilon without delta, and with sigma."""
+    if epsilon is not None:
+        check.positive(epsilon=epsilon)
+        if delta is None:
+            raise check.ArgumentError("delta", delta, "must be given with epsilon")
+        if sigma is not None:
+            raise check.ArgumentError("sigma", sigma, f"must be left out where epsilon={epsilon} is asked for")
+    if delta is not None and not check.positive(delta=delta) < 1.0:
+        raise check.ArgumentError("delta", delta, "must be above 0 and below 1")
 
 
 def _one_of(choices: tuple[str, ...], **named: str) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from dpverify.ledger.records import Record
 
-PRIVACY = "not certified"
+NOT_CERTIFIED = "not certified"
 
 
 class Settings(Record, frozen=True, kw_only=True):
@@ -101,14 +101,18 @@ class TrainResult(Record, frozen=True, kw_only=True):
     seconds : float
         Time of the steps and the measurements between them.
     privacy : str
-        ``not certified``: the privacy of the run has not been accounted for.
+        What is certified, or ``not certified`` and why.
+    epsilon, delta : float or None
+        The guarantee, for replacing one example, if one is certified.
     notes : list of str
         What a user of the result should know.
     """
 
     schema: Literal[1] = 1
     algorithm: str
-    privacy: str = PRIVACY
+    privacy: str = NOT_CERTIFIED
+    epsilon: float | None = None
+    delta: float | None = None
     data: DataInfo
     settings: Settings
     constants: Constants

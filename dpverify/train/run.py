@@ -16,6 +16,7 @@ from dpverify.problems.data import Dataset, load_dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
 from dpverify.train.optimizer import optimizer
+from dpverify.train.privacy import account
 from dpverify.train.request import Request
 from dpverify.train.result import DataInfo, Point, Settings, TrainResult
 
@@ -62,6 +63,7 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
         dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
     settings = request.settle(len(dataset.x))
     problem = _problem(dataset, settings)
+    settings, guarantee = account(request, settings, dataset, problem)
     run, constants = optimizer(request.algorithm, problem, settings)
     began = time.perf_counter()
     path, w, interrupted = _follow(run, problem, settings.steps, report)
@@ -74,6 +76,9 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
             classes=dataset.classes,
             standardised=dataset.standardised,
         ),
+        privacy=guarantee.words,
+        epsilon=guarantee.epsilon,
+        delta=guarantee.delta,
         settings=settings,
         constants=constants,
         path=path,
@@ -145,7 +150,7 @@ def _notes(algorithm: str, dataset: Dataset, settings: Settings) -> list[str]:
     """Say what a user of the result should know."""
     n = len(dataset.x)
     notes = [
-        "the noise is the paper's, as printed; what sigma buys in epsilon and delta has not been accounted for",
+        "not accounted for: noise is drawn as floats, by a generator that is not cryptographic",
         "loss and gradient norm are computed from the data without noise: showing them to others is not private",
     ]
     if settings.sigma == 0:

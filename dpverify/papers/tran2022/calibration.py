@@ -15,7 +15,12 @@ from dpverify.kernels import check
 from dpverify.papers.tran2022.accountant import dp_nsgd_mu
 from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
 from dpverify.papers.tran2022.visits_bounds import visits
+from dpverify.privacy.gaussian_balls import certify
+from dpverify.privacy.gaussian_safe import safe_epsilon, safe_mu
 from dpverify.privacy.participation import Bounds, Ordering
+
+UP = 1.0 + 1e-12
+"""Quotients of a few floats are moved to the safe side by this factor, thousands of times their rounding."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,82 @@ class UnitNoise:
     proof_mu: float
     exact: Bounds
     node_std: dict[str, float]
+
+
+def unit_noise(algorithm: str, setting: Setting) -> UnitNoise:
+    """Weigh the noise of an algorithm at sigma = 1.
+
+    Parameters
+    ----------
+    algorithm : str
+        ``dp-nsgd``: Algorithm 1. ``sr-nsgd``: Algorithm 2.
+    setting : Setting
+        The run.
+
+    Returns
+    -------
+    UnitNoise
+        At sigma = 1, with a finite mu.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, the accountant cannot bound the run, or as printed some node has no noise.
+    """
+    noise = {"dp-nsgd": dp_nsgd_noise}[algorithm](setting)
+    if not math.isfinite(noise.exact.upper):
+        rule = "must leave noise on every node: as printed some nodes have none, and no sigma helps"
+        raise check.ArgumentError("examples", setting.examples, rule)
+    return noise
+
+
+def sigma_for(noise: UnitNoise, epsilon: float, delta: float) -> float:
+    """Smallest sigma, up to rounding, that is certain to give (epsilon, delta).
+
+    Parameters
+    ----------
+    noise : UnitNoise
+        Of the run.
+    epsilon, delta : float
+        Privacy asked for: above 0, delta below 1.
+
+    Returns
+    -------
+    float
+        Noise multiplier; that the exact trade-off holds at it was decided in ball arithmetic.
+
+    Raises
+    ------
+    ArgumentError
+        If nothing could be certified.
+    """
+    target = safe_mu(epsilon, delta)
+    if target > 0.0:
+        sigma = noise.exact.upper / target * UP**2
+        if certify(noise.exact.upper / sigma * UP, epsilon, delta):
+            return sigma
+    rule = f"is out of reach at delta={delta!r}: nothing could be certified"
+    raise check.ArgumentError("epsilon", epsilon, rule)
+
+
+def epsilon_for(noise: UnitNoise, sigma: float, delta: float) -> float:
+    """Smallest epsilon, rounded up and certified, that a sigma buys at a delta; infinite for sigma = 0.
+
+    Parameters
+    ----------
+    noise : UnitNoise
+        Of the run.
+    sigma : float
+        Noise multiplier, at least 0.
+    delta : float
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        epsilon.
+    """
+    return safe_epsilon(noise.exact.upper / sigma * UP, delta) if sigma > 0.0 else math.inf
 
 
 def dp_nsgd_noise(setting: Setting) -> UnitNoise:

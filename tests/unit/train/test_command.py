@@ -42,14 +42,14 @@ def test_json_to_stdout_moves_the_text_to_stderr(capsys: pytest.CaptureFixture[s
     out, err = capsys.readouterr()
     result = decode(out)
     assert result.settings.steps == 5
-    assert result.privacy == "not certified"
+    assert result.privacy.startswith("not certified")
     assert "privacy: not certified" in err
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"algorithm": "adam"}, "algorithm must be one of dp-nsgd"),
-    ({"epsilon": 1.0}, "exact accounting is not there yet: use sigma"),
-    ({"delta": 1e-5}, "exact accounting is not there yet: use sigma"),
+    ({"epsilon": 1.0}, "delta must be given with epsilon"),
+    ({"delta": 0.0}, "delta must be"),
     ({"sigma": -1.0}, "sigma must be finite and at least 0"),
     ({"steps": 1, "epochs": 1}, "must be given, not both"),
     ({"n": 600}, "n must lie in [1, 569]"),
@@ -90,12 +90,13 @@ def test_ctrl_c_stops_within_seconds_and_writes_what_was_done(tmp_path: Path) ->
     file, figure = tmp_path / "run.json", tmp_path / "run.svg"
     code = (
         "import sys; from pathlib import Path; from dpverify.train import run_train;"
+        "run_train(steps=2);"  # imports and compilation
         "print('ready', flush=True);"
         f"sys.exit(run_train(steps=10**10, json={str(file)!r}, figure=Path({str(figure)!r})))"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
+        assert b"ready\n" in iter(process.stdout.readline, b"")
         time.sleep(2)
         began = time.monotonic()
         process.send_signal(signal.SIGINT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,7 +111,7 @@ def test_without_noise_and_with_gamma_1_both_algorithms_are_one() -> None:
 
 def test_privacy_is_never_called_certified_and_notes_name_what_uses_the_data(tmp_path: Path) -> None:
     bundled = train(Request(steps=5))
-    assert bundled.privacy == "not certified"
+    assert bundled.privacy.startswith("not certified")
     assert any("standardised" in note for note in bundled.notes)
     assert any("visits of an example" in note for note in bundled.notes)
     file = tmp_path / "d"
@@ -123,6 +124,31 @@ def test_privacy_is_never_called_certified_and_notes_name_what_uses_the_data(tmp
     clipped = train(Request(data=file, scale="clip", steps=10))
     assert 1 < clipped.constants.lipschitz < 1.01
     assert not any("visits of an example" in note for note in clipped.notes)
+
+
+def test_a_budget_gives_the_smallest_certified_sigma_and_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "d"
+    file.write_text("".join(f"{i % 2} 1:{i + 1} 2:1\n" for i in range(10)))
+    asked = train(Request(data=file, epsilon=2.0, delta=1e-3, steps=40))
+    assert (asked.epsilon, asked.delta) == (2.0, 1e-3)
+    assert asked.privacy.startswith("epsilon = 2, delta = 0.001, for replacing one example")
+    again = train(Request(data=file, sigma=asked.settings.sigma, delta=1e-3, steps=40))
+    assert again.w == asked.w
+    assert again.epsilon == pytest.approx(2.0, rel=1e-9)
+    more = train(Request(data=file, sigma=2 * asked.settings.sigma, delta=1e-3, steps=40)).epsilon
+    assert more is not None
+    assert more < 1.01
+    for change, why in (
+        ({"standardise": True}, "would hold had the columns"),
+        ({"scale": "none"}, "would hold if G were known"),
+        ({"epsilon": None, "sigma": 0.0}, "there is no noise"),
+        ({"epsilon": None, "delta": None}, "give epsilon and delta"),
+    ):
+        arguments: dict[str, Any] = {"data": file, "epsilon": 2.0, "delta": 1e-3, "steps": 40}
+        result = train(Request(**(arguments | change)))
+        assert result.epsilon is None
+        assert result.privacy.startswith("not certified")
+        assert why in result.privacy
 
 
 def test_interruption_gives_what_was_done_so_far() -> None:
