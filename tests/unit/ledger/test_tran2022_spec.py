@@ -93,6 +93,8 @@ def test_a_reading_is_the_same_wherever_it_occurs() -> None:
         "ordering": "fresh",
         "depth": "levels",
         "epochs": "one-based",
+        "evaluation": "one-pass",
+        "previous": "rrsgd",
     }
 
 
