@@ -1,0 +1,179 @@
+"""Asymptotic claims about run times, decided by exponents.
+
+Up to constants and logarithms every count of a run is a monomial N^a d^b epsilon^c once the printed number of steps T
+is put in. Along N = x^i, d = x^j, epsilon = x^k it is a power of x whose exponent is linear in (i, j, k), the
+direction. A region such as T >= N is a cone of directions; a linear function is at most 0 on a cone if and only if it
+is at most 0 on the cone's edges. So finitely many directions decide a claim over the whole region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import NamedTuple, TypeAlias
+
+Vector3: TypeAlias = tuple[Fraction, Fraction, Fraction]
+"""Exponents of N, d and epsilon: of a monomial, or of a direction in terms of x."""
+
+
+class Order(NamedTuple):
+    """A monomial in N, d and epsilon, times a power of a logarithm.
+
+    Attributes
+    ----------
+    N, d, epsilon : Fraction
+        Exponents.
+    logs : int
+        Power of the logarithm; 0 where logarithms are left out.
+    """
+
+    N: Fraction
+    d: Fraction
+    epsilon: Fraction
+    logs: int = 0
+
+    def times(self, other: Order) -> Order:
+        """The product of two monomials."""
+        return Order(self.N + other.N, self.d + other.d, self.epsilon + other.epsilon, self.logs + other.logs)
+
+    def power(self, exponent: int | Fraction) -> Order:
+        """A power of a monomial without logarithms.
+
+        Raises
+        ------
+        ValueError
+            If it has one.
+        """
+        if self.logs:
+            raise ValueError(f"order {self} must have no logarithm to be raised to a power.")
+        return Order(exponent * self.N, exponent * self.d, exponent * self.epsilon)
+
+    def along(self, direction: Vector3) -> Fraction:
+        """The exponent of x along a direction, without logarithms."""
+        return self.N * direction[0] + self.d * direction[1] + self.epsilon * direction[2]
+
+
+def order(n: int | str, d: int | str, epsilon: int | str, logs: int = 0) -> Order:
+    """Write an :class:`Order` with exponents such as ``"7/3"``."""
+    return Order(Fraction(n), Fraction(d), Fraction(epsilon), logs)
+
+
+EXAMPLES, DIMENSION, LOGARITHM = order(1, 0, 0), order(0, 1, 0), order(0, 0, 0, 1)
+
+STEPS_OF_THEOREM_9 = order("7/3", "-2/3", "4/3")
+"""T = N^(7/3) epsilon^(4/3) / d^(2/3)."""
+
+STEPS_OF_THEOREM_6 = order(2, "-1/2", 1)
+"""T = epsilon N^2 / sqrt(d), up to the logarithms of T and 1/delta that divide it."""
+
+
+def literal_order(steps: Order) -> Order:
+    """Order of the operations on numbers of Algorithm 4 as printed, T^2 d / N, where T >= 4N; logarithms left out."""
+    return steps.power(2).times(DIMENSION).times(EXAMPLES.power(-1))
+
+
+def stream_order(steps: Order) -> Order:
+    """Order of the operations on numbers of the stream, T d."""
+    return steps.times(DIMENSION)
+
+
+def exceeds(left: Sequence[Order], right: Sequence[Order], direction: Vector3, *, logs: bool) -> bool:
+    """Whether a sum of monomials outgrows another along a direction.
+
+    Parameters
+    ----------
+    left, right : sequence of Order
+        The terms of both sides, all with positive coefficients.
+    direction : (3,) tuple of Fraction
+        Exponents of N, d and epsilon.
+    logs : bool
+        Whether a logarithm counts, as it does for O and not for O~. It only decides between equal powers of x.
+
+    Returns
+    -------
+    bool
+        True where the quotient is unbounded as x grows.
+    """
+
+    def growth(terms: Sequence[Order]) -> tuple[Fraction, int]:
+        return max((term.along(direction), term.logs if logs else 0) for term in terms)
+
+    return growth(left) > growth(right)
+
+
+def edges(faces: Sequence[Vector3]) -> list[Vector3]:
+    """Edges of the cone of all directions v with ``face . v >= 0`` for every face.
+
+    Parameters
+    ----------
+    faces : sequence of (3,) tuple of Fraction
+        At least three, of rank 3, so that the cone holds no line.
+
+    Returns
+    -------
+    list of (3,) tuple of Fraction
+        One direction for each edge, whose largest absolute entry is 1; sorted.
+    """
+    found = set[Vector3]()
+    for one, other in combinations(faces, 2):
+        line = _cross(one, other)
+        size = max(map(abs, line))
+        for sign in (1, -1) if size else ():
+            x, y, z = (sign * entry / size for entry in line)
+            if all(_dot(face, (x, y, z)) >= 0 for face in faces):
+                found.add((x, y, z))
+    return sorted(found, reverse=True)
+
+
+def regime(steps: Order, *, bounded_epsilon: bool) -> list[Vector3]:
+    """Faces of a region: N >= 1, d >= 1, T >= N, and perhaps epsilon <= 1.
+
+    Parameters
+    ----------
+    steps : Order
+        T. For both theorems T >= N says sqrt(d) <= epsilon N: where it fails the promised gradient norm is above 1.
+    bounded_epsilon : bool
+        Whether epsilon is at most of order 1.
+
+    Returns
+    -------
+    list of (3,) tuple of Fraction
+        For :func:`edges`.
+    """
+    zero, one = Fraction(0), Fraction(1)
+    faces = [(one, zero, zero), (zero, one, zero), (steps.N - 1, steps.d, steps.epsilon)]
+    return [*faces, (zero, zero, -one)] if bounded_epsilon else faces
+
+
+def directions(steps: Order, *, bounded_epsilon: bool) -> list[Vector3]:
+    """Edges of a region, and the directions between them: sums of edges, of which the last is inside the cone.
+
+    Parameters
+    ----------
+    steps : Order
+        T.
+    bounded_epsilon : bool
+        Whether epsilon is at most of order 1.
+
+    Returns
+    -------
+    list of (3,) tuple of Fraction
+        Edges first.
+    """
+    rays = edges(regime(steps, bounded_epsilon=bounded_epsilon))
+    sums = [_sum(chosen) for size in range(2, len(rays) + 1) for chosen in combinations(rays, size)]
+    return [*rays, *sums]
+
+
+def _sum(vectors: Sequence[Vector3]) -> Vector3:
+    x, y, z = (sum(entries, Fraction(0)) for entries in zip(*vectors, strict=True))
+    return x, y, z
+
+
+def _dot(a: Vector3, b: Vector3) -> Fraction:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def _cross(a: Vector3, b: Vector3) -> Vector3:
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
