@@ -9,7 +9,7 @@ import msgspec
 
 from dpverify.ledger.records import PaperInfo, Record, Status
 
-Method = Literal["derivation", "exhaustive", "exact-law", "search", "monte-carlo"]
+Method = Literal["derivation", "exhaustive", "exact-law", "search", "monte-carlo", "measurement"]
 StepStatus = Literal["proved", "checked", "undecided", "fails"]
 RelationToDerived = Literal["equal", "weaker", "stronger", "differs", "undecided"]
 

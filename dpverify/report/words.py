@@ -42,6 +42,7 @@ METHODS: Mapping[str, str] = {
     "exact-law": "exact law",
     "search": "search",
     "monte-carlo": "Monte Carlo",
+    "measurement": "measurement",
 }
 
 RELATIONS_TO_DERIVED: Mapping[str, str] = {

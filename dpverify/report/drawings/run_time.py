@@ -1,0 +1,98 @@
+"""Run time of two forms of one algorithm over the number of steps, beside their operation counts."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from dpverify.report.drawings.columns import Data, Shape
+from dpverify.report.labels import EndLabel, end_labels
+from dpverify.report.numbers import show_float
+from dpverify.report.style import BLUE, GREY, VERMILLION, canvas, heading, logarithmic, root
+
+FORMS = (
+    ("literal", VERMILLION, "o", "Algorithm 4\nas printed"),
+    ("stream", BLUE, "D", "the stream"),
+)
+"""Columns, colours, markers and words; the fits stand in this order."""
+
+FITS = ("fit", "fit-low", "fit-high")
+
+SHAPE = Shape(
+    required=("x", "literal", "stream"),
+    optional=(*(f"{name}-{part}" for name, *_ in FORMS for part in ("low", "high", "adds")), *FITS),
+    follows={"fit-low": "fit", "fit-high": "fit"},
+)
+
+
+def draw(data: Data) -> Figure:
+    """The figure.
+
+    Parameters
+    ----------
+    data : Data
+        ``x`` numbers of steps T; ``literal`` and ``stream`` seconds of a whole run, medians over rounds, with ``-low``
+        and ``-high`` the middle 80% of them, and ``-adds`` the counted vector additions; ``fit``, ``fit-low`` and
+        ``fit-high`` the fitted exponents in T of both with their intervals.
+
+    Returns
+    -------
+    Figure
+        Fixed in size; both axes logarithmic. Operation counts are drawn at the scale that meets the last measured time.
+    """
+    axes = canvas(4.0, right=1.95)
+    x, labels, values = data["x"], [], list[float]()
+    for place, (name, color, marker, words) in enumerate(FORMS):
+        times = data[name]
+        if f"{name}-low" in data and f"{name}-high" in data:
+            axes.fill_between(x, data[f"{name}-low"], data[f"{name}-high"], color=color, alpha=0.18, lw=0)
+            values += [*data[f"{name}-low"], *data[f"{name}-high"]]
+        if f"{name}-adds" in data:
+            adds = data[f"{name}-adds"]
+            counted = [times[-1] * count / adds[-1] for count in adds]
+            axes.plot(x, counted, color=GREY, lw=1.0, dashes=(4, 2), zorder=1)
+            values += counted
+        axes.plot(x, times, marker=marker, ms=4.5, mfc="white", mec=color, color=color, lw=1.5, zorder=3)
+        values += times
+        labels.append(EndLabel(times[-1], words + _fit(data, place), color))
+    low, high = min(values) / 1.6, max(values) * 1.6
+    for axis in ("x", "y"):
+        axes.set(**{f"{axis}scale": "log"})
+    axes.set_xlim(min(x) / 1.1, max(x) * 1.1)
+    axes.set_ylim(low, high)
+    axes.xaxis.set_ticks(x, [show_float(value) for value in x])
+    axes.xaxis.set_ticks([], minor=True)
+    logarithmic(axes.yaxis, low, high * 300)
+    axes.set_ylim(low, high)
+    axes.set_xlabel("steps T")
+    axes.set_ylabel("seconds for all T steps, one core")
+    counts = "dashed: operation counts" if any(f"{name}-adds" in data for name, *_ in FORMS) else ""
+    heading(axes, "Run time of the reconstruction", ";  ".join(filter(None, [data.parameters, counts])))
+    end_labels(axes, labels)
+    return root(axes)
+
+
+def caption(data: Data) -> str:
+    """What the figure shows, with the exponents and the largest ratio."""
+    ratio = data["literal"][-1] / data["stream"][-1]
+    grows = ""
+    if "fit" in data:
+        literal, stream = (_interval(data, place) for place in (0, 1))
+        grows = f" The literal form grows as T to the power {literal}, the stream as {stream} (medians, 99% intervals)."
+    adds = ""
+    if "literal-adds" in data and "stream-adds" in data:
+        counted = data["literal-adds"][-1] / data["stream-adds"][-1]
+        adds = f", {show_float(round(counted, 1))} times in counted additions"
+    steps = show_float(data["x"][-1])
+    return (
+        f"Measured run time of Algorithm 4 at every step, as printed and as a stream, over T.{grows} At T = {steps} "
+        f"the printed form takes {show_float(round(ratio, 1))} times as long{adds}."
+    )
+
+
+def _interval(data: Data, place: int) -> str:
+    middle, *ends = (show_float(round(data[part][place], 2)) for part in FITS if part in data)
+    return f"{middle} ({' to '.join(ends)})" if ends else middle
+
+
+def _fit(data: Data, place: int) -> str:
+    return f"\nT to the power {show_float(round(data['fit'][place], 2))}" if "fit" in data else ""
