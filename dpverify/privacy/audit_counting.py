@@ -1,0 +1,150 @@
+r"""A confidence bound on epsilon from right and wrong guesses, with nothing assumed of the mechanism's law.
+
+The game. A fair coin b is thrown, the mechanism is run on the data set D_b, and a rule made beforehand looks at the
+output and says "D_0", "D_1" or nothing. N independent rounds are played; K guesses are right and J are wrong.
+
+The statement. Let the mechanism be (epsilon, delta)-DP, ``s = e^epsilon / (1 + e^epsilon)``, and c a whole number with
+``P(Bin(N, delta) > c) <= alpha - a``. Then, with K and J random and the inner probability a function of them,
+
+    P( P(Bin(K - c + J, s) >= K - c) <= a ) <= alpha.
+
+So every epsilon at which the inner probability is at most a is excluded at level alpha. The smallest that is not is the
+Clopper-Pearson lower limit of a share, K - c of K - c + J, turned into its log odds.
+
+Proof.
+
+1. The coin pools both tails. Let A and B be the outputs at which the rule says D_1 and D_0. A round is right with
+   probability ``pi = (P_1(A) + P_0(B)) / 2``, wrong with probability ``kappa = (P_0(A) + P_1(B)) / 2``, and rounds are
+   independent and alike: (K, J, N - K - J) is exactly multinomial. (Were the number of runs on each data set fixed, K
+   and J would be sums of binomials with different means. Hoeffding (1956) makes such a sum more concentrated than one
+   binomial of the same mean, but at least one off that mean only, and says nothing of the ratio of two.)
+2. Privacy of the two events, ``P_1(A) <= e^epsilon P_0(A) + delta`` and ``P_0(B) <= e^epsilon P_1(B) + delta``, gives
+   ``pi <= e^epsilon kappa + delta``. So ``pi = r + d`` with ``r <= e^epsilon kappa`` and ``0 <= d <= delta``.
+3. Mark each right round with probability d/pi, independently. The number of marks is M ~ Bin(N, d), so that
+   ``P(M > c) <= P(Bin(N, delta) > c) <= alpha - a``.
+4. Given which rounds have a guess without a mark, g of them, each of these is right with probability
+   ``r/(r + kappa) <= s``, independently. So ``K - M`` given g is binomial with a share of at most s, and
+   ``P(Bin(g, s) >= x)`` at ``x = K - M`` is at most a in at most a share a of all games.
+5. ``P(Bin(k + j, s) >= k)``, the chance of at most j failures in k + j trials, falls when k grows. Where M <= c it is
+   therefore larger for K - c than for K - M, with the same J: what K - M does not exclude, K - c does not. The events
+   that step 3 and step 4 leave over have probability at most ``(alpha - a) + a``. QED.
+
+Steps 3 and 4 do not need rounds to be alike. It is enough that they are independent and each is (epsilon, delta)-DP:
+the bound is then one on the largest epsilon of the calls.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+Floats = NDArray[np.float64]
+
+DELTA_SHARE = 0.1
+"""Share of alpha spent, at most, on how many rounds delta may have decided."""
+
+
+class Allowance(NamedTuple):
+    """What delta takes away before shares are compared.
+
+    Attributes
+    ----------
+    rounds : int
+        c: right guesses that delta may account for; not counted.
+    alpha : float
+        a: what is left of alpha for the binomial.
+    """
+
+    rounds: int
+    alpha: float
+
+
+@lru_cache(maxsize=64)
+def allowance(trials: int, delta: float, alpha: float) -> Allowance:
+    """Split alpha between delta and the binomial; known before anything is drawn.
+
+    Parameters
+    ----------
+    trials : int
+        N, at least 0.
+    delta : float
+        In [0, 1].
+    alpha : float
+        Chance of a bound above the truth, in (0, 1).
+
+    Returns
+    -------
+    Allowance
+        The smallest c with ``P(Bin(N, delta) > c) <= alpha/10``, and alpha less the probability that is really spent.
+    """
+    if trials == 0 or delta <= 0.0:
+        return Allowance(0, alpha)
+    if delta >= 1.0:
+        return Allowance(trials, alpha)
+    low, high = -1, trials
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _above(middle, trials, delta) <= DELTA_SHARE * alpha:
+            high = middle
+        else:
+            low = middle
+    return Allowance(high, alpha - _above(high, trials, delta))
+
+
+def lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha: float) -> Floats:
+    """Lower confidence bound on epsilon at delta, from counts of guesses.
+
+    Parameters
+    ----------
+    right, wrong : ndarray of float, any shape
+        K and J: right and wrong guesses in the game above. Where a rule is chosen they may be expected counts.
+    trials : int
+        N, all rounds, those without a guess included.
+    delta : float
+        In [0, 1].
+    alpha : float
+        Chance of a bound above the truth, in (0, 1).
+
+    Returns
+    -------
+    ndarray of float
+        At least 0. For one rule, fixed before the rounds; not for the largest over many.
+    """
+    c, a = allowance(trials, delta, alpha)
+    kept = np.maximum(np.asarray(right, dtype=np.float64) - c, 0.0)
+    lost = np.asarray(wrong, dtype=np.float64)
+    share = special.betaincinv(np.maximum(kept, 1e-300), lost + 1.0, a)
+    other = special.betainccinv(lost + 1.0, np.maximum(kept, 1e-300), a)  # 1 - share, without cancellation
+    with np.errstate(divide="ignore"):
+        odds = np.log(share) - np.log(other)
+    bound: Floats = np.where(kept > 0.0, np.maximum(odds, 0.0), 0.0)
+    return bound
+
+
+def largest_bound(trials: int, delta: float, alpha: float) -> float:
+    """Bound that N right guesses in N rounds give: more than this, no sample of the size can show.
+
+    Parameters
+    ----------
+    trials : int
+        N, at least 1.
+    delta, alpha : float
+        As for :func:`lower_epsilon`.
+
+    Returns
+    -------
+    float
+        About ``log(N / log(1/alpha))``.
+    """
+    bound = lower_epsilon(np.array(float(trials)), np.array(0.0), trials, delta, alpha)
+    return float(bound) if math.isfinite(float(bound)) else math.inf
+
+
+def _above(count: int, trials: int, chance: float) -> float:
+    """P(Bin(trials, chance) > count)."""
+    return 0.0 if count >= trials else float(special.betainc(count + 1, trials - count, chance))

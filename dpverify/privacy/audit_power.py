@@ -1,0 +1,128 @@
+"""What an audit of a given size would have seen: the power that "not refuted" rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpverify.privacy.audit_counting import largest_bound, lower_epsilon
+from dpverify.privacy.audit_records import Power, number
+from dpverify.privacy.gaussian import mu_of
+
+Floats = NDArray[np.float64]
+
+CHANCE = 0.9
+"""With which probability the smallest fault is seen."""
+
+MISPLACED = 0.3
+"""How far from the best place a learned threshold may lie, in standard deviations of the noise."""
+
+MOST = 1e3
+"""Largest ratio of the claimed sigma to the real one that is looked at."""
+
+
+def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Power:
+    """Power of the audit with nothing assumed, on a Gaussian mechanism in one dimension.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The claim.
+    trials : int
+        Rounds that are judged.
+    alpha : float
+        Chance of a false alarm.
+
+    Returns
+    -------
+    Power
+        From the normal approximation to the log of the ratio of the counts, at a threshold that is off by ``MISPLACED``
+        to the worse side.
+    """
+    if trials < 1:
+        return Power(chance=CHANCE, shortfall=None, largest_epsilon=0.0)
+    t = np.linspace(0.0, 8.0, 801)
+    steps = round(MISPLACED / float(t[1]))
+
+    def seen(mu: float) -> bool:
+        right, wrong = trials * special.ndtr(mu / 2.0 - t), trials * special.ndtr(-mu / 2.0 - t)
+        error = np.sqrt(1.0 / np.maximum(right, 1e-9) + 1.0 / np.maximum(wrong, 1.0))
+        bound = lower_epsilon(right, wrong, trials, delta, alpha) - float(special.ndtri(CHANCE)) * error
+        worse = np.minimum(bound[: -2 * steps], bound[2 * steps :])
+        return bool(worse.max() > epsilon)
+
+    return Power(
+        chance=CHANCE,
+        shortfall=_shortfall(seen, mu_of(epsilon, delta)),
+        largest_epsilon=number(largest_bound(trials, delta, alpha)),
+    )
+
+
+def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: float) -> Power:
+    """Power of the audit of a Gaussian law, from the exact noncentral F distribution.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The claim.
+    n : int
+        Outputs on each data set.
+    rank : int
+        Directions with noise.
+    alpha : float
+        Chance of a false alarm.
+
+    Returns
+    -------
+    Power
+        Of any Gaussian mechanism in so many dimensions.
+    """
+    second = 2 * n - 1 - rank
+    if second < 1 or rank < 1:
+        return Power(chance=CHANCE, shortfall=None, largest_epsilon="inf")
+    claimed = mu_of(epsilon, delta)
+    null = 0.5 * n * claimed**2
+    if null > 1e6:
+        z = float(special.ndtri(1.0 - alpha) + special.ndtri(CHANCE))
+        ratio = 1.0 + z * math.sqrt(2.0 / n + claimed**2 / (2.0 * second)) / claimed
+        return Power(chance=CHANCE, shortfall=1.0 - 1.0 / ratio, largest_epsilon="inf")
+    critical = _quantile(rank, second, null, 1.0 - alpha)
+
+    def seen(mu: float) -> bool:
+        value = 0.5 * n * mu**2
+        return value > 1e7 or float(special.ncfdtr(rank, second, value, critical)) <= 1.0 - CHANCE
+
+    return Power(chance=CHANCE, shortfall=_shortfall(seen, claimed), largest_epsilon="inf")
+
+
+def _shortfall(seen: Callable[[float], bool], claimed: float) -> float | None:
+    """Smallest share that sigma may fall short by and be seen; ``seen(mu)`` is asked of larger and larger mu."""
+    if not 0.0 < claimed < math.inf:
+        return None
+    ratio = 1.0
+    while not seen(claimed * ratio):
+        ratio *= 1.01
+        if ratio > MOST:
+            return None
+    low, high = max(1.0, ratio / 1.01), ratio
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if seen(claimed * middle) else (middle, high)
+    return 1.0 - 1.0 / high
+
+
+def _quantile(first: int, second: int, noncentrality: float, chance: float) -> float:
+    low, high = 0.0, 1.0 + noncentrality / first
+    while float(special.ncfdtr(first, second, noncentrality, high)) < chance:
+        low, high = high, 2.0 * high
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        if float(special.ncfdtr(first, second, noncentrality, middle)) < chance:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -1,0 +1,134 @@
+"""What an audit found, as typed records, and the one error it raises."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from dpverify.ledger.records import Record
+
+Law = Literal["any", "gaussian"]
+Verdict = Literal["refuted", "not refuted", "no claim"]
+Report = Callable[[int, int, str], None]
+
+
+class AuditError(ValueError):
+    """A mechanism, a pair of data sets or a score that cannot be audited: one line, what and why."""
+
+
+class Claim(Record, frozen=True, kw_only=True):
+    """What is claimed of the mechanism."""
+
+    epsilon: float
+    delta: float
+
+
+class Bound(Record, frozen=True, kw_only=True):
+    """The lower confidence bound; infinities are strings."""
+
+    epsilon: builtins.float | str
+    delta: float
+    mu: builtins.float | str | None = None
+    """Bound on the distance of the two means in standard deviations; with the Gaussian law only."""
+
+
+class Power(Record, frozen=True, kw_only=True):
+    """The smallest fault that an audit of this size sees."""
+
+    chance: float
+    """With which probability it is seen."""
+    shortfall: float | None
+    """Share by which the sigma of a Gaussian mechanism falls short of the claim; None where no shortfall is seen."""
+    largest_epsilon: builtins.float | str
+    """Most that an audit of this size can show of any mechanism."""
+
+
+class Evidence(Record, frozen=True, kw_only=True):
+    """What the bound was computed from."""
+
+    rule: str
+    """The rule that guessed, in words."""
+    trials: int
+    """Rounds, or samples, that the bound rests on."""
+    training: int
+    """Rounds that the rule was made on; none of them counts for the bound."""
+    right: int | None = None
+    """Right guesses."""
+    wrong: int | None = None
+    """Wrong guesses."""
+    statistic: builtins.float | str | None = None
+    """Hotelling's statistic over its degrees of freedom; with the Gaussian law only."""
+
+
+class AuditResult(Record, frozen=True, kw_only=True):
+    """One audit.
+
+    Attributes
+    ----------
+    verdict : str
+        ``refuted`` where the bound is above the claimed epsilon, ``not refuted`` where it is not; never more than that.
+    confidence : float
+        Chance that the bound is not above the truth, at least.
+    n : int
+        Samples per data set that were asked for.
+    notes : list of str
+        What the samples look like, where that matters for the assumptions.
+    interrupted : bool
+        Whether Ctrl-C ended it early; the bound then rests on what was drawn.
+    """
+
+    mechanism: str
+    law: Law
+    verdict: Verdict
+    claim: Claim | None
+    bound: Bound
+    confidence: float
+    evidence: Evidence
+    power: Power | None
+    n: int
+    seed: int
+    dimension: int
+    batched: bool
+    notes: list[str] = []
+    interrupted: bool = False
+    schema: int = 1
+
+    @property
+    def epsilon(self) -> float:
+        """The bound as a number."""
+        return float(self.bound.epsilon)
+
+
+class Finding(NamedTuple):
+    """What sampling found, before it is held against a claim. Fields as in the records above.
+
+    Attributes
+    ----------
+    rank : int
+        Directions with noise; with the Gaussian law only.
+    """
+
+    rule: str
+    trials: int
+    training: int = 0
+    epsilon: float = 0.0
+    mu: float | None = None
+    right: int | None = None
+    wrong: int | None = None
+    statistic: float | None = None
+    rank: int = 0
+    notes: tuple[str, ...] = ()
+    interrupted: bool = False
+
+
+def number(value: float) -> float | str:
+    """Return a float, or the name of an infinity, which JSON has no number for."""
+    return value if abs(value) < float("inf") else str(value)
+
+
+def encode(result: AuditResult) -> bytes:
+    """Encode an audit as JSON, indented, one trailing newline."""
+    return msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n"

@@ -1,0 +1,242 @@
+"""Scores: functions of an output that are large where the second data set is likely, learned from training rounds.
+
+A score need not be right for the bound to hold; a better one only makes it larger. Each is a log likelihood ratio of
+some simple model, so that scores learned on two halves can be laid side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bits = NDArray[np.bool_]
+Score = Callable[[Floats], Floats]
+
+FLOOR = 1e-12
+"""Smallest eigenvalue of a correlation matrix that is believed; below it there is no noise in that direction."""
+
+TREE_ROUNDS = 100_000
+"""Rounds that trees are grown on, at most."""
+
+
+class Learner(NamedTuple):
+    """A way to learn a score.
+
+    Attributes
+    ----------
+    name : str
+        In words: "linear discriminant".
+    learn : callable
+        ``learn(outputs, bits) -> score``.
+    steady : bool
+        Whether twice the rounds give the same score but for its errors. Otherwise thresholds that were found for scores
+        of half the rounds fit no others.
+    """
+
+    name: str
+    learn: Callable[[Floats, Bits], Score]
+    steady: bool = True
+
+
+def linear(x: Floats, b: Bits) -> Score:
+    """Learn Fisher's linear discriminant: the likelihood ratio of two Gaussians with one covariance.
+
+    A direction without noise in which the data sets differ (a coordinate that is released as it is, noise that cancels
+    between coordinates) gets a weight beyond all others.
+
+    Parameters
+    ----------
+    x : ndarray, shape (m, d)
+        Outputs, of both data sets.
+    b : ndarray of bool, shape (m,)
+        Which data set.
+
+    Returns
+    -------
+    callable
+        The score.
+    """
+    shift, scale = _standard(x)
+    z = (x - shift) / scale
+    low, high = z[~b].mean(axis=0), z[b].mean(axis=0)
+    centred = z - np.where(b[:, None], high, low)
+    weights = _solve(centred, high - low)
+    middle = float(weights @ (low + high)) / 2.0
+
+    def score(y: Floats) -> Floats:
+        result: Floats = ((y - shift) / scale) @ weights - middle
+        return result
+
+    return score
+
+
+def quadratic(x: Floats, b: Bits) -> Score:
+    """Learn the likelihood ratio of two Gaussians, each with its own covariance: noise that depends on the data.
+
+    Parameters
+    ----------
+    x, b
+        As for :func:`linear`.
+
+    Returns
+    -------
+    callable
+        The score.
+    """
+    shift, scale = _standard(x)
+    z = (x - shift) / scale
+    low, high = _gaussian(z[~b]), _gaussian(z[b])
+
+    def score(y: Floats) -> Floats:
+        standard = (y - shift) / scale
+        return high(standard) - low(standard)
+
+    return score
+
+
+def trees(x: Floats, b: Bits) -> Score:
+    """Learn boosted trees, which know no shape in advance.
+
+    Parameters
+    ----------
+    x, b
+        As for :func:`linear`.
+
+    Returns
+    -------
+    callable
+        The score.
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier  # takes a second to load
+    from threadpoolctl import threadpool_limits
+
+    kept = slice(0, TREE_ROUNDS)
+    model = HistGradientBoostingClassifier(
+        max_iter=40, max_leaf_nodes=16, min_samples_leaf=20, learning_rate=0.15, early_stopping=False, random_state=0
+    )
+    with threadpool_limits(limits=1):  # threads that wait for each other on busy cores take ten times as long
+        model.fit(x[kept], b[kept])
+
+    def score(y: Floats) -> Floats:
+        with threadpool_limits(limits=1):
+            return np.asarray(model.decision_function(y), dtype=np.float64)
+
+    return score
+
+
+def atoms(x: Floats, b: Bits) -> Score:
+    """Learn which exact values come with which data set: point masses, grids, and noise that was drawn before.
+
+    Parameters
+    ----------
+    x, b
+        As for :func:`linear`.
+
+    Returns
+    -------
+    callable
+        The score: the log ratio of how often a value was seen, of the coordinate where that says most; 0 where no value
+        was seen.
+    """
+    return _table(x, b, lambda y: y)
+
+
+def cells(x: Floats, b: Bits, width: float) -> Score:
+    """Learn which small cells of each coordinate come with which data set: what is released almost exactly.
+
+    Parameters
+    ----------
+    x, b
+        As for :func:`linear`.
+    width : float
+        Width of a cell, in units of the distance between a coordinate's quartiles.
+
+    Returns
+    -------
+    callable
+        The score, as of :func:`atoms`.
+    """
+    shift = np.median(x, axis=0)
+    step = (np.quantile(x, 0.75, axis=0) - np.quantile(x, 0.25, axis=0)) * width
+    step = np.where(step > 0.0, step, 1.0)
+    return _table(x, b, lambda y: np.floor(np.clip((y - shift) / step, -1e15, 1e15)))
+
+
+def _table(x: Floats, b: Bits, key: Callable[[Floats], Floats]) -> Score:
+    keys = key(x)
+    balance = max(1, int(b.sum())) / max(1, int((~b).sum()))
+    tables: list[tuple[Floats, Floats]] = []
+    for j in range(x.shape[1]):
+        values, where = np.unique(keys[:, j], return_inverse=True)
+        one = np.bincount(where[b], minlength=len(values))
+        zero = np.bincount(where[~b], minlength=len(values))
+        tables.append((values, np.log((one + 0.5) / (zero * balance + 0.5))))
+
+    def score(y: Floats) -> Floats:
+        best = np.zeros(len(y))
+        looked_up = key(y)
+        for j, (values, odds) in enumerate(tables):
+            place = np.minimum(np.searchsorted(values, looked_up[:, j]), len(values) - 1)
+            found = np.where(values[place] == looked_up[:, j], odds[place], 0.0)
+            best = np.where(np.abs(found) > np.abs(best), found, best)
+        return best
+
+    return score
+
+
+def unit_of(x: Floats) -> Floats:
+    """Powers of two that bring outputs near the ends of the range of floats into its middle; 1 for all others.
+
+    Parameters
+    ----------
+    x : ndarray, shape (m, d)
+        Outputs.
+
+    Returns
+    -------
+    ndarray, shape (d,)
+        Positive.
+    """
+    largest = np.abs(x).max(axis=0, initial=0.0)
+    exponent = np.frexp(largest)[1]
+    usual = (largest == 0.0) | ((exponent > -200) & (exponent < 200))
+    return np.ldexp(1.0, np.where(usual, 0, np.minimum(exponent, 1023)))
+
+
+def _standard(x: Floats) -> tuple[Floats, Floats]:
+    shift, scale = x.mean(axis=0), x.std(axis=0)
+    return shift, np.where(scale > 0.0, scale, 1.0)
+
+
+def _solve(centred: Floats, difference: Floats) -> Floats:
+    """Covariance^-1 difference; only variances where there are too few rows for a matrix."""
+    m, d = centred.shape
+    if d > m // 5:
+        return np.asarray(difference / np.maximum((centred**2).mean(axis=0), FLOOR), dtype=np.float64)
+    values, vectors = np.linalg.eigh(centred.T @ centred / m)
+    weights: Floats = vectors @ ((vectors.T @ difference) / np.maximum(values, FLOOR))
+    return weights
+
+
+def _gaussian(z: Floats) -> Score:
+    """Log density of the Gaussian that fits, without its constant."""
+    m, d = z.shape
+    mean = z.mean(axis=0)
+    centred = z - mean
+    if d > m // 10:
+        values, vectors = (centred**2).mean(axis=0), None
+    else:
+        values, vectors = np.linalg.eigh(centred.T @ centred / m)
+    values = np.maximum(values, FLOOR)
+    rest = 0.5 * float(np.log(values).sum())
+
+    def log_density(y: Floats) -> Floats:
+        moved = y - mean if vectors is None else (y - mean) @ vectors
+        result: Floats = -0.5 * (moved**2 / values).sum(axis=1) - rest
+        return result
+
+    return log_density
