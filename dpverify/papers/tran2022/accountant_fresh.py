@@ -17,9 +17,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from dpverify.papers.tran2022.accountant_frontier import FINE, Frontier, join, thin
-
-State: TypeAlias = tuple[bool, bool]
-"""Whether the epoch of the block's first step, and that of its last step, have their visit inside."""
+from dpverify.papers.tran2022.accountant_states import State, pairings
 
 Parents: TypeAlias = "tuple[tuple[int, State, State, int], ...]"
 """Of each product of two frontiers: index of its first candidate, states left and right, points on the right."""
@@ -107,25 +105,8 @@ class FreshTree:
 
         Without ``counted`` the points of both are taken as final values: nothing goes on to the right.
         """
-        N, length = self.N, left.length + right.length
-        middle, end = offset + left.length, offset + length
-        shared = middle % N != 0
-        left_within, right_within = middle <= N, middle // N * N + N >= end
-        products: dict[State, list[tuple[State, State]]] = {}
-        for a in left.points:
-            for b in right.points:
-                used = a[1] or b[0]
-                if shared and a[1] and b[0]:
-                    continue
-                first = used if shared and left_within else a[0]
-                last = used if shared and right_within else b[1]
-                if shared and not used and not left_within and not right_within:
-                    continue  # the epoch in the middle would have no visit
-                if not first and offset == 0 and end >= N:
-                    continue
-                if not last and end % N == 0 and length >= N:
-                    continue
-                products.setdefault((first, last), []).append((a, b))
+        length = left.length + right.length
+        products = pairings(left.points, right.points, offset, left.length, right.length, self.N)
         points, parents = {}, {}
         decay = self.decay(right.length) if counted else 0.0
         for state, pairs in products.items():

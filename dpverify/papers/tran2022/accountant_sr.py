@@ -1,0 +1,181 @@
+"""The accountant of Algorithm 2: what the noise of its three families is worth together, for one and the same pattern.
+
+One example is replaced. Given everything released before, a node of G moves by at most 2 G times the sum of the weights
+of its visits, a node of Delta by what NOTES_sensitivity.md derives from smoothness and G, a node of r by at most 2 eta
+L times the sum of (p - 1) weights. Each of these is the exact supremum for its node; their squares are added up over
+all nodes, so that mu is certain, but no loss may reach all of them at once (a gradient difference that stays as large
+as it can leaves nothing for Delta). Only nodes that Algorithm 4 reads count: the others influence nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from dpverify.kernels import check
+from dpverify.papers.tran2022.accountant import LONGEST_PATTERN, outward
+from dpverify.papers.tran2022.accountant_sr_fresh import SrTree, TooManyTriplesError, trace
+from dpverify.papers.tran2022.accountant_sr_nodes import Worth
+from dpverify.papers.tran2022.accountant_sr_once import values_of_places
+from dpverify.papers.tran2022.accountant_sr_pattern import pattern_value
+from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
+from dpverify.papers.tran2022.sr_nsgd_scales import G_FIRST, G_LATER, OF_DELTA, OF_R
+from dpverify.privacy.participation import Bounds, Ordering, Pattern, check_ordering
+
+ACCURACY: Final = 1.015
+"""Upper over lower bound of mu^2, unless another is asked for."""
+
+SHORT: Final = 128
+"""For runs of up to this many steps the exact maximum is tried first."""
+
+EFFORTS: Final = ((1e-3, 512), (4e-4, 2048), (1e-4, 8192))
+"""How close points are merged, and into how many parts an epoch is cut: in turn, until the bounds are close enough."""
+
+MOST_BLOCKS: Final = 500_000
+"""About how many blocks of different content may be looked at."""
+
+EXACT: Final = 1.0 + 1e-10
+"""Bounds whose ratio is no more than this differ by their margin against rounding only."""
+
+
+def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, accuracy: float = ACCURACY) -> Bounds:
+    """Give the Gaussian privacy parameter mu of Algorithm 2, all families together.
+
+    Parameters
+    ----------
+    parameters : SrParameters
+        T, alpha, eta, G, sigma, the ordering, and the scales of the noise (None: as printed).
+    examples : int
+        N, at least 1.
+    smoothness : float
+        L, in units of the gradient per length, at least 0.
+    accuracy : float
+        The bounds are refined until upper over lower bound of mu^2 is at most this, or no more can be done.
+
+    Returns
+    -------
+    Bounds
+        Replacing one example is at most as visible as N(0, 1) against N(mu, 1), for the ``upper`` mu. ``lower`` is what
+        the per-node sensitivities add up to for a pattern that exists. Infinite where a node that moves has no noise.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or the run has too many epochs of different content to be bounded.
+
+    Notes
+    -----
+    Source: Algorithm 2 with the noise of its box, and Algorithm 4 for 0 < gamma < 1; in place of
+    ``tran2022:theorem-8``. NOTES_accountant.md has the proofs.
+    """
+    worth = worth_of(parameters, examples, smoothness)
+    if worth is None:
+        return Bounds(math.inf, math.inf, exact=True)
+    squares = sr_sum_of_squares(worth, parameters.alpha, parameters.ordering, accuracy=accuracy)
+    return outward(math.sqrt(squares.lower), math.sqrt(squares.upper), exact=squares.exact, pattern=squares.pattern)
+
+
+def worth_of(parameters: SrParameters, examples: int, smoothness: float) -> Worth | None:
+    """Give squared sensitivities per squared deviation.
+
+    Parameters
+    ----------
+    parameters, examples, smoothness
+        As in :func:`sr_nsgd_mu`.
+
+    Returns
+    -------
+    Worth or None
+        None where a node that moves has no noise.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range.
+    """
+    T, N = parameters.steps, check.whole(1, examples=examples)
+    L = check.not_negative(smoothness=smoothness)
+    deviations = parameters.deviations(N)
+    gradient, jump, drift = 2.0 * parameters.lipschitz, 2.0 * L * parameters.eta * N, 2.0 * L * parameters.eta
+    late, early = min(jump, 2.0 * gradient), max(min(jump, 2.0 * gradient - jump), 0.0)
+    moves = {  # what a visit moves a node of the family by, where there is such a node
+        G_FIRST: gradient,
+        G_LATER: gradient if 2 * N < T else 0.0,
+        OF_DELTA: late if 2 * N <= T else 0.0,
+        OF_R: drift if min(N, T) > 1 else 0.0,
+    }
+    if any(move > 0.0 and deviations[family] == 0.0 for family, move in moves.items()):
+        return None
+    per = {family: move / deviations[family] if move > 0.0 else 0.0 for family, move in moves.items()}
+    least = early / deviations[OF_DELTA] if moves[OF_DELTA] > 0.0 else 0.0
+    return Worth(T, N, per[G_FIRST] ** 2, per[G_LATER] ** 2, per[OF_DELTA], least, per[OF_R] ** 2)
+
+
+def sr_sum_of_squares(
+    worth: Worth, alpha: float, ordering: Ordering = "fresh", *, accuracy: float = ACCURACY
+) -> Bounds:
+    """Maximize, over the visits of one example, the sum of squared sensitivities over squared deviations.
+
+    Parameters
+    ----------
+    worth : Worth
+        T, N, and what a visit moves a node of each family by, in deviations.
+    alpha : float
+        Momentum weight in (0, 1].
+    ordering : {"fresh", "once"}
+        A new permutation in each epoch, or one for all.
+    accuracy : float
+        The bounds are refined until upper over lower bound is at most this, above 1, or no more can be done. "once" is
+        exact.
+
+    Returns
+    -------
+    Bounds
+        Of mu^2.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or the run has too many epochs of different content to be bounded.
+    """
+    alpha, accuracy = check.weight(alpha=alpha), check.positive(accuracy=accuracy)
+    if not accuracy > 1.0:
+        raise check.ArgumentError("accuracy", accuracy, "must be above 1")
+    T, N = worth.steps, worth.examples
+    if check_ordering(ordering) == "once":
+        values = values_of_places(worth, alpha)
+        place = int(np.argmax(values))
+        visits = tuple(range(place + 1, T + 1, N)) if T // N <= LONGEST_PATTERN else None
+        return outward(float(values[place]), float(values[place]), exact=True, pattern=visits)
+    bounds: Bounds | None = None
+    efforts = [(close, max((N // parts).bit_length() - 1, 0)) for close, parts in EFFORTS]
+    blocks = sum(min(1 << k, N, (T >> k) + 1, T // N + 2 if 1 << k < N else T) for k in range(T.bit_length()))
+    if blocks > MOST_BLOCKS:
+        rule = f"make about {blocks} blocks of different content, more than {MOST_BLOCKS}: no bound in reasonable time"
+        raise check.ArgumentError("steps and examples", f"({T}, {N})", rule)
+    for close, grain in [(0.0, 0), *efforts] if T <= SHORT else efforts:
+        try:
+            found = _bounds(worth, alpha, close, grain)
+        except TooManyTriplesError:
+            continue
+        if bounds is not None:  # both hold
+            better = max((bounds, found), key=lambda one: one.lower)
+            found = Bounds(better.lower, min(bounds.upper, found.upper), better.exact, better.pattern)
+        bounds = found
+        if bounds.ratio <= accuracy:
+            break
+    assert bounds is not None
+    return bounds
+
+
+def _bounds(worth: Worth, alpha: float, close: float, grain: int) -> Bounds:
+    upper, block, state = SrTree(worth, alpha, close, grain, upper=True).run()
+    pattern: Pattern | None = None
+    if worth.steps // worth.examples <= LONGEST_PATTERN:
+        pattern = tuple(trace(block, state))
+        lower = pattern_value(worth, alpha, pattern)
+    else:
+        lower, _, _ = SrTree(worth, alpha, close, grain, upper=False).run()
+    return outward(lower, max(upper, lower), exact=upper <= lower * EXACT, pattern=pattern)

@@ -1,0 +1,96 @@
+"""Which nodes of Algorithm 2 count, and for how much: per family, level, parity and place.
+
+Algorithm 4 reads a node if it is one of the largest dyadic intervals within a window [s - N + 1, s] with N <= s <= T
+(G; for Delta s >= 2N), or within a prefix [1, t] (r; for G only t < N). NOTES_accountant.md turns that into the rules
+of :meth:`Worth.node`, for 0 < gamma < 1; at gamma = 0 and 1 fewer are read.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class NodeWorth(NamedTuple):
+    """What a node adds: ``g S^2 + delta(S)^2 + drift R^2`` with S and R the sums of weights and of (p-1) weights.
+
+    Attributes
+    ----------
+    g : float
+        (2G / deviation)^2, 0 where no G node is read here.
+    delta : float
+        1 where the Delta node is read, else 0.
+    drift : float
+        (2 eta L / deviation)^2, 0 where no r node is read here.
+    """
+
+    g: float
+    delta: float
+    drift: float
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Squared sensitivities per squared deviation.
+
+    Attributes
+    ----------
+    steps, examples : int
+        T and N.
+    g_first, g_later : float
+        (2G / deviation)^2 of G nodes that end by step 2N, and later.
+    delta_late, delta_early : float
+        What a Delta node moves by, in deviations, per weight of its latest visit and of the one before: ``min(D, 4G)``
+        and ``min(D, 4G - D)`` with D = 2 L eta N, the second not below 0.
+    drift : float
+        (2 eta L / deviation)^2: what an r node moves by per (p - 1) weight, squared.
+    """
+
+    steps: int
+    examples: int
+    g_first: float
+    g_later: float
+    delta_late: float
+    delta_early: float
+    drift: float
+
+    @property
+    def top(self) -> int:
+        """Level of the longest nodes of G and Delta: floor(log2 N)."""
+        return self.examples.bit_length() - 1
+
+    def node(self, begin: int, level: int) -> NodeWorth:
+        """Give what the node of the steps begin + 1 .. begin + 2^level counts for."""
+        T, N, length = self.steps, self.examples, 1 << level
+        left = begin >> level & 1 == 0
+        if level > self.top:
+            return NodeWorth(0.0, 0.0, self.drift if left else 0.0)
+        end = begin + length
+        whole = left or begin - length < T - N  # else no window holds the node and leaves a part of its parent out
+        g = (self.g_first if end <= 2 * N else self.g_later) if whole else 0.0
+        delta = whole and begin >= N and 2 * N <= T and not (left and end + length <= 2 * N)
+        return NodeWorth(g, float(delta), self.drift if left else 0.0)
+
+    def inside(self, begin: int) -> tuple[float, float]:
+        """Give what nodes at ``begin`` count for whose parents lie in the same zone, per squared weight of one visit.
+
+        Returns
+        -------
+        (float, float)
+            Of left and of right halves; without r.
+        """
+        T, N = self.steps, self.examples
+        g = self.g_first if begin < 2 * N else self.g_later
+        delta = self.delta_late**2 if begin >= N and T >= 2 * N else 0.0
+        return g + (delta if begin >= 2 * N else 0.0), (g + delta) if begin < T - N else 0.0
+
+    def zone(self, begin: int, end: int) -> int | None:
+        """Number of the zone that the steps begin + 1 .. end lie in; None where they lie in more than one."""
+        T, N = self.steps, self.examples
+        first, last = ((min(at // N, 2), at >= T - N) for at in (begin, end - 1))
+        return 2 * first[0] + first[1] if first == last else None
+
+    def unit(self) -> float:
+        """Give the size below which differences do not matter much: the root of what one visit in a node can add."""
+        return math.sqrt(self.g_later + self.delta_late**2 + self.drift * (self.examples - 1) ** 2)
