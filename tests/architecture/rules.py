@@ -11,6 +11,9 @@ from grimp import ImportGraph
 ALGEBRA = ("_bounds", "_derivations")
 """Suffixes of modules that hold algebra, beside the kernel that they are about."""
 
+ACCOUNTING = ("_accounting",)
+"""Suffix of modules where numbers of kernels and of the algebra meet to certify a noise; they hold neither."""
+
 JIT_NAMES = frozenset({"njit", "jit", "vectorize", "guvectorize", "stencil", "cfunc", "jit_module", "generated_jit"})
 
 
@@ -20,13 +23,13 @@ def algebra_modules(graph: ImportGraph) -> list[str]:
 
 
 def kernel_modules(graph: ImportGraph, package: str = "dpverify") -> list[str]:
-    """The kernels layer and, in a paper's folder, all that is neither algebra nor ``checks``."""
+    """The kernels layer and, in a paper's folder, all that is neither algebra nor accounting nor ``checks``."""
     found = {module for module in graph.modules if _below(module, f"{package}.kernels")}
     for module in graph.modules:
         parts = module.split(".")
         if parts[:2] == [package, "papers"] and len(parts) > 3:
             inside_checks = any(part == "checks" or part.startswith("checks_") for part in parts[3:])
-            if not inside_checks and not module.endswith(ALGEBRA):
+            if not inside_checks and not module.endswith(ALGEBRA + ACCOUNTING):
                 found.add(module)
     return sorted(found)
 

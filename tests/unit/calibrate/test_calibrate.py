@@ -16,7 +16,7 @@ from dpverify.calibrate.request import CalibrateRequest
 from dpverify.calibrate.result import Calibration
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accountant_exhaustive import largest_sum
-from dpverify.papers.tran2022.calibration import largest_weight
+from dpverify.papers.tran2022.noise_accounting import largest_weight
 from dpverify.papers.tran2022.tree_noise_scale import printed_v
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_balls import certify

@@ -12,10 +12,25 @@ from dpverify.papers.tran2022.checks import (
     identities,
     lemma_12,
     noise,
+    run_time,
     sensitivity,
     series,
 )
 
+TOPICS = (
+    series,
+    compose,
+    aggregation,
+    conversion,
+    noise,
+    lemma_12,
+    boxes,
+    asides,
+    sensitivity,
+    identities,
+    run_time,
+)
+
 CHECKS = PaperChecks("tran2022", __name__)
-for topic in (series, compose, aggregation, conversion, noise, lemma_12, boxes, asides, sensitivity, identities):
+for topic in TOPICS:
     CHECKS.include(topic.CHECKS)
