@@ -17,22 +17,25 @@ from dpverify.kernels.typing import Vector
 
 @kernel
 def double(S: Vector, Q: Vector, half: int, decay: float, S_out: Vector, Q_out: Vector) -> None:
-    """Join blocks of ``half`` steps; entry j is for those whose first visit comes j steps after their beginning."""
+    """Join blocks of ``half`` steps; entry j is for those whose first visit comes j steps after their beginning.
+
+    Entries from the block's length on are 0, before and after.
+    """
     N = S.shape[0]
     shift = half % N
-    for j in range(N):
+    for j in range(min(2 * half, N)):
         k = j - shift if j >= shift else j - shift + N
         S_out[j] = decay * S[j] + S[k]
         Q_out[j] = Q[j] + S[j] * S[j] + Q[k]
 
 
 @kernel
-def add_node(S: Vector, Q: Vector, begin: int, out: Vector) -> None:
-    """Add to ``out[p]``, p the place counted from 0, the value of the node that begins after ``begin`` steps."""
+def add_node(S: Vector, Q: Vector, begin: int, length: int, out: Vector) -> None:
+    """Add to ``out[p]``, p the place counted from 0, the value of the node of the steps after ``begin``."""
     N = S.shape[0]
     shift = begin % N
-    for p in range(N):
-        k = p - shift if p >= shift else p - shift + N
+    for k in range(min(length, N)):
+        p = k + shift if k + shift < N else k + shift - N
         out[p] += Q[k] + S[k] * S[k]
 
 
@@ -60,11 +63,11 @@ def values_by_place(steps: int, examples: int, alpha: float) -> Vector:
     check.memory(6 * N, examples=examples)
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
     S, Q, out = np.zeros(N), np.zeros(N), np.zeros(N)
-    S_next, Q_next = np.empty(N), np.empty(N)
+    S_next, Q_next = np.zeros(N), np.zeros(N)
     S[0] = 1.0
     for level in range(steps.bit_length()):
         if steps >> level & 1:
-            add_node(S, Q, steps >> level + 1 << level + 1, out)
+            add_node(S, Q, steps >> level + 1 << level + 1, 1 << level, out)
         if steps >> level + 1:
             double(S, Q, 1 << level, math.exp(log_decay * (1 << level)), S_next, Q_next)
             S, S_next, Q, Q_next = S_next, S, Q_next, Q

@@ -28,7 +28,7 @@ def double(
     """Join blocks of ``half`` steps; A sums the squares of left halves, B of right ones, if they are ``counted``."""
     N = S.shape[0]
     shift = half % N
-    for j in range(N):
+    for j in range(min(2 * half, N)):
         k = j - shift if j >= shift else j - shift + N
         S_out[j] = decay * S[j] + S[k]
         A_out[j] = A[j] + A[k] + counted * (S[j] * S[j])
@@ -36,12 +36,14 @@ def double(
 
 
 @kernel
-def add_block(S: Vector, A: Vector, B: Vector, begin: int, own: float, left: float, right: float, out: Vector) -> None:
-    """Add to ``out[p]`` what a block holds that begins after ``begin`` steps: itself, its left and its right halves."""
+def add_block(
+    S: Vector, A: Vector, B: Vector, begin: int, length: int, own: float, left: float, right: float, out: Vector
+) -> None:
+    """Add to ``out[p]`` what the block of the steps after ``begin`` holds: itself, its left and its right halves."""
     N = S.shape[0]
     shift = begin % N
-    for p in range(N):
-        k = p - shift if p >= shift else p - shift + N
+    for k in range(min(length, N)):
+        p = k + shift if k + shift < N else k + shift - N
         out[p] += own * (S[k] * S[k]) + left * A[k] + right * B[k]
 
 
@@ -70,7 +72,7 @@ def values_of_places(worth: Worth, alpha: float) -> Vector:
     out = values_by_place(T, N, alpha) if N <= T else np.concatenate([values_by_place(T, N, alpha), np.zeros(N - T)])
     out *= worth.drift * np.arange(N, dtype=np.float64) ** 2
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
-    now, following = np.zeros((3, N)), np.empty((3, N))
+    now, following = np.zeros((3, N)), np.zeros((3, N))
     now[0, 0] = 1.0
     blocks = list(_blocks(worth))
     for level in range(T.bit_length()):
@@ -78,7 +80,7 @@ def values_of_places(worth: Worth, alpha: float) -> Vector:
             if length == 1 << level:
                 node = worth.node(begin, level)
                 own = node.g + node.delta * worth.delta_late**2
-                add_block(now[0], now[1], now[2], begin, own, left, right, out)
+                add_block(now[0], now[1], now[2], begin, length, own, left, right, out)
         if T >> level + 1:
             counted = float(level <= worth.top)
             decay = math.exp(log_decay * (1 << level))
