@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dpverify.papers.tran2022.dp_nsgd import DpNsgd
 from dpverify.papers.tran2022.dp_nsgd_parameters import Ordering, Parameters
+from dpverify.papers.tran2022.noise_accounting import SR_NODES
 from dpverify.papers.tran2022.sr_nsgd import SrNsgd
 from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
 from dpverify.papers.tran2022.sr_nsgd_scales import printed_scales
@@ -11,9 +12,6 @@ from dpverify.papers.tran2022.stepped_run import SteppedRun
 from dpverify.papers.tran2022.tree_noise_scale import printed_v
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.train.result import Constants, Settings
-
-SR_NODES = ("G to 2N", "G", "Delta", "r")
-"""Kinds of nodes of Algorithm 2: G nodes that end by step 2N, later ones, Delta nodes, r nodes."""
 
 
 def optimizer(algorithm: str, problem: LogisticRegression, settings: Settings) -> tuple[SteppedRun, Constants]:

@@ -9,15 +9,21 @@ printed ones it supports another mu. The accountant gives the exact one, which i
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpverify.kernels import check
 from dpverify.papers.tran2022.accountant import dp_nsgd_mu
+from dpverify.papers.tran2022.accountant_sr import sr_nsgd_mu
 from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
-from dpverify.papers.tran2022.visits_bounds import visits
+from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
+from dpverify.papers.tran2022.visits_bounds import visits, visits_first, visits_later
 from dpverify.privacy.gaussian_balls import certify
 from dpverify.privacy.gaussian_safe import safe_epsilon, safe_mu
 from dpverify.privacy.participation import Bounds, Ordering
+
+SR_NODES = ("G to 2N", "G", "Delta", "r")
+"""Kinds of nodes of Algorithm 2: G nodes that end by step 2N, later ones, Delta nodes, r nodes."""
 
 UP = 1.0 + 1e-12
 """Quotients of a few floats are moved to the safe side by this factor, thousands of times their rounding."""
@@ -94,7 +100,7 @@ def unit_noise(algorithm: str, setting: Setting) -> UnitNoise:
     ArgumentError
         If a number is out of range, the accountant cannot bound the run, or as printed some node has no noise.
     """
-    noise = {"dp-nsgd": dp_nsgd_noise}[algorithm](setting)
+    noise = (sr_nsgd_noise if algorithm == "sr-nsgd" else dp_nsgd_noise)(setting)
     if not math.isfinite(noise.exact.upper):
         rule = "must leave noise on every node: as printed some nodes have none, and no sigma helps"
         raise check.ArgumentError("examples", setting.examples, rule)
@@ -183,6 +189,57 @@ def dp_nsgd_noise(setting: Setting) -> UnitNoise:
         exact=dp_nsgd_mu(parameters, N),
         node_std={"f": deviation},
     )
+
+
+def sr_nsgd_noise(setting: Setting) -> UnitNoise:
+    """Weigh the noise of Algorithm 2 with the constants of its box.
+
+    Parameters
+    ----------
+    setting : Setting
+        The run.
+
+    Returns
+    -------
+    UnitNoise
+        At sigma = 1; ``exact`` is infinite where a node that moves has no noise.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or the accountant cannot bound the run.
+
+    Notes
+    -----
+    Source: Algorithm 2, Theorem 8 and its proof.
+    """
+    s = setting
+    parameters = SrParameters(s.steps, s.alpha, s.gamma, s.eta, 1.0, s.lipschitz, s.ordering)
+    deviations = dict(zip(SR_NODES, parameters.deviations(s.examples).tolist(), strict=True))
+    return UnitNoise(
+        printed_factor=4.0,
+        theorem_mu=math.sqrt(3.0),
+        proof_mu=_sr_proof_mu(s, deviations),
+        exact=sr_nsgd_mu(parameters, s.examples, s.smoothness),
+        node_std=deviations,
+    )
+
+
+def _sr_proof_mu(s: Setting, deviations: Mapping[str, float]) -> float:
+    """Worst move of a node times the root of their number, family by family, all composed."""
+    N, T = s.examples, s.steps
+    weight = largest_weight(s.alpha, N, s.ordering)
+    gradient, jump = 2.0 * s.lipschitz * weight, 2.0 * s.eta * N * s.smoothness * weight
+    drift = 2.0 * s.eta * (N - 1) * s.smoothness * largest_weight(s.alpha, N, "once")
+    everything = visits(T, N)
+    first, later = (visits_first(N), visits_later(T, N, s.ordering)) if T >= 2 * N else (everything, 0)
+    families = ((gradient, first), (gradient, later), (jump, everything if T >= 2 * N else 0), (drift, everything))
+    terms = [
+        math.sqrt(count) * moved / deviation if deviation > 0.0 else math.inf
+        for (moved, count), deviation in zip(families, deviations.values(), strict=True)
+        if moved > 0.0 and count > 0
+    ]
+    return math.hypot(*terms)
 
 
 def largest_weight(alpha: float, examples: int, ordering: Ordering) -> float:

@@ -15,6 +15,7 @@ from dpverify.calibrate.calibrate import calibrate
 from dpverify.calibrate.request import CalibrateRequest
 from dpverify.calibrate.result import Calibration
 from dpverify.kernels.check import ArgumentError
+from dpverify.papers.tran2022 import accountant_sr_exhaustive as sr_exhaustive
 from dpverify.papers.tran2022.accountant_exhaustive import largest_sum
 from dpverify.papers.tran2022.noise_accounting import largest_weight
 from dpverify.papers.tran2022.tree_noise_scale import printed_v
@@ -39,6 +40,42 @@ def test_exact_sigma_is_that_of_all_patterns(n: int, steps: int, alpha: float, o
     assert certify(mu, 1.0, 1e-5)
     assert result.certified["exact"]
     assert result.bought.exact == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("ordering", ["fresh", "once"])
+@pytest.mark.parametrize(
+    ("n", "steps", "alpha", "smoothness"), [(2, 7, 0.5, 1), (3, 9, 0.5, 4), (4, 3, 0.25, 1), (3, 10, 1.0, 0)]
+)
+def test_exact_sigma_of_algorithm_2_is_that_of_all_patterns(
+    n: int, steps: int, alpha: float, smoothness: int, ordering: Any
+) -> None:
+    result = calibrate(
+        ask(algorithm="sr-nsgd", n=n, steps=steps, alpha=alpha, smoothness=smoothness, ordering=ordering, eta=0.125)
+    )
+    deviations = [node.exact for node in result.node_std.values()]
+    assert all(isinstance(value, float) for value in deviations)
+    variances = [Fraction(float(value)) ** 2 for value in deviations]
+    squares = sr_exhaustive.Squares(Fraction(1), Fraction(smoothness), Fraction(1, 8), *variances)
+    mu_squared, _ = sr_exhaustive.largest_sum(steps, n, Fraction(alpha), squares, ordering)
+    assert result.certified["exact"]
+    assert certify(math.sqrt(mu_squared) * (1 - 1e-12), 1.0, 1e-5)
+    assert delta_of(math.sqrt(mu_squared), 1.0) > 0.5e-5, "at most 2% of mu is given away"
+    assert isinstance(result.sigma.proof, float)
+    assert isinstance(result.sigma.exact, float)
+    assert result.sigma.proof >= result.sigma.exact
+
+
+def test_a_box_without_noise_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="must leave noise on every node"):
+        calibrate(ask(algorithm="sr-nsgd", n=1))
+
+
+def test_the_missing_smoothness_is_bought_back() -> None:
+    """The box has no L: with a large one its sigma is far from enough."""
+    result = calibrate(ask(algorithm="sr-nsgd", n=100, steps=400, epsilon=2.0, smoothness=100.0))
+    assert not result.certified["printed"]
+    assert result.certified["exact"]
+    assert result.certified["proof"]
 
 
 @pytest.mark.parametrize("n", [1, 4, 1000, 10**6])
