@@ -116,12 +116,14 @@ def lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha
         At least 0. For one rule, fixed before the rounds; not for the largest over many.
     """
     c, a = allowance(trials, delta, alpha)
-    kept = np.maximum(np.asarray(right, dtype=np.float64) - c, 0.0)
-    lost = np.asarray(wrong, dtype=np.float64)
-    share = special.betaincinv(np.maximum(kept, 1e-300), lost + 1.0, a)
-    other = special.betainccinv(lost + 1.0, np.maximum(kept, 1e-300), a)  # 1 - share, without cancellation
+    kept, lost = np.broadcast_arrays(np.maximum(np.asarray(right, dtype=np.float64) - c, 0.0), wrong)
+    safe = np.maximum(kept, 1e-300)
+    share = np.asarray(special.betaincinv(safe, lost + 1.0, a))
+    rest = np.array(1.0 - share)
+    near = share > 0.9
+    rest[near] = special.betainccinv(lost[near] + 1.0, safe[near], a)  # without cancellation
     with np.errstate(divide="ignore"):
-        odds = np.log(share) - np.log(other)
+        odds = np.log(share) - np.log(rest)
     bound: Floats = np.where(kept > 0.0, np.maximum(odds, 0.0), 0.0)
     return bound
 

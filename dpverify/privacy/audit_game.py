@@ -10,6 +10,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpverify.privacy.audit_counting import lower_epsilon
+from dpverify.privacy.audit_hint import Hint
 from dpverify.privacy.audit_independence import Spread
 from dpverify.privacy.audit_learning import UserScore, learn, repeating
 from dpverify.privacy.audit_records import AuditError, Finding, Report
@@ -78,12 +79,13 @@ def play(
                 f"n: {n}: must be at most {most}, so that outputs of {source.dimension} numbers fit in memory"
             )
         size = _block(total, source)
-        spread = Spread(source.batched)
+        spread, hint = Spread(source.batched), Hint()
         x, b = _draw(
             source, coins, training, min(size, max(1, training // 2)), lambda done: report(done, total, "training")
         )
         for piece in np.array_split(np.arange(training), 2):
             spread.add(x[piece], b[piece])
+            hint.add(x[piece], b[piece])
         report(training, total, "learning a rule")
         score = None if user is None else _in_shape(user, source.shape or ())
         guesser = learn(x, b, total - training, delta, alpha, serial=not source.batched, user=score)
@@ -95,10 +97,11 @@ def play(
             outputs = source.draw(bits)
             guesses, judged = guesser.guess(outputs, bits)
             spread.add(outputs, bits)
+            hint.add(outputs, bits)
             done += len(bits)
             right, wrong, trials = right + guesses.right, wrong + guesses.wrong, trials + judged
             report(done, total, "guessing")
-        found = found._replace(notes=found.notes + spread.notes())
+        found = found._replace(notes=found.notes + spread.notes() + hint.notes(delta, alpha))
     except KeyboardInterrupt:
         found = found._replace(interrupted=True)
     bound = float(lower_epsilon(np.array(float(right)), np.array(float(wrong)), trials, delta, alpha))

@@ -42,6 +42,8 @@ class Power(Record, frozen=True, kw_only=True):
     """With which probability it is seen."""
     shortfall: float | None
     """Share by which the sigma of a Gaussian mechanism falls short of the claim; None where no shortfall is seen."""
+    n_for_15_percent: int | None = None
+    """Outputs per data set with which a sigma that is 15% short is seen; None where that is beyond 10^8."""
     largest_epsilon: builtins.float | str
     """Most that an audit of this size can show of any mechanism."""
 

@@ -13,7 +13,7 @@ from dpverify.privacy.audit_counting import lower_epsilon
 Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
 
-GRID = 60
+GRID = 48
 """Thresholds tried on each side."""
 
 PRIOR = 300.0

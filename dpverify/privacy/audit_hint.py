@@ -1,0 +1,63 @@
+"""What the Gaussian law would give, where outputs do not contradict it: a hint, not part of the bound."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.privacy.audit_gaussian import bound_mu
+from dpverify.privacy.audit_moments import LEAST, Moments, check_law
+from dpverify.privacy.audit_records import AuditError
+from dpverify.privacy.gaussian import epsilon_of
+
+Floats = NDArray[np.float64]
+Bits = NDArray[np.bool_]
+
+MOST = 100
+"""Numbers in an output, at most."""
+
+
+class Hint:
+    """Moments of the outputs of a game, on each data set."""
+
+    def __init__(self) -> None:
+        self._sides: tuple[Moments, Moments] | None = None
+
+    def add(self, x: Floats, b: Bits) -> None:
+        """Add a block of outputs, shape (m, d), and its coins."""
+        if x.shape[1] > MOST or min(int(b.sum()), int((~b).sum())) == 0:
+            return
+        if self._sides is None:
+            self._sides = Moments(x[~b].mean(axis=0)), Moments(x[b].mean(axis=0))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for moments, rows in zip(self._sides, (x[~b], x[b]), strict=True):
+                moments.add(rows)
+
+    def notes(self, delta: float, alpha: float) -> tuple[str, ...]:
+        """Say what the law "gaussian" would give.
+
+        Parameters
+        ----------
+        delta, alpha : float
+            At which epsilon is bounded; chance of a bound above the truth.
+
+        Returns
+        -------
+        tuple of str
+            Empty where the outputs contradict the law, or are too few to tell.
+        """
+        if self._sides is None or min(side.count for side in self._sides) < LEAST:
+            return ()
+        if not all(np.isfinite(side.fourth).all() and np.isfinite(side.products).all() for side in self._sides):
+            return ()
+        try:
+            check_law(*self._sides)
+        except AuditError:
+            return ()
+        mu = bound_mu(*self._sides, alpha).mu
+        if not 0.0 < mu < math.inf:
+            return ()
+        text = f"outputs do not contradict a Gaussian law; if that is given, epsilon >= {epsilon_of(mu, delta):.4g}"
+        return (f"{text} (see the law 'gaussian')",)
