@@ -40,7 +40,9 @@ EXACT: Final = 1.0 + 1e-10
 """Bounds whose ratio is no more than this differ by their margin against rounding only."""
 
 
-def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, accuracy: float = ACCURACY) -> Bounds:
+def sr_nsgd_mu(
+    parameters: SrParameters, examples: int, smoothness: float, *, accuracy: float = ACCURACY, box: bool = False
+) -> Bounds:
     """Give the Gaussian privacy parameter mu of Algorithm 2, all families together.
 
     Parameters
@@ -53,6 +55,9 @@ def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, ac
         L, in units of the gradient per length, at least 0.
     accuracy : float
         The bounds are refined until upper over lower bound of mu^2 is at most this, or no more can be done.
+    box : bool
+        Whether all nodes count that the box makes, as if each of them were published, or (as is right for what the
+        algorithm returns) only those that Algorithm 4 reads.
 
     Returns
     -------
@@ -70,47 +75,28 @@ def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, ac
     Source: Algorithm 2 with the noise of its box, and Algorithm 4 for 0 < gamma < 1; in place of
     ``tran2022:theorem-8``. NOTES_accountant.md has the proofs.
     """
-    worth = worth_of(parameters, examples, smoothness)
-    if worth is None:
-        return Bounds(math.inf, math.inf, exact=True)
-    squares = sr_sum_of_squares(worth, parameters.alpha, parameters.ordering, accuracy=accuracy)
-    return outward(math.sqrt(squares.lower), math.sqrt(squares.upper), exact=squares.exact, pattern=squares.pattern)
-
-
-def worth_of(parameters: SrParameters, examples: int, smoothness: float) -> Worth | None:
-    """Give squared sensitivities per squared deviation.
-
-    Parameters
-    ----------
-    parameters, examples, smoothness
-        As in :func:`sr_nsgd_mu`.
-
-    Returns
-    -------
-    Worth or None
-        None where a node that moves has no noise.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range.
-    """
     T, N = parameters.steps, check.whole(1, examples=examples)
     L = check.not_negative(smoothness=smoothness)
     deviations = parameters.deviations(N)
     gradient, jump, drift = 2.0 * parameters.lipschitz, 2.0 * L * parameters.eta * N, 2.0 * L * parameters.eta
-    late, early = min(jump, 2.0 * gradient), max(min(jump, 2.0 * gradient - jump), 0.0)
     moves = {  # what a visit moves a node of the family by, where there is such a node
         G_FIRST: gradient,
         G_LATER: gradient if 2 * N < T else 0.0,
-        OF_DELTA: late if 2 * N <= T else 0.0,
+        OF_DELTA: min(jump, 2.0 * gradient) if (N < T if box else 2 * N <= T) else 0.0,
         OF_R: drift if min(N, T) > 1 else 0.0,
     }
     if any(move > 0.0 and deviations[family] == 0.0 for family, move in moves.items()):
-        return None
-    per = {family: move / deviations[family] if move > 0.0 else 0.0 for family, move in moves.items()}
-    least = early / deviations[OF_DELTA] if moves[OF_DELTA] > 0.0 else 0.0
-    return Worth(T, N, per[G_FIRST] ** 2, per[G_LATER] ** 2, per[OF_DELTA], least, per[OF_R] ** 2)
+        return Bounds(math.inf, math.inf, exact=True)
+    per = {family: float(move / deviations[family]) if move > 0.0 else 0.0 for family, move in moves.items()}
+    scale = max(per.values())  # squares neither overflow nor vanish
+    late, most = per[OF_DELTA] / scale, 0.0
+    if late > 0.0:
+        most = max(late, 2.0 * gradient / float(deviations[OF_DELTA]) / scale)
+    squared = [(per[family] / scale) ** 2 for family in (G_FIRST, G_LATER, OF_R)]
+    worth = Worth(T, N, squared[0], squared[1], late, most, squared[2], box)
+    squares = sr_sum_of_squares(worth, parameters.alpha, parameters.ordering, accuracy=accuracy)
+    lower, upper = math.sqrt(squares.lower) * scale, math.sqrt(squares.upper) * scale
+    return outward(lower, upper, exact=squares.exact, pattern=squares.pattern)
 
 
 def sr_sum_of_squares(
@@ -148,7 +134,11 @@ def sr_sum_of_squares(
         values = values_of_places(worth, alpha)
         place = int(np.argmax(values))
         visits = tuple(range(place + 1, T + 1, N)) if T // N <= LONGEST_PATTERN else None
-        return outward(float(values[place]), float(values[place]), exact=True, pattern=visits)
+        upper = lower = float(values[place])
+        capped = worth.box and (T // N + 2) * worth.delta_late > worth.delta_most
+        if capped:
+            lower = min(upper, pattern_value(worth, alpha, range(place + 1, T + 1, N)))
+        return outward(lower, upper, exact=upper <= lower * EXACT, pattern=visits)
     bounds: Bounds | None = None
     efforts = [(close, max((N // parts).bit_length() - 1, 0)) for close, parts in EFFORTS]
     blocks = sum(min(1 << k, N, (T >> k) + 1, T // N + 2 if 1 << k < N else T) for k in range(T.bit_length()))

@@ -71,7 +71,8 @@ class SrTree:
         self.worth, self.close, self.grain, self.upper = worth, close, grain, upper
         self.log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
         unit = worth.unit()
-        self._floor_s = FLOOR * unit / math.sqrt(max(worth.g_first, worth.g_later) + worth.delta_late**2)
+        short = max(worth.g_first, worth.g_later) + worth.delta_late**2
+        self._floor_s = FLOOR * unit / math.sqrt(short) if short else 1.0
         self._floor_r = FLOOR * unit / math.sqrt(worth.drift) if worth.drift else 1.0
         self._blocks: dict[Key, Block] = {}
         self._space = _allocate(1 << 14)
@@ -132,7 +133,8 @@ class SrTree:
         p = min(N - 1, snapped + (1 << self.grain) + length - 2) if self.upper else snapped
         S, A, B, place = self._lists[level]
         left, right = worth.inside(begin)
-        Q = (left + worth.drift * float(p) ** 2) * A + right * B
+        drift = worth.drift * float(p) ** 2
+        Q = (left + drift) * A + (right + drift * worth.box) * B
         one = self._thinned(S.size, Triples(S.copy(), S * p, Q, place.copy()), self._floor_s, self._floor_r)
         return Block(length, {INSIDE: one, OUTSIDE: NOTHING} if length < N else {INSIDE: one})
 
@@ -153,8 +155,7 @@ class SrTree:
     def _own(self, block: Block, begin: int, level: int) -> dict[State, Triples]:
         """Give a block's points with the block itself as a node."""
         g, delta, drift = self.worth.node(begin, level)
-        late, most = self.worth.delta_late, self.worth.delta_late + self.worth.delta_early
-        late = late if self.upper else most / 2
+        late, most = self.worth.delta_late if self.upper else self.worth.least_moved(), self.worth.delta_most
         return {
             state: Triples(S, R, add_own(S, R, Q, g, delta, drift, late, most), code)
             for state, (S, R, Q, code) in block.points.items()
@@ -166,7 +167,7 @@ class SrTree:
         one, two = self._own(left, begin, level - 1), self._own(right, begin + half, level - 1)
         points, parents = {}, {}
         for state, products in pairs.items():
-            keep_s = float(level <= self.worth.top)  # longer nodes are read of r only
+            keep_s = float(level <= self.worth.top)  # longer nodes are of r only
             points[state], parents[state] = self._product(one, two, products, self.decay(half), keep_s)
         return Block(left.length + right.length, points, parents, (left, right))
 

@@ -40,11 +40,13 @@ class Worth:
         T and N.
     g_first, g_later : float
         (2G / deviation)^2 of G nodes that end by step 2N, and later.
-    delta_late, delta_early : float
-        What a Delta node moves by, in deviations, per weight of its latest visit and of the one before: ``min(D, 4G)``
-        and ``min(D, 4G - D)`` with D = 2 L eta N, the second not below 0.
+    delta_late, delta_most : float
+        ``min(D, 4G)`` with D = 2 L eta N, and 4G, in deviations: what one visit of weight 1 moves a Delta node by, and
+        what all its visits move it by at most.
     drift : float
         (2 eta L / deviation)^2: what an r node moves by per (p - 1) weight, squared.
+    box : bool
+        Whether all nodes count that the box of Algorithm 2 makes, or only those that Algorithm 4 reads.
     """
 
     steps: int
@@ -52,18 +54,27 @@ class Worth:
     g_first: float
     g_later: float
     delta_late: float
-    delta_early: float
+    delta_most: float
     drift: float
+    box: bool = False
 
     @property
     def top(self) -> int:
-        """Level of the longest nodes of G and Delta: floor(log2 N)."""
-        return self.examples.bit_length() - 1
+        """Level of the longest nodes of G and Delta: floor(log2 N), in the box floor(log2 T)."""
+        return (self.steps if self.box else self.examples).bit_length() - 1
+
+    def least_moved(self) -> float:
+        """Give a factor that S times which a Delta node moves by at least, if it holds visits."""
+        visits = self.steps // self.examples + 2 if self.box else 2
+        return min(self.delta_late, self.delta_most / visits)
 
     def node(self, begin: int, level: int) -> NodeWorth:
         """Give what the node of the steps begin + 1 .. begin + 2^level counts for."""
         T, N, length = self.steps, self.examples, 1 << level
         left = begin >> level & 1 == 0
+        if self.box:
+            g = self.g_first if begin + length <= 2 * N else self.g_later
+            return NodeWorth(g, float(begin >= N), self.drift)
         if level > self.top:
             return NodeWorth(0.0, 0.0, self.drift if left else 0.0)
         end = begin + length
@@ -73,16 +84,18 @@ class Worth:
         return NodeWorth(g, float(delta), self.drift if left else 0.0)
 
     def inside(self, begin: int) -> tuple[float, float]:
-        """Give what nodes at ``begin`` count for whose parents lie in the same zone, per squared weight of one visit.
+        """Give what nodes with one visit count for whose parents lie in the same zone as ``begin``.
 
         Returns
         -------
         (float, float)
-            Of left and of right halves; without r.
+            Of left and of right halves, per squared weight; without r.
         """
         T, N = self.steps, self.examples
         g = self.g_first if begin < 2 * N else self.g_later
-        delta = self.delta_late**2 if begin >= N and T >= 2 * N else 0.0
+        delta = self.delta_late**2 if begin >= N and (self.box or T >= 2 * N) else 0.0
+        if self.box:
+            return g + delta, g + delta
         return g + (delta if begin >= 2 * N else 0.0), (g + delta) if begin < T - N else 0.0
 
     def zone(self, begin: int, end: int) -> int | None:
