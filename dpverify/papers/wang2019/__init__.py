@@ -1,0 +1,1 @@
+"""Efficient Privacy-Preserving Stochastic Nonconvex Optimization (Wang, Jayaraman, Evans and Gu): DP-SRM."""

@@ -1,0 +1,95 @@
+"""The noise of Algorithms 1 and 2, the conditions of Theorems 4.1 and 5.1, and the proof of Theorem 4.1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, PaperChecks
+from dpverify.papers.wang2019.privacy_derivations import derive_by_algebra, derive_order
+
+CHECKS = PaperChecks("wang2019", __name__)
+
+Values = dict[str, int | Fraction | str]
+
+POINT: Values = {
+    "G": 1, "zeta": 2, "gamma": "1/3", "n": 26, "m": 2, "n_party": 13, "b": 1, "b_0": 2, "T": 84, "alpha": 2,
+    "beta": "1/2", "delta": "1/100000", "epsilon": 1, "iterations": 21, "t": 5,
+}  # fmt: skip
+CHANGES: tuple[Values, ...] = (
+    {},
+    {"epsilon": "1/2"},
+    {"epsilon": 2},
+    {"epsilon": 50, "b_0": 26, "b": 26},
+    {"G": 7, "zeta": "1/9", "gamma": 1},
+    {"n": 1, "n_party": 1, "m": 1, "b_0": 1, "b": 1, "T": 3, "iterations": 1, "t": 1},
+    {"b_0": 100, "n": 10**5, "alpha": "3/2", "T": 10**9, "t": 83, "iterations": 83},
+)
+FIRST, LATER = "G n T beta epsilon b_0", "G n T beta epsilon b zeta gamma"
+ALGEBRA = "around one point; a derivation decides where the two sides are equal"
+
+
+def around(names: str) -> Callable[[Budget], Iterator[Values]]:
+    """Make the generator of a point, and others with some of its values changed, for the symbols of one claim."""
+    wanted = names.split()
+
+    def points(budget: Budget) -> Iterator[Values]:
+        del budget
+        seen: list[Values] = []
+        for change in CHANGES:
+            values = {name: (POINT | change)[name] for name in wanted}
+            if values not in seen:
+                seen.append(values)
+                yield values
+
+    return points
+
+
+def _first_step(budget: Budget) -> Iterator[Values]:
+    """Points at which Theorem 4.1's condition holds at the smaller ratio."""
+    del budget
+    changes: tuple[Values, ...] = ({}, {"b_0": 100, "n": 10**5, "alpha": "3/2", "T": 2 * 10**9})
+    for change in changes:
+        yield {name: (POINT | change)[name] for name in f"{LATER} b_0 alpha".split()}
+
+
+def _scaled(budget: Budget) -> Iterator[Values]:
+    """One ratio of noise to sensitivity, in larger and larger units."""
+    del budget
+    for unit, alpha in ((1, "5/4"), (2, 4), (10, 80)):
+        names = {name: POINT[name] for name in ("zeta", "b", "m")}
+        yield names | {"gamma": 1, "G": unit, "sigma": 2 * unit, "alpha": alpha, "n_party": 50000}
+
+
+for claim, names in (
+    ("algorithm-1-variance-0", f"{FIRST} delta"),
+    ("algorithm-1-variance", f"{LATER} delta"),
+    ("algorithm-2-variance-0", f"{FIRST} delta m n_party"),
+    ("algorithm-2-variance", f"{LATER} delta m n_party"),
+    ("theorem-4-1-ratio-0", f"{FIRST} alpha"),
+    ("theorem-4-1-ratio", f"{LATER} alpha"),
+    ("theorem-4-1-composition", "beta epsilon T t"),
+    ("theorem-4-1-iterations", "beta epsilon T delta iterations"),
+):
+    CHECKS.add(
+        ExhaustiveCheck(claim, "points", points=around(names), region=ALGEBRA, variants=("printed",)),
+        DerivationCheck(claim, "derivation", build=derive_by_algebra, variants=("amended",)),
+    )
+for claim, names in (
+    ("theorem-4-1-variance-0", f"{FIRST} alpha"),
+    ("theorem-4-1-variance", f"{LATER} alpha"),
+    ("theorem-5-1-variance-0", f"{FIRST} alpha m n_party"),
+    ("theorem-5-1-variance", f"{LATER} alpha m n_party"),
+    ("theorem-4-1-unsampled-0", f"{FIRST} alpha"),
+    ("theorem-4-1-unsampled", f"{LATER} alpha"),
+):
+    CHECKS.add(
+        ExhaustiveCheck(claim, "points", points=around(names), region=ALGEBRA),
+        DerivationCheck(claim, "derivation", build=derive_by_algebra),
+    )
+CHECKS.add(
+    ExhaustiveCheck("theorem-4-1-order", "points", points=around("beta epsilon T delta iterations"), region=ALGEBRA),
+    DerivationCheck("theorem-4-1-order", "derivation", build=derive_order),
+    ExhaustiveCheck("theorem-4-1-condition", "points", points=_first_step, region="two points inside the condition"),
+    ExhaustiveCheck("theorem-5-1-condition", "points", points=_scaled, region="sigma and G scaled up together"),
+)

@@ -1,0 +1,134 @@
+"""Derivations of the privacy records: the Gaussian divergence, variances put in, the last display of appendix C."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Expr, Integral, Symbol, exp, log, oo, pi, sqrt
+
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derivation import Derivation, Step
+from dpverify.symbolic.functions import HOLE
+from dpverify.symbolic.ranges import Range, integer, real
+from dpverify.symbolic.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+
+x = Symbol("x", real=True)
+
+POSITIVE = real(0, 9, open_lo=True)
+RANGES: dict[str, Range] = {
+    "alpha": real(1, 9, open_lo=True),
+    "order": integer(2, 9),
+    "tau": real(0, 1, open_lo=True),
+    "delta": real(0, 1, open_lo=True, open_hi=True),
+    "beta": real(0, 1, open_lo=True, open_hi=True),
+    "gamma": real(0, 1, open_lo=True),
+    "n": integer(1, 99),
+    "m": integer(1, 9),
+    "n_party": integer(1, 99),
+    "b": integer(1, 9),
+    "b_0": integer(1, 9),
+    "T": integer(1, 99),
+    "t": integer(0, 99),
+    "iterations": integer(1, 99),
+}
+
+
+def _ranges(statement: Statement) -> dict[str, Range]:
+    return {name: RANGES.get(name, POSITIVE) for name in statement.free}
+
+
+def derive_gaussian(statement: Statement) -> Derivation:
+    """Derive the divergence of two Gaussians as far apart as the sensitivity, by completing the square.
+
+    Parameters
+    ----------
+    statement : Statement
+        ``wang2019:lemma-3-7-gaussian``.
+
+    Returns
+    -------
+    Derivation
+        From the definition, an integral of densities, to alpha Delta^2/(2 sigma^2).
+    """
+    z, shift, s = (sympy_symbols(statement)[name] for name in ("alpha", "Delta", "sigma"))
+    density = s * sqrt(2 * pi)
+    integrand = exp(-(x**2) / (2 * s**2)) ** z * exp(-((x - shift) ** 2) / (2 * s**2)) ** (1 - z) / density
+    rest, centre = z * (z - 1) * shift**2 / (2 * s**2), (1 - z) * shift
+    squared = exp(rest - (x - centre) ** 2 / (2 * s**2)) / density
+    steps = (
+        Step(log(Integral(squared, (x, -oo, oo))) / (z - 1), "=", note="complete the square"),
+        Step(log(exp(rest)) / (z - 1), "=", "gaussian-integral", {"k": rest, "c": centre, "s": s}),
+        Step(z * shift**2 / (2 * s**2), "="),
+    )
+    start = log(Integral(integrand, (x, -oo, oo))) / (z - 1)
+    return Derivation("complete the square", "ours", _ranges(statement), sympy_conditions(statement), start, steps)
+
+
+def derive_by_algebra(statement: Statement) -> Derivation:
+    """Derive a right side that the left one equals once the definitions are put in.
+
+    Parameters
+    ----------
+    statement : Statement
+        One with a formula on both sides.
+
+    Returns
+    -------
+    Derivation
+        One step of algebra.
+    """
+    start, end = sympy_sides(statement)
+    return _one_step(statement, start, Step(end, "="))
+
+
+def derive_last(statement: Statement) -> Derivation:
+    """Derive the end of appendix C: log(1 + u) <= u, and the factors cancel.
+
+    Parameters
+    ----------
+    statement : Statement
+        ``wang2019:c-last``, or ``wang2019:c-last-linear`` amended, which is the same without 1/(alpha - 1).
+
+    Returns
+    -------
+    Derivation
+        A tangent of the logarithm, then algebra.
+    """
+    start, end = sympy_sides(statement)
+    inside = next(iter(start.atoms(log))).args[0]
+    outside = start.subs(log(inside), HOLE)
+    tangent = Step(outside.subs(HOLE, inside - 1), "<=", "log-tangent", {"x": inside}, context=outside)
+    return _one_step(statement, start, tangent, Step(end, "="))
+
+
+def derive_order(statement: Statement) -> Derivation:
+    """Derive that the choice of alpha gives epsilon for every iterate up to the last.
+
+    Parameters
+    ----------
+    statement : Statement
+        ``wang2019:theorem-4-1-order``.
+
+    Returns
+    -------
+    Derivation
+        The order put in; then the number of iterations is at most T.
+    """
+    symbols = sympy_symbols(statement)
+    iterations, steps, beta, epsilon = (symbols[name] for name in ("iterations", "T", "beta", "epsilon"))
+    start, end = sympy_sides(statement)
+    rest = (1 - beta) * epsilon
+    put_in = Step(beta * epsilon * iterations / steps + rest, "=")
+    whole = Step(
+        beta * epsilon * steps / steps + rest,
+        "<=",
+        "order",
+        {"a": iterations, "b": steps},
+        context=beta * epsilon * HOLE / steps + rest,
+    )
+    return _one_step(statement, start, put_in, whole, Step(end, "="))
+
+
+def _one_step(statement: Statement, start: Any, *steps: Step) -> Derivation:
+    begin: Expr = start
+    return Derivation("algebra", "ours", _ranges(statement), sympy_conditions(statement), begin, tuple(steps))

@@ -1,0 +1,196 @@
+"""The privacy records of zhang2021: the moments accountant's theorem, subsampling, the variance that follows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from flint import arb
+from sympy import log, sqrt
+
+from dpverify.harness import (
+    Budget,
+    DerivationCheck,
+    ExhaustiveCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    SearchCheck,
+)
+from dpverify.harness.planted import Rule
+from dpverify.ledger.statements import Statement
+from dpverify.papers.zhang2021.subsampling_bounds import half_way_delta, opposite_divergence, pure_amplification
+from dpverify.privacy.gaussian import epsilon_of
+from dpverify.privacy.subsampling import poisson_gaussian_epsilon
+from dpverify.symbolic.derivation import Derivation, Step
+from dpverify.symbolic.numbers import Exact, to_ball, to_value
+from dpverify.symbolic.ranges import integer, real
+from dpverify.symbolic.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+
+CHECKS = PaperChecks("zhang2021", __name__)
+
+WITNESS = (
+    "full batch, n = B = 1, gradient 0 or L, T = floor(epsilon/c_1) + 1: a Gaussian mechanism with "
+    "mu = 2 c_2 sqrt(log(1/delta)) and epsilon = mu^2/2. With log(1/delta) = max(2, 1/c_2^2), mu is at least 2 and its "
+    "delta, which grows with mu, at least 0.33; but delta is at most exp(-2) = 0.135: no c_1 and c_2 will do"
+)
+
+
+def _ball(value: Exact) -> arb:
+    return to_ball(to_value(value))
+
+
+def _constants(budget: Budget) -> Iterator[dict[str, str]]:
+    del budget
+    texts = ("1", "1/2", "2", "1/10", "10", "1/1000", "1000")
+    yield from ({"c_1": c_1, "c_2": c_2} for c_1 in texts for c_2 in texts)
+
+
+def _promised(share: Fraction) -> Rule:
+    """Delta of the witness against a share of what the theorem promises."""
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        del statement
+        log_inverse = max(Fraction(2), 1 / point["c_2"] ** 2)
+        mu = 2 * _ball(point["c_2"]) * _ball(log_inverse).sqrt()
+        exact, promised = half_way_delta(mu), _ball(share) * (-_ball(log_inverse)).exp()
+        return Outcome(False if exact > promised else None, exact, promised, WITNESS)
+
+    return holds
+
+
+ONES = {"L": (1, 1), "c_2": (1, 1), "epsilon": (1, 1), "T": (1, 9)}  # scales that both sides share
+C_1, C_2 = 1, 3  # constants that the amended Theorem 2.1 is tried with
+
+
+def _settings(budget: Budget) -> Iterator[dict[str, Fraction]]:
+    rates = ("1", "1/10", "1/100") if budget.name == "smoke" else ("1", "1/2", "1/10", "1/30", "1/100", "1/1000")
+    for q in map(Fraction, rates):
+        for delta in map(Fraction, ("1/2", "1/10", "1/1000", "1/100000", "1/10000000000")):
+            for part in map(Fraction, ("1", "1/2", "1/10")):
+                epsilon = Fraction(part * Fraction(-math.log(delta))).limit_denominator(10**6)
+                least = math.ceil(epsilon / (C_1 * q**2)) + 1
+                for steps in (least, 20 * least):
+                    yield {"q": q, "delta": delta, "epsilon": epsilon, "T": Fraction(steps)}
+
+
+def _bought(point: Point, constant: float) -> float:
+    """Bound on the epsilon that the theorem's noise gives, Poisson sampling."""
+    q, delta, epsilon, steps = (float(point[name]) for name in ("q", "delta", "epsilon", "T"))
+    pi = constant * q * math.sqrt(-steps * math.log(delta)) / epsilon
+    orders = (*range(2, 12), 14, 17, 20, 25, 32, 45, 64, 90, 128, 180)
+    return min(poisson_gaussian_epsilon(q, pi, int(steps), delta, orders), epsilon_of(math.sqrt(steps) / pi, delta))
+
+
+def _enough(constant: float) -> Rule:
+    def holds(point: Point, statement: Statement) -> Outcome:
+        del statement
+        bought = Fraction(_bought(point, constant))
+        return Outcome(bought <= point["epsilon"], bought, point["epsilon"], "epsilon that is bought, and promised")
+
+    return holds
+
+
+def _amplified(point: Point, statement: Statement) -> Exact:
+    del statement
+    return pure_amplification(point["q"], point["epsilon"])
+
+
+def _opposite(point: Point, statement: Statement) -> Exact:
+    """Divergence of order 2 of one pair of neighbours, cut off to be a lower bound."""
+    del statement
+    return opposite_divergence(point["q"], _ball(point["L"] / point["pi"])).lower()
+
+
+def _rates(budget: Budget) -> Iterator[dict[str, int | str]]:
+    del budget
+    for pi in ("1", "1/2", "2", "10"):
+        for q in ("1", "1/2", "1/10", "1/1000"):
+            yield {"q": q, "L": 1, "pi": pi}
+
+
+def _asked(point: Point, statement: Statement) -> Exact:
+    """Variance on the mean that Theorem 2.1 asks for: (L pi)^2, over B^2 where its noise is on the sum."""
+    q, batch = point["B"] / point["n"], point["B"] if statement.reading["noise"] == "sum" else 1
+    scale = point["L"] * point["c_2"] * q / (batch * point["epsilon"])
+    return _ball(scale**2 * point["T"]) * -_ball(point["delta"]).log()
+
+
+def derive_variance(statement: Statement) -> Derivation:
+    """Derive equation 4 from Theorem 2.1; amended, where that theorem's noise is on the mean of the batch's gradients.
+
+    Parameters
+    ----------
+    statement : Statement
+        ``zhang2021:theorem-3-1-variance``.
+
+    Returns
+    -------
+    Derivation
+        One step of algebra.
+    """
+    names = ("B", "n", "c_2", "T", "L", "delta", "epsilon")
+    batch, n, c_2, steps, lipschitz, delta, epsilon = (sympy_symbols(statement)[name] for name in names)
+    on_mean = lipschitz / batch if statement.reading["noise"] == "sum" else lipschitz
+    start = (on_mean * c_2 * (batch / n) * sqrt(steps * log(1 / delta)) / epsilon) ** 2
+    positive = real(0, 9, open_lo=True)
+    ranges = {
+        "n": integer(1, 99),
+        "B": integer(1, 9),
+        "T": integer(1, 99),
+        "delta": real(0, 1, open_lo=True, open_hi=True),
+        "c_2": positive,
+        "L": positive,
+        "epsilon": positive,
+    }
+    _, end = sympy_sides(statement)
+    return Derivation("algebra", "ours", ranges, sympy_conditions(statement), start, (Step(end, "="),))
+
+
+def _refuted(claim: str) -> ExhaustiveCheck:
+    return ExhaustiveCheck(
+        claim,
+        "no-constants",
+        variants=("printed",),
+        points=_constants,
+        holds=_promised(Fraction(1)),
+        planted=[Planted("half of that delta promised", holds=_promised(Fraction(1, 2)))],
+        region="c_1 and c_2 from 1/1000 to 1000; the argument is the same for all",
+    )
+
+
+CHECKS.add(
+    _refuted("theorem-2-1"),
+    ExhaustiveCheck(
+        "theorem-2-1",
+        "constants",
+        variants=("amended",),
+        points=_settings,
+        holds=_enough(C_2),
+        planted=[Planted("a tenth of the noise", holds=_enough(C_2 / 10))],
+        region="q from 1/1000 to 1, delta from 1/2 to 1e-10, epsilon from log(1/delta)/10 to log(1/delta)",
+        leaves_out="Poisson sampling; neighbours with one example more or less; floats, not exact arithmetic",
+    ),
+    SearchCheck(
+        "theorem-3-1-amplification",
+        "search",
+        lhs=_amplified,
+        leaves_out="attained by randomized response; that nothing is worse is cited",
+    ),
+    ExhaustiveCheck(
+        "theorem-3-1-moments",
+        "opposite-gradients",
+        points=_rates,
+        lhs=_opposite,
+        region="B/n from 1/1000 to 1, L/pi from 1/10 to 2",
+        leaves_out="one pair of neighbours",
+    ),
+    SearchCheck("theorem-3-1-variance", "search", lhs=_asked, region=ONES),
+    DerivationCheck("theorem-3-1-variance", "derivation", build=derive_variance, readings={"noise": "sum"}),
+    DerivationCheck(
+        "theorem-3-1-variance", "of-mean", build=derive_variance, readings={"noise": "mean"}, variants=("amended",)
+    ),
+    _refuted("theorem-3-1"),
+)

@@ -1,0 +1,64 @@
+"""The privacy records of wang2019: exact divergences, points inside the conditions, derivations."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dpverify.harness import BUDGETS, ExhaustiveCheck
+from dpverify.harness.context import as_point
+from dpverify.ledger import load_specs
+from dpverify.papers.wang2019.checks import CHECKS
+from dpverify.papers.wang2019.subsampling_bounds import (
+    c_1_bound,
+    c_1_tail,
+    c_1_tail_terms,
+    composed_moment,
+    pair_divergence,
+)
+from dpverify.privacy.subsampling import poisson_gaussian_rdp, without_replacement_rdp
+from dpverify.symbolic.statements import requires_hold
+
+CASES = [(2, "1/100", "1"), (7, "1/2", "7/10"), (30, "1/1000", "9")]
+
+
+@pytest.mark.parametrize(("order", "tau", "ratio"), CASES)
+def test_balls_agree_with_the_floats_of_the_privacy_layer(order: int, tau: str, ratio: str) -> None:
+    rate, variance = Fraction(tau), Fraction(ratio)
+    pair = float(pair_divergence(order, rate, variance))
+    assert pair == pytest.approx(poisson_gaussian_rdp(order, float(rate), float(variance) ** 0.5), rel=1e-12)
+    curve = [j / (2 * float(variance)) for j in range(2, order + 1)]
+    bound = float(c_1_bound(order, rate, variance))
+    assert min(bound, curve[-1]) == pytest.approx(without_replacement_rdp(order, float(rate), curve), rel=1e-12)
+    assert pair <= bound
+
+
+def test_tail_by_hand() -> None:
+    tail = float(c_1_tail(3, Fraction(1, 2), Fraction(3)))
+    assert tail == pytest.approx(2 * 0.125 * 2.718281828459045, rel=1e-14)  # exp(2 * 3/6) = e
+    assert tail <= float(c_1_tail_terms(3, Fraction(1, 2), Fraction(3)))
+
+
+def test_moments_of_two_steps_multiply_when_the_second_does_not_look() -> None:
+    law = (Fraction(1, 3), Fraction(1, 2))
+    joint, (first, *later) = composed_moment(4, law, [law, law])
+    assert joint == first * later[0] == first * later[1]
+
+
+def test_points_are_inside_the_printed_conditions() -> None:
+    """An exhaustive check takes its points as they are."""
+    seen = 0
+    for claim in load_specs().claims("wang2019"):
+        for check in CHECKS.of(claim.record.id):
+            if isinstance(check, ExhaustiveCheck) and check.holds is None:
+                statement = claim.statement({}, "printed")
+                for point in check.points(BUDGETS["smoke"]):
+                    assert requires_hold(statement, as_point(point)) is True, (claim.key, point)
+                    seen += 1
+    assert seen > 200
+
+
+def test_small_units_break_the_printed_condition_of_lemma_3_7() -> None:
+    tau, alpha, ratio = Fraction(1, 69), 9, Fraction(1)
+    assert float(pair_divergence(alpha, tau, ratio)) > 3 * 3.5 * float(tau) ** 2 * alpha / float(ratio)
