@@ -15,29 +15,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpverify.api import verify, verify_run
+    from dpverify.api import audit, verify, verify_run
     from dpverify.ledger.errors import SpecError, UnknownClaim
     from dpverify.ledger.load import load_specs
     from dpverify.ledger.results import Result, Run
+    from dpverify.privacy.audit_records import AuditError, AuditResult
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AuditError",
+    "AuditResult",
     "Result",
     "Run",
     "SpecError",
     "UnknownClaim",
     "__version__",
+    "audit",
     "load_specs",
     "verify",
     "verify_run",
 ]
 
 _HOME = {
+    "AuditError": "dpverify.privacy.audit_records",
+    "AuditResult": "dpverify.privacy.audit_records",
     "Result": "dpverify.ledger.results",
     "Run": "dpverify.ledger.results",
     "SpecError": "dpverify.ledger.errors",
     "UnknownClaim": "dpverify.ledger.errors",
+    "audit": "dpverify.api",
     "load_specs": "dpverify.ledger.load",
     "verify": "dpverify.api",
     "verify_run": "dpverify.api",

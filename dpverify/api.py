@@ -1,14 +1,18 @@
-"""What a program calls: judge claims, get records back."""
+"""What a program calls: judge claims, audit mechanisms, get records back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dpverify import harness
 from dpverify.harness.engine import Report
 from dpverify.ledger import Specs, load_specs
 from dpverify.ledger.results import Result, Run
+
+if TYPE_CHECKING:
+    from dpverify.privacy.audit_records import AuditResult
 
 Budget: TypeAlias = Literal["smoke", "standard", "full"]
 
@@ -97,3 +101,73 @@ def verify_run(
     """
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
     return harness.verify(loaded, loaded.select(claims, paper), budget, seed, jobs, progress)
+
+
+def audit(
+    mechanism: Callable[..., Any],
+    datasets: tuple[Any, Any] | None = None,
+    *,
+    epsilon: float | None = None,
+    delta: float = 1e-5,
+    n: int = 100_000,
+    confidence: float = 0.95,
+    law: Literal["any", "gaussian"] = "any",
+    score: Callable[[Any], Any] | None = None,
+    seed: int = 0,
+) -> AuditResult:
+    """Bound the epsilon of a mechanism from below, with confidence, from its outputs on two neighbouring data sets.
+
+    What is assumed stands in :mod:`dpverify.privacy.audit`; the proof that nothing else is, in
+    :mod:`dpverify.privacy.audit_counting`.
+
+    Parameters
+    ----------
+    mechanism : callable
+        ``mechanism(dataset, rng) -> numbers``, an array of any one shape; or, with a parameter named ``size``,
+        ``mechanism(dataset, rng, size) -> (size, ...)`` array of independent outputs, which is faster.
+    datasets : pair, optional
+        Two neighbouring data sets; by default ten zeros, and the same with the first one replaced by 1.
+    epsilon : float, optional
+        The claim, at least 0: with it the verdict is "refuted" or "not refuted".
+    delta : float
+        At which epsilon is bounded, in [0, 1).
+    n : int
+        Outputs per data set.
+    confidence : float
+        Chance that the bound is not above the truth, at least; in (0, 1).
+    law : {"any", "gaussian"}
+        Whether nothing is assumed of the outputs, or that they are Gaussian with one covariance.
+    score : callable, optional
+        ``score(outputs) -> (m,)`` numbers, larger where the second data set is likelier; learned by default.
+    seed : int
+        At least 0; the same seed gives the same result.
+
+    Returns
+    -------
+    AuditResult
+        ``.epsilon`` is the bound, ``.verdict`` what becomes of the claim, ``.power`` what would have been seen.
+
+    Raises
+    ------
+    AuditError
+        If an argument is out of range, or the mechanism misbehaves: it raises, returns what is no finite number,
+        changes the shape of its output, changes its data set.
+    KeyboardInterrupt
+        On Ctrl-C; :func:`dpverify.privacy.audit.audit` keeps what was drawn so far.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> def mechanism(dataset, rng, size):
+    ...     return dataset.sum() + 2.0 * rng.normal(size=size)
+    >>> dv.audit(mechanism, epsilon=1.0, n=20_000, law="gaussian").verdict
+    'refuted'
+    """
+    from dpverify.privacy.audit import audit as run
+
+    result = run(
+        mechanism, datasets, epsilon=epsilon, delta=delta, n=n, confidence=confidence, law=law, score=score, seed=seed
+    )
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return result

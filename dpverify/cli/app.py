@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 from dpverify import __version__
+from dpverify.cli.audit import audit
 from dpverify.cli.calibrate import calibrate
 from dpverify.cli.doctor import doctor
 from dpverify.cli.exits import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, OK, BadInput, complain
@@ -32,8 +33,8 @@ def build() -> App:
     app = App(
         name="dpverify",
         help="Executable checks of the theorems that papers on private optimization print.",
-        help_epilogue="Exit codes: 0 no pinned verdict contradicted; 1 one contradicted, or the sources disagree; "
-        "2 bad input; 130 interrupted, with what was decided so far written.",
+        help_epilogue="Exit codes: 0 no pinned verdict contradicted; 1 one contradicted, the sources disagree, or an "
+        "audit refutes a claim; 2 bad input; 130 interrupted, with what was decided so far written.",
         help_format="plaintext",  # rich's markdown would cost --help a third of its time
         version=__version__,
         default_parameter=Parameter(negative=()),
@@ -45,6 +46,7 @@ def build() -> App:
     app.command(explain)
     app.command(train)
     app.command(calibrate)
+    app.command(audit)
     app.command(doctor)
     return app
 

@@ -36,3 +36,28 @@ def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
             bar.update(task, completed=progress.done, total=progress.total, description=progress.label)
 
         yield show
+
+
+@contextmanager
+def rounds_on_stderr() -> Iterator[Callable[[int, int, str], None]]:
+    """Show a bar while an audit goes on; nothing where stderr is no terminal.
+
+    Yields
+    ------
+    callable
+        To be called with how many calls were made, of how many, and what is being done.
+    """
+    console = Console(stderr=True)
+    columns = (
+        bars.BarColumn(),
+        bars.TaskProgressColumn(),
+        bars.TimeElapsedColumn(),
+        bars.TextColumn("{task.description}", markup=False),
+    )
+    with bars.Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def show(done: int, total: int, label: str) -> None:
+            bar.update(task, completed=done, total=total, description=label)
+
+        yield show

@@ -8,6 +8,7 @@ found is a lower bound. An audit refutes a claim, or it does not; it never shows
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,7 @@ def audit(
     score: UserScore | None = None,
     seed: int = 0,
     name: str = "",
+    remarks: Sequence[str] = (),
     report: Report | None = None,
 ) -> AuditResult:
     """Bound the epsilon of a mechanism from below.
@@ -87,6 +89,8 @@ def audit(
         At least 0; the same seed gives the same result.
     name : str
         How the result names the mechanism; its own name by default.
+    remarks : sequence of str
+        Put before the notes of the result.
     report : callable, optional
         Told ``(done, all, label)`` as the audit goes on.
 
@@ -124,6 +128,7 @@ def audit(
         law=law,
         verdict=_verdict(claim, found.epsilon),
         claim=claim,
+        p_value=None if claim is None else _p_value(claim.epsilon, found),
         bound=Bound(epsilon=number(found.epsilon), delta=delta, mu=None if found.mu is None else number(found.mu)),
         confidence=confidence,
         evidence=_evidence(found),
@@ -132,9 +137,23 @@ def audit(
         seed=seed,
         dimension=source.dimension,
         batched=source.batched,
-        notes=list(found.notes),
+        notes=[*remarks, *found.notes],
         interrupted=found.interrupted,
     )
+
+
+def _p_value(epsilon: float, found: Finding) -> float:
+    """Bisect for the level at which the bound passes the claim."""
+    bound = found.epsilon_at
+    if bound is None:
+        return 1.0
+    low, high = -12.0, 0.0  # powers of ten
+    if bound(10.0**low) > epsilon:
+        return 1e-12
+    while high - low > 1e-3:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if bound(10.0**middle) > epsilon else (middle, high)
+    return 1.0 if high == 0.0 else float(f"{10.0**high:.2g}")
 
 
 def _evidence(found: Finding) -> Evidence:

@@ -104,8 +104,11 @@ def play(
         found = found._replace(notes=found.notes + spread.notes() + hint.notes(delta, alpha))
     except KeyboardInterrupt:
         found = found._replace(interrupted=True)
-    bound = float(lower_epsilon(np.array(float(right)), np.array(float(wrong)), trials, delta, alpha))
-    return found._replace(epsilon=bound, right=right, wrong=wrong, trials=trials)
+
+    def epsilon_at(level: float) -> float:
+        return float(lower_epsilon(np.array(float(right)), np.array(float(wrong)), trials, delta, level))
+
+    return found._replace(epsilon=epsilon_at(alpha), epsilon_at=epsilon_at, right=right, wrong=wrong, trials=trials)
 
 
 def _draw(

@@ -89,7 +89,32 @@ def bound_mu(low: Moments, high: Moments, alpha: float) -> MuBound:
     each = low.count * high.count / (low.count + high.count)
     squared = each * float((parts[~silent] ** 2 / values[~silent]).sum())
     statistic = squared * (freedom - rank + 1) / (freedom * rank)
-    return MuBound(math.sqrt(noncentrality(statistic, rank, freedom - rank + 1, alpha) / each), statistic, rank)
+    return MuBound(mu_of_statistic(statistic, rank, low.count, high.count, alpha), statistic, rank)
+
+
+def mu_of_statistic(statistic: float, rank: int, low: int, high: int, alpha: float) -> float:
+    """Lower confidence bound on mu from Hotelling's statistic.
+
+    Parameters
+    ----------
+    statistic : float
+        F, at least 0.
+    rank : int
+        Directions with noise, at least 1.
+    low, high : int
+        Outputs on each data set.
+    alpha : float
+        Chance of a bound above the truth.
+
+    Returns
+    -------
+    float
+        At least 0.
+    """
+    second = low + high - 1 - rank
+    if second < 1:
+        return 0.0
+    return math.sqrt(noncentrality(statistic, rank, second, alpha) * (low + high) / (low * high))
 
 
 def noncentrality(statistic: float, first: int, second: int, alpha: float) -> float:
@@ -187,5 +212,9 @@ def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator,
         return found
     check_law(*sides)
     mu, statistic, rank = bound_mu(*sides, alpha)
-    epsilon = math.inf if math.isinf(mu) else epsilon_of(mu, delta) if mu > 0.0 else 0.0
-    return found._replace(epsilon=epsilon, mu=mu, statistic=statistic, rank=rank)
+
+    def epsilon_at(level: float) -> float:
+        other = mu if math.isinf(mu) or rank == 0 else mu_of_statistic(statistic, rank, done, done, level)
+        return math.inf if math.isinf(other) else epsilon_of(other, delta) if other > 0.0 else 0.0
+
+    return found._replace(epsilon=epsilon_at(alpha), epsilon_at=epsilon_at, mu=mu, statistic=statistic, rank=rank)

@@ -72,6 +72,9 @@ class AuditResult(Record, frozen=True, kw_only=True):
     ----------
     verdict : str
         ``refuted`` where the bound is above the claimed epsilon, ``not refuted`` where it is not; never more than that.
+    p_value : float or None
+        Smallest chance of a false alarm at which the claim is refuted: if it is true, evidence as strong as this has at
+        most this chance. Not below 1e-12.
     confidence : float
         Chance that the bound is not above the truth, at least.
     n : int
@@ -86,6 +89,7 @@ class AuditResult(Record, frozen=True, kw_only=True):
     law: Law
     verdict: Verdict
     claim: Claim | None
+    p_value: float | None
     bound: Bound
     confidence: float
     evidence: Evidence
@@ -111,6 +115,8 @@ class Finding(NamedTuple):
     ----------
     rank : int
         Directions with noise; with the Gaussian law only.
+    epsilon_at : callable or None
+        The bound at another chance of being above the truth; None where nothing was drawn.
     """
 
     rule: str
@@ -124,6 +130,7 @@ class Finding(NamedTuple):
     rank: int = 0
     notes: tuple[str, ...] = ()
     interrupted: bool = False
+    epsilon_at: Callable[[float], float] | None = None
 
 
 def number(value: float) -> float | str:

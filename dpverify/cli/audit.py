@@ -1,0 +1,155 @@
+"""``dpverify audit``: a lower bound on the epsilon of somebody's mechanism, or of a kernel of ours."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from dpverify.cli.exits import INTERRUPTED, OK, BadInput, complain
+from dpverify.cli.output import STDOUT, check_json, write_json
+from dpverify.cli.words import Target, Whole
+
+if TYPE_CHECKING:
+    from dpverify.privacy.audit_records import AuditResult
+
+REFUTED = 1
+
+
+def audit(
+    mechanism: str,
+    *,
+    datasets: str | None = None,
+    epsilon: float | None = None,
+    delta: float = 1e-5,
+    n: Whole = 100_000,
+    confidence: float = 0.95,
+    law: Literal["any", "gaussian"] | None = None,
+    score: str | None = None,
+    seed: Whole = 0,
+    json: Target | None = None,
+) -> int:
+    """Bound the epsilon of a mechanism from below, with confidence, from its outputs on two neighbouring data sets.
+
+    The mechanism is a Python function mechanism(dataset, rng) that returns numbers, an array of one shape; or
+    mechanism(dataset, rng, size) that returns so many independent outputs at once, which is faster. Calls must be
+    independent of each other. A tenth of the outputs trains the rule that the others are judged with.
+
+    Parameters
+    ----------
+    mechanism
+        module:function or file.py:function; or dp-nsgd or sr-nsgd, our kernels on a worst case of their own.
+    datasets
+        module:name of a pair of neighbours, or of a function that returns one; by default the name datasets in the
+        mechanism's module, and without that ten zeros against the same with the first one replaced by 1.
+    epsilon
+        The claim; with it the answer is "refuted" (exit code 1) or "not refuted at this power", never "private". For
+        kernels, what the exact accountant says by default.
+    delta
+        At which epsilon is bounded.
+    n
+        Outputs per data set.
+    confidence
+        Chance that the bound is not above the truth, at least.
+    law
+        gaussian: outputs are Gaussian with one covariance; any: nothing is assumed. Default: any, for kernels gaussian.
+    score
+        module:function of outputs that is large where the second data set is likely, instead of learned ones.
+    seed
+        The same seed gives the same result.
+    json
+        Write the result to this file, or to stdout for - (what a person reads then goes to stderr).
+
+    Returns
+    -------
+    int
+        Exit code: 1 where the claim is refuted.
+    """
+    check_json(json)
+    from dpverify.cli.audit_target import find
+    from dpverify.cli.progress import rounds_on_stderr
+    from dpverify.privacy.audit import audit as run
+    from dpverify.privacy.audit_records import AuditError, encode
+
+    try:
+        target = find(mechanism, datasets, score, delta)
+        with rounds_on_stderr() as report:
+            result = run(
+                target.mechanism, target.datasets, epsilon=target.epsilon if epsilon is None else epsilon, delta=delta,
+                n=n, confidence=confidence, law=law or target.law, score=target.score, seed=seed, name=mechanism,
+                remarks=target.remarks, report=report,
+            )  # fmt: skip
+    except AuditError as error:
+        raise BadInput("audit", mechanism, str(error)) from error
+    if json is not None:
+        write_json(json, encode(result))
+    _show(result, on_stderr=json == STDOUT)
+    if result.interrupted:
+        complain("interrupted; the bound is from what was drawn until then")
+        return INTERRUPTED
+    return REFUTED if result.verdict == "refuted" else OK
+
+
+def _show(result: AuditResult, *, on_stderr: bool) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=on_stderr)
+    for line in lines(result):
+        console.print(Text(line), soft_wrap=True, highlight=False)
+
+
+def lines(result: AuditResult) -> list[str]:
+    """Say what an audit found, for a person.
+
+    Parameters
+    ----------
+    result : AuditResult
+        The audit.
+
+    Returns
+    -------
+    list of str
+        One line each: the bound, what it rests on, the verdict, what else was seen.
+    """
+    sure = f"{100.0 * result.confidence:.6g}% confidence"
+    bound = f"epsilon >= {result.epsilon:.4g} at delta {result.bound.delta:.6g}, {sure}"
+    if result.bound.mu is not None:
+        bound += f" (mu >= {float(result.bound.mu):.4g})"
+    evidence = result.evidence
+    if result.law == "gaussian":
+        what = f"given that outputs are Gaussian with one covariance; {evidence.trials // 2} outputs per data set"
+    else:
+        what = (
+            f"nothing assumed but independent calls; {evidence.right} guesses right and {evidence.wrong} wrong in "
+            f"{evidence.trials} rounds, by: {evidence.rule} ({evidence.training} rounds to learn it)"
+        )
+    return [
+        f"{result.mechanism}: {bound}",
+        f"  {what}",
+        *(f"  note: {note}" for note in result.notes),
+        *_verdict(result),
+    ]
+
+
+def _verdict(result: AuditResult) -> list[str]:
+    claim, power = result.claim, result.power
+    if claim is None or power is None:
+        return ["  no claim to refute: give one with --epsilon and --delta"]
+    words = f"  claim (epsilon {claim.epsilon:.6g}, delta {claim.delta:.6g}): "
+    if result.verdict == "refuted":
+        chance = "" if result.p_value is None else f"; were it true, so much evidence had chance {result.p_value:.2g}"
+        return [f"{words}refuted at {100.0 * result.confidence:.6g}% confidence{chance} at most"]
+    chance = f"{100.0 * power.chance:.6g}%"
+    if power.shortfall is not None:
+        seen = (
+            f"a Gaussian mechanism whose sigma is {100.0 * power.shortfall:.2g}% short is refuted with chance {chance}"
+        )
+    else:
+        seen = "no Gaussian mechanism, however short its sigma, is refuted"
+    most = float(power.largest_epsilon)
+    limit = "" if math.isinf(most) else f"; no bound above {most:.3g} is possible with so few"
+    more = ""
+    if power.n_for_15_percent is not None and power.n_for_15_percent > result.n:
+        more = f"; for 15% short it takes --n {power.n_for_15_percent}"
+        more += "" if result.law == "gaussian" else " (fewer with --law gaussian, where that law is given)"
+    return [f"{words}not refuted at this power", f"  power: {seen}{limit}{more}"]

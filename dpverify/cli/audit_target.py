@@ -1,0 +1,74 @@
+"""What ``dpverify audit`` is asked to audit: a function of the user's, or a kernel of ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from dpverify.cli.audit_loading import load_datasets, load_function
+from dpverify.cli.exits import BadInput
+from dpverify.privacy.audit_records import AuditError, Law
+
+KERNELS = ("dp-nsgd", "sr-nsgd")
+
+
+class AuditTarget(NamedTuple):
+    """A mechanism with all that belongs to it.
+
+    Attributes
+    ----------
+    mechanism, datasets, score
+        As :func:`dpverify.privacy.audit.audit` takes them.
+    law : str
+        The law, unless the user says otherwise.
+    epsilon : float or None
+        The claim, unless the user makes one.
+    remarks : tuple of str
+        What the reader of the result should know.
+    """
+
+    mechanism: Callable[..., Any]
+    datasets: object
+    score: Callable[..., Any] | None = None
+    law: Law = "any"
+    epsilon: float | None = None
+    remarks: tuple[str, ...] = ()
+
+
+def find(mechanism: str, datasets: str | None, score: str | None, delta: float) -> AuditTarget:
+    """Find what the user named.
+
+    Parameters
+    ----------
+    mechanism, datasets, score : str or None
+        As on the command line.
+    delta : float
+        At which a kernel's claim is made.
+
+    Returns
+    -------
+    AuditTarget
+        Ready to be audited.
+
+    Raises
+    ------
+    BadInput
+        When something is not there.
+    """
+    scorer = None if score is None else load_function("--score", score)[0]
+    if mechanism not in KERNELS:
+        function, module = load_function("MECHANISM", mechanism)
+        return AuditTarget(function, load_datasets(datasets, module), scorer)
+    if datasets is not None:
+        raise BadInput("--datasets", datasets, f"{mechanism} brings its own")
+    from dpverify.papers.tran2022.audit_kernels import describe, kernel_mechanism
+    from dpverify.privacy.gaussian import epsilon_of
+
+    if not 0.0 <= delta < 1.0:
+        raise AuditError(f"delta: {delta}: must be at least 0 and below 1")
+    kernel = kernel_mechanism(mechanism)
+    exact = epsilon_of(kernel.mu.upper, delta)
+    remark = f"{describe(mechanism)}; the exact accountant says epsilon {exact:.4g} (mu {kernel.mu.upper:.4g})"
+    claim = exact if math.isfinite(exact) else None
+    return AuditTarget(kernel.mechanism, kernel.datasets, scorer, "gaussian", claim, (remark,))

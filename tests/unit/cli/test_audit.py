@@ -1,0 +1,137 @@
+"""``dpverify audit`` on modules of a user's: answers, exit codes, and one line for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpverify.cli import main
+
+MODULE = """
+import numpy as np
+
+SIGMA = 3.7306316348
+
+def good(dataset, rng, size):
+    return dataset.sum() + SIGMA * rng.normal(size=size)
+
+def short(dataset, rng):
+    return dataset.sum() + 0.85 * SIGMA * rng.normal()
+
+def outright(dataset, rng):
+    return dataset
+
+def raises(dataset, rng):
+    raise RuntimeError("line one\\nline two")
+
+def undefined(dataset, rng):
+    return float("nan")
+
+def stopped(dataset, rng):
+    stopped.calls = getattr(stopped, "calls", 0) + 1
+    if stopped.calls > 3000:
+        raise KeyboardInterrupt
+    return dataset.sum() + rng.normal()
+
+def pair():
+    return np.zeros(3), np.array([0.0, 1.0, 0.0])
+
+def no_pair():
+    return 1 / 0
+
+def first(outputs):
+    return outputs
+
+number = 3
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))  # and taken off again after the test
+    path = tmp_path / "mechanisms_of_a_user.py"
+    path.write_text(MODULE)
+    return path
+
+
+def test_a_claim_that_holds_is_never_called_private(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "mechanisms_of_a_user:good", "--epsilon", "1", "--n", "20000"]) == 0
+    out = capsys.readouterr().out
+    assert "not refuted at this power" in out
+    assert "short is refuted with chance 90%" in out
+    assert "private" not in out
+
+
+def test_sigma_too_small_is_refuted_with_exit_code_1(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["audit", f"{module}:short", "--datasets", f"{module}:pair", "--epsilon", "1", "--law", "gaussian"]
+    assert main([*words, "--n", "40000"]) == 1
+    assert "refuted at 95% confidence" in capsys.readouterr().out
+
+
+def test_json_goes_to_stdout_and_words_to_stderr(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", f"{module.name}:outright", "--epsilon", "3", "--n", "2000", "--json", "-"]) == 1
+    out, err = capsys.readouterr()
+    result = json.loads(out)
+    assert result["verdict"] == "refuted"
+    assert result["p_value"] < 1e-6
+    assert result["bound"]["epsilon"] > 3.0
+    assert result["evidence"]["wrong"] == 0
+    assert "refuted" in err
+
+
+def test_without_a_claim_there_is_a_bound_and_no_verdict(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", f"{module}:good", "--n", "5000"]) == 0
+    out = capsys.readouterr().out
+    assert "epsilon >= " in out
+    assert "no claim to refute" in out
+
+
+def test_ctrl_c_ends_with_what_was_drawn(module: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    target = tmp_path / "audit.json"
+    assert main(["audit", f"{module}:stopped", "--epsilon", "1", "--n", "3000", "--json", str(target)]) == 130
+    out, err = capsys.readouterr()
+    assert "epsilon >= " in out
+    assert "interrupted" in err
+    result = json.loads(target.read_text())
+    assert result["interrupted"]
+    assert 0 < result["evidence"]["trials"] < 3000
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["{m}:raises"], "mechanism: raised RuntimeError: line one line two (call 1, data set 0)"),
+    (["{m}:undefined"], "mechanism: returned nan (call 1, data set 0): must be finite"),
+    (["{m}:god"], "did you mean 'good'?"),
+    (["{m}:number"], "must be a function, is int"),
+    (["nowhere_at_all:good"], "cannot be imported: ModuleNotFoundError"),
+    (["nowhere.py:good"], "there is no such file"),
+    (["good"], "must be module:function, or file.py:function"),
+    (["{m}:good", "--datasets", "{m}:no_pair"], "raised ZeroDivisionError"),
+    (["{m}:good", "--datasets", "{m}:number"], "must be a pair"),
+    (["{m}:good", "--score", "{m}:raises", "--n", "500"], "score: raised TypeError"),
+    (["{m}:good", "--n", "0"], "n: 0: must be between"),
+    (["{m}:good", "--epsilon", "nan"], "epsilon: nan"),
+    (["{m}:good", "--delta", "1"], "delta: 1.0"),
+    (["{m}:good", "--confidence", "95"], "confidence: 95.0"),
+    (["{m}:good", "--json", ""], "--json"),
+    (["dp-nsgd", "--datasets", "{m}:pair"], "brings its own"),
+    (["dp-nsgd", "--delta", "-1"], "delta: -1.0"),
+])  # fmt: skip
+def test_bad_input_gets_one_line_and_exit_code_2(
+    module: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert main(["audit", *(word.format(m=module) for word in words)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert message in err
+
+
+@pytest.mark.parametrize(("kernel", "n"), [("dp-nsgd", 20_000), ("sr-nsgd", 500)])
+def test_kernels_are_audited_against_the_exact_accountant(
+    kernel: str, n: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", kernel, "--n", str(n)]) == 0
+    assert "the exact accountant says" in capsys.readouterr().out
