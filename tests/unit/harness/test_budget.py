@@ -39,6 +39,11 @@ def test_plans_leave_a_quarter_to_searches() -> None:
     assert found.whole == 6.5
 
 
+def test_rounding_takes_nobody_their_place() -> None:
+    whole = [0.1] * 7 + [5.40570879]
+    assert shares([3.0] * 99, whole, sum(whole) / 0.7).whole == math.inf
+
+
 @given(st.lists(st.floats(0.01, 1e4), max_size=30), st.lists(st.floats(0.01, 1e4), max_size=30), st.floats(0.1, 1e4))
 def test_both_kinds_together_never_exceed_the_total(divisible: list[float], whole: list[float], total: float) -> None:
     found = shares(divisible, whole, total)
