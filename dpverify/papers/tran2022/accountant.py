@@ -24,6 +24,7 @@ from dpverify.papers.tran2022.accountant_fresh import (
     trace,
 )
 from dpverify.papers.tran2022.accountant_once import values_by_place
+from dpverify.papers.tran2022.accountant_pattern import pattern_value
 from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
 from dpverify.papers.tran2022.tree_noise_scale import levels, printed_v
 from dpverify.privacy.participation import Bounds, Ordering, Pattern, check_ordering
@@ -42,6 +43,12 @@ MOST_BLOCKS: Final = 500_000
 
 CLOSENESS: Final = (1e-3, 2e-4, 5e-5, 1e-5)
 """How close points are merged: in turn, until the bounds are close enough."""
+
+MANY_BLOCKS: Final = 20_000
+"""From this many on the coarsest is tried first; else it is left out."""
+
+EXACT: Final = 1.0 + 1e-10
+"""Bounds whose ratio is no more than this differ by their margin against rounding only."""
 
 
 def tree_sum_of_squares(
@@ -97,14 +104,15 @@ def _fresh(T: int, N: int, alpha: float, accuracy: float) -> Bounds:
         rule = f"make about {blocks} blocks of different content, more than {MOST_BLOCKS}: no bound in reasonable time"
         raise check.ArgumentError("steps and examples", f"({T}, {N})", rule)
     best: Bounds | None = None
-    for close in (0.0, *CLOSENESS) if T <= SHORT else CLOSENESS:
+    closeness = CLOSENESS if blocks >= MANY_BLOCKS else CLOSENESS[1:]
+    for close in (0.0, *closeness) if T <= SHORT else closeness:
         try:
             found = _bounds(T, N, alpha, close)
         except TooManyPointsError:
             continue
         if best is not None:  # both hold
             lower = max((best, found), key=lambda bounds: bounds.lower)
-            found = Bounds(lower.lower, min(best.upper, found.upper), found.exact, lower.pattern)
+            found = Bounds(lower.lower, min(best.upper, found.upper), lower.exact, lower.pattern)
         best = found
         if best.exact or best.ratio <= accuracy:
             return best
@@ -114,13 +122,14 @@ def _fresh(T: int, N: int, alpha: float, accuracy: float) -> Bounds:
 
 
 def _bounds(T: int, N: int, alpha: float, close: float) -> Bounds:
-    above = FreshTree(N, alpha, close, upper=True)
-    upper, _ = best_point(final_block(above, T))
-    below = FreshTree(N, alpha, close, upper=False)
-    block = final_block(below, T)
-    lower, state = best_point(block)
-    pattern: Pattern | None = tuple(trace(block, state, 0)) if T // N <= LONGEST_PATTERN else None
-    return outward(lower, upper, exact=not above.lost and not below.lost, pattern=pattern)
+    block = final_block(FreshTree(N, alpha, close, upper=True), T)
+    upper, state = best_point(block)
+    if T // N <= LONGEST_PATTERN:
+        pattern = tuple(trace(block, state, 0))
+        lower = pattern_value(T, alpha, pattern)
+        return outward(lower, max(lower, upper), exact=upper <= lower * EXACT, pattern=pattern)
+    lower, _ = best_point(final_block(FreshTree(N, alpha, close, upper=False), T))
+    return outward(lower, max(lower, upper), exact=upper <= lower * EXACT, pattern=None)
 
 
 def outward(lower: float, upper: float, *, exact: bool, pattern: Pattern | None) -> Bounds:

@@ -73,7 +73,6 @@ class FreshTree:
     def __init__(self, examples: int, alpha: float, close: float, upper: bool) -> None:
         self.N, self.close, self.upper = examples, close, upper
         self.log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
-        self.lost = False
         self._blocks: dict[tuple[int, int], Block] = {}
         self._space = self._allocate(1 << 14)
 
@@ -127,8 +126,7 @@ class FreshTree:
             parents.append((n, a, b, two.S.size))
             n = join(one.S, one.Q, two.S, two.Q, decay, counted, n, space.S, space.Q, space.code)
         fine = FINE if self.close > 0.0 else n
-        kept, lost = thin(n, space.S, space.Q, space.code, self.close, self.close, self.upper, fine)
-        self.lost = self.lost or lost
+        kept = thin(n, space.S, space.Q, space.code, self.close, self.close, self.upper, fine)
         return Frontier(space.S[:kept].copy(), space.Q[:kept].copy(), space.code[:kept].copy()), tuple(parents)
 
     @staticmethod

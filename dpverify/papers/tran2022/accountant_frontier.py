@@ -62,19 +62,15 @@ def join(
 
 
 @kernel
-def thin(
-    n: int, S: Vector, Q: Vector, code: Codes, close_s: float, close_q: float, upper: bool, fine: int
-) -> tuple[int, bool]:
-    """Keep, in place, the points that matter among the first n; returns how many, and whether any others were lost.
+def thin(n: int, S: Vector, Q: Vector, code: Codes, close_s: float, close_q: float, upper: bool, fine: int) -> int:
+    """Keep, in place, the points that matter among the first n; returns how many.
 
     Points are merged while their S differ by at most the fraction ``close_s``, or their Q by ``close_q``.
     """
     if n <= 1:
-        return n, False
-    lost = False
+        return n
     if n > fine:
         n = sort_into_cells(n, S, Q, code, upper, fine)
-        lost = True
     order = np.argsort(-S[:n])
     s, q, c = S[:n][order], Q[:n][order], code[:n][order]
     # Of points with the same S only the one with the largest Q counts, and a point needs a larger Q than all before.
@@ -96,15 +92,14 @@ def thin(
         if last == first:
             S[out], Q[out], code[out] = s[first], q[first], c[first]
         elif upper:
-            S[out], Q[out], code[out] = s[first], q[last], -1
+            S[out], Q[out], code[out] = s[first], q[last], c[last]
         elif s[first] - s[last] <= close_s * max(s[first], FLOOR):
             S[out], Q[out], code[out] = s[last], q[last], c[last]
         else:
             S[out], Q[out], code[out] = s[first], q[first], c[first]
-        lost = lost or last > first
         out += 1
         first = last + 1
-    return out, lost
+    return out
 
 
 @kernel
@@ -120,7 +115,9 @@ def sort_into_cells(n: int, S: Vector, Q: Vector, code: Codes, upper: bool, cell
     for i in range(n):
         cell = min(int((S[i] - low) * scale), cells - 1)
         if upper:
-            s[cell], q[cell], c[cell] = max(s[cell], S[i]), max(q[cell], Q[i]), -1
+            if Q[i] > q[cell]:
+                q[cell], c[cell] = Q[i], code[i]
+            s[cell] = max(s[cell], S[i])
         elif Q[i] > q[cell] or (Q[i] == q[cell] and S[i] > s[cell]):
             s[cell], q[cell], c[cell] = S[i], Q[i], code[i]
     kept = 0

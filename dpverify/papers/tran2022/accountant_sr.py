@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.papers.tran2022.accountant import LONGEST_PATTERN, outward
+from dpverify.papers.tran2022.accountant import EXACT, LONGEST_PATTERN, outward
 from dpverify.papers.tran2022.accountant_sr_fresh import SrTree, TooManyTriplesError, trace
 from dpverify.papers.tran2022.accountant_sr_nodes import Worth
 from dpverify.papers.tran2022.accountant_sr_once import values_of_places
@@ -30,14 +30,14 @@ ACCURACY: Final = 1.015
 SHORT: Final = 128
 """For runs of up to this many steps the exact maximum is tried first."""
 
-EFFORTS: Final = ((1e-3, 512), (4e-4, 2048), (1e-4, 8192))
+EFFORTS: Final = ((3e-3, 512), (1e-3, 512), (4e-4, 2048), (1e-4, 8192))
 """How close points are merged, and into how many parts an epoch is cut: in turn, until the bounds are close enough."""
+
+MANY_EPOCHS: Final = 2000
+"""From this many on the coarsest is tried first; else it is left out."""
 
 MOST_BLOCKS: Final = 500_000
 """About how many blocks of different content may be looked at."""
-
-EXACT: Final = 1.0 + 1e-10
-"""Bounds whose ratio is no more than this differ by their margin against rounding only."""
 
 
 def sr_nsgd_mu(
@@ -130,7 +130,7 @@ def sr_sum_of_squares(
     if not accuracy > 1.0:
         raise check.ArgumentError("accuracy", accuracy, "must be above 1")
     T, N = worth.steps, worth.examples
-    if check_ordering(ordering) == "once":
+    if check_ordering(ordering) == "once" or T <= N:
         values = values_of_places(worth, alpha)
         place = int(np.argmax(values))
         visits = tuple(range(place + 1, T + 1, N)) if T // N <= LONGEST_PATTERN else None
@@ -140,7 +140,7 @@ def sr_sum_of_squares(
             lower = min(upper, pattern_value(worth, alpha, range(place + 1, T + 1, N)))
         return outward(lower, upper, exact=upper <= lower * EXACT, pattern=visits)
     bounds: Bounds | None = None
-    efforts = [(close, max((N // parts).bit_length() - 1, 0)) for close, parts in EFFORTS]
+    efforts = [(close, max((N // parts).bit_length() - 1, 0)) for close, parts in EFFORTS[T // N < MANY_EPOCHS :]]
     blocks = sum(min(1 << k, N, (T >> k) + 1, T // N + 2 if 1 << k < N else T) for k in range(T.bit_length()))
     if blocks > MOST_BLOCKS:
         rule = f"make about {blocks} blocks of different content, more than {MOST_BLOCKS}: no bound in reasonable time"

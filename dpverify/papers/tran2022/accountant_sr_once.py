@@ -80,7 +80,7 @@ def values_of_places(worth: Worth, alpha: float) -> Vector:
 
     Returns
     -------
-    (N,) array of float
+    (min(N, T),) array of float
         mu^2 of the example at place p of the permutation, in entry p - 1; in the box, where a Delta node could move by
         more than 4G for lack of other limits, an upper bound.
 
@@ -89,7 +89,7 @@ def values_of_places(worth: Worth, alpha: float) -> Vector:
     ArgumentError
         If the arrays do not fit in memory.
     """
-    T, N = worth.steps, worth.examples
+    T, N = worth.steps, min(worth.examples, worth.steps)
     check.memory(9 * N, examples=N)
     places = np.arange(N, dtype=np.float64)
     if worth.box:
@@ -97,15 +97,14 @@ def values_of_places(worth: Worth, alpha: float) -> Vector:
         _add_up(worth, alpha, every, out)
         return out + worth.drift * places**2 * every
     out = np.zeros(N)
-    drift = values_by_place(T, N, alpha)
-    out[: drift.size] = worth.drift * places[: drift.size] ** 2 * drift
+    out += worth.drift * places**2 * values_by_place(T, N, alpha)
     _add_up(worth, alpha, np.zeros(0), out)
     return out
 
 
 def _add_up(worth: Worth, alpha: float, every: Vector, out: Vector) -> None:
     """Add what G and Delta nodes count to ``out``, and in the box the squares of all nodes to ``every``."""
-    T, N, box = worth.steps, worth.examples, worth.box
+    T, N, box = worth.steps, out.size, worth.box
     late, most = worth.delta_late, worth.delta_most
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
     now, following = np.zeros((3, N)), np.zeros((3, N))

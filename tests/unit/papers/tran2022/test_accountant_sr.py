@@ -65,7 +65,7 @@ def test_values_of_patterns_and_places_are_exact(box: bool) -> None:
         alpha, squares = ALPHAS[int(rng.integers(4))], drawn(rng)
         nodes, worth = (box_nodes if box else read_nodes)(T, N), in_floats(T, N, squares, box)
         values = values_of_places(worth, float(alpha))
-        for place in range(1, N + 1):
+        for place in range(1, min(N, T) + 1):
             want = float(pattern_sum(N, alpha, squares, nodes, range(place, T + 1, N)))
             assert values[place - 1] >= want * (1 - 1e-12)
             if not box or (T // N + 2) * worth.delta_late <= worth.delta_most:
