@@ -10,8 +10,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
-from dpverify.privacy.participation import Pattern
-
 THREE_VISITS: Final = Fraction(2368, 1000)
 """Above 2 + 1/e: of three visits the first is N steps before the third at least."""
 
@@ -77,7 +75,7 @@ def printed_v(steps: int, examples: int, depth: int) -> Fraction:
     return low + sum(steps >> j for j in range(top + 1, depth + 1))
 
 
-def broken_step(steps: int, examples: int, alpha: Fraction, pattern: Pattern) -> str:
+def broken_step(steps: int, examples: int, alpha: Fraction, pattern: tuple[int, ...]) -> str:
     """Say which step of the bound one pattern breaks; empty where all hold.
 
     Parameters

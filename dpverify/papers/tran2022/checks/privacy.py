@@ -121,7 +121,7 @@ def _steps(factor: int) -> Rule:
         bound, allowed = squares_bound(T, N), factor * printed_v(T, N, _depth(statement, T))
         if bound > allowed:
             return Outcome(False, bound, allowed, "the bound on the sum of squares is above what V allows")
-        if T <= 16 and pattern_count(T, N, "fresh") <= MOST_PATTERNS:
+        if max(T, N) <= 16 and pattern_count(T, N, "fresh") <= MOST_PATTERNS:
             for pattern in patterns(T, N, ordering_of(statement)):
                 if broken := broken_step(T, N, alpha, pattern):
                     return Outcome(False, note=f"the visits {pattern}: {broken}")
