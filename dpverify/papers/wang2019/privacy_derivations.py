@@ -87,7 +87,7 @@ def derive_last(statement: Statement) -> Derivation:
     Parameters
     ----------
     statement : Statement
-        ``wang2019:c-last``, or ``wang2019:c-last-linear`` amended, which is the same without 1/(alpha - 1).
+        ``wang2019:lemma-3-7-last``, or ``wang2019:lemma-3-7-last-linear`` amended, the same without 1/(alpha - 1).
 
     Returns
     -------

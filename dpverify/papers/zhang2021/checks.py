@@ -61,7 +61,6 @@ def _promised(share: Fraction) -> Rule:
     return holds
 
 
-ONES = {"L": (1, 1), "c_2": (1, 1), "epsilon": (1, 1), "T": (1, 9)}  # scales that both sides share
 C_1, C_2 = 1, 3  # constants that the amended Theorem 2.1 is tried with
 
 
@@ -111,10 +110,17 @@ def _rates(budget: Budget) -> Iterator[dict[str, int | str]]:
             yield {"q": q, "L": 1, "pi": pi}
 
 
+def _batches(budget: Budget) -> Iterator[dict[str, int | str]]:
+    del budget
+    for n, batch in ((2, 2), (2, 1), (100, 10), (60000, 64)):
+        for epsilon, delta in (("1", "1/2"), ("1/10", "1/100000"), ("8", "1/3")):
+            yield {"n": n, "B": batch, "epsilon": epsilon, "delta": delta, "L": 1, "c_2": 2, "T": 100}
+
+
 def _asked(point: Point, statement: Statement) -> Exact:
-    """Variance on the mean that Theorem 2.1 asks for: (L pi)^2, over B^2 where its noise is on the sum."""
-    q, batch = point["B"] / point["n"], point["B"] if statement.reading["noise"] == "sum" else 1
-    scale = point["L"] * point["c_2"] * q / (batch * point["epsilon"])
+    """Variance that Theorem 2.1 asks for, (L pi)^2, where its noise is on the mean."""
+    del statement
+    scale = point["L"] * point["c_2"] * point["B"] / (point["n"] * point["epsilon"])
     return _ball(scale**2 * point["T"]) * -_ball(point["delta"]).log()
 
 
@@ -161,18 +167,22 @@ def _refuted(claim: str) -> ExhaustiveCheck:
     )
 
 
-CHECKS.add(
-    _refuted("theorem-2-1"),
-    ExhaustiveCheck(
-        "theorem-2-1",
+def _with_constants(claim: str) -> ExhaustiveCheck:
+    return ExhaustiveCheck(
+        claim,
         "constants",
         variants=("amended",),
         points=_settings,
         holds=_enough(C_2),
         planted=[Planted("a tenth of the noise", holds=_enough(C_2 / 10))],
         region="q from 1/1000 to 1, delta from 1/2 to 1e-10, epsilon from log(1/delta)/10 to log(1/delta)",
-        leaves_out="Poisson sampling; neighbours with one example more or less; floats, not exact arithmetic",
-    ),
+        leaves_out="floats, not exact arithmetic",
+    )
+
+
+CHECKS.add(
+    _refuted("theorem-2-1"),
+    _with_constants("theorem-2-1"),
     SearchCheck(
         "theorem-3-1-amplification",
         "search",
@@ -187,10 +197,19 @@ CHECKS.add(
         region="B/n from 1/1000 to 1, L/pi from 1/10 to 2",
         leaves_out="one pair of neighbours",
     ),
-    SearchCheck("theorem-3-1-variance", "search", lhs=_asked, region=ONES),
+    ExhaustiveCheck(
+        "theorem-3-1-variance",
+        "points",
+        readings={"noise": "mean"},
+        variants=("printed",),
+        points=_batches,
+        lhs=_asked,
+        region="twelve points",
+    ),
     DerivationCheck("theorem-3-1-variance", "derivation", build=derive_variance, readings={"noise": "sum"}),
     DerivationCheck(
         "theorem-3-1-variance", "of-mean", build=derive_variance, readings={"noise": "mean"}, variants=("amended",)
     ),
     _refuted("theorem-3-1"),
+    _with_constants("theorem-3-1"),
 )

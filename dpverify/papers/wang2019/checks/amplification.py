@@ -64,6 +64,7 @@ CHECKS.add(
         region={"alpha": (1, 60), "sigma": (0, 30), "Delta": (0, 5)},
         corners=[{"Delta": 1, "sigma": 10, "tau": "1/1000000", "alpha": 60}],
         leaves_out=ONE_PAIR,
+        seconds_each=0.02,
     ),
     SearchCheck(
         "remark-3-8",
@@ -72,5 +73,6 @@ CHECKS.add(
         region={"alpha": (1, 60), "sigma": (0, 30)},
         corners=[{"sigma": "21/25", "tau": "1/1000", "alpha": 2}, {"sigma": 10, "tau": "1/1000000", "alpha": 60}],
         leaves_out=ONE_PAIR,
+        seconds_each=0.02,
     ),
 )

@@ -45,20 +45,27 @@ def around(names: str) -> Callable[[Budget], Iterator[Values]]:
     return points
 
 
-def _first_step(budget: Budget) -> Iterator[Values]:
+def _first_step(*changes: Values) -> Callable[[Budget], Iterator[Values]]:
     """Points at which Theorem 4.1's condition holds at the smaller ratio."""
-    del budget
-    changes: tuple[Values, ...] = ({}, {"b_0": 100, "n": 10**5, "alpha": "3/2", "T": 2 * 10**9})
-    for change in changes:
-        yield {name: (POINT | change)[name] for name in f"{LATER} b_0 alpha".split()}
+
+    def points(budget: Budget) -> Iterator[Values]:
+        del budget
+        for change in changes:
+            yield {name: (POINT | change)[name] for name in f"{LATER} b_0 alpha".split()}
+
+    return points
 
 
-def _scaled(budget: Budget) -> Iterator[Values]:
-    """One ratio of noise to sensitivity, in larger and larger units."""
-    del budget
-    for unit, alpha in ((1, "5/4"), (2, 4), (10, 80)):
-        names = {name: POINT[name] for name in ("zeta", "b", "m")}
-        yield names | {"gamma": 1, "G": unit, "sigma": 2 * unit, "alpha": alpha, "n_party": 50000}
+def _scaled(*changes: Values) -> Callable[[Budget], Iterator[Values]]:
+    """Points at which Theorem 5.1's condition holds: G is half the sensitivity, times b."""
+
+    def points(budget: Budget) -> Iterator[Values]:
+        del budget
+        common: Values = {"zeta": 1, "gamma": 1, "b": 1, "m": 2, "n_party": 50000}
+        for change in changes:
+            yield common | change
+
+    return points
 
 
 for claim, names in (
@@ -90,6 +97,42 @@ for claim, names in (
 CHECKS.add(
     ExhaustiveCheck("theorem-4-1-order", "points", points=around("beta epsilon T delta iterations"), region=ALGEBRA),
     DerivationCheck("theorem-4-1-order", "derivation", build=derive_order),
-    ExhaustiveCheck("theorem-4-1-condition", "points", points=_first_step, region="two points inside the condition"),
-    ExhaustiveCheck("theorem-5-1-condition", "points", points=_scaled, region="sigma and G scaled up together"),
+    ExhaustiveCheck(
+        "theorem-4-1-condition",
+        "points",
+        variants=("printed",),
+        points=_first_step({}, {"b_0": 100, "n": 10**5, "alpha": "3/2", "T": 2 * 10**9}),
+        region="two points inside the condition",
+    ),
+    ExhaustiveCheck(
+        "theorem-4-1-condition",
+        "more-points",
+        variants=("amended",),
+        points=_first_step(
+            {"b_0": 4, "b": 3, "n": 10**3, "T": 30000, "alpha": "3/2"},
+            {"b_0": 9, "b": 3, "n": 10**4, "T": 2 * 10**6, "alpha": 2},
+            {"b_0": 2, "b": 2, "n": 10**4, "T": 10**7, "alpha": 3},
+        ),
+        region="three points inside the condition",
+    ),
+    ExhaustiveCheck(
+        "theorem-5-1-condition",
+        "points",
+        variants=("printed",),
+        points=_scaled(
+            {"G": 1, "sigma": 2, "alpha": "5/4"}, {"G": 2, "sigma": 4, "alpha": 4}, {"G": 10, "sigma": 20, "alpha": 80}
+        ),
+        region="sigma and G scaled up together",
+    ),
+    ExhaustiveCheck(
+        "theorem-5-1-condition",
+        "more-points",
+        variants=("amended",),
+        points=_scaled(
+            {"G": "1/2", "sigma": 1, "alpha": 2},
+            {"G": "1/2", "sigma": 3, "alpha": 20},
+            {"b": 9, "G": 4, "sigma": 2, "alpha": 5},
+        ),
+        region="three points with a sensitivity of at most 1",
+    ),
 )
