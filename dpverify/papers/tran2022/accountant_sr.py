@@ -30,7 +30,7 @@ ACCURACY: Final = 1.015
 SHORT: Final = 128
 """For runs of up to this many steps the exact maximum is tried first."""
 
-EFFORTS: Final = ((3e-3, 512), (1e-3, 512), (4e-4, 2048), (1e-4, 8192))
+EFFORTS: Final = ((2e-3, 512), (1e-3, 512), (4e-4, 2048), (1e-4, 8192))
 """How close points are merged, and into how many parts an epoch is cut: in turn, until the bounds are close enough."""
 
 MANY_EPOCHS: Final = 2000

@@ -22,7 +22,7 @@ Key: TypeAlias = tuple[int, ...]
 Parents: TypeAlias = "tuple[tuple[int, State, State, int], ...]"
 """Of each product of two sets: index of its first candidate, states left and right, points on the right."""
 
-MOST_PAIRS = 1 << 14
+MOST_PAIRS = 1 << 12
 """Joining two sets may make this many points where none are merged; more are given up."""
 
 FLOOR = 0.05
@@ -155,7 +155,9 @@ class SrTree:
     def _own(self, block: Block, begin: int, level: int) -> dict[State, Triples]:
         """Give a block's points with the block itself as a node."""
         g, delta, drift = self.worth.node(begin, level)
-        late, most = self.worth.delta_late if self.upper else self.worth.least_moved(), self.worth.delta_most
+        late, most = self.worth.delta_late, self.worth.delta_most
+        if not self.upper and begin % self.worth.examples + block.length > self.worth.examples:
+            late = self.worth.least_moved()  # more than one visit
         return {
             state: Triples(S, R, add_own(S, R, Q, g, delta, drift, late, most), code)
             for state, (S, R, Q, code) in block.points.items()

@@ -17,6 +17,7 @@ from dpverify.kernels import check
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accountant_once import values_by_place
+from dpverify.papers.tran2022.accountant_sr_frontier import most_moved
 from dpverify.papers.tran2022.accountant_sr_nodes import Worth
 
 
@@ -48,7 +49,7 @@ def double_in_box(
     shift = half % N
     for j in range(min(2 * half, N)):
         k = j - shift if j >= shift else j - shift + N
-        one, two = min(late * S[j], most), min(late * S[k], most)
+        one, two = most_moved(S[j], late, most), most_moved(S[k], late, most)
         S_out[j] = decay * S[j] + S[k]
         A_out[j] = A[j] + A[k] + S[j] * S[j] + S[k] * S[k]
         B_out[j] = B[j] + B[k] + one * one + two * two
@@ -64,7 +65,7 @@ def add_block(
     shift = begin % N
     for k in range(min(length, N)):
         p = k + shift if k + shift < N else k + shift - N
-        moved = min(late * S[k], most)
+        moved = most_moved(S[k], late, most)
         out[p] += g * (S[k] * S[k]) + delta * (moved * moved) + left * A[k] + right * B[k]
 
 
