@@ -1,0 +1,167 @@
+"""Lemma 11 at its worst: errors of the momentum that are attained, in closed form.
+
+Three problems, all on a line. *Slope*: identical examples with a constant gradient of length G; m_0 = 0, so after t
+steps the momentum still lacks the share ``(1-alpha)^t``. *Ramp*: identical examples with the gradient ``L w``; the
+momentum lags behind. *Antipodes*: two examples with the gradients G and -G; F is flat, and all of the momentum is
+sampling error. NOTES_utility_lemmas.md has the rest. Rationals; no kernel is imported.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Literal, TypeAlias
+
+Ordering: TypeAlias = Literal["fresh", "once"]
+Epochs: TypeAlias = Literal["one-based", "quotient", "shifted"]
+
+MOST_STEPS = 12
+"""Antipodes are enumerated up to this step: 2^6 orders."""
+
+
+def slope_error(t: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
+    """Error of the momentum on a slope: ``(1-alpha)^t G``.
+
+    Parameters
+    ----------
+    t : int
+        Step, at least 1.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    lipschitz : Fraction
+        G.
+
+    Returns
+    -------
+    Fraction
+        ``|m_t - grad F(w_t)|``, whatever the order of the examples.
+    """
+    return (1 - alpha) ** t * lipschitz
+
+
+def ramp_error(t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, lipschitz: Fraction) -> Fraction:
+    """Error of the momentum of full gradients on a ramp that begins ``(t-1) eta`` above the minimum.
+
+    Parameters
+    ----------
+    t : int
+        Step, at least 1.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    eta : Fraction
+        Length of a step.
+    smoothness : Fraction
+        L.
+    lipschitz : Fraction
+        G.
+
+    Returns
+    -------
+    Fraction
+        ``eta L ((1-alpha)(1-(1-alpha)^(t-1))/alpha - (t-1)(1-alpha)^t)``, the lag less what m_0 = 0 makes up for; 0
+        where the ramp would be steeper than G.
+    """
+    if (t - 1) * eta * smoothness > lipschitz:
+        return Fraction(0)
+    beta = 1 - alpha
+    return eta * smoothness * (beta * (1 - beta ** (t - 1)) / alpha - (t - 1) * beta**t)
+
+
+def antipodes_error(t: int, alpha: Fraction, lipschitz: Fraction, ordering: Ordering) -> Fraction:
+    """Mean error of the momentum for two examples with the gradients G and -G, over all orders.
+
+    Parameters
+    ----------
+    t : int
+        Step, at least 1.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    lipschitz : Fraction
+        G.
+    ordering : str
+        ``fresh`` or ``once``.
+
+    Returns
+    -------
+    Fraction
+        ``E|m_t|``; 0 beyond ``MOST_STEPS``, where it is not computed.
+    """
+    if t > MOST_STEPS:
+        return Fraction(0)
+    beta, epochs = 1 - alpha, -(-t // 2)
+    total, orders = Fraction(0), 0
+    for first in product((1, -1), repeat=epochs if ordering == "fresh" else 1):
+        signs = [s for e in range(epochs) for s in (first[e % len(first)], -first[e % len(first)])]
+        total += abs(sum((beta ** (t - i) * signs[i - 1] for i in range(1, t + 1)), Fraction(0)))
+        orders += 1
+    return alpha * lipschitz * total / orders
+
+
+def attained_error(
+    t: int,
+    n_examples: int,
+    alpha: Fraction,
+    eta: Fraction,
+    smoothness: Fraction,
+    lipschitz: Fraction,
+    ordering: Ordering,
+) -> Fraction:
+    """Largest of the mean errors that the three problems attain; antipodes need N = 2.
+
+    Returns
+    -------
+    Fraction
+        A lower bound of the largest ``E|m_t - grad F(w_t)|``.
+
+    Notes
+    -----
+    Source: ``tran2022:lemma-11``.
+    """
+    found = [slope_error(t, alpha, lipschitz), ramp_error(t, alpha, eta, smoothness, lipschitz)]
+    if n_examples == 2:
+        found.append(antipodes_error(t, alpha, lipschitz, ordering))
+    return max(found)
+
+
+def anchor_distance(i: int, n_examples: int, epochs: Epochs) -> int:
+    """Steps between w_i and the anchor of its epoch, where w_0 stands for w_1.
+
+    Parameters
+    ----------
+    i : int
+        Step, at least 1.
+    n_examples : int
+        N, at least 1.
+    epochs : str
+        ``one-based``: epoch q owns qN + 1 .. (q+1)N, with the anchor w_{qN+1}. ``quotient``: it owns qN .. qN + N - 1,
+        with w_{qN}. ``shifted``: it owns qN + 1 .. (q+1)N, with w_{qN}.
+
+    Returns
+    -------
+    int
+        At most N - 1, and N in the last reading.
+
+    Notes
+    -----
+    Source: ``tran2022:lemma-11-anchor-drift``.
+    """
+    if epochs == "one-based":
+        return (i - 1) % n_examples
+    epoch = i // n_examples if epochs == "quotient" else (i - 1) // n_examples
+    return i - max(epoch * n_examples, 1)
+
+
+def attained_drift(
+    t: int, n_examples: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, epochs: Epochs
+) -> Fraction:
+    """Momentum-weighted drift of full gradients from their anchors, on a straight way along a ramp.
+
+    Returns
+    -------
+    Fraction
+        ``alpha eta L sum over i of (1-alpha)^(t-i) |i - anchor|``, the largest there is.
+    """
+    beta, total = 1 - alpha, Fraction(0)
+    for i in range(1, t + 1):
+        total = total * beta + anchor_distance(i, n_examples, epochs)
+    return alpha * eta * smoothness * total
