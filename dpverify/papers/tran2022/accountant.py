@@ -38,6 +38,9 @@ SHORT: Final = 4096
 LONGEST_PATTERN: Final = 100_000
 """Patterns of more visits than this are not written down."""
 
+ONE_EPOCH: Final = 1 << 22
+"""Runs of up to this many steps within one epoch, where both orderings are the same, are done place by place."""
+
 MOST_BLOCKS: Final = 500_000
 """About how many blocks of different content may be looked at."""
 
@@ -65,8 +68,8 @@ def tree_sum_of_squares(
     ordering : {"fresh", "once"}
         A new permutation in each epoch, or one for all.
     accuracy : float
-        Upper over lower bound is at most this, above 1. "once" is exact, and so are short runs (up to 4096 steps, save
-        where very many sums of weights lie close together).
+        The bounds are refined until upper over lower bound is at most this, above 1, or no more can be done. "once" is
+        exact, and so are short runs (up to 4096 steps, save where very many sums of weights lie close together).
 
     Returns
     -------
@@ -88,7 +91,7 @@ def tree_sum_of_squares(
     if not accuracy > 1.0:
         raise check.ArgumentError("accuracy", accuracy, "must be above 1")
     N = min(N, T)
-    if check_ordering(ordering) == "once":
+    if (check_ordering(ordering) == "once" and N < T) or N == T <= ONE_EPOCH:
         values = values_by_place(T, N, alpha)
         place = int(np.argmax(values))
         value = float(values[place])
@@ -115,10 +118,9 @@ def _fresh(T: int, N: int, alpha: float, accuracy: float) -> Bounds:
             found = Bounds(lower.lower, min(best.upper, found.upper), lower.exact, lower.pattern)
         best = found
         if best.exact or best.ratio <= accuracy:
-            return best
+            break
     assert best is not None
-    rule = f"is more than can be reached here: upper/lower is {best.ratio:.6g}"
-    raise check.ArgumentError("accuracy", accuracy, rule)
+    return best
 
 
 def _bounds(T: int, N: int, alpha: float, close: float) -> Bounds:

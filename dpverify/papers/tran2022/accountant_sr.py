@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.papers.tran2022.accountant import EXACT, LONGEST_PATTERN, outward
+from dpverify.papers.tran2022.accountant import EXACT, LONGEST_PATTERN, ONE_EPOCH, outward
 from dpverify.papers.tran2022.accountant_sr_fresh import SrTree, TooManyTriplesError, trace
 from dpverify.papers.tran2022.accountant_sr_nodes import Worth
 from dpverify.papers.tran2022.accountant_sr_once import values_of_places
@@ -130,7 +130,7 @@ def sr_sum_of_squares(
     if not accuracy > 1.0:
         raise check.ArgumentError("accuracy", accuracy, "must be above 1")
     T, N = worth.steps, worth.examples
-    if check_ordering(ordering) == "once" or T <= N:
+    if (check_ordering(ordering) == "once" and N < T) or min(N, ONE_EPOCH) >= T:
         values = values_of_places(worth, alpha)
         place = int(np.argmax(values))
         visits = tuple(range(place + 1, T + 1, N)) if T // N <= LONGEST_PATTERN else None
@@ -140,7 +140,9 @@ def sr_sum_of_squares(
             lower = min(upper, pattern_value(worth, alpha, range(place + 1, T + 1, N)))
         return outward(lower, upper, exact=upper <= lower * EXACT, pattern=visits)
     bounds: Bounds | None = None
-    efforts = [(close, max((N // parts).bit_length() - 1, 0)) for close, parts in EFFORTS[T // N < MANY_EPOCHS :]]
+    efforts = [
+        (close, max((min(N, T) // parts).bit_length() - 1, 0)) for close, parts in EFFORTS[T // N < MANY_EPOCHS :]
+    ]
     blocks = sum(min(1 << k, N, (T >> k) + 1, T // N + 2 if 1 << k < N else T) for k in range(T.bit_length()))
     if blocks > MOST_BLOCKS:
         rule = f"make about {blocks} blocks of different content, more than {MOST_BLOCKS}: no bound in reasonable time"

@@ -121,6 +121,8 @@ def test_extreme_sizes() -> None:
     assert tree_sum_of_squares(1, 1, 1.0).lower == pytest.approx(1.0)
     assert tree_sum_of_squares(10**9, 3, 1e-300).ratio <= 1.001
     assert tree_sum_of_squares(10, 10**12, 0.5, "once").lower == pytest.approx(1.0 + 0.25 + 0.5**6 + 0.5**14, rel=1e-11)
+    assert tree_sum_of_squares(10**9, 10**12, 0.01, "once").ratio <= 1.001
+    assert tree_sum_of_squares(5000, 5000, 0.01).exact
     with pytest.raises(ArgumentError, match="blocks"):
         tree_sum_of_squares(10**15, 10**7, 0.1)
     with pytest.raises(ArgumentError, match="alpha must lie"):

@@ -163,6 +163,8 @@ def test_sizes_that_are_no_multiples(T: int, N: int) -> None:
 
 
 def test_a_billion_steps() -> None:
+    assert sr_nsgd_mu(parameters(10**9, 10**10), 10**10, 1.0).ratio ** 2 <= 1.015
+    assert sr_nsgd_mu(parameters(9999, 20_000), 20_000, 1.0).exact
     assert sr_nsgd_mu(parameters(10**9, 10**7), 10**7, 1.0).ratio ** 2 <= 1.015
 
 
