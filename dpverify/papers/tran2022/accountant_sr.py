@@ -140,9 +140,8 @@ def sr_sum_of_squares(
             lower = min(upper, pattern_value(worth, alpha, range(place + 1, T + 1, N)))
         return outward(lower, upper, exact=upper <= lower * EXACT, pattern=visits)
     bounds: Bounds | None = None
-    efforts = [
-        (close, max((min(N, T) // parts).bit_length() - 1, 0)) for close, parts in EFFORTS[T // N < MANY_EPOCHS :]
-    ]
+    chosen = EFFORTS if T // N >= MANY_EPOCHS else EFFORTS[1:]
+    efforts = [(close, max((min(N, T) // parts).bit_length() - 1, 0)) for close, parts in chosen]
     blocks = sum(min(1 << k, N, (T >> k) + 1, T // N + 2 if 1 << k < N else T) for k in range(T.bit_length()))
     if blocks > MOST_BLOCKS:
         rule = f"make about {blocks} blocks of different content, more than {MOST_BLOCKS}: no bound in reasonable time"
