@@ -2,8 +2,9 @@
 
 The prefix [1, r] has one node per set bit i of r, whose noise enters with ``(1-alpha)^(r mod 2^i)``; likewise [1, t]. A
 window [x + 1, x + N] has ``popcount(up) + popcount(down)`` nodes with ``up + down = N`` (NOTES.md, "COMPOSE in closed
-form"). Letters that the statements do not have: ``epochs`` and ``place``, quotient and remainder of t by N; ``top``, a
-bit above all those of r or t.
+form"). Letters that the statements do not have: ``place``, the remainder of t by N; ``top``, a
+bit above all those of r or t; ``several``, 0 or 1, whether alpha may be below 1 at a sample point (so that alpha = 1,
+where there is no memory, is among the first).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from dpverify.symbolic.to_sympy import sympy_conditions, sympy_definitions, symp
 
 i, j, k = (Symbol(name, integer=True) for name in "ijk")
 TOP: Final = Symbol("top", integer=True, nonnegative=True)
-EPOCHS: Final = Symbol("epochs", integer=True, nonnegative=True)
 PLACE: Final = Symbol("place", integer=True, nonnegative=True)
+SEVERAL: Final = Symbol("several", integer=True, nonnegative=True)
 
 
 def count_1(statement: Statement) -> Derivation:
@@ -83,19 +84,20 @@ def _prefix(statement: Statement, least: int) -> tuple[dict[str, Any], Any, Any,
     scale = alpha**2 * full["delta_G"] ** 2 * full["sigma"] ** 2 * full["V_first"]
     decays = Sum(Bit(PLACE, i) * (1 - alpha) ** (2 * Mod(PLACE, 2**i)), (i, 0, TOP))
     variables: dict[str, Variable] = {
-        "alpha": real(0, 1, open_lo=True),
+        "several": integer(0, 1),
+        "N": integer(least, 40),
+        "alpha": real(1 - SEVERAL * (1 - 1 / n), 1),
         "delta_G": real(0, 3, open_lo=True),
         "sigma": real(0, 3, open_lo=True),
-        "N": integer(least, 200),
-        "t": integer(1, 500),
-        "top": integer(8, 10),
-        "epochs": integer(floor(t / n), floor(t / n)),
+        "T": integer(1, 120),
+        "t": integer(1, full["T"]),
+        "top": integer(6, 8),
         "place": integer(Mod(t, n), Mod(t, n)),
     }
-    return full, scale, decays, (1 - alpha) ** (2 * n * EPOCHS), variables
+    return full, scale, decays, (1 - alpha) ** (2 * (t - PLACE)), variables
 
 
-LOCAL: Final = ("top", "epochs", "place")
+LOCAL: Final = ("several", "top", "place")
 
 
 def var_1_step(statement: Statement) -> Derivation:
@@ -120,26 +122,26 @@ def var_1_step(statement: Statement) -> Derivation:
             2 * (1 - alpha) ** (t - r) * digits * scale,
             "<=",
             "power-decreasing",
-            {"x": 1 - alpha, "p": 2 * n * EPOCHS, "q": t - r},
+            {"x": 1 - alpha, "p": 2 * (t - PLACE), "q": t - r},
             note="the printed exponent is half of what squaring gives",
         ),
         Step(2 * (1 - alpha) ** (t - r) * (1 + Log2(r)) * scale, "<=", "order", {"a": PLACE, "b": r}),
     )
-    assumptions = (alpha <= 1, PLACE <= 2 ** (TOP + 1) - 1, Eq(PLACE, r), PLACE >= 1, Eq(t, n * EPOCHS + PLACE))
+    assumptions = (alpha <= 1, PLACE <= 2 ** (TOP + 1) - 1, Eq(PLACE, r), PLACE >= 1, t >= PLACE)
     return Derivation("decays at most one", "ours", variables, assumptions, after * decays * scale, steps, local=LOCAL)
 
 
 def var_1(statement: Statement) -> Derivation:
     """Derive ``tran2022:lemma-7-var-1``: popcount(r) <= log2(r + 1) <= log2 N."""
     full, scale, decays, after, variables = _prefix(statement, 1)
-    alpha, n = (full[name] for name in ("alpha", "N"))
+    alpha, n, t = (full[name] for name in ("alpha", "N", "t"))
     steps = (
-        Step(decays * scale, "<=", "power-at-most-one", {"x": 1 - alpha, "p": 2 * n * EPOCHS}),
+        Step(decays * scale, "<=", "power-at-most-one", {"x": 1 - alpha, "p": 2 * (t - PLACE)}),
         *prefix_count(alpha, lambda e: e * scale),
         Step(Log2(n) * scale, "<=", "log2-monotone", {"a": PLACE + 1, "b": n}),
         Step(4 * Log2(n) * scale, "<=", "drop-nonnegative", {"a": Log2(n), "b": 3 * Log2(n)}, context=HOLE * scale),
     )
-    assumptions = (alpha <= 1, PLACE <= 2 ** (TOP + 1) - 1, n - 1 >= PLACE)
+    assumptions = (alpha <= 1, PLACE <= 2 ** (TOP + 1) - 1, n - 1 >= PLACE, t >= PLACE)
     return Derivation("set bits of r", "ours", variables, assumptions, after * decays * scale, steps, local=LOCAL)
 
 

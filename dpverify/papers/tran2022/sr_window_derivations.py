@@ -18,18 +18,25 @@ from dpverify.papers.tran2022.sr_window_steps_derivations import (
     LETTERS,
     LOCAL,
     RHO,
+    SEVERAL,
     SHRUNK,
+    SQUARES,
     WINDOWS,
+    WITH_RHO,
+    YOUNG,
     Setting,
     Wrap,
     count,
     j,
     k,
+    kept,
+    premises,
     series,
     setting,
     squares,
     to_log2_n,
     weight,
+    with_rho,
     young,
 )
 from dpverify.symbolic.derivation import Derivation, Premise, Step
@@ -42,54 +49,37 @@ from dpverify.symbolic.to_sympy import sympy_sides, sympy_symbols
 def var_3(statement: Statement) -> Derivation:
     """Derive the bound on the third term's variance; see the steps' module."""
     at = setting(statement, "delta_G", "sigma")
-    alpha, gamma, n = (at.full[name] for name in ("alpha", "gamma", "N"))
-    scale = alpha**2 * gamma**2 * at.full["delta_G"] ** 2 * at.full["sigma"] ** 2 * at.full["V_later"]
-    start = scale * DECAYS * squares(alpha, n)
-    rate = 1 / (gamma * (2 - gamma) * SHRUNK)
-    last = 4 * Log2(n) * scale / (gamma * SHRUNK)
-    steps: tuple[Link, ...] = (
-        *young(alpha, n, lambda e: scale * DECAYS * e),
-        *series(gamma, lambda e: scale * DECAYS * e / SHRUNK),
-        *count(n, lambda e: scale * e * rate),
-        to_log2_n(n, lambda e: scale * e * rate),
-        Step(last, "<=", "reciprocal-monotone", {"a": Integer(1), "b": 2 - gamma}),
-    )
-    return Derivation(
-        "Young's inequality for the weights",
-        "ours",
-        at.variables,
-        at.assumptions,
-        start,
-        steps,
-        local=LOCAL,
-        letters=LETTERS,
-    )
+    alpha, gamma, later = (at.full[name] for name in ("alpha", "gamma", "V_later"))
+    return _all_windows(at, alpha**2 * gamma**2 * at.full["delta_G"] ** 2 * at.full["sigma"] ** 2 * later, False)
 
 
 def var_4(statement: Statement) -> Derivation:
     """Derive the bound on the fourth term's variance; see the steps' module."""
     at = setting(statement, "delta_Delta", "sigma")
-    alpha, gamma, n = (at.full[name] for name in ("alpha", "gamma", "N"))
-    scale = alpha**2 * at.full["delta_Delta"] ** 2 * at.full["sigma"] ** 2 * at.full["V_later"]
-    rate = 1 / (gamma * (2 - gamma) * SHRUNK)
+    alpha, later = at.full["alpha"], at.full["V_later"]
+    return _all_windows(at, alpha**2 * at.full["delta_Delta"] ** 2 * at.full["sigma"] ** 2 * later, True)
+
+
+def _all_windows(at: Setting, scale: Any, kept_once_more: bool) -> Derivation:
+    """From a window term's variance to the printed bound; every Delta has a factor ``1 - gamma`` more."""
+    gamma, n = at.full["gamma"], at.full["N"]
+    own = KEEP**2 if kept_once_more else Integer(1)
+    rate = gamma * (2 - gamma) * SHRUNK
     steps: tuple[Link, ...] = (
-        *young(alpha, n, lambda e: KEEP**2 * scale * DECAYS * e),
-        *series(gamma, lambda e: KEEP**2 * scale * DECAYS * e / SHRUNK),
-        Step(scale * DECAYS * rate, "<=", "power-at-most-one", {"x": KEEP, "p": Integer(2)}),
-        *count(n, lambda e: scale * e * rate),
-        to_log2_n(n, lambda e: scale * e * rate),
+        Step(own * scale * DECAYS * kept() / SHRUNK, "<=", "premise", {}, (YOUNG,)),
+        *series(gamma, lambda e: own * scale * DECAYS * e / SHRUNK),
+    )
+    if kept_once_more:
+        steps += (Step(scale * DECAYS / rate, "<=", "power-at-most-one", {"x": KEEP, "p": Integer(2)}),)
+    steps += (
+        count(n, lambda e: scale * e / rate),
+        to_log2_n(n, lambda e: scale * e / rate),
         Step(4 * Log2(n) * scale / (gamma * SHRUNK), "<=", "reciprocal-monotone", {"a": Integer(1), "b": 2 - gamma}),
     )
     return Derivation(
-        "Young's inequality for the weights",
-        "ours",
-        at.variables,
-        at.assumptions,
-        KEEP**2 * scale * DECAYS * squares(alpha, n),
-        steps,
-        local=LOCAL,
-        letters=LETTERS,
-    )
+        "Young's inequality for the weights", "ours", at.variables, at.assumptions,
+        own * scale * DECAYS * SQUARES, steps, premises(n), local=LOCAL, letters=LETTERS,
+    )  # fmt: skip
 
 
 def total_weight(alpha: Any, n: Any) -> Any:
@@ -99,7 +89,7 @@ def total_weight(alpha: Any, n: Any) -> Any:
 
 def var_2(statement: Statement) -> Derivation:
     """Derive the bound on the second term's variance: 1 - gamma <= 1, and Proposition 13."""
-    at = setting(statement, "delta_G", "sigma")
+    at = with_rho(setting(statement, "delta_G", "sigma"))
     alpha, n = (at.full[name] for name in ("alpha", "N"))
     scale = alpha**2 * at.full["delta_G"] ** 2 * at.full["sigma"] ** 2 * at.full["V_first"]
 
@@ -111,12 +101,12 @@ def var_2(statement: Statement) -> Derivation:
         Step(wrap(Sum(RHO**j, (j, 0, WINDOWS - 1))), "<=", "power-at-most-one", {"x": KEEP, "p": WINDOWS - 1 - j}),
         Step(wrap(1 / (1 - RHO)), "<=", "geometric-sum-bound", {"x": RHO, "m": WINDOWS - 1}),
         Step(wrap(1 / (1 - exp(-1))), "<=", "order", {"a": RHO, "b": exp(-1)}),
-        *count(n, lambda e: scale * e / SHRUNK),
+        count(n, lambda e: scale * e / SHRUNK),
         to_log2_n(n, lambda e: scale * e / SHRUNK),
     )
     return Derivation(
         "the weights of the first window add up", "ours", at.variables, at.assumptions,
-        wrap(total_weight(alpha, n)), steps, local=LOCAL, letters=LETTERS,
+        wrap(total_weight(alpha, n)), steps, premises(n), local=WITH_RHO, letters=LETTERS,
     )  # fmt: skip
 
 
@@ -128,13 +118,13 @@ def var_2_step(statement: Statement) -> Derivation:
     weighed = Symbol("weight", nonnegative=True)
     scale = full["alpha"] ** 2 * full["delta_G"] ** 2 * full["sigma"] ** 2 * full["V_first"]
     steps = (
-        *count(full["N"], lambda e: scale * weighed**2 * e),
+        count(full["N"], lambda e: scale * weighed**2 * e),
         Step(printed, "<=", "order", {"a": weighed, "b": coefficient}, note="the coefficient of the window's nodes"),
     )
     return Derivation(
         "sharp count", "ours", {**at.variables, "weight": real(coefficient, coefficient)},
-        (*at.assumptions[-2:], weighed <= coefficient), scale * weighed**2 * DECAYS, steps,
-        local=(*LOCAL, "weight"), letters=LETTERS,
+        (weighed <= coefficient,), scale * weighed**2 * DECAYS, steps,
+        premises(full["N"]), local=(*LOCAL, "weight"), letters=LETTERS,
     )  # fmt: skip
 
 
@@ -144,10 +134,12 @@ DEFINITION: Final = "windows = max(q - 1, 0)"
 
 def var_3_step(statement: Statement) -> Derivation:
     """Derive the third term's first line, with its finite sum over the windows; see the steps' module."""
-    at = setting(statement, "delta_G", "sigma")
-    alpha, gamma, dG, sigma = (at.full[name] for name in ("alpha", "gamma", "delta_G", "sigma"))
+    at = with_rho(setting(statement, "delta_G", "sigma"))
+    alpha, gamma, n, dG, sigma = (at.full[name] for name in ("alpha", "gamma", "N", "delta_G", "sigma"))
     scale = alpha**2 * gamma**2 * dG**2 * sigma**2 * at.full["V_later"]
-    return _first_line(statement, at, scale, lambda u: u ** (2 * (k - 1)) / SHRUNK)
+    squared = young(alpha, n, lambda e: scale * DECAYS * e)
+    start = scale * DECAYS * squares(alpha, n)
+    return _first_line(statement, at, start, squared, lambda u: u ** (2 * (k - 1)) / SHRUNK)
 
 
 def var_4_step(statement: Statement) -> Derivation:
@@ -155,21 +147,22 @@ def var_4_step(statement: Statement) -> Derivation:
     at = setting(statement, "delta_Delta", "sigma")
     alpha, dD, sigma = (at.full[name] for name in ("alpha", "delta_Delta", "sigma"))
     scale = alpha**2 * KEEP**2 * dD**2 * sigma**2 * at.full["V_later"]
-    return _first_line(statement, at, scale, lambda u: alpha**2 * u ** (2 * k) / SHRUNK)
+    squared = (Step(scale * DECAYS * kept() / SHRUNK, "<=", "premise", {}, (YOUNG,)),)
+    return _first_line(statement, at, scale * DECAYS * SQUARES, squared, lambda u: alpha**2 * u ** (2 * k) / SHRUNK)
 
 
-def _first_line(statement: Statement, at: Setting, scale: Any, summand: Wrap) -> Derivation:
-    """From a window term's variance to the printed first line; ``summand`` is the printed one as a function of u."""
-    alpha, gamma, n = (at.full[name] for name in ("alpha", "gamma", "N"))
+def _first_line(statement: Statement, at: Setting, start: Any, squared: tuple[Step, ...], summand: Wrap) -> Derivation:
+    """From a window term's variance, by way of ``squared``, to the printed first line with its ``summand`` of u."""
+    gamma, n = at.full["gamma"], at.full["N"]
     _, printed = sympy_sides(statement)
     (written,) = printed.atoms(sympy.Piecewise)
     in_u, own = (Sum(summand(u), (k, 1, WINDOWS)) for u in (KEEP, 1 - gamma))
     outside = printed.xreplace({written: own}) / own / (4 * Log2(n))
     steps: tuple[Link, ...] = (
-        *young(alpha, n, lambda e: scale * DECAYS * e),
+        *squared,
         Step(outside * DECAYS * in_u, "="),
         Step(outside * DECAYS * own, "<=", "order", {"a": KEEP, "b": 1 - gamma}),
-        *count(n, lambda e: outside * e * own),
+        count(n, lambda e: outside * e * own),
         to_log2_n(n, lambda e: outside * e * own),
         Step(printed, "<=", "premise", {}, (DEFINITION,)),
     )
@@ -179,10 +172,10 @@ def _first_line(statement: Statement, at: Setting, scale: Any, summand: Wrap) ->
         "ours",
         {**at.variables, "windows": integer(present, present)},
         (*at.assumptions, gamma < 1),
-        scale * DECAYS * squares(alpha, n),
+        start,
         steps,
-        {DEFINITION: Premise(own, "<=", written)},
-        local=LOCAL,
+        {DEFINITION: Premise(own, "<=", written), **premises(n)},
+        local=WITH_RHO if "rho" in at.variables else LOCAL,
         letters=LETTERS,
     )
 
@@ -224,13 +217,21 @@ def coefficient(statement: Statement) -> Derivation:
         Step((1 - gamma) ** i / (1 - gamma - exp(-1)), "<=", "order", {"a": KEEP, "b": 1 - gamma}),
     )
     variables: dict[str, Variable] = {
-        "N": integer(1, 50), "alpha": real(1 / n, 1), "gamma": real(0, Rational(1, 2), open_lo=True),
-        "window": integer(1, 30), "keep": real(1 - gamma, 1 - gamma),
+        "several": integer(0, 1), "N": integer(1, 1 + 7 * SEVERAL),
+        "alpha": real(1 / n, 1), "gamma": real(0, Rational(1, 2), open_lo=True),
+        "window": integer(1, 12), "keep": real(1 - gamma, 1 - gamma),
         "rho": real((1 - alpha) ** n, Rational(3678, 10000)),
     }  # fmt: skip
     assumptions = (alpha <= 1, gamma <= Rational(1, 2), (1 - alpha) ** n <= RHO, exp(-1) >= RHO, Eq(KEEP, 1 - gamma))
     return Derivation(
-        "two geometric sequences", "ours", variables, assumptions, start, steps, local=("keep", "rho"), letters=LETTERS
+        "two geometric sequences",
+        "ours",
+        variables,
+        assumptions,
+        start,
+        steps,
+        local=("several", "keep", "rho"),
+        letters=LETTERS,
     )
 
 
@@ -253,12 +254,13 @@ def var_2_sum(statement: Statement) -> Derivation:
         Step(printed, "<=", "order", {"a": 1 / (1 - exp(-2)), "b": printed}),
     )
     variables: dict[str, Variable] = {
-        "N": integer(1, 50), "alpha": real(1 / n, 1), "gamma": real(0, Rational(1, 2), open_lo=True),
-        "q": integer(1, 30), "rho": real((1 - alpha) ** n, Rational(3678, 10000)),
+        "several": integer(0, 1), "N": integer(1, 1 + 7 * SEVERAL),
+        "alpha": real(1 / n, 1), "gamma": real(0, Rational(1, 2), open_lo=True),
+        "q": integer(1, 12), "rho": real((1 - alpha) ** n, Rational(3678, 10000)),
     }  # fmt: skip
     assumptions = (alpha <= 1, gamma <= Rational(1, 2), q >= 1, (1 - alpha) ** n <= RHO, exp(-1) >= RHO)
     return Derivation(
-        "a geometric series", "ours", variables, assumptions, start, steps, local=("rho",), letters=LETTERS
+        "a geometric series", "ours", variables, assumptions, start, steps, local=("several", "rho"), letters=LETTERS
     )
 
 

@@ -6,11 +6,14 @@ bounded here together (Young's inequality for convolutions), which needs only ``
 gives ``c_k^2 <= v c_{k-1}^2 + u^{2(k-1)}/(1-v)``, and the sum over k of the first part is at most v times what is
 bounded.
 
+The derivation of ``tran2022:lemma-7-var-3-step`` goes through this; the others take it from there, and the number of
+nodes of a window from ``tran2022:lemma-7-count-2``.
+
 Letters of these chains that the statements do not have: ``rho``, any number between v and exp(-1), of which there is
-one because 1 - x < exp(-x); ``decays``, the largest sum of squared decays over the nodes of one window, at most
-the number of its nodes, ``popcount(up) + popcount(down)`` with ``up + down = N`` (NOTES.md, "COMPOSE in closed form");
-``windows``, how many there are. Nodes inside [1, 2N] get V_<=2N, which is below V_>2N wherever there is a window; they
-are counted with V_>2N here, as in the paper.
+one because 1 - x < exp(-x); ``decays``, the largest sum of squared decays over the nodes of one window, at most the
+number of its nodes; ``windows``, how many there are; ``squares``, the sum of their squared weights; ``several``, 0 or
+1, whether N may be more than 1 at a sample point (so that N = 1, where log2 N = 0, is among the first). Nodes inside
+[1, 2N] get V_<=2N, which is below V_>2N wherever there is a window; they are counted with V_>2N here, as in the paper.
 """
 
 from __future__ import annotations
@@ -22,8 +25,8 @@ import sympy
 from sympy import Eq, Integer, Lambda, Rational, Sum, Symbol, exp
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derivation import Case, Cases, Step
-from dpverify.symbolic.functions import HOLE, Log2, PopCount
+from dpverify.symbolic.derivation import Case, Cases, Premise, Step
+from dpverify.symbolic.functions import HOLE, Log2
 from dpverify.symbolic.ranges import Variable, integer, real
 from dpverify.symbolic.to_sympy import sympy_definitions
 
@@ -32,12 +35,16 @@ KEEP: Final = Symbol("keep", positive=True)
 RHO: Final = Symbol("rho", positive=True)
 WINDOWS: Final = Symbol("windows", integer=True, nonnegative=True)
 DECAYS: Final = Symbol("decays", nonnegative=True)
-UP: Final = Symbol("up", integer=True, positive=True)
-DOWN: Final = Symbol("down", integer=True, nonnegative=True)
+SQUARES: Final = Symbol("squares", nonnegative=True)
+SEVERAL: Final = Symbol("several", integer=True, nonnegative=True)
 
-LOCAL: Final = ("up", "down", "decays", "keep", "windows", "rho")
-LETTERS: Final = {"keep": "u", "rho": r"\rho", "windows": "n", "decays": "D", "up": "p", "down": "v"}
+LOCAL: Final = ("several", "decays", "keep", "windows", "squares")
+WITH_RHO: Final = (*LOCAL, "rho")
+LETTERS: Final = {"keep": "u", "rho": r"\rho", "windows": "n", "decays": "D", "squares": "S"}
 SHRUNK: Final = (1 - exp(-1)) ** 2
+
+COUNT: Final = "tran2022:lemma-7-count-2"
+YOUNG: Final = "tran2022:lemma-7-var-3-step"
 
 Wrap = Callable[[Any], Any]
 
@@ -55,29 +62,34 @@ def setting(statement: Statement, *extra: str) -> Setting:
     full = sympy_definitions(statement)
     alpha, gamma, n = full["alpha"], full["gamma"], full["N"]
     variables: dict[str, Variable] = {
-        "N": integer(1, 20),
+        "several": integer(0, 1),
+        "N": integer(1, 1 + 7 * SEVERAL),
         "alpha": real(1 / n, 1),
         "gamma": real(0, Rational(1, 2), open_lo=True),
         **{name: real(0, 3, open_lo=True) for name in extra},
         "T": integer(1, 600),
         "t": integer(1, sympy.Min(full["T"], 12 * n)) if "T" in full else integer(1, 600),
-        "up": integer(1, n),
-        "down": integer(n - UP, n - UP),
-        "decays": real(0, 2),
+        "decays": real(0, 2 * sympy.floor(Log2(1 + n / 2))),
         "keep": real(1 - gamma, 1 - gamma),
-        "windows": integer(0, 12),
-        "rho": real((1 - alpha) ** n, Rational(3678, 10000)),
+        "windows": integer(0, 8),
+        "squares": real(0, kept()),
     }
-    assumptions = (
-        alpha <= 1,
-        (1 - alpha) ** n <= RHO,
-        exp(-1) >= RHO,
-        KEEP < 1,
-        Eq(KEEP, 1 - gamma),
-        PopCount(UP) + PopCount(DOWN) >= DECAYS,
-        Eq(UP + DOWN, n),
-    )
-    return Setting(full, variables, assumptions)
+    return Setting(full, variables, (alpha <= 1, KEEP < 1, Eq(KEEP, 1 - gamma)))
+
+
+def with_rho(at: Setting) -> Setting:
+    """The same, with the letter ``rho``."""
+    alpha, n = at.full["alpha"], at.full["N"]
+    variables = {**at.variables, "rho": real((1 - alpha) ** n, Rational(3678, 10000))}
+    return Setting(at.full, variables, (*at.assumptions, (1 - alpha) ** n <= RHO, exp(-1) >= RHO))
+
+
+def premises(n: Any) -> dict[str, Premise]:
+    """What other derivations show: how many nodes a window has, and what the squared weights add up to."""
+    return {
+        COUNT: Premise(DECAYS, "<=", 2 * Log2(1 + n / 2)),
+        YOUNG: Premise(SQUARES, "<=", kept() / SHRUNK),
+    }
 
 
 def weight(base: Any, count: Any) -> Any:
@@ -176,15 +188,9 @@ def series(gamma: Any, wrap: Wrap) -> tuple[Step, ...]:
     )
 
 
-def count(n: Any, wrap: Wrap) -> tuple[Step, ...]:
+def count(n: Any, wrap: Wrap) -> Step:
     """From ``wrap(DECAYS)`` to ``wrap(2 log2(1 + N/2))``."""
-    return (
-        Step(wrap(PopCount(UP) + PopCount(DOWN)), "<=", "order", {"a": DECAYS, "b": PopCount(UP) + PopCount(DOWN)}),
-        Step(wrap(Log2(UP + 1) + PopCount(DOWN)), "<=", "popcount-log2", {"n": UP}),
-        Step(wrap(Log2(UP + 1) + Log2(DOWN + 1)), "<=", "popcount-log2", {"n": DOWN}),
-        Step(wrap(2 * Log2((UP + DOWN) / 2 + 1)), "<=", "log2-concave", {"x": UP + 1, "y": DOWN + 1}),
-        Step(wrap(2 * Log2(1 + n / 2)), "<=", "log2-monotone", {"a": 1 + (UP + DOWN) / 2, "b": 1 + n / 2}),
-    )
+    return Step(wrap(2 * Log2(1 + n / 2)), "<=", "premise", {}, (COUNT,))
 
 
 def to_log2_n(n: Any, wrap: Wrap) -> Cases:

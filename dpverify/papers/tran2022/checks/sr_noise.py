@@ -13,7 +13,10 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022 import sr_noise_derivations as nodes_of
 from dpverify.papers.tran2022 import sr_total_derivations as total
 from dpverify.papers.tran2022 import sr_window_derivations as windows
-from dpverify.papers.tran2022.checks import sr_noise_chain, sr_noise_law, sr_noise_norm
+from dpverify.papers.tran2022.checks import sr_noise_cases, sr_noise_chain, sr_noise_law, sr_noise_norm
+from dpverify.papers.tran2022.checks import sr_noise_points as points
+from dpverify.papers.tran2022.checks.sr_noise_draws import against_exact
+from dpverify.papers.tran2022.checks.sr_noise_points import LeftSide, at_points
 from dpverify.papers.tran2022.compose_bounds import compose_count
 from dpverify.papers.tran2022.sr_noise_variance_bounds import (
     NodeVariances,
@@ -27,11 +30,6 @@ from dpverify.symbolic.numbers import Exact, to_exact, to_value
 from dpverify.symbolic.statements import decide_statement, definitions
 
 CHECKS = PaperChecks("tran2022", __name__)
-
-LeftSide = Callable[[Point, Statement], Exact]
-
-WINDOWS = ("t <= 64*N",)
-"""The sums over windows are gone through one by one: at most 64 of them in the search."""
 
 WITH_NOISE = {"N": (2, None), "alpha": (None, "99/100")}
 """Where both sides are above 0, so that their ratio says something; the check 'boundaries' has the rest."""
@@ -97,22 +95,6 @@ PREFIXES = _corners((1,), (2, 3, 4, 8, 100, 1024))
 MANY_WINDOWS = [
     {**corner, "gamma": gamma} for corner in _corners((1, 2, 12), (2, 3, 6, 62, 255)) for gamma in ("1/2", "1/1000")
 ]
-SQUARES = [
-    {"N": 6, "t": 55, "T": 55, "alpha": "1/6", "gamma": "1/2", "delta_G": 1, "sigma": 1},
-    {
-        "N": 65535,
-        "t": 21 * 65535 + 32768,
-        "T": 25 * 65535,
-        "alpha": "106/6553500",
-        "gamma": "47/100",
-        "delta_G": 1,
-        "sigma": 1,
-    },
-]
-"""Where the square of a sum is furthest from the sum of the squares; the second one away from every boundary."""
-
-SHORT_RUN = {"N": 4096, "t": 3, "T": 5, "alpha": "1/2000", "gamma": "1/4", "sigma": 1, "eta": "1/10000", "L": 1000}
-"""A run shorter than an epoch, away from every boundary."""
 
 
 def _edges(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -125,12 +107,6 @@ def _edges(budget: Budget) -> Iterable[dict[str, Any]]:
                 for gamma in (Fraction(1, 2), Fraction(1, 10**6)):
                     for steps in (t, 2 * t + 1):
                         yield {**units, "N": n, "t": t, "T": steps, "alpha": alpha, "gamma": gamma, "eta": gamma / n}
-
-
-def _inside(point: Point) -> bool:
-    """Away from every boundary, with a margin of 5% of 1/N above alpha = 1/N: the defect is one of slow decay."""
-    slow = Fraction(21, 20) / point["N"] <= point["alpha"] <= Fraction(19, 20)
-    return slow and point["N"] >= 3 and point["gamma"] <= Fraction(19, 40) and 3 <= point["t"] < point["T"]
 
 
 def _boundaries(
@@ -154,11 +130,6 @@ def _boundaries(
     )
 
 
-def _variance(claim: str, lhs: LeftSide, corners: list[dict[str, Any]], **more: Any) -> SearchCheck:
-    """Search over the whole domain for a point where the exact variance is beyond the bound."""
-    return SearchCheck(claim, "search", lhs=lhs, corners=corners, where=WINDOWS, region=WITH_NOISE, **more)
-
-
 AMENDED = ("amended",)
 
 CHECKS.add(
@@ -168,10 +139,10 @@ CHECKS.add(
     DerivationCheck("lemma-7-count-1", "derivation", build=nodes_of.count_1),
     SearchCheck("lemma-7-count-1-log", "search"),
     DerivationCheck("lemma-7-count-1-log", "derivation", build=nodes_of.count_1_log),
-    _variance("lemma-7-var-1-step", _term_1, PREFIXES),
+    against_exact("lemma-7-var-1-step", _term_1, PREFIXES, least=2),
     _boundaries("lemma-7-var-1-step", _term_1, where="r >= 1"),
     DerivationCheck("lemma-7-var-1-step", "derivation", build=nodes_of.var_1_step),
-    _variance("lemma-7-var-1", _term_1, PREFIXES),
+    against_exact("lemma-7-var-1", _term_1, PREFIXES),
     _boundaries("lemma-7-var-1", _term_1),
     DerivationCheck("lemma-7-var-1", "derivation", build=nodes_of.var_1),
     SearchCheck(
@@ -182,34 +153,38 @@ CHECKS.add(
         corners=[{"N": n, "r": r, "q": q} for n, r, q in ((1, 0, 0), (2, 1, 0), (6, 1, 0), (30, 1, 5), (62, 33, 0))],
     ),
     DerivationCheck("lemma-7-count-2", "derivation", build=nodes_of.count_2, variants=AMENDED),
-    _variance("lemma-7-var-2-step", _term_2, [*SQUARES, *MANY_WINDOWS], interior=_inside),
+    at_points("lemma-7-var-2-step", *points.SQUARES, lhs=_term_2),
+    against_exact("lemma-7-var-2-step", _term_2, MANY_WINDOWS, variants=AMENDED),
     _boundaries("lemma-7-var-2-step", _term_2, AMENDED),
     DerivationCheck("lemma-7-var-2-step", "derivation", build=windows.var_2_step, variants=AMENDED),
-    _variance("lemma-7-var-2", _term_2, MANY_WINDOWS),
+    against_exact("lemma-7-var-2", _term_2, MANY_WINDOWS),
     _boundaries("lemma-7-var-2", _term_2),
     DerivationCheck("lemma-7-var-2", "derivation", build=windows.var_2),
-    _variance("lemma-7-var-3-step", _term_3, MANY_WINDOWS),
+    against_exact("lemma-7-var-3-step", _term_3, MANY_WINDOWS),
     _boundaries("lemma-7-var-3-step", _term_3),
     DerivationCheck("lemma-7-var-3-step", "derivation", build=windows.var_3_step),
-    _variance("lemma-7-var-3", _term_3, MANY_WINDOWS),
+    against_exact("lemma-7-var-3", _term_3, MANY_WINDOWS),
     _boundaries("lemma-7-var-3", _term_3),
     DerivationCheck("lemma-7-var-3", "derivation", build=windows.var_3),
-    _variance("lemma-7-var-4-step", _term_4, MANY_WINDOWS),
+    against_exact("lemma-7-var-4-step", _term_4, MANY_WINDOWS),
     _boundaries("lemma-7-var-4-step", _term_4),
     DerivationCheck("lemma-7-var-4-step", "derivation", build=windows.var_4_step),
-    _variance("lemma-7-var-4", _term_4, MANY_WINDOWS),
+    against_exact("lemma-7-var-4", _term_4, MANY_WINDOWS),
     _boundaries("lemma-7-var-4", _term_4),
     DerivationCheck("lemma-7-var-4", "derivation", build=windows.var_4),
     SearchCheck(
         "lemma-7-count-5", "search", lhs=_prefix_nodes("t"), corners=[{"t": 2**k - 1, "T": 2**k - 1} for k in (1, 9)]
     ),
     DerivationCheck("lemma-7-count-5", "derivation", build=nodes_of.count_5, variants=AMENDED),
-    SearchCheck("lemma-7-var-5", "search", lhs=_term_5, corners=PREFIXES, region=WITH_NOISE),
+    at_points("lemma-7-var-5", {"N": 2, "T": 1, "t": 1, "alpha": "1/2", "delta_r": 1, "sigma": 1}, None, lhs=_term_5),
+    SearchCheck("lemma-7-var-5", "search", lhs=_term_5, corners=PREFIXES, region=WITH_NOISE, variants=AMENDED),
     DerivationCheck("lemma-7-var-5", "derivation", build=nodes_of.var_5, variants=AMENDED),
-    _variance("lemma-7-var", _total, [{**SHORT_RUN, "delta_G": "1/1000", "delta_Delta": "1/1000"}, *MANY_WINDOWS]),
+    at_points("lemma-7-var", *points.TOTAL, lhs=_total),
+    against_exact("lemma-7-var", _total, MANY_WINDOWS, variants=AMENDED),
     _boundaries("lemma-7-var", _total, AMENDED),
     DerivationCheck("lemma-7-var", "derivation", build=total.var, variants=AMENDED),
 )
+CHECKS.include(sr_noise_cases.CHECKS)
 CHECKS.include(sr_noise_chain.CHECKS)
 CHECKS.include(sr_noise_law.CHECKS)
 CHECKS.include(sr_noise_norm.CHECKS)

@@ -22,11 +22,13 @@ from dpverify.harness import (
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022 import sr_total_derivations as total
 from dpverify.papers.tran2022.checks.rule_check import RuleCheck
+from dpverify.papers.tran2022.checks.sr_noise_draws import against_exact
+from dpverify.papers.tran2022.checks.sr_noise_points import FIRST_TERM, Values, at_points
 from dpverify.papers.tran2022.compose_bounds import squared_decay_sum
 from dpverify.papers.tran2022.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.papers.tran2022.sr_bias_bounds import mean_distance_of_two
 from dpverify.papers.tran2022.sr_noise_variance_bounds import NodeVariances, expected_norm, noise_variance
-from dpverify.symbolic.numbers import Exact, to_ball, to_exact, to_value
+from dpverify.symbolic.numbers import Exact, to_ball, to_value
 from dpverify.symbolic.statements import definitions
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -56,9 +58,18 @@ def _two_examples(point: Point, statement: Statement) -> Exact:
 
 def _root_mean_square(point: Point, statement: Statement) -> Exact:
     """Root mean square of the distance, which is above its mean, for linear losses of the largest spread."""
-    known, n, d = definitions(statement, point, precision=ctx.prec), int(point["N"]), int(point["d"])
-    gamma = Fraction(point["eta"] * n) if "epsilon" in point else point["gamma"]
-    noise = _variance(point, statement) if "epsilon" in point else to_exact(to_value(known["variance"]))
+    gamma = Fraction(point["eta"] * point["N"])
+    return _with_bias(point, gamma, _variance(point, statement))
+
+
+def _root_mean_square_given(point: Point, statement: Statement) -> Exact:
+    """The same for a given variance of the noise, and any gamma."""
+    del statement
+    return _with_bias(point, point["gamma"], point["variance"])
+
+
+def _with_bias(point: Point, gamma: Fraction, noise: Exact) -> Exact:
+    n, d = int(point["N"]), int(point["d"])
     spread = point["G"] ** 2 * (1 - Fraction(n % 2, n**2) if d == 1 else 1)
     bias = mean_square("difference", int(point["t"]), n, point["alpha"], gamma, constant_spread(spread))
     return (to_ball(to_value(bias)) + d * to_ball(to_value(noise))).sqrt()
@@ -76,19 +87,34 @@ def _two_examples_and_noise(point: Point, statement: Statement) -> Exact:
 
 
 PLAIN: dict[str, Any] = {"d": 1, "G": 1, "L": 1, "delta": "1/3"}
-SHORT: list[dict[str, Any]] = [
-    {**PLAIN, "d": d, "T": steps, "t": t, "N": n, "alpha": alpha, "eta": Fraction(1, 4 * n), "epsilon": 1}
-    for d, steps, t, n, alpha in ((1, 1, 1, 2, "1/2"), (1, 63, 63, 21, "1/21"), (3, 4, 3, 2**200, "1/8"))
-]
-"""The shortest run; one whose last step has the most nodes; one shorter than an epoch, away from every boundary."""
-
 LONG: list[dict[str, Any]] = [
-    {**PLAIN, "N": n, "T": steps, "t": steps, "alpha": Fraction(1, n), "eta": eta, "epsilon": 1}
+    {**PLAIN, "N": n, "T": steps, "t": steps, "alpha": Fraction(1, n), "gamma": gamma, "epsilon": 1}
     for n, steps in ((62, 62 * 15 + 1), (255, 1023), (6, 383))
-    for eta in (Fraction(1, 2 * n), Fraction(1, 100 * n))
+    for gamma in ("1/2", "1/100")
 ]
 
-FAR = ("t <= 64*N",)
+BIASED: tuple[Values, Values] = (
+    {"t": 4, "d": 1, "N": 2, "alpha": 1, "gamma": "1/2", "G": 1, "variance": 0, "eta": "1/4", "L": 0},
+    {
+        "t": 9,
+        "d": 1,
+        "N": 2,
+        "alpha": "2/3",
+        "gamma": "1/4",
+        "G": "3/2",
+        "variance": "1/1000",
+        "eta": "1/9",
+        "L": "1/3",
+    },
+)
+"""Two examples with gradients G and -G: no noise at all, and a little; d = 1 is part of the problem."""
+
+LIMIT: list[dict[str, Any]] = [
+    {"d": d, "G": 1, "L": 0, "delta": "1/2", "N": 2, "T": t, "t": t, "alpha": 1, "gamma": gamma, "epsilon": 10**9}
+    for gamma in ("1/2", "1/10000")
+    for d, t in ((1, 4), (3, 4), (1, 9), (1, 40))
+]
+"""Where the bias uses its bound up: two examples, no memory, gamma near 0, and no noise to speak of."""
 
 
 def _two_example_runs(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -166,35 +192,18 @@ CHECKS.add(
         "lemma-7-norm", "search", lhs=_gaussian, readings=ONCE, corners=[{"d": 1, "variance": 1}, {"d": 10**6}]
     ),
     DerivationCheck("lemma-7-norm", "derivation", build=total.norm, readings=ONCE),
-    SearchCheck(
+    at_points("lemma-7-norm", *BIASED, lhs=_two_examples_and_noise, readings=FRESH),
+    against_exact(
         "lemma-7-norm",
-        "two-examples",
-        lhs=_two_examples_and_noise,
-        readings=FRESH,
-        variants=("printed",),
-        also={
-            "t": "integer, t >= 1",
-            "alpha": "real, 0 < alpha <= 1",
-            "gamma": "real, 0 < gamma < 1",
-            "G": "real, G > 0",
-        },
-        region={"t": (1, 12), "d": (1, 1)},
-        corners=[{"t": 4, "d": 1, "alpha": 1, "gamma": "1/2", "G": 1, "variance": 0}],
-        leaves_out="one problem: two examples with gradients G and -G",
-    ),
-    SearchCheck(
-        "lemma-7-norm",
-        "mean-square",
-        lhs=_root_mean_square,
+        _root_mean_square_given,
+        [{"N": n, "t": q * n, "variance": 0, "gamma": "1/1000", "L": 0} for n, q in ((2, 2), (2, 8), (3, 5), (64, 20))],
+        name="mean-square",
         readings=FRESH,
         variants=("amended",),
-        also={"t": "integer, t >= 1"},
-        where=FAR,
-        region={"N": (1, 64)},
-        corners=[{"N": n, "t": q * n, "variance": 0, "gamma": "1/1000"} for n, q in ((2, 2), (2, 8), (3, 5), (64, 20))],
-        leaves_out="gradients that do not depend on w; the left side is the root mean square, which is larger",
+        leaves_out="gradients that depend on w; the left side is the root mean square, which is larger",
     ),
-    SearchCheck("lemma-7", "noise-alone", lhs=_noise_alone, readings=ONCE, corners=[*SHORT, *LONG], where=FAR),
+    at_points("lemma-7", *FIRST_TERM, lhs=_noise_alone, readings=ONCE),
+    against_exact("lemma-7", _noise_alone, LONG, name="noise-alone", tied=True, readings=ONCE, variants=("amended",)),
     DerivationCheck("lemma-7", "derivation", build=total.lemma_7, readings=ONCE, variants=("amended",)),
     ExhaustiveCheck(
         "lemma-7",
@@ -205,16 +214,15 @@ CHECKS.add(
         region="two examples with gradients G and -G, d = 1, T >= 2N, so that the noise alone is within the bound",
         leaves_out="all other problems",
     ),
-    SearchCheck(
+    against_exact(
         "lemma-7",
-        "mean-square",
-        lhs=_root_mean_square,
+        _root_mean_square,
+        [*LONG, *LIMIT],
+        name="mean-square",
+        tied=True,
         readings=FRESH,
         variants=("amended",),
-        where=FAR,
-        region={"N": (1, 64)},
-        corners=LONG,
-        leaves_out="gradients that do not depend on w; the left side is the root mean square, which is larger",
+        leaves_out="gradients that depend on w; the left side is the root mean square, which is larger",
     ),
     RuleCheck(
         "section-4-noise-total",

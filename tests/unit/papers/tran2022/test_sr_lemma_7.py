@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from flint import arb
 
 from dpverify.harness import BUDGETS, Context, DerivationCheck, PaperChecks
 from dpverify.ledger.formula import parse
@@ -16,7 +17,9 @@ from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022 import sr_noise_derivations, sr_total_derivations, sr_window_derivations
 from dpverify.papers.tran2022.checks import sr_noise, sr_noise_law, sr_noise_norm
+from dpverify.papers.tran2022.checks.sr_noise_cases import delta_of
 from dpverify.papers.tran2022.checks.sr_noise_figure import variance_figures
+from dpverify.papers.tran2022.checks.sr_noise_points import at_points
 from dpverify.papers.tran2022.compose_bounds import compose_count
 from dpverify.papers.tran2022.sr_noise_bounds import squared_decays, window_weights
 from dpverify.papers.tran2022.sr_noise_variance_bounds import NodeVariances, variance_terms
@@ -130,7 +133,7 @@ def _value(x: Any) -> Any:
 def test_the_corrected_lemma_is_below_the_printed_one_for_runs_of_an_epoch_and_more() -> None:
     formula = (
         "16*alpha*sqrt(d*log(1/delta)*log2(N)*(3*G**2*log2(N)"
-        " + (6*G**2 + 2*eta*T*(4*G**2 + (1-eta*N)**2*L**2)/(2-eta*N))*log2(1+N/2)/(1-exp(-1))**2"
+        " + (6*G**2 + eta*T*(16*G**2/3 + L**2))*log2(N)/(1-exp(-1))**2"
         " + eta**2*N*T*L**2*log2(T+1)))/epsilon"
     )
     printed, ours = statement("lemma-7", ONCE), corrected("lemma-7", formula, ONCE)
@@ -151,12 +154,49 @@ def test_the_corrected_lemma_is_below_the_printed_one_for_runs_of_an_epoch_and_m
                     assert _value(sharp) <= _value(blunt)
 
 
-def test_the_square_of_the_sum_is_found() -> None:
-    found = run(sr_noise.CHECKS, "lemma-7-var-2-step", "search", statement("lemma-7-var-2-step"))
+REFUTED = [
+    ("lemma-7-var-2-step", "6"),
+    ("lemma-7-coefficient", "2"),
+    ("lemma-7-var-5", "2"),
+    ("lemma-7-var-5-plugged", "3"),
+    ("lemma-7-var", "2"),
+    ("lemma-7-var-numbers", "2"),
+    ("lemma-7-numbers", "2"),
+    ("lemma-7", "2"),
+]
+
+
+@pytest.mark.parametrize(("claim", "examples"), REFUTED)
+def test_counterexamples_are_in_the_domain_and_certain(claim: str, examples: str) -> None:
+    found = run(sr_noise.CHECKS, claim, "counterexamples", statement(claim, ONCE if claim == "lemma-7" else None))
     assert found.status == "refuted"
     kinds = {c.kind: c for c in found.counterexamples}
-    assert {"smallest", "interior", "largest-ratio"} <= kinds.keys()
-    assert kinds["smallest"].parameters["N"].exact == "6"
+    assert kinds["smallest"].parameters["N"].exact == examples
+    assert ("interior" in kinds) == (claim != "lemma-7-var-5")
+
+
+def test_a_point_outside_the_domain_is_no_counterexample() -> None:
+    check = at_points("lemma-7-coefficient", {"N": 2, "alpha": "1/4", "gamma": "1/2", "window": 3}, None)
+    on = statement("lemma-7-coefficient")
+    result = check.run_block(Context(on, BUDGETS["smoke"], seed=3, check=check.name), 0)
+    assert result.status == "inconclusive"
+
+
+def test_a_gaussian_release_is_private_at_the_delta_of_its_shift() -> None:
+    """delta(shift, 0) is the total variation distance, and it falls with epsilon and rises with the shift."""
+    at_zero = float(delta_of(arb(2), arb(0)).mid())
+    assert at_zero == pytest.approx(math.erf(1 / math.sqrt(2)))
+    assert delta_of(arb(2), arb(1)) < delta_of(arb(2), arb(0)) < delta_of(arb(3), arb(0))
+
+
+@pytest.mark.parametrize("ordering", ["fresh", "once"])
+def test_one_release_needs_more_noise_than_section_4_says_where_gamma_is_small(ordering: str) -> None:
+    on = statement("section-4-noise-two-cases", {"ordering": ordering})
+    found = run(sr_noise.CHECKS, "section-4-noise-two-cases", "one-release", on)
+    assert found.status == "refuted"
+    for found_at in found.counterexamples:
+        gamma, eta = (Fraction(found_at.parameters[name].exact or "0") for name in ("gamma", "eta"))
+        assert gamma < eta
 
 
 def test_fresh_permutations_refute_the_lemma_where_the_noise_does_not() -> None:
