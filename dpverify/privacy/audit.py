@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.privacy.audit_candidates import UserScore
 from dpverify.privacy.audit_game import play
 from dpverify.privacy.audit_gaussian import sample
-from dpverify.privacy.audit_learning import UserScore
 from dpverify.privacy.audit_power import power_of_any, power_of_gaussian
 from dpverify.privacy.audit_records import (
     AuditError,
@@ -161,6 +161,7 @@ def _evidence(found: Finding) -> Evidence:
         rule=found.rule,
         trials=found.trials,
         training=found.training,
+        share=found.share,
         right=found.right,
         wrong=found.wrong,
         statistic=None if found.statistic is None else number(found.statistic),
@@ -170,7 +171,7 @@ def _evidence(found: Finding) -> Evidence:
 def _power(claim: Claim, law: Law, found: Finding, alpha: float) -> Power:
     if law == "gaussian":
         return power_of_gaussian(claim.epsilon, claim.delta, found.trials // 2, found.rank, alpha)
-    return power_of_any(claim.epsilon, claim.delta, found.trials, alpha)
+    return power_of_any(claim.epsilon, claim.delta, found.trials, alpha * found.share)
 
 
 def _check(

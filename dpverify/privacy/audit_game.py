@@ -9,10 +9,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from dpverify.privacy.audit_counting import lower_epsilon
+from dpverify.privacy.audit_candidates import UserScore, repeating
 from dpverify.privacy.audit_hint import Hint
 from dpverify.privacy.audit_independence import Spread
-from dpverify.privacy.audit_learning import UserScore, learn, repeating
+from dpverify.privacy.audit_learning import Bet, learn
 from dpverify.privacy.audit_records import AuditError, Finding, Report
 from dpverify.privacy.audit_sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Source
 
@@ -70,7 +70,7 @@ def play(
     found = Finding(rule="none yet", trials=0, right=0, wrong=0)
     total = rounds_of(n)
     training = 2 * (total // 20)
-    right = wrong = trials = 0
+    bets: list[Bet] = []
     try:
         source.probe()
         if training * source.dimension > MOST_FLOATS:
@@ -88,27 +88,33 @@ def play(
             hint.add(x[piece], b[piece])
         report(training, total, "learning a rule")
         score = None if user is None else _in_shape(user, source.shape or ())
-        guesser = learn(x, b, total - training, delta, alpha, serial=not source.batched, user=score)
-        found = found._replace(rule=guesser.name, training=training, notes=_repeats(x))
+        bets = learn(x, b, total - training, delta, alpha, serial=not source.batched, user=score)
+        found = found._replace(rule=bets[0].guesser.name, training=training, notes=_repeats(x))
         del x
         done = training
         while done < total:
             bits = coins.random(min(size, total - done)) < 0.5
             outputs = source.draw(bits)
-            guesses, judged = guesser.guess(outputs, bits)
+            for bet in bets:
+                bet.judge(outputs, bits)
             spread.add(outputs, bits)
             hint.add(outputs, bits)
             done += len(bits)
-            right, wrong, trials = right + guesses.right, wrong + guesses.wrong, trials + judged
             report(done, total, "guessing")
         found = found._replace(notes=found.notes + spread.notes() + hint.notes(delta, alpha))
     except KeyboardInterrupt:
         found = found._replace(interrupted=True)
 
     def epsilon_at(level: float) -> float:
-        return float(lower_epsilon(np.array(float(right)), np.array(float(wrong)), trials, delta, level))
+        return max(bet.epsilon(delta, level) for bet in bets)
 
-    return found._replace(epsilon=epsilon_at(alpha), epsilon_at=epsilon_at, right=right, wrong=wrong, trials=trials)
+    if not bets:
+        return found
+    won = max(bets, key=lambda bet: bet.epsilon(delta, alpha))
+    return found._replace(
+        rule=won.guesser.name, right=won.right, wrong=won.wrong, trials=won.trials, share=won.share,
+        epsilon=epsilon_at(alpha), epsilon_at=epsilon_at,
+    )  # fmt: skip
 
 
 def _draw(

@@ -1,64 +1,39 @@
-"""From training rounds to one score and one rule: several models compete, on rounds that they were not learned on."""
+"""From training rounds to rules: several models compete, on rounds that they were not learned on.
+
+At most two rules go on to be judged: of a steady model, and of a table or trees where these promise more. They share
+alpha, 4 to 1 (Bonferroni's inequality), so that the larger of their bounds is a bound: a rare leak can be looked for
+without trusting that it was no accident of the training rounds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.privacy.audit_records import AuditError
+from dpverify.privacy.audit_candidates import UserScore, View, candidates
+from dpverify.privacy.audit_counting import lower_epsilon
 from dpverify.privacy.audit_rules import Guesses, Rule, choose_rule
-from dpverify.privacy.audit_scores import Learner, Score, atoms, cells, linear, quadratic, trees, unit_of
+from dpverify.privacy.audit_scores import Learner, Score, unit_of
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
-UserScore = Callable[[Floats], object]
 
 FEWEST = 5
 """Training rounds of each data set in each half that a model needs."""
 
-TREE_LEAST, TREE_DIMENSION = 1000, 64
-"""Training rounds in each half from which, and numbers in an output up to which, trees are tried."""
-
-LOOKED_AT, KEPT = 256, 16
-"""Coordinates in which repeated values are looked for, and with which a table is made, at most."""
-
-WIDTHS = (2.0**-10, 2.0**-20)
-"""Widths of cells, in units of the distance between the quartiles."""
-
 ENOUGH = 50
 """Training rounds for each number in an output from which a score may be looked at where it was learned."""
 
-HANDICAP = {True: 1.15, False: 1.3}
-"""How much better than the models before it a model must look, by whether it is steady: the luckiest looks too good."""
+HANDICAP = 1.15
+"""How much better than the models of its kind before it a model must look: the luckiest of several looks too good."""
 
+SHARES = {True: 0.8, False: 0.2}
+"""Shares of alpha, of the steady model and of the other, where both are judged."""
 
-class View(NamedTuple):
-    """What a rule sees of a round: its output, or also the residual of the round before.
-
-    Attributes
-    ----------
-    means : tuple of ndarray or None
-        Mean output on each data set, where the round before is seen; only every second round is then judged, so that
-        judged rounds share nothing.
-    first : int
-        Where the first pair of rounds begins: 0 or 1.
-    """
-
-    means: tuple[Floats, Floats] | None = None
-    first: int = 0
-
-    def rounds(self, x: Floats, b: Bits) -> tuple[Floats, Bits]:
-        """Turn outputs and coins into what is judged."""
-        if self.means is None:
-            return x, b
-        end = self.first + 2 * ((len(b) - self.first) // 2)
-        before, now = slice(self.first, end, 2), slice(self.first + 1, end, 2)
-        residual = x[before] - np.where(b[before, None], self.means[1], self.means[0])
-        return np.concatenate([x[now], residual], axis=1), b[now]
+SURE = {True: 1e-4, False: 1e-2}
+"""Level at which counts of training rounds speak for themselves, of steady models and of others."""
 
 
 class Guesser(NamedTuple):
@@ -91,10 +66,37 @@ class Guesser(NamedTuple):
             return self.rule.guess(self.score(seen), bits), len(bits)
 
 
+class Bet:
+    """A rule with its share of alpha, and how it fares.
+
+    Parameters
+    ----------
+    guesser : Guesser
+        The rule.
+    share : float
+        Of alpha.
+    """
+
+    def __init__(self, guesser: Guesser, share: float) -> None:
+        self.guesser, self.share = guesser, share
+        self.right = self.wrong = self.trials = 0
+
+    def judge(self, x: Floats, b: Bits) -> None:
+        """Guess rounds and count."""
+        guesses, judged = self.guesser.guess(x, b)
+        self.right, self.wrong = self.right + guesses.right, self.wrong + guesses.wrong
+        self.trials += judged
+
+    def epsilon(self, delta: float, alpha: float) -> float:
+        """Bound from this rule; ``alpha`` is that of all rules together."""
+        right, wrong = np.array(float(self.right)), np.array(float(self.wrong))
+        return float(lower_epsilon(right, wrong, self.trials, delta, alpha * self.share))
+
+
 def learn(
     x: Floats, b: Bits, trials: int, delta: float, alpha: float, *, serial: bool, user: UserScore | None
-) -> Guesser:
-    """Make the rule that the remaining rounds are judged with.
+) -> list[Bet]:
+    """Make the rules that the remaining rounds are judged with.
 
     Parameters
     ----------
@@ -113,114 +115,52 @@ def learn(
 
     Returns
     -------
-    Guesser
-        It never guesses where nothing looks better than that.
+    list of Bet
+        One or two, whose shares sum to 1; one that never guesses where nothing looks better than that.
     """
     unit = np.ones(x.shape[1]) if user is not None else unit_of(x)
     x = x / unit  # not in place: the caller keeps its own
     never = Rule(-np.inf, np.inf, 0.0)
-    best = Guesser("no rule: nothing tells the data sets apart", unit, View(), _nothing, never)
+    none = Guesser("no rule: nothing tells the data sets apart", unit, View(), _nothing, never)
     if (x == x[:1]).all():
-        return best._replace(name="no rule: all outputs are the same")
+        return [Bet(none._replace(name="no rule: all outputs are the same"), 1.0)]
     half = 2 * (len(b) // 4)
     halves = slice(0, half), slice(half, len(b))
     if any(min(int(b[h].sum()), int((~b[h]).sum())) < FEWEST for h in halves):
-        return best._replace(name="no rule: too few rounds to learn one")
-    for view, learner in _candidates(x, b, serial, user):
+        return [Bet(none._replace(name="no rule: too few rounds to learn one"), 1.0)]
+    best = {True: none, False: none}
+    for view, learner in candidates(x, b, serial, user):
         parts = [view.rounds(x[h], b[h]) for h in halves]
-        if any(min(int(bits.sum()), int((~bits).sum())) < 2 for _, bits in parts):
-            continue
-        models = learner.learn(*parts[0]), learner.learn(*parts[1])
-        score = np.concatenate([models[1](parts[0][0]), models[0](parts[1][0])])
-        bits = np.concatenate([part[1] for part in parts])
-        judged = trials if view.means is None else trials // 2
-        rule = choose_rule(score, bits, judged, delta, alpha)
-        if rule.expected > best.rule.expected * HANDICAP[learner.steady]:
-            best = best._replace(name=learner.name, view=view, score=_in_turn(*models), rule=rule)
-            seen, bits = view.rounds(x, b)
-            if learner.steady and len(bits) >= ENOUGH * seen.shape[1]:
-                best = best._replace(score=learner.learn(seen, bits))
-                again = choose_rule(best.score(seen), bits, judged, delta, alpha)  # point masses move with the score
-                best = best._replace(rule=again._replace(expected=rule.expected))
-    return best
+        if all(min(int(bits.sum()), int((~bits).sum())) >= 2 for _, bits in parts):
+            found = _try(none, view, learner, parts, (trials, delta, alpha))
+            if found.rule.expected > best[learner.steady].rule.expected * HANDICAP:
+                best[learner.steady] = found
+    steady, other = best[True], best[False]
+    if other.rule.expected <= steady.rule.expected:
+        return [Bet(steady, 1.0)]
+    if steady.rule.expected == 0.0:
+        return [Bet(other, 1.0)]
+    return [Bet(steady, SHARES[True]), Bet(other, SHARES[False])]
 
 
-def _candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iterator[tuple[View, Learner]]:
-    """List the models, the simple ones first."""
-    if user is not None:
-        yield View(), Learner("the score that was given", lambda *_: checked(user))
-        return
-    m, d = x.shape
-    yield View(), Learner("linear discriminant", linear)
-    yield View(), Learner("quadratic discriminant", quadratic)
-    repeated = repeating(x)
-    if repeated.size:
-        yield View(), Learner("values seen before", _on(repeated, atoms), steady=False)
-    if d <= KEPT:
-        for width in WIDTHS:
-            yield View(), Learner("small cells", partial(cells, width=width), steady=False)
-    if serial:
-        means = x[~b].mean(axis=0), x[b].mean(axis=0)
-        for first in (0, 1):
-            yield View(means, first), Learner("linear discriminant with the output of the call before", linear)
-    if m // 2 >= TREE_LEAST and d <= TREE_DIMENSION:
-        yield View(), Learner("boosted trees", trees, steady=False)
-
-
-def repeating(x: Floats) -> NDArray[np.int64]:
-    """Coordinates in which some value occurs twice, the most repetitive first.
-
-    Parameters
-    ----------
-    x : ndarray, shape (m, d)
-        Outputs.
-
-    Returns
-    -------
-    ndarray of int
-        At most ``KEPT`` of the first ``LOOKED_AT`` coordinates.
-    """
-    ordered = np.sort(x[:, :LOOKED_AT], axis=0)
-    repeats = (ordered[1:] == ordered[:-1]).sum(axis=0)
-    order = np.argsort(-repeats, kind="stable")[:KEPT]
-    found: NDArray[np.int64] = order[repeats[order] > 0].astype(np.int64)
-    return found
-
-
-def checked(user: UserScore) -> Score:
-    """Wrap a user's score so that what it returns is refused in one line where it is no score.
-
-    Parameters
-    ----------
-    user : callable
-        ``score(outputs) -> (m,)`` numbers, larger where the second data set is likelier.
-
-    Returns
-    -------
-    callable
-        The same score.
-    """
-
-    def score(y: Floats) -> Floats:
-        try:
-            value = np.asarray(user(y), dtype=np.float64)
-        except Exception as error:
-            raise AuditError(f"score: raised {type(error).__name__}: {error}") from error
-        if value.shape != (len(y),):
-            raise AuditError(f"score: returned shape {value.shape} for {len(y)} outputs: must be one number for each")
-        if np.isnan(value).any():
-            raise AuditError("score: returned nan: must be a number")
-        return value
-
-    return score
-
-
-def _on(columns: NDArray[np.int64], learner: Callable[[Floats, Bits], Score]) -> Callable[[Floats, Bits], Score]:
-    def restricted(x: Floats, b: Bits) -> Score:
-        score = learner(x[:, columns], b)
-        return lambda y: score(y[:, columns])
-
-    return restricted
+def _try(
+    none: Guesser, view: View, learner: Learner, parts: list[tuple[Floats, Bits]], terms: tuple[int, float, float]
+) -> Guesser:
+    """Learn a model on each half, and choose the thresholds on the scores that each gives to the other half."""
+    trials, delta, alpha = terms
+    trials = trials if view.means is None else trials // 2
+    sure = SURE[learner.steady]
+    models = learner.learn(*parts[0]), learner.learn(*parts[1])
+    score = np.concatenate([models[1](parts[0][0]), models[0](parts[1][0])])
+    bits = np.concatenate([part[1] for part in parts])
+    rule = choose_rule(score, bits, trials, delta, alpha, sure)
+    found = none._replace(name=learner.name, view=view, score=_in_turn(*models), rule=rule)
+    seen = np.concatenate([part[0] for part in parts])
+    if not learner.steady or len(bits) < ENOUGH * seen.shape[1]:
+        return found
+    final = learner.learn(seen, bits)
+    again = choose_rule(final(seen), bits, trials, delta, alpha, sure)  # point masses move with the score
+    return found._replace(score=final, rule=again._replace(expected=rule.expected))
 
 
 def _in_turn(even: Score, odd: Score) -> Score:

@@ -57,6 +57,8 @@ class Evidence(Record, frozen=True, kw_only=True):
     """Rounds, or samples, that the bound rests on."""
     training: int
     """Rounds that the rule was made on; none of them counts for the bound."""
+    share: float = 1.0
+    """Share of the chance of a false alarm that the rule had; the rest went to another rule, which did worse."""
     right: int | None = None
     """Right guesses."""
     wrong: int | None = None
@@ -124,6 +126,7 @@ class Finding(NamedTuple):
     training: int = 0
     epsilon: float = 0.0
     mu: float | None = None
+    share: float = 1.0
     right: int | None = None
     wrong: int | None = None
     statistic: float | None = None

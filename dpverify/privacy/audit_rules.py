@@ -19,8 +19,8 @@ GRID = 48
 PRIOR = 300.0
 """Rounds that the calibrated score is worth against the count of right guesses beyond a threshold."""
 
-SURE = 0.01
-"""Level at which counts of training rounds speak for themselves."""
+CAUTION = 1.0
+"""Standard errors by which a calibrated chance is drawn towards one half."""
 
 BEND = 30.0
 """How many rounds it takes to bend the calibration away from a straight line."""
@@ -68,7 +68,7 @@ class Rule(NamedTuple):
         return Guesses(right, int(second.sum() + first.sum()) - right)
 
 
-def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: float) -> Rule:
+def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: float, sure: float) -> Rule:
     """Choose the thresholds with the largest expected bound.
 
     How often a guess is right beyond a threshold is estimated by its count and by the calibrated score together: counts
@@ -84,6 +84,8 @@ def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: flo
         Rounds that the rule will be judged on.
     delta, alpha : float
         As for :func:`~dpverify.privacy.audit_counting.lower_epsilon`.
+    sure : float
+        Level at which the counts of the training rounds speak for themselves, whatever the calibrated score says.
 
     Returns
     -------
@@ -113,7 +115,7 @@ def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: flo
     scaled = guesses * (trials / m)
     bound = np.maximum(
         lower_epsilon(scaled * share, scaled * (1.0 - share), trials, delta, alpha),
-        lower_epsilon(right, guesses - right, m, delta, SURE),  # a rare leak, of which the model knows nothing
+        lower_epsilon(right, guesses - right, m, delta, sure),  # a rare leak, of which the model knows nothing
     )
     seconds, firsts = np.append(seconds, np.inf), np.append(firsts, -np.inf)
     bound = np.where(firsts[None, :] < seconds[:, None], bound, -1.0)
@@ -124,7 +126,7 @@ def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: flo
 
 
 def calibrated(score: Floats, bits: Bits) -> Floats:
-    """Chance of the second data set at each score: logistic regression on a line with four bends.
+    """Chance of the second data set at each score, cautiously: logistic regression on a line with four bends.
 
     Parameters
     ----------
@@ -149,8 +151,7 @@ def calibrated(score: Floats, bits: Bits) -> Floats:
     ]
     table = np.stack(columns, axis=1)
     penalty = np.array([0.01, 0.01, BEND, BEND, BEND, BEND])
-    weights = np.zeros(6)
-    chance = np.full(len(z), 0.5)
+    weights, curvature = np.zeros(6), np.diag(penalty)
     for _ in range(20):
         chance = special.expit(table @ weights)
         slope = table.T @ (bits - chance) - penalty * weights
@@ -160,5 +161,7 @@ def calibrated(score: Floats, bits: Bits) -> Floats:
         weights += step
         if float(np.abs(step).max()) < 1e-6:
             break
-    result: Floats = special.expit(table @ weights)
+    logit = table @ weights
+    error = np.sqrt(((table @ np.linalg.inv(curvature)) * table).sum(axis=1))
+    result: Floats = special.expit(np.sign(logit) * np.maximum(np.abs(logit) - CAUTION * error, 0.0))
     return result
