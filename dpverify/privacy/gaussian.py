@@ -73,6 +73,7 @@ def log_delta_of(mu: float, epsilon: float) -> float:
     ValueError
         If an argument is negative or NaN, or both are infinite.
     """
+    mu, epsilon = float(mu), float(epsilon)
     _check(mu, epsilon)
     if mu == 0 or epsilon == math.inf:
         return -math.inf
@@ -128,6 +129,7 @@ def epsilon_of(mu: float, delta: float) -> float:
     ValueError
         If mu is negative or NaN, or delta is outside [0, 1].
     """
+    mu, delta = float(mu), float(delta)
     _check(mu, 0.0)
     if not 0 <= delta <= 1:
         raise ValueError(f"delta must be in [0, 1], got delta={delta}.")
@@ -174,6 +176,7 @@ def mu_of(epsilon: float, delta: float) -> float:
     ValueError
         If epsilon is negative or NaN, or delta is outside [0, 1].
     """
+    epsilon, delta = float(epsilon), float(delta)
     _check(1.0, epsilon)
     if not 0 <= delta <= 1:
         raise ValueError(f"delta must be in [0, 1], got delta={delta}.")

@@ -6,6 +6,7 @@ import math
 import random
 
 import mpmath
+import numpy as np
 import pytest
 
 from dpverify.privacy.gaussian import compose_mu, delta_of, epsilon_of, log_delta_of, mu_of
@@ -89,6 +90,13 @@ def test_ends_of_the_range() -> None:
     assert delta_of(1e-320, 1) == 0
     assert delta_of(1e200, 1) == 1
     assert mu_of(0, 0.5) == pytest.approx(2 * 0.6744897501960817)
+
+
+def test_numbers_of_other_kinds_give_plain_floats() -> None:
+    assert type(epsilon_of(np.float64(1e-3), np.float64(1e-9))) is float
+    assert type(mu_of(np.float64(1e-3), np.float64(1e-9))) is float
+    assert type(delta_of(np.float64(1e200), np.float64(1))) is float  # numpy's own floats would warn of the overflow
+    assert epsilon_of(1, 1e-5) == epsilon_of(1.0, 1e-5)
 
 
 def test_composition_is_the_root_of_the_sum_of_squares() -> None:
