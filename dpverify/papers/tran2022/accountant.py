@@ -92,12 +92,16 @@ def tree_sum_of_squares(
         raise check.ArgumentError("accuracy", accuracy, "must be above 1")
     N = min(N, T)
     if (check_ordering(ordering) == "once" and N < T) or N == T <= ONE_EPOCH:
-        values = values_by_place(T, N, alpha)
-        place = int(np.argmax(values))
-        value = float(values[place])
-        pattern = tuple(range(place + 1, T + 1, N)) if T // N <= LONGEST_PATTERN else None
-        return outward(value, value, exact=True, pattern=pattern)
+        return _once(T, N, alpha)
     return _fresh(T, N, alpha, accuracy)
+
+
+def _once(T: int, N: int, alpha: float) -> Bounds:
+    values = values_by_place(T, N, alpha)
+    place = int(np.argmax(values))
+    value = float(values[place])
+    pattern = tuple(range(place + 1, T + 1, N)) if T // N <= LONGEST_PATTERN else None
+    return outward(value, value, exact=True, pattern=pattern)
 
 
 def _fresh(T: int, N: int, alpha: float, accuracy: float) -> Bounds:
@@ -106,21 +110,25 @@ def _fresh(T: int, N: int, alpha: float, accuracy: float) -> Bounds:
     if blocks > MOST_BLOCKS:
         rule = f"make about {blocks} blocks of different content, more than {MOST_BLOCKS}: no bound in reasonable time"
         raise check.ArgumentError("steps and examples", f"({T}, {N})", rule)
-    best: Bounds | None = None
+    once = _once(T, N, alpha) if N <= ONE_EPOCH else Bounds(0.0, math.inf, exact=False)
+    best = Bounds(once.lower, math.inf, exact=False, pattern=once.pattern)  # the same place everywhere is a pattern too
     closeness = CLOSENESS if blocks >= MANY_BLOCKS else CLOSENESS[1:]
     for close in (0.0, *closeness) if T <= SHORT else closeness:
         try:
             found = _bounds(T, N, alpha, close)
         except TooManyPointsError:
             continue
-        if best is not None:  # both hold
-            lower = max((best, found), key=lambda bounds: bounds.lower)
-            found = Bounds(lower.lower, min(best.upper, found.upper), lower.exact, lower.pattern)
-        best = found
+        best = best_of(best, found)
         if best.exact or best.ratio <= accuracy:
             break
-    assert best is not None
     return best
+
+
+def best_of(one: Bounds, two: Bounds) -> Bounds:
+    """Join two pairs of bounds of one number."""
+    better = max((two, one), key=lambda bounds: bounds.lower)
+    upper = max(min(one.upper, two.upper), better.lower)
+    return Bounds(better.lower, upper, exact=upper <= better.lower * EXACT, pattern=better.pattern)
 
 
 def _bounds(T: int, N: int, alpha: float, close: float) -> Bounds:

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.papers.tran2022.accountant import EXACT, LONGEST_PATTERN, ONE_EPOCH, outward
+from dpverify.papers.tran2022.accountant import EXACT, LONGEST_PATTERN, ONE_EPOCH, best_of, outward
 from dpverify.papers.tran2022.accountant_sr_fresh import SrTree, TooManyTriplesError, trace
 from dpverify.papers.tran2022.accountant_sr_nodes import Worth
 from dpverify.papers.tran2022.accountant_sr_once import values_of_places
@@ -35,6 +35,9 @@ EFFORTS: Final = ((2e-3, 512), (1e-3, 512), (4e-4, 2048), (1e-4, 8192))
 
 MANY_EPOCHS: Final = 2000
 """From this many on the coarsest is tried first; else it is left out."""
+
+MOST_VISITS: Final = 10_000_000
+"""Patterns of more visits are not added up one by one."""
 
 MOST_BLOCKS: Final = 500_000
 """About how many blocks of different content may be looked at."""
@@ -131,15 +134,9 @@ def sr_sum_of_squares(
         raise check.ArgumentError("accuracy", accuracy, "must be above 1")
     T, N = worth.steps, worth.examples
     if (check_ordering(ordering) == "once" and N < T) or min(N, ONE_EPOCH) >= T:
-        values = values_of_places(worth, alpha)
-        place = int(np.argmax(values))
-        visits = tuple(range(place + 1, T + 1, N)) if T // N <= LONGEST_PATTERN else None
-        upper = lower = float(values[place])
-        capped = worth.box and (T // N + 2) * worth.delta_late > worth.delta_most
-        if capped:
-            lower = min(upper, pattern_value(worth, alpha, range(place + 1, T + 1, N)))
-        return outward(lower, upper, exact=upper <= lower * EXACT, pattern=visits)
-    bounds: Bounds | None = None
+        return _once(worth, alpha)
+    once = _once(worth, alpha) if N <= ONE_EPOCH else Bounds(0.0, math.inf, exact=False)
+    best = Bounds(once.lower, math.inf, exact=False, pattern=once.pattern)  # the same place everywhere is a pattern too
     chosen = EFFORTS if T // N >= MANY_EPOCHS else EFFORTS[1:]
     efforts = [(close, max((min(N, T) // parts).bit_length() - 1, 0)) for close, parts in chosen]
     blocks = sum(min(1 << k, N, (T >> k) + 1, T // N + 2 if 1 << k < N else T) for k in range(T.bit_length()))
@@ -151,14 +148,22 @@ def sr_sum_of_squares(
             found = _bounds(worth, alpha, close, grain)
         except TooManyTriplesError:
             continue
-        if bounds is not None:  # both hold
-            better = max((bounds, found), key=lambda one: one.lower)
-            found = Bounds(better.lower, min(bounds.upper, found.upper), better.exact, better.pattern)
-        bounds = found
-        if bounds.ratio <= accuracy:
+        best = best_of(best, found)
+        if best.exact or best.ratio <= accuracy:
             break
-    assert bounds is not None
-    return bounds
+    return best
+
+
+def _once(worth: Worth, alpha: float) -> Bounds:
+    T, N = worth.steps, worth.examples
+    values = values_of_places(worth, alpha)
+    place = int(np.argmax(values))
+    visits = range(place + 1, T + 1, N)
+    upper = lower = float(values[place])
+    if worth.box and (T // N + 2) * worth.delta_late > worth.delta_most:
+        lower = min(upper, pattern_value(worth, alpha, visits)) if len(visits) <= MOST_VISITS else 0.0
+    pattern = tuple(visits) if T // N <= LONGEST_PATTERN else None
+    return outward(lower, upper, exact=upper <= lower * EXACT, pattern=pattern)
 
 
 def _bounds(worth: Worth, alpha: float, close: float, grain: int) -> Bounds:
