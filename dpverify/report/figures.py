@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from dpverify.report.collect import ReportError
-from dpverify.report.drawings import identity_error, noise_variance, pattern, run_time, slack, variance_terms
+from dpverify.report.drawings import epsilon, identity_error, noise_variance, pattern, run_time, slack, variance_terms
 from dpverify.report.drawings.columns import Data, Shape, read
 from dpverify.report.style import to_svg
 
@@ -40,6 +40,7 @@ class Drawing:
 
 
 DRAWINGS: Mapping[str, Drawing] = {
+    "epsilon": Drawing(epsilon.SHAPE, epsilon.draw, epsilon.caption),
     "identity-error": Drawing(identity_error.SHAPE, identity_error.draw, identity_error.caption),
     "noise-variance": Drawing(noise_variance.SHAPE, noise_variance.draw, noise_variance.caption),
     "pattern": Drawing(pattern.SHAPE, pattern.draw, pattern.caption),
