@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, cast
 
-from dpverify.harness import Budget, DerivationCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022 import momentum_error_derivations as derive
 from dpverify.papers.tran2022 import momentum_error_total_derivations
-from dpverify.papers.tran2022.checks import momentum_error_orders, momentum_error_runs
+from dpverify.papers.tran2022.checks import momentum_error_orders, momentum_error_rate, momentum_error_runs
 from dpverify.papers.tran2022.checks.rule_check import RuleCheck, of_variant
 from dpverify.papers.tran2022.momentum_error_bounds import (
     Epochs,
@@ -97,10 +97,35 @@ def _half_start(point: Point, statement: Statement) -> Outcome:
     return Outcome(left <= right, left, right)
 
 
-CHECKS.include(momentum_error_orders.CHECKS)
-CHECKS.include(momentum_error_runs.CHECKS)
+for topic in (momentum_error_orders, momentum_error_runs, momentum_error_rate):
+    CHECKS.include(topic.CHECKS)
 CHECKS.add(
-    SearchCheck("lemma-11", "slope-ramp-antipodes", lhs=_error, region={"t": (1, 16)}, corners=RUNS),
+    SearchCheck(
+        "lemma-11",
+        "slope-ramp-antipodes",
+        lhs=_error,
+        region={"t": (1, 16)},
+        corners=RUNS,
+        readings={"ordering": "fresh"},
+    ),
+    SearchCheck(
+        "lemma-11",
+        "slope-ramp-antipodes-once",
+        lhs=_error,
+        region={"t": (1, 16)},
+        corners=RUNS,
+        readings={"ordering": "once"},
+        variants=("amended",),
+    ),
+    ExhaustiveCheck(
+        "lemma-11",
+        "slope",
+        points=lambda budget: RUNS,
+        lhs=_error,
+        readings={"ordering": "once"},
+        variants=("printed",),
+        region="a few runs",
+    ),
     DerivationCheck("lemma-11", "derivation", build=momentum_error_total_derivations.lemma_11, variants=("amended",)),
     SearchCheck(
         "lemma-11-anchor-drift",

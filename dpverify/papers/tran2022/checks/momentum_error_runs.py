@@ -7,11 +7,28 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
+import numpy as np
+
+from dpverify.harness import (
+    Bounded,
+    Budget,
+    Context,
+    Control,
+    MeanBound,
+    MeanEffect,
+    MonteCarloCheck,
+    Outcome,
+    PaperChecks,
+    Plan,
+    Planted,
+    Point,
+)
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.checks.rule_check import RuleCheck
+from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
 from dpverify.papers.tran2022.momentum_error_bounds import Ordering
-from dpverify.papers.tran2022.momentum_error_memory import Memory, error_at, printed_terms
+from dpverify.papers.tran2022.momentum_error_memory import Memory, WatchedRun, error_at, printed_terms
+from dpverify.problems.worst_cases import antipodal
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -54,6 +71,40 @@ def _forgets(ordering: Ordering, part: float = 1.0) -> Callable[[Point, Statemen
     return holds
 
 
+ANTIPODES: dict[str, int | Fraction | str] = {
+    "N": 2, "T": 9, "t": 9, "alpha": "1/2", "eta": "1/500", "G": 1, "L": "1/10"
+}  # fmt: skip
+"""Gradients G and -G near w_1, an odd step: close to the worst case of the sampling error."""
+
+ERRORS = Bounded(0.0, 1.01)
+"""The momentum is no longer than G = 1, and the full gradient than eta L t = 0.0018."""
+
+
+def _plan(context: Context) -> Plan:
+    """An excess over the bound by a tenth of G (a thirtieth, in longer runs)."""
+    return Plan(MeanEffect(0.1 if context.budget.name == "smoke" else 0.03, ERRORS), seconds_each=2e-4, block=1024)
+
+
+def _antipodes(weight: int = 1, last: int = 0) -> Callable[[Context, np.random.Generator, int], Any]:
+    """Error of the momentum after ``t - last`` steps, with the momentum weight times ``weight``."""
+
+    def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
+        point = context.point
+        steps, alpha, eta = int(point["t"]) - last, float(point["alpha"]) * weight, float(point["eta"])
+        problem = antipodal(int(point["N"]), 1, float(point["G"]), float(point["L"]))
+        parameters = Parameters(steps, alpha, eta, 0.0, problem.lipschitz)
+        found = np.empty(size)
+        for row, seed in enumerate(rng.integers(1 << 62, size=size)):
+            run = WatchedRun(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=int(seed))
+            run.advance(steps - 1)
+            at = run.w
+            run.advance(1)
+            found[row] = np.linalg.norm(run.momentum - problem.gradient(at))
+        return found
+
+    return simulate
+
+
 CHECKS.add(
     RuleCheck(
         "lemma-11",
@@ -79,5 +130,18 @@ CHECKS.add(
         region="the same loss, on which one permutation breaks the printed terms",
         leaves_out="other orders than those of one seed",
         seconds=3.0,
+    ),
+    MonteCarloCheck(
+        "lemma-11",
+        "antipodes",
+        point=ANTIPODES,
+        plan=_plan,
+        simulate=_antipodes(),
+        judge=MeanBound(ERRORS),
+        controls=[Control("weight-doubled", "the momentum weight is 2 alpha", _antipodes(weight=2))],
+        readings={"ordering": "fresh"},
+        variants=("amended",),
+        region="Algorithm 1 without noise on two antipodal examples",
+        leaves_out="floats",
     ),
 )
