@@ -65,8 +65,8 @@ def _root(value: Fraction) -> Fraction:
     return Fraction(hundredths, 100)
 
 
-RAMPS = [
-    _ramp(200, 100000, "1/1000000000000"),
+RAMPS: list[dict[str, Any]] = [
+    {"N": 121, "T": 3712256, "d": 3, "delta": "1/2", "G": 1, "L": 1, "R": 176},
     _ramp(1000, 10**6, "1/1000000"),
     {**_ramp(100000, 10**8, "1/1000000"), "d": 3},
     {**_ramp(100000, 10**9, "1/10", 10), "d": 3},

@@ -1,0 +1,98 @@
+"""Rates as exponents: which bound is at most which O~, exactly, along every way in which N, d and epsilon can grow.
+
+Along (N, d, epsilon) = (n^a, n^b, n^c) a sum of monomials has the exponent max over its terms of a linear function of
+(a, b, c); logarithms, G, L, R and delta do not count. An O~ holds on a cone of directions where the bound's exponent
+is nowhere above the rate's. Both are piecewise linear, so it is enough to compare them on the rays of the pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import Final, TypeAlias
+
+Vector: TypeAlias = tuple[Fraction, Fraction, Fraction]
+"""Exponents of N, d and epsilon in a monomial, or a direction of growth."""
+
+
+def vector(n: str | int, d: str | int, epsilon: str | int) -> Vector:
+    """Read exponents."""
+    return Fraction(n), Fraction(d), Fraction(epsilon)
+
+
+FIRST: Final = vector("-1/2", "1/4", "-1/2")
+"""d^(1/4)/sqrt(epsilon N), the rate of Theorem 6; sqrt(N/T) there, up to logarithms."""
+SECOND: Final = vector("-2/3", "1/3", "-2/3")
+"""d^(1/3)/(epsilon N)^(2/3), the rate of Theorem 9; sqrt(N/T) there."""
+ROOT: Final = vector("-1/2", 0, 0)
+"""1/sqrt(N)."""
+NONE: Final = vector(0, 0, 0)
+"""A constant, such as the trivial bound G."""
+LAST: Final = vector(-1, "1/2", -1)
+"""sqrt(d)/(epsilon N)."""
+
+THEOREM_6: Final = (FIRST, vector("-3/2", "1/4", "-1/2"), ROOT, LAST)
+THEOREM_9: Final = (SECOND, ROOT, LAST)
+"""Terms as printed."""
+CORRECTED_6: Final = (FIRST, ROOT, LAST)
+CORRECTED_9: Final = (SECOND, vector("-4/3", "2/3", "-4/3"), vector("-5/6", "1/6", "-1/3"), LAST)
+"""Terms of the corrected theorems, fresh permutations: x = sqrt(N/T), x^2, sqrt(x/N) and x^(3/2) in the last."""
+
+GROWING: Final = (vector(1, 0, 0), vector(0, 1, 0))
+"""N and d do not shrink."""
+RUNS: Final = vector(2, "-1/2", 1)
+"""T of Theorem 6 does not shrink."""
+PRIVATE: Final = vector(1, "-1/2", 1)
+"""epsilon N is at least of the order of sqrt(d): T >= N, up to logarithms."""
+MODEST: Final = vector("1/2", "1/2", -1)
+"""epsilon is at most of the order of sqrt(d N): T <= N^3."""
+
+
+def dot(u: Vector, v: Vector) -> Fraction:
+    """Exponent of a monomial along a direction."""
+    return sum((x * y for x, y in zip(u, v, strict=True)), Fraction(0))
+
+
+def exponent(terms: Iterable[Vector], direction: Vector) -> Fraction:
+    """Exponent of a sum of monomials along a direction."""
+    return max(dot(term, direction) for term in terms)
+
+
+def rays(terms: Sequence[Vector], cone: Sequence[Vector]) -> list[Vector]:
+    """Directions that decide how sums of some monomials compare on a cone.
+
+    Parameters
+    ----------
+    terms : sequence of Vector
+        All monomials of both sides.
+    cone : sequence of Vector
+        Normals: the cone is where all of them have a nonnegative product with the direction. It must hold no line.
+
+    Returns
+    -------
+    list of Vector
+        In the cone, every ray in which two of the planes meet: those of the cone, and those on which two monomials
+        are equal. Between the planes both sides are linear, so that a difference of one sign on the rays has it on the
+        whole cone.
+    """
+    planes = [*cone, *(_minus(u, v) for u, v in combinations(dict.fromkeys(terms), 2))]
+    found: dict[Vector, None] = {}
+    for u, v in combinations(planes, 2):
+        ray = _cross(u, v)
+        size = sum(abs(x) for x in ray)
+        if size == 0:
+            continue
+        for sign in (1, -1):
+            unit = (sign * ray[0] / size, sign * ray[1] / size, sign * ray[2] / size)
+            if all(dot(normal, unit) >= 0 for normal in cone):
+                found[unit] = None
+    return list(found)
+
+
+def _minus(u: Vector, v: Vector) -> Vector:
+    return u[0] - v[0], u[1] - v[1], u[2] - v[2]
+
+
+def _cross(u: Vector, v: Vector) -> Vector:
+    return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
