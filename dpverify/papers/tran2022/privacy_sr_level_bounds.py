@@ -20,7 +20,7 @@ Part: TypeAlias = Literal["first", "later", "r", "r-all", "total"]
 
 
 def family_bounds(steps: int, examples: int, *, all_drift: bool = False) -> list[Fraction]:
-    """Bound the five sums of :mod:`~dpverify.papers.tran2022.privacy_sr_sums`, for alpha >= 1/N.
+    """Bound the five sums of :mod:`~dpverify.papers.tran2022.privacy_sr_accounting`, for alpha >= 1/N.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.checks.privacy import Corner, depth_value
 from dpverify.papers.tran2022.checks.privacy_sides import value_of
-from dpverify.papers.tran2022.privacy_signs import sign_delta, sign_divergence, sign_law
+from dpverify.papers.tran2022.privacy_signs_bounds import sign_delta, sign_divergence, sign_law
 from dpverify.symbolic.numbers import to_ball, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)

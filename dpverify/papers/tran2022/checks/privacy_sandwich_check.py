@@ -15,7 +15,7 @@ from dpverify.harness import Context
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Method
-from dpverify.papers.tran2022.privacy_sandwich import Epsilons, Setting, sandwich
+from dpverify.papers.tran2022.privacy_sandwich_accounting import Epsilons, Setting, sandwich
 
 DOUBT = 1e-6
 """Chance of one audited value above the truth."""

@@ -12,8 +12,8 @@ from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.papers.tran2022.checks.privacy_sides import ordering_of
 from dpverify.papers.tran2022.checks.privacy_sr_sides import divergence, trade_off
+from dpverify.papers.tran2022.privacy_sr_accounting import Nodes, exact_sums
 from dpverify.papers.tran2022.privacy_sr_level_bounds import Part, family_bounds, part_bound
-from dpverify.papers.tran2022.privacy_sr_sums import Nodes, exact_sums
 from dpverify.papers.tran2022.sr_nsgd_noise import tape_layout
 from dpverify.privacy.gaussian_balls import delta_ball
 from dpverify.privacy.participation import pattern_count, patterns
