@@ -32,7 +32,7 @@ HANDICAP = 1.15
 SHARES = {True: 0.8, False: 0.2}
 """Shares of alpha, of the steady model and of the other, where both are judged."""
 
-SURE = {True: 1e-4, False: 1e-2}
+SURE = {True: 1e-4, False: 0.1}
 """Level at which counts of training rounds speak for themselves, of steady models and of others."""
 
 
