@@ -31,8 +31,9 @@ RUNS: list[dict[str, Any]] = [
     {"N": 2, "T": 4, "t": 2, "alpha": 1, "eta": "1/1000", "G": 1, "L": 0},
     {"N": 2, "T": 8, "t": 7, "alpha": "1/3", "eta": "1/1000", "G": 1, "L": 0},
     {"N": 1, "T": 16, "t": 16, "alpha": "1/4", "eta": "1/16", "G": 1, "L": 1},
+    {"N": 1000, "T": 5000, "t": 1023, "alpha": "1/300", "eta": "1/1023", "G": 1, "L": 1},
 ]
-"""Start-up (the second one away from every boundary), antipodes, a ramp."""
+"""Start-up (the second one away from every boundary), antipodes, a short ramp and a long one."""
 
 
 def _error(point: Point, statement: Statement) -> Exact:

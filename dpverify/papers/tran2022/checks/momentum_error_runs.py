@@ -26,9 +26,9 @@ from dpverify.harness import (
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.checks.rule_check import RuleCheck
 from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
-from dpverify.papers.tran2022.momentum_error_bounds import Ordering
+from dpverify.papers.tran2022.momentum_error_bounds import Ordering, ramp_error, slope_error
 from dpverify.papers.tran2022.momentum_error_memory import Memory, WatchedRun, error_at, printed_terms
-from dpverify.problems.worst_cases import antipodal
+from dpverify.problems.worst_cases import antipodal, identical
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -105,6 +105,29 @@ def _antipodes(weight: int = 1, last: int = 0) -> Callable[[Context, np.random.G
     return simulate
 
 
+def _identical(_: Budget) -> Iterable[dict[str, Any]]:
+    """Runs on identical examples: far from the minimum (a slope), and down to it (a ramp)."""
+    for n, t, alpha in ((1, 1, "1/2"), (3, 8, "1/5"), (5, 64, "1/32")):
+        for slope in (1, 0):
+            yield {"N": n, "T": t, "t": t, "alpha": Fraction(alpha), "eta": Fraction(1, 64), "slope": slope}
+
+
+def _as_computed(point: Point, statement: Statement, factor: float = 1.0) -> Outcome:
+    """Error of Algorithm 1's momentum, G = 1 and L = 1, against the closed form; ``factor`` is a planted fault."""
+    del statement
+    n, t, alpha, eta = int(point["N"]), int(point["t"]), point["alpha"], point["eta"]
+    flat = point["slope"] == 1
+    problem = identical(n, 2, 1.0, 1.0, 9.0 if flat else float((t - 1) * eta))
+    parameters = Parameters(t, float(alpha) * factor, float(eta), 0.0, problem.lipschitz)
+    run = WatchedRun(problem.example_gradient, problem.x, problem.y, problem.start, parameters)
+    run.advance(t - 1)
+    at = run.w
+    run.advance(1)
+    error = float(np.linalg.norm(run.momentum - problem.gradient(at)))
+    exact = slope_error(t, alpha, Fraction(1)) if flat else ramp_error(t, alpha, eta, Fraction(1), Fraction(1))
+    return Outcome(abs(error - float(exact)) < 1e-12, Fraction(error), exact)
+
+
 CHECKS.add(
     RuleCheck(
         "lemma-11",
@@ -143,5 +166,16 @@ CHECKS.add(
         variants=("amended",),
         region="Algorithm 1 without noise on two antipodal examples",
         leaves_out="floats",
+    ),
+    RuleCheck(
+        "lemma-11",
+        "identical-examples",
+        points=_identical,
+        holds=_as_computed,
+        variants=("amended",),
+        planted=[Planted("alpha 1% too small", holds=lambda p, s: _as_computed(p, s, 0.99), at_declared_size=True)],
+        about_kernel=True,
+        region="Algorithm 1 without noise against the closed forms of slope and ramp",
+        seconds=0.5,
     ),
 )

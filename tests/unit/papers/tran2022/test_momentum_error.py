@@ -143,6 +143,25 @@ def test_the_constants_of_the_memory_hold_along_random_segments() -> None:
         assert np.linalg.norm(one - other) <= problem.smoothness * np.linalg.norm(v) * (1 + 1e-3)
 
 
+def _memory_loss(problem: Memory, w: np.ndarray, k: int) -> float:
+    """Loss of one example, as NOTES_utility_lemmas.md writes it."""
+    z, u, v = w[k] - w[: problem.examples].mean(), w[-2], w[-1]
+    gate = (1 + np.tanh(v - problem.when)) / 2
+    noise = problem.noise * np.tanh(u) * np.tanh(z) * gate
+    shape = problem.hold * np.log(np.cosh(u)) - problem.growth * np.log(np.cosh(z))
+    return float(noise + shape - problem.push * w[k] - problem.clock * v)
+
+
+def test_the_kernel_of_the_memory_is_the_gradient_of_its_loss() -> None:
+    problem, rng, out, h = Memory(examples=4, when=0.5), np.random.default_rng(8), np.zeros(6), 1e-5
+    for k in range(4):
+        w = rng.normal(0.0, 1.0, 6)
+        problem.example_gradient(w, np.zeros(1), float(k), out)
+        steps = h * np.eye(6)
+        slopes = [(_memory_loss(problem, w + s, k) - _memory_loss(problem, w - s, k)) / (2 * h) for s in steps]
+        assert out == pytest.approx(slopes, abs=1e-9)
+
+
 def test_the_memory_gives_every_order_the_same_error() -> None:
     problem = Memory(examples=16)
     first, second = (error_at(problem, 320, 0.1, 0.01, "once", seed) for seed in (1, 2))
