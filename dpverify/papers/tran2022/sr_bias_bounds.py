@@ -9,7 +9,7 @@ are other examples, and m_hat_t - m_t keeps, besides the noise,
 where k = k(s) is the window of s (1 the latest), D_s = (1-alpha)^(last step of the window - s), c_0 = 0, and h_e(x) is
 example x's gradient at the anchor of epoch e minus the mean over all examples. Window q, the first, has only the part
 with c_{q-1}, and steps s <= r have none. Given the past of epoch e, X_e has mean 0, since its order is drawn afresh:
-the X_e are uncorrelated. NOTES_lemma7.md has the argument, and the bound that follows from it.
+the X_e are uncorrelated. NOTES_identities.md has the argument, and the bound that follows from it.
 
 For losses whose gradients do not depend on w, h_e = h, and b_t = sum over s of w_s h(x_s) with the weights below.
 Fractions or balls; no kernel is imported.

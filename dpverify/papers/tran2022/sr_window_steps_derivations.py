@@ -72,7 +72,7 @@ def setting(statement: Statement, *extra: str) -> Setting:
         "decays": real(0, 2 * sympy.floor(Log2(1 + n / 2))),
         "keep": real(1 - gamma, 1 - gamma),
         "windows": integer(0, 8),
-        "squares": real(0, kept()),
+        "squares": real(0, Rational(5, 2) * kept()),
     }
     return Setting(full, variables, (alpha <= 1, KEEP < 1, Eq(KEEP, 1 - gamma)))
 

@@ -22,7 +22,7 @@ def variance_figures() -> dict[str, dict[str, list[float]]]:
     dict
         One figure: steps, exact variance of each term and of all, and the printed and the corrected bounds.
     """
-    steps, log_n, span = STEPS, N.bit_length() - 1, math.log2(1 + N / 2)
+    steps, log_n = STEPS, N.bit_length() - 1
     later, drift = Fraction(4 * steps * log_n, N), 4 * GAMMA**2
     nodes = NodeVariances(Fraction(16 * 3 * log_n), 16 * later, drift * later, drift * later)
     exact = [[_number(v) for v in variance_terms(t, N, ALPHA, GAMMA, nodes)] for t in range(1, steps + 1)]
@@ -34,12 +34,11 @@ def variance_figures() -> dict[str, dict[str, list[float]]]:
         4 * float(drift) * ratio * log_n / (gamma * shrunk),
         float(drift) * ratio / log_n * 3 * math.log2(steps) ** 2,
     ]
-    rate = gamma * (2 - gamma) * shrunk
     corrected = [
         48.0 * log_n**2,
-        96.0 * log_n * span / shrunk,
-        gamma**2 * 32 * ratio * span / rate,
-        (1 - gamma) ** 2 * 2 * float(drift) * ratio * span / rate,
+        96.0 * log_n**2 / shrunk,
+        64 * gamma * ratio * log_n / (3 * shrunk),
+        float(drift) * ratio * log_n / (gamma * shrunk),
         float(drift) * ratio * math.log2(steps + 1),
     ]
     unit = float(ALPHA) ** 2
