@@ -25,7 +25,7 @@ LETTERS: Final = (
 GRADIENT, DROP, ERROR, SAMPLING, ANCHORS, LAG, STARTUP, NOISE, COUNT = (
     Symbol(name, nonnegative=True) for name in LETTERS
 )
-DESCENT, ORDER, MOMENTUM = "tran2022:lemma-5", "tran2022:lemma-17", "tran2022:lemma-11"
+DESCENT, MOMENTUM = "tran2022:lemma-5", "tran2022:lemma-11"
 
 
 def theorem_6(statement: Statement) -> Derivation:
@@ -53,8 +53,7 @@ def theorem_6(statement: Statement) -> Derivation:
         "tran2022:theorem-6-v": Premise(COUNT, "<=", levels),
     }
     noise = ((around(COUNT), "tran2022:lemma-12"), (around(levels), "tran2022:theorem-6-v"))
-    sampling = G * sqrt(N / (Max(Integer(1), N - 1) * (2 * N - 1)))
-    return _derive(statement, sampling, noise, premises)
+    return _derive(statement, _sampling(statement), noise, premises)
 
 
 def theorem_9(statement: Statement) -> Derivation:
@@ -80,9 +79,18 @@ def theorem_9(statement: Statement) -> Derivation:
         averaged = Rational(3, 2) * sqrt(rho) + Rational(9, 2) * rho
         sampling = G / sqrt(N) * Min(Rational(3, 2), averaged) + Rational(11, 10) * L * sqrt(rho / N)
     else:
-        sampling = G * sqrt(N / (Max(Integer(1), N - 1) * (2 * N - 1)))
+        sampling = _sampling(statement)
     premises = {"tran2022:lemma-7": Premise(NOISE, "<=", bound)}
     return _derive(statement, sampling, ((bound, "tran2022:lemma-7"),), premises)
+
+
+def _sampling(statement: Statement) -> Any:
+    """Bound the momentum's sampling error at alpha = 1/N; under one permutation with the gradients at w_1."""
+    full = sympy_definitions(statement)
+    G, N = full["G"], full["N"]
+    if statement.reading["ordering"] == "fresh":
+        return G / sqrt(2 * N - 1)
+    return G * sqrt(N / (Max(Integer(1), N - 1) * (2 * N - 1)))
 
 
 def _derive(
@@ -103,14 +111,14 @@ def _derive(
     given = {
         f"{MOMENTUM} ({name})": Premise(letter, "<=", bound) for name, (letter, bound) in parts.items()
     } | {
-        DESCENT: Premise(GRADIENT, "<=", 3 * DROP / (2 * eta * T) + 3 * L * eta / 4 + 3 * ERROR),
+        DESCENT: Premise(GRADIENT, "<=", DROP / (eta * T) + L * eta / 2 + 2 * ERROR),
         f"{DESCENT} (gap)": Premise(DROP, "<=", R),
         MOMENTUM: Premise(ERROR, "<=", SAMPLING + ANCHORS + LAG + STARTUP + NOISE),
     }  # fmt: skip
     now = {"drop": DROP, "error": ERROR}
 
     def whole() -> Any:
-        return 3 * now["drop"] / (2 * eta * T) + 3 * L * eta / 4 + 3 * now["error"]
+        return now["drop"] / (eta * T) + L * eta / 2 + 2 * now["error"]
 
     steps = [Step(whole(), "<=", "premise", {}, (DESCENT,))]
     now["drop"] = R
@@ -124,7 +132,7 @@ def _derive(
         values[name] = bound
         now["error"] = sum(values.values(), Integer(0))
         steps.append(Step(whole(), "<=", "premise", {}, (claim,)))
-    own, most = Rational(3, 4), Integer(3)
+    own, most = Rational(1, 2), Integer(2)
     rest = whole() - own * L * eta
     rounded = Step(
         rest + most * L * eta,
@@ -132,7 +140,7 @@ def _derive(
         "order",
         {"a": own, "b": most},
         context=rest + HOLE * L * eta,
-        note="the lag leaves 3 eta L out",
+        note="the lag leaves 2 eta L out",
     )
     steps += [rounded, Step(printed, "=")]
     variables: dict[str, Variable] = {**ranges(statement), "N": integer(2, 200)}

@@ -97,7 +97,7 @@ def test_premise_the_weighted_distance_from_the_anchors(N: int) -> None:
 def test_premise_the_sampling_error_of_the_momentum(N: int) -> None:
     for t in (1, N, 2 * N + 1, 7 * N):
         exact = mean_square("momentum", t, N, Fraction(1, N), Fraction(1, 2), constant_spread(ONE))
-        assert float(to_ball(to_value(exact))) <= N / ((N - 1) * (2 * N - 1)) + 1e-12
+        assert float(to_ball(to_value(exact))) <= 1 / (2 * N - 1) + 1e-12
 
 
 @pytest.mark.parametrize(("N", "T"), [(2, 8), (3, 48), (8, 200)])

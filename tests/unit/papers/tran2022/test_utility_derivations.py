@@ -12,10 +12,9 @@ from dpverify.symbolic.derivation import Derivation, check_derivation, conclude
 
 Build = Callable[[Statement], Derivation]
 SPECS = load_specs()
-NOISE_6 = "24*G*sqrt((log2(N)+3)*log2(T+1)*N/T)/log2(T)"
-MOMENTUM = "3*G*sqrt(N/(max(1, N-1)*(2*N-1)))"
-FRESH_6 = f"(3/2*R + 13/2*L)*sqrt(N/T) + {MOMENTUM} + 3*G*N/T + {NOISE_6}"
-ONCE_6 = f"(3/2*R + 3*L)*sqrt(N/T) + 3*L*sqrt(T/N) + {MOMENTUM} + 3*G*N/T + {NOISE_6}"
+NOISE_6 = "16*G*sqrt((log2(N)+3)*log2(T+1)*N/T)/log2(T)"
+FRESH_6 = f"(R + 13/3*L)*sqrt(N/T) + 2*G/sqrt(2*N-1) + 2*G*N/T + {NOISE_6}"
+ONCE_6 = f"(R + 2*L)*sqrt(N/T) + 2*L*sqrt(T/N) + 2*G*sqrt(N/(max(1, N-1)*(2*N-1))) + 2*G*N/T + {NOISE_6}"
 
 PRINTED: list[tuple[str, Build]] = [
     ("theorem-6-parameters", line.weight_from_steps),
@@ -64,7 +63,7 @@ def test_theorem_6_is_derived(ordering: str, formula: str) -> None:
 
 
 def test_a_smaller_noise_term_does_not_follow() -> None:
-    smaller = FRESH_6.replace("24*G", "23*G")
+    smaller = FRESH_6.replace("16*G", "15*G")
     statement = amended("theorem-6", {"ordering": "fresh", "depth": "levels"}, formula=smaller, requires=["T >= 2"])
     assert not check_derivation(theorem_6(statement), points=20).complete
 
