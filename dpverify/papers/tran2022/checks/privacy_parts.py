@@ -52,7 +52,7 @@ def _runs(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
     longest = {"smoke": 24, "standard": 48, "full": 96}[budget.name]
     for N in (1, 2, 3, 8):
         for alpha in sorted({Fraction(1, N), Fraction(1)}):
-            yield {"N": N, "alpha": alpha, "T": longest}
+            yield from ({"N": N, "alpha": alpha, "T": T} for T in (1, 2, longest))
 
 
 def _same_law(decay_off: int) -> Rule:

@@ -21,7 +21,7 @@ DOUBT = 1e-6
 """Chance of one audited value above the truth."""
 
 NAMES = ("printed", "proof", "exact", "audited")
-OUTPUTS = {"smoke": 10_000, "standard": 40_000, "full": 200_000}
+OUTPUTS = {"smoke": 4_000, "standard": 40_000, "full": 200_000}
 
 
 @dataclass(frozen=True)

@@ -259,7 +259,7 @@ CHECKS.add(
         "search",
         lhs=trade_off(EVERYTHING),
         region={**_region("theorem-8-dp"), "epsilon": ("1/100", 400), "delta": ("1/1000000000000", "99/100")},
-        corners=[{**corner, "epsilon": 1, "delta": "1/100000", "sigma": 14} for corner in LONG],
+        corners=[{**corner, "epsilon": 1, "delta": "1/100000", "sigma": 14} for corner in LONG[:2]],
         variants=("amended",),
         seconds_each=0.05,
     ),
