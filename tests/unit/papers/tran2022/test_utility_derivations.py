@@ -1,5 +1,8 @@
+import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
+from random import Random
 
 import pytest
 
@@ -9,12 +12,21 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022 import utility_step_derivations as line
 from dpverify.papers.tran2022.utility_theorem_derivations import theorem_6, theorem_9
 from dpverify.symbolic.derivation import Derivation, check_derivation, conclude
+from dpverify.symbolic.numbers import to_ball, to_value
+from dpverify.symbolic.statements import evaluate_statement
 
 Build = Callable[[Statement], Derivation]
 SPECS = load_specs()
 NOISE_6 = "16*G*sqrt((log2(N)+3)*log2(T+1)*N/T)/log2(T)"
 FRESH_6 = f"(R + 13/3*L)*sqrt(N/T) + 2*G/sqrt(2*N-1) + 2*G*N/T + {NOISE_6}"
 ONCE_6 = f"(R + 2*L)*sqrt(N/T) + 2*L*sqrt(T/N) + 2*G*sqrt(N/(max(1, N-1)*(2*N-1))) + 2*G*N/T + {NOISE_6}"
+
+WINDOWS = "(6*G**2 + 2*sqrt(T/N)*(4*G**2 + (1-sqrt(N/T))**2*L**2)/(2-sqrt(N/T)))*log2(1+N/2)/(1-exp(-1))**2"
+FRESH_9 = (
+    "(R + 13/3*L)*sqrt(N/T) + 2*G*N/T + 2*G/sqrt(N)*min(3/2, 3/2*(N/T)**(1/4) + 9/2*sqrt(N/T))"
+    " + 11/5*L*(N/T)**(1/4)/sqrt(N) + 32*(N/T)**(3/4)*sqrt(log(1/delta)*log2(N)"
+    f"*(3*G**2*log2(N) + {WINDOWS} + L**2*log2(T+1)))"
+)
 
 PRINTED: list[tuple[str, Build]] = [
     ("theorem-6-parameters", line.weight_from_steps),
@@ -98,3 +110,26 @@ def test_the_improvement_needs_a_large_epsilon_n() -> None:
     derivation = line.improvement(statement)
     assert check_derivation(derivation, points=20).complete
     assert conclude(derivation, SPECS.claim("tran2022:abstract-improvement").statement({})) != "equal"
+
+
+def test_the_printed_theorem_9_is_above_the_corrected_one_for_small_delta() -> None:
+    reading, rng = {"ordering": "fresh"}, Random(7)
+    corrected = amended("theorem-9", reading, formula=FRESH_9, requires=["T >= 4*N", "N >= 2"])
+    printed = SPECS.claim("tran2022:theorem-9").statement(reading)
+    derivation = theorem_9(corrected)
+    assert check_derivation(derivation, points=20).complete
+    assert conclude(derivation, corrected) == "equal"
+    for _ in range(60):
+        N = int(10 ** rng.uniform(0.4, 9))
+        T = min(max(int(10 ** rng.uniform(0, 3 * math.log10(N))), 4 * N), max(N**3, 4 * N))
+        point = {
+            "N": Fraction(N),
+            "T": Fraction(T),
+            "d": Fraction(1),
+            "delta": Fraction(1, rng.choice([3, 10, 10**6])),
+            "G": Fraction(1),
+            "L": Fraction(10) ** rng.randint(-6, 6),
+            "R": Fraction(rng.choice([0, 1, 100])),
+        }
+        (_, ours), (_, theirs) = (evaluate_statement(st, point) for st in (corrected, printed))
+        assert float(to_ball(to_value(ours))) < 0.25 * float(to_ball(to_value(theirs)))
