@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
 Mechanism = Callable[..., Any]
 
-MOST_FLOATS = 1 << 27
-"""Floats that an audit keeps at once, at most: 1 GB."""
+MOST_FLOATS = 1 << 25
+"""Floats of the training rounds, at most: 256 MB, of which a few copies are made."""
 
 BLOCK_FLOATS = 1 << 22
 """Floats of one block, at most."""
