@@ -1,7 +1,7 @@
 """The epsilon sandwich: printed >= proof >= exact >= audited, at several runs; an inversion is an error of ours.
 
-It is held against the corrected theorems. Where a printed one is refuted, printed < exact is the finding, and the
-printed statement's own checks have it.
+It is held against the corrected theorems. Of a printed one runs outside the corrected conditions are taken: there
+printed < exact, or even printed < audited, is the finding.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import ClassVar
 from dpverify.harness import Context
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.ledger.records import Status
-from dpverify.ledger.results import CheckResult, ControlResult, Method
+from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
 from dpverify.papers.tran2022.privacy_sandwich_accounting import Epsilons, Setting, sandwich
+from dpverify.privacy.gaussian import delta_of
 
 DOUBT = 1e-6
 """Chance of one audited value above the truth."""
@@ -32,18 +33,22 @@ class SandwichCheck(Check):
     ----------
     settings : sequence of Setting
         Runs that meet the conditions of the corrected theorem; the planted fault is in the first.
+    outside : sequence of Setting
+        Runs that meet the printed conditions only.
     short : float
         The planted fault: the audited noise is this times what it should be.
     """
 
     settings: Sequence[Setting] = field(kw_only=True)
+    outside: Sequence[Setting] = field(kw_only=True)
     short: float = field(kw_only=True)
 
     method: ClassVar[Method] = "exact-law"
 
     def cost(self, context: Context) -> float:
         """Declared core seconds."""
-        return 1e-6 * OUTPUTS[context.budget.name] * sum(setting.steps for setting in self.settings)
+        steps = sum(setting.steps for setting in (*self.settings, *self.outside))
+        return 1e-6 * OUTPUTS[context.budget.name] * steps
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Compute the values, compare them, and plant the fault.
@@ -58,8 +63,11 @@ class SandwichCheck(Check):
         Returns
         -------
         CheckResult
-            "not refuted", with an error where the order is not as it must be.
+            "not refuted", with an error where the order is not as it must be; "refuted" where a printed epsilon is
+            below the exact one.
         """
+        if context.statement.variant == "printed":
+            return self._outside(context)
         outputs = OUTPUTS[context.budget.name]
         found = [
             sandwich(setting, context.rng(i), outputs, DOUBT) for i, setting in enumerate(self.settings, start=block)
@@ -92,6 +100,26 @@ class SandwichCheck(Check):
             figures=figure(found, self.settings[0].delta),
         )
 
+    def _outside(self, context: Context) -> CheckResult:
+        """Show how much more the runs give away than is printed."""
+        outputs = OUTPUTS[context.budget.name]
+        found = [sandwich(s, context.rng(i, "outside"), outputs, DOUBT) for i, s in enumerate(self.outside)]
+        wrong = [described(s) for s, e in zip(self.outside, found, strict=True) if e.audited > e.exact]
+        beyond = [(s, e) for s, e in zip(self.outside, found, strict=True) if e.exact > e.printed]
+        return CheckResult(
+            name=self.name,
+            method="exact-law",
+            status="inconclusive" if wrong else "refuted" if beyond else "not refuted",
+            message="; ".join(row(e, " ; ") for e in found),
+            error=f"audited above exact: {'; '.join(wrong)}" if wrong else "",
+            n=2 * outputs * len(found),
+            alpha=DOUBT * len(found),
+            detects="an epsilon that is larger than printed",
+            region="; ".join(described(setting) for setting in self.outside),
+            leaves_out=self.leaves_out or "floats, not real arithmetic",
+            counterexamples=[] if wrong else [_counterexample(s, e) for s, e in beyond[:1]],
+        )
+
     def finish(self, context: Context, total: list[CheckResult]) -> CheckResult:
         """Give the result of the only block."""
         del context
@@ -106,11 +134,24 @@ def inversion(setting: Setting, found: Epsilons) -> str:
     return ""
 
 
-def row(found: Epsilons) -> str:
+def _counterexample(setting: Setting, found: Epsilons) -> Counterexample:
+    """The exact delta at the printed epsilon, against delta."""
+    exact = delta_of(setting.mu().lower, found.printed)
+    values = {"N": setting.examples, "T": setting.steps, "alpha": setting.alpha, "sigma": setting.sigma}
+    return Counterexample(
+        kind="largest-ratio",
+        parameters={name: Number(float=float(value)) for name, value in (values | {"epsilon": found.printed}).items()},
+        lhs=Number(float=exact),
+        rhs=Number(float=setting.delta),
+        note=f"epsilon: {found.exact:.4g} exactly, {found.audited:.4g} at least by an audit, {found.printed:.4g} printed",
+    )
+
+
+def row(found: Epsilons, between: str = " >= ") -> str:
     """Write the four values and the gaps between them."""
     gaps = [more / less if less > 0.0 else float("inf") for more, less in pairwise(found)]
     values = [f"{name} {value:.4g}" for name, value in zip(NAMES, found, strict=True)]
-    return " >= ".join(values) + f" (gaps {', '.join(f'{gap:.3g}' for gap in gaps)})"
+    return between.join(values) + f" (gaps {', '.join(f'{gap:.3g}' for gap in gaps)})"
 
 
 def described(setting: Setting) -> str:

@@ -42,6 +42,14 @@ def test_theorem_4_is_sharp_in_its_constants() -> None:
     assert 0.5 < used <= 1
 
 
+def test_with_one_permutation_five_eighths_of_theorem_4_are_enough() -> None:
+    for N in (1, 2, 3, 5, 16, 17, 100):
+        for T in (N, N + 1, 2 * N + 1, 4 * N, 9 * N - 1, 1023):
+            if T >= N:
+                used = tree_sum_of_squares(T, N, 1 / N, "once").upper
+                assert used <= (1 / (1 - math.exp(-1))) ** 2 * float(printed_v(T, N, T.bit_length()))
+
+
 def test_steps_of_the_bound_see_a_pattern_that_breaks_them() -> None:
     assert broken_step(8, 2, Fraction(1, 2), (2, 3, 6, 7)) == ""
     assert "squares add up" in broken_step(8, 8, Fraction(1, 100), (1, 2, 3, 4))  # four visits in one epoch
