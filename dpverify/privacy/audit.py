@@ -111,7 +111,7 @@ def audit(
     ...     return dataset.sum() + 2.0 * rng.normal(size=size)
     >>> result = audit(mechanism, epsilon=1.0, n=20_000, law="gaussian")
     >>> result.verdict, round(result.epsilon, 1)
-    ('refuted', 2.0)
+    ('refuted', 1.9)
     """
     _check(epsilon, delta, n, confidence, law, score, seed)
     claim = None if epsilon is None else Claim(epsilon=epsilon, delta=delta)
