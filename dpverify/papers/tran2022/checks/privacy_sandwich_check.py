@@ -143,7 +143,7 @@ def _counterexample(setting: Setting, found: Epsilons) -> Counterexample:
         parameters={name: Number(float=float(value)) for name, value in (values | {"epsilon": found.printed}).items()},
         lhs=Number(float=exact),
         rhs=Number(float=setting.delta),
-        note=f"epsilon: {found.exact:.4g} exactly, {found.audited:.4g} at least by an audit, {found.printed:.4g} printed",
+        note=f"epsilon: {found.exact:.4g} exact, {found.audited:.4g} at least by an audit, {found.printed:.4g} printed",
     )
 
 
