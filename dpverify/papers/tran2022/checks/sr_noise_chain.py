@@ -9,6 +9,7 @@ from dpverify.harness import DerivationCheck, PaperChecks, SearchCheck
 from dpverify.papers.tran2022 import sr_noise_derivations as nodes
 from dpverify.papers.tran2022 import sr_total_derivations as total
 from dpverify.papers.tran2022 import sr_window_derivations as windows
+from dpverify.papers.tran2022.checks.sr_noise_draws import against_exact
 from dpverify.papers.tran2022.checks.sr_noise_points import PLAIN, SHORT, Values, at_points
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -52,10 +53,10 @@ CHECKS.add(
     DerivationCheck("lemma-7-var-5-plugged", "derivation", build=nodes.var_5_plugged, variants=AMENDED),
     at_points("lemma-7-var-numbers", *NUMBERS, variants=("printed",)),
     DerivationCheck("lemma-7-var-numbers", "derivation", build=total.identity, variants=AMENDED),
-    SearchCheck("lemma-7-roots", "search", corners=SHORT_RUNS),
+    against_exact("lemma-7-roots", None, SHORT_RUNS, name="drawn"),
     DerivationCheck("lemma-7-roots", "derivation", build=total.roots),
     at_points("lemma-7-numbers", {**NUMBERS[0], "d": 1}, {**SHORT, "d": 3}),
-    SearchCheck("lemma-7-numbers", "search", corners=SHORT_RUNS, variants=AMENDED),
+    against_exact("lemma-7-numbers", None, SHORT_RUNS, name="drawn", variants=AMENDED),
     DerivationCheck("lemma-7-numbers", "derivation", build=total.numbers, variants=AMENDED),
     DerivationCheck("lemma-7-gamma", "derivation", build=total.identity),
     DerivationCheck("lemma-7-sigma", "derivation", build=total.identity),

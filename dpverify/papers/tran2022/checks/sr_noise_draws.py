@@ -16,7 +16,7 @@ LONGEST = 40
 
 def against_exact(
     claim: str,
-    lhs: LeftSide,
+    lhs: LeftSide | None,
     corners: Sequence[Values],
     *,
     name: str = "exact-law",
@@ -30,8 +30,8 @@ def against_exact(
     ----------
     claim : str
         Its id.
-    lhs : callable
-        The exact left side.
+    lhs : callable or None
+        The exact left side; None takes the claim's own formula.
     corners : sequence of mappings
         Points tried first; what they leave out is drawn.
     name : str, optional
