@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sympy import Integer, Max, Min, Rational, Symbol, exp, log, sqrt
+from sympy import Integer, Max, Rational, Symbol, exp, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility_step_derivations import ranges
@@ -76,8 +76,7 @@ def theorem_9(statement: Statement) -> Derivation:
     inside = 3 * G**2 * Log2(N) + windows / (1 - exp(-1)) ** 2 + L**2 * Log2(T + 1)
     bound = 16 * rho ** Rational(3, 2) * sqrt(log(1 / delta) * Log2(N) * inside)
     if statement.reading["ordering"] == "fresh":
-        averaged = Rational(3, 2) * sqrt(rho) + Rational(9, 2) * rho
-        sampling = G / sqrt(N) * Min(Rational(3, 2), averaged) + Rational(11, 10) * L * sqrt(rho / N)
+        sampling = (Rational(7, 2) * G + Rational(11, 10) * L) * sqrt(rho / N)
     else:
         sampling = _sampling(statement)
     premises = {"tran2022:lemma-7": Premise(NOISE, "<=", bound)}
@@ -90,7 +89,8 @@ def _sampling(statement: Statement) -> Any:
     G, N = full["G"], full["N"]
     if statement.reading["ordering"] == "fresh":
         return G / sqrt(2 * N - 1)
-    return G * sqrt(N / (Max(Integer(1), N - 1) * (2 * N - 1)))
+    others = N - 1 if statement.key.endswith("theorem-9") else Max(Integer(1), N - 1)
+    return G * sqrt(N / (others * (2 * N - 1)))
 
 
 def _derive(

@@ -108,7 +108,7 @@ def test_premise_the_sampling_error_of_the_estimate(N: int, T: int) -> None:
     for spread, moved in zip(spreads, (0.0, float(change)), strict=True):
         squares = (mean_square("estimate", t, N, Fraction(1, N), gamma, spread) for t in range(1, T + 1))
         mean = sum(math.sqrt(float(to_ball(to_value(square)))) for square in squares) / T
-        assert mean <= min(1.5, 1.5 * math.sqrt(x) + 4.5 * x) / math.sqrt(N) + 1.1 * moved / math.sqrt(N * x)
+        assert mean <= 3.5 * math.sqrt(x / N) + 1.1 * moved / math.sqrt(N * x)
 
 
 def test_premise_the_count_of_theorem_6() -> None:

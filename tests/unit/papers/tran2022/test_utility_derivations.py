@@ -23,8 +23,8 @@ ONCE_6 = f"(R + 2*L)*sqrt(N/T) + 2*L*sqrt(T/N) + 2*G*sqrt(N/(max(1, N-1)*(2*N-1)
 
 WINDOWS = "(6*G**2 + 2*sqrt(T/N)*(4*G**2 + (1-sqrt(N/T))**2*L**2)/(2-sqrt(N/T)))*log2(1+N/2)/(1-exp(-1))**2"
 FRESH_9 = (
-    "(R + 13/3*L)*sqrt(N/T) + 2*G*N/T + 2*G/sqrt(N)*min(3/2, 3/2*(N/T)**(1/4) + 9/2*sqrt(N/T))"
-    " + 11/5*L*(N/T)**(1/4)/sqrt(N) + 32*(N/T)**(3/4)*sqrt(log(1/delta)*log2(N)"
+    "(R + 13/3*L)*sqrt(N/T) + 2*G*N/T + (7*G + 11/5*L)*(N/T)**(1/4)/sqrt(N)"
+    " + 32*(N/T)**(3/4)*sqrt(log(1/delta)*log2(N)"
     f"*(3*G**2*log2(N) + {WINDOWS} + L**2*log2(T+1)))"
 )
 
