@@ -15,7 +15,7 @@ from dpverify.calibrate.calibrate import calibrate
 from dpverify.calibrate.request import CalibrateRequest
 from dpverify.calibrate.result import Calibration
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.tran2022 import accountant_sr_exhaustive as sr_exhaustive
+from dpverify.papers.tran2022 import sr_exhaustive_accounting as sr_exhaustive
 from dpverify.papers.tran2022.accountant_exhaustive import largest_sum
 from dpverify.papers.tran2022.noise_accounting import largest_weight
 from dpverify.papers.tran2022.tree_noise_scale import printed_v

@@ -8,11 +8,11 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accountant_sr import sr_nsgd_mu, sr_sum_of_squares
-from dpverify.papers.tran2022.accountant_sr_exhaustive import Squares, box_nodes, largest_sum, pattern_sum, read_nodes
 from dpverify.papers.tran2022.accountant_sr_fresh import SrTree, trace
 from dpverify.papers.tran2022.accountant_sr_nodes import Worth
 from dpverify.papers.tran2022.accountant_sr_once import values_of_places
 from dpverify.papers.tran2022.accountant_sr_pattern import pattern_value
+from dpverify.papers.tran2022.sr_exhaustive_accounting import Squares, box_nodes, largest_sum, pattern_sum, read_nodes
 from dpverify.papers.tran2022.sr_nsgd_noise import tape_layout
 from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
 from dpverify.papers.tran2022.sr_nsgd_scales import Scales
