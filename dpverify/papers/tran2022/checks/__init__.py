@@ -9,12 +9,20 @@ from dpverify.papers.tran2022.checks import (
     boxes,
     compose,
     conversion,
+    descent,
     identities,
     lemma_12,
+    momentum_error,
     noise,
+    privacy_theorems,
+    renyi_to_dp,
     run_time,
     sensitivity,
     series,
+    sr_noise,
+    utility_rates,
+    utility_steps,
+    utility_theorems,
 )
 
 TOPICS = (
@@ -29,6 +37,14 @@ TOPICS = (
     sensitivity,
     identities,
     run_time,
+    descent,
+    momentum_error,
+    privacy_theorems,
+    renyi_to_dp,
+    sr_noise,
+    utility_rates,
+    utility_steps,
+    utility_theorems,
 )
 
 CHECKS = PaperChecks("tran2022", __name__)
