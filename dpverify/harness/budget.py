@@ -33,7 +33,7 @@ class Budget:
 
 BUDGETS = {
     # On 2 cores smoke must stay below 3 minutes, standard below 30, full below 8 hours; start-up takes its part.
-    "smoke": Budget("smoke", seconds=240.0, examples=100, points=32, perturbed=1),
+    "smoke": Budget("smoke", seconds=260.0, examples=100, points=32, perturbed=1),
     "standard": Budget("standard", seconds=1_600.0, examples=3_000, points=300, perturbed=6),
     "full": Budget("full", seconds=46_000.0, examples=30_000, points=1_000, perturbed=40),
 }
@@ -79,7 +79,7 @@ class Shares:
 
 
 def shares(divisible: Sequence[float], whole: Sequence[float], total: float) -> Shares:
-    """Share a budget out: whole checks first, but a quarter of it is kept for the divisible ones.
+    """Share a budget out: whole checks first, but a tenth of it is kept for the divisible ones.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def shares(divisible: Sequence[float], whole: Sequence[float], total: float) -> 
         One for each kind; within a kind, checks that cost less than the share keep what they need.
     """
     needed = sum(whole)
-    of_divisible = fair_share(divisible, max(total / 4, total - needed))
+    of_divisible = fair_share(divisible, max(total / 10, total - needed))
     left = total - sum(min(cost, of_divisible) for cost in divisible)
     if needed <= left * (1 + 1e-9):  # all fit; a float must not take the last one its place
         return Shares(of_divisible, float("inf"))

@@ -26,6 +26,10 @@ class _FoundError(Exception):
     """Raised at a point that has the property, so that Hypothesis shrinks it."""
 
 
+SHORTER = 200
+"""Most points that Hypothesis tries to make simpler; ours, :mod:`dpverify.harness.simplify`, goes on from there."""
+
+
 def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
     return hypothesis.settings(
         max_examples=examples,
@@ -101,15 +105,18 @@ def shrink(sampler: Sampler, wanted: Callable[[Values], bool], examples: int, se
         The simplest point found, or None.
     """
     found: list[Values] = []
+    shorter = 0
 
     @hypothesis.seed(seed)
     @_settings(examples, hypothesis.Phase.shrink)
     @hypothesis.given(st.tuples(*[st.booleans()] * sampler.bits))
     def visit(bits: tuple[bool, ...]) -> None:
+        nonlocal shorter
         point = sampler.point(bits)
         if point is None:
             hypothesis.reject()
-        if wanted(point):
+        shorter += bool(found)
+        if point in found or (shorter <= SHORTER and wanted(point)):
             found[:] = [point]
             raise _FoundError
 

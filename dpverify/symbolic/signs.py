@@ -77,7 +77,8 @@ def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     if depth <= 0 or expr.count_ops() > _MAX_OPERATIONS or facts.refuted(expr, strict):
         return False
     return (
-        _by_factors(expr, strict, facts, depth)
+        _by_terms(expr, strict, facts, depth)
+        or _by_factors(expr, strict, facts, depth)
         or _by_certificate(expr, strict, facts, depth, products=False)
         or _by_closed_powers(expr, strict, facts, depth)
         or _by_shift(expr, strict, facts, depth)
@@ -149,6 +150,13 @@ def _by_factors(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
             return False
         sign = -sign
     return sign > 0
+
+
+def _by_terms(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+    """Prove every term of a sum by itself; not tried where a term has a negative number in front."""
+    if not expr.is_Add or any(term.as_coeff_Mul()[0].is_negative for term in expr.args):
+        return False
+    return all(_prove(term, strict, facts, depth - 1) for term in expr.args)
 
 
 def _by_fraction(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:

@@ -33,10 +33,10 @@ def test_searches_give_way_to_plans_that_are_run_whole_or_not_at_all() -> None:
     assert found.whole == math.inf
 
 
-def test_plans_leave_a_quarter_to_searches() -> None:
+def test_plans_leave_a_tenth_to_searches() -> None:
     found = shares([8.0, 1.0], [20.0, 1.0], 10.0)
-    assert found.divisible == 1.5
-    assert found.whole == 6.5
+    assert found.divisible == 0.5
+    assert found.whole == 8.0
 
 
 def test_rounding_takes_nobody_their_place() -> None:
