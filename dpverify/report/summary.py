@@ -69,7 +69,7 @@ def counterexample_words(example: Counterexample) -> str:
 
 
 def corrected(result: Result, page: str = "") -> str:
-    """The corrected statement, as markdown, or where it is if it is long; "" where there is none."""
+    """The corrected statement with its conditions, or where it is if it is long; "" where there is none."""
     amendment = result.amendment
     if amendment is None:
         return ""
@@ -77,7 +77,8 @@ def corrected(result: Result, page: str = "") -> str:
         return md.prose(amendment.statement or "")
     if len(amendment.formula) > LONGEST_FORMULA:
         return md.link("a longer formula", f"{page}#{claim_id(result)}")
-    return md.inline_math(amendment.latex) or md.code(amendment.formula)
+    formula = md.inline_math(amendment.latex) or md.code(amendment.formula)
+    return formula + (f" for {', '.join(map(md.code, amendment.requires))}" if amendment.requires else "")
 
 
 class _Page:
