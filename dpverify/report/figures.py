@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from dpverify.report.collect import ReportError
-from dpverify.report.drawings import epsilon, identity_error, noise_variance, pattern, run_time, slack, variance_terms
+from dpverify.report.drawings import (
+    epsilon,
+    identity_error,
+    noise_variance,
+    onset,
+    pattern,
+    run_time,
+    slack,
+    variance_terms,
+)
 from dpverify.report.drawings.columns import Data, Shape, read
 from dpverify.report.style import to_svg
 
@@ -43,6 +52,7 @@ DRAWINGS: Mapping[str, Drawing] = {
     "epsilon": Drawing(epsilon.SHAPE, epsilon.draw, epsilon.caption),
     "identity-error": Drawing(identity_error.SHAPE, identity_error.draw, identity_error.caption),
     "noise-variance": Drawing(noise_variance.SHAPE, noise_variance.draw, noise_variance.caption),
+    "onset": Drawing(onset.SHAPE, onset.draw, onset.caption),
     "pattern": Drawing(pattern.SHAPE, pattern.draw, pattern.caption),
     "run-time": Drawing(run_time.SHAPE, run_time.draw, run_time.caption),
     "slack": Drawing(slack.SHAPE, slack.draw, slack.caption),

@@ -219,14 +219,27 @@ def sr_nsgd_noise(setting: Setting) -> UnitNoise:
     return UnitNoise(
         printed_factor=4.0,
         theorem_mu=math.sqrt(3.0),
-        proof_mu=_sr_proof_mu(s, deviations),
+        proof_mu=sr_proof_mu(s, deviations),
         exact=sr_nsgd_mu(parameters, s.examples, s.smoothness),
         node_std=deviations,
     )
 
 
-def _sr_proof_mu(s: Setting, deviations: Mapping[str, float]) -> float:
-    """Worst move of a node times the root of their number, family by family, all composed."""
+def sr_proof_mu(s: Setting, deviations: Mapping[str, float]) -> float:
+    """Worst move of a node times the root of their number, family by family, all composed.
+
+    Parameters
+    ----------
+    s : Setting
+        A run of Algorithm 2.
+    deviations : mapping of str to float
+        Standard deviation of each of ``SR_NODES``, in that order.
+
+    Returns
+    -------
+    float
+        mu, at least the accountant's; in closed form, for any size.
+    """
     N, T = s.examples, s.steps
     weight = largest_weight(s.alpha, N, s.ordering)
     gradient, jump = 2.0 * s.lipschitz * weight, 2.0 * s.eta * N * s.smoothness * weight

@@ -1,0 +1,33 @@
+"""The figure "onset"."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpverify.report.figures import caption, svg
+
+FIGURE: dict[str, list[float]] = {
+    "x": [1e3, 1e4, 1e5],
+    "printed": [50.0, 5.0, 0.5],
+    "corrected": [20.0, 2.0, 0.2],
+    "needed-x": [1e3, 1e4],
+    "needed": [10.0, 0.9],
+    "cell-d": [1.0, 100.0],
+    "cell-epsilon": [1.0, 0.1],
+    "cell-printed": [56234.0, 7.08e6],
+    "cell-corrected": [35481.0, 5.01e6],
+    "cell-needed": [7079.0, 891251.0],
+    "at:d": [1.0],
+}
+
+
+def test_caption_reads_the_hardest_row() -> None:
+    told = caption("onset-theorem-6", FIGURE)
+    assert "d = 100 and ε = 0.1" in told
+    assert "7.1e6, 5e6 and 890000" in told
+
+
+@pytest.mark.parametrize("column", sorted(FIGURE))
+def test_picture_changes_with_every_column(column: str) -> None:
+    values = FIGURE[column]
+    assert svg("onset", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != svg("onset", FIGURE)
