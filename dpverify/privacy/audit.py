@@ -122,7 +122,7 @@ def audit(
     if law == "gaussian":
         found = sample(source, n, delta, 1.0 - confidence, coins, report)
     else:
-        found = play(source, n, delta, 1.0 - confidence, coins, score, report)
+        found = play(source, n, delta, 1.0 - confidence, coins, score, report, epsilon)
     return AuditResult(
         mechanism=name or str(getattr(mechanism, "__qualname__", type(mechanism).__name__)),
         law=law,

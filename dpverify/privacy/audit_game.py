@@ -37,7 +37,14 @@ def rounds_of(n: int) -> int:
 
 
 def play(
-    source: Source, n: int, delta: float, alpha: float, coins: Generator, user: UserScore | None, report: Report
+    source: Source,
+    n: int,
+    delta: float,
+    alpha: float,
+    coins: Generator,
+    user: UserScore | None,
+    report: Report,
+    claimed: float | None = None,
 ) -> Finding:
     """Play the game of :mod:`~dpverify.privacy.audit_counting`.
 
@@ -55,6 +62,8 @@ def play(
         The user's own score.
     report : callable
         Told ``(done, all, label)`` after each block.
+    claimed : float or None
+        The epsilon that is claimed, for the notes only.
 
     Returns
     -------
@@ -101,7 +110,7 @@ def play(
             hint.add(outputs, bits)
             done += len(bits)
             report(done, total, "guessing")
-        found = found._replace(notes=found.notes + spread.notes() + hint.notes(delta, alpha))
+        found = found._replace(notes=found.notes + spread.notes() + hint.notes(delta, alpha, claimed))
     except KeyboardInterrupt:
         found = found._replace(interrupted=True)
 

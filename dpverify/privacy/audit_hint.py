@@ -35,13 +35,15 @@ class Hint:
             for moments, rows in zip(self._sides, (x[~b], x[b]), strict=True):
                 moments.add(rows)
 
-    def notes(self, delta: float, alpha: float) -> tuple[str, ...]:
+    def notes(self, delta: float, alpha: float, claimed: float | None) -> tuple[str, ...]:
         """Say what the law "gaussian" would give.
 
         Parameters
         ----------
         delta, alpha : float
             At which epsilon is bounded; chance of a bound above the truth.
+        claimed : float or None
+            The epsilon that is claimed.
 
         Returns
         -------
@@ -59,5 +61,8 @@ class Hint:
         mu = bound_mu(*self._sides, alpha).mu
         if not 0.0 < mu < math.inf:
             return ()
-        text = f"outputs do not contradict a Gaussian law; if that is given, epsilon >= {epsilon_of(mu, delta):.4g}"
+        epsilon = epsilon_of(mu, delta)
+        text = f"outputs do not contradict a Gaussian law; if that is given, epsilon >= {epsilon:.4g}"
+        if claimed is not None and epsilon > claimed:
+            return (f"{text}, and the claim is REFUTED: judge it with the law 'gaussian'",)
         return (f"{text} (see the law 'gaussian')",)
