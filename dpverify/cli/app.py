@@ -14,6 +14,7 @@ from cyclopts import App, CycloptsError, Parameter
 from dpverify import __version__
 from dpverify.cli.audit import audit
 from dpverify.cli.calibrate import calibrate
+from dpverify.cli.compare import compare
 from dpverify.cli.doctor import doctor
 from dpverify.cli.exits import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, OK, BadInput, complain
 from dpverify.cli.explain import explain
@@ -45,6 +46,7 @@ def build() -> App:
     app.command(list_claims, name="list")
     app.command(explain)
     app.command(train)
+    app.command(compare)
     app.command(calibrate)
     app.command(audit)
     app.command(doctor)

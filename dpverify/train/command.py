@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import tempfile
 from pathlib import Path
 
 from rich.console import Console
@@ -13,6 +11,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.errors import printable
 from dpverify.problems.errors import DataError
+from dpverify.train.files import check_target, write_whole
 from dpverify.train.request import Request
 from dpverify.train.result import Point, TrainResult, encode
 from dpverify.train.run import train
@@ -60,8 +59,8 @@ def run_train(
         0: done. 2: bad input, one line on stderr. 130: interrupted, with what was done so far written.
     """
     try:
-        _check_target("json", Path(json) if json not in (None, STDOUT) else None)
-        _check_target("figure", figure, suffix=".svg")
+        check_target("json", Path(json) if json not in (None, STDOUT) else None)
+        check_target("figure", figure, suffix=".svg")
         request = Request(
             algorithm=algorithm,
             data=data,
@@ -111,24 +110,6 @@ def _train_with_progress(request: Request) -> TrainResult:
         return train(request, report)
 
 
-def _check_target(name: str, target: Path | None, suffix: str = "") -> None:
-    """Refuse a file that could not be written after the run."""
-    if target is None:
-        return
-    if suffix and target.suffix != suffix:
-        raise ArgumentError(name, str(target), f"must be a file named *{suffix}")
-    if target.is_dir():
-        raise ArgumentError(name, str(target), "must be a file, not a folder")
-    if target.exists() and not target.is_file():
-        return  # a device or a pipe
-    try:
-        with tempfile.TemporaryFile(dir=target.parent):
-            pass
-    except OSError as error:
-        rule = f"must be in a folder that can be written to ({error.strerror})"
-        raise ArgumentError(name, str(target), rule) from error
-
-
 def _write(result: TrainResult, json: str | None, figure: Path | None) -> None:
     """Print the summary and write the files; the summary comes first, so that nothing done is lost."""
     out = sys.stderr if json == STDOUT else sys.stdout
@@ -137,28 +118,11 @@ def _write(result: TrainResult, json: str | None, figure: Path | None) -> None:
     if json == STDOUT:
         sys.stdout.write(encode(result).decode("utf-8"))
     elif json is not None:
-        _replace("json", Path(json), encode(result))
+        write_whole("json", Path(json), encode(result))
     if figure is not None:
         from dpverify.train.figure import svg
 
-        _replace("figure", figure, svg(result))
+        write_whole("figure", figure, svg(result))
     for target in (None if json == STDOUT else json, figure):
         if target is not None:
             out.write(f"wrote {target}\n")
-
-
-def _replace(name: str, target: Path, content: bytes) -> None:
-    """Write a file that is never seen half written."""
-    aside = target.with_name(f".{target.name}.part")
-    try:
-        if target.exists() and not target.is_file():
-            target.write_bytes(content)
-            return
-        try:
-            aside.write_bytes(content)
-            aside.replace(target)
-        finally:
-            with contextlib.suppress(OSError):
-                aside.unlink(missing_ok=True)
-    except OSError as error:
-        raise ArgumentError(name, str(target), f"must be a file that can be written ({error.strerror})") from error

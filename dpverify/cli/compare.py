@@ -1,0 +1,96 @@
+"""``dpverify compare``: the words of the command line, handed to :func:`dpverify.train.run_compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from dpverify.cli.words import Target, Whole
+
+
+def compare(
+    *,
+    epsilon: float,
+    delta: float,
+    data: Path | None = None,
+    n: Whole | None = None,
+    steps: Whole | None = None,
+    epochs: Whole | None = None,
+    batch: Whole | None = None,
+    eta: float | None = None,
+    lam: float = 0.001,
+    scale: Literal["unit", "clip"] = "unit",
+    standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None,
+    test_part: float = 0.2,
+    seeds: Whole = 20,
+    seed: Whole = 0,
+    json: Target | None = None,
+    figure: Annotated[Path | None, Parameter(negative="--no-figure")] = Path("compare.svg"),
+) -> int:
+    """Compare optimizers on real data at equal privacy: gradient norm, loss and test error, with intervals over seeds.
+
+    The methods are nsgd (no noise), dp-nsgd and sr-nsgd (Algorithms 1 and 2 of tran2022), dp-gd (full batches) and
+    dp-sgd (sampled batches). Each has the smallest noise that its accountant certifies for replacing one example.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy of every private method.
+    delta
+        Privacy of every private method, above 0 and below 1.
+    data
+        LIBSVM file (.gz and .bz2 too), or *.csv with the label last; bundled breast cancer data by default.
+    n
+        Use this many examples, drawn with the seed; all by default.
+    steps
+        Number of steps of the normalized methods; the others get as many gradients of examples.
+    epochs
+        Number of passes over the training part, instead of steps; 10 by default.
+    batch
+        Examples a step of dp-sgd; the root of their number by default.
+    eta
+        Length of a step of the normalized methods; 1/sqrt(N T) by default.
+    lam
+        Weight of the nonconvex regularizer.
+    scale
+        Rows scaled to norm 1 (unit), or scaled down to norm 1 (clip).
+    standardise
+        Columns to mean 0 and variance 1 in the training part; by default for the bundled data only.
+    test_part
+        Part of the data that each seed holds out.
+    seeds
+        Number of seeds, at least 2.
+    seed
+        The first of them; the same seeds give the same numbers.
+    json
+        Write the result to this file, or to stdout for - (what a person reads then goes to stderr).
+    figure
+        File for the figure, *.svg.
+
+    Returns
+    -------
+    int
+        Exit code.
+    """
+    from dpverify.train import run_compare
+
+    return run_compare(
+        epsilon=epsilon,
+        delta=delta,
+        data=data,
+        n=n,
+        steps=steps,
+        epochs=epochs,
+        batch=batch,
+        eta=eta,
+        lam=lam,
+        scale=scale,
+        standardise=standardise,
+        test_part=test_part,
+        seeds=seeds,
+        seed=seed,
+        json=json,
+        figure=figure,
+    )

@@ -1,0 +1,133 @@
+r"""Plain private gradient descent, to compare with: full batches, and batches drawn without replacement.
+
+    w_{t+1} = w_t - eta ((1/B) sum over the batch of grad f(w_t, x_i) + Z_t),    Z_t ~ N(0, std^2 I)
+
+No example's gradient is longer than G, so nothing is clipped, and replacing one example moves the mean by at most 2G/B
+where it is drawn. **Full batch** (dp-gd): T Gaussian steps, composed exactly, mu = sqrt(T) 2G / (N std). Smaller
+batches (dp-sgd): :mod:`dpverify.train.sampled`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpverify.kernels import check
+from dpverify.kernels.tape import generator
+from dpverify.kernels.typing import Vector
+from dpverify.privacy.gaussian_balls import certify
+from dpverify.privacy.gaussian_safe import safe_mu
+from dpverify.problems.logistic import LogisticRegression, empirical_gradient
+
+BATCH_STREAM, NOISE_STREAM = 4, 5
+"""Streams of the seed; those of permutations, noise, choice of examples and split are 0 to 3."""
+
+UP = 1.0 + 1e-12
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Numbers of a run.
+
+    Attributes
+    ----------
+    batch, steps : int
+        B and T.
+    std : float
+        Deviation of a coordinate of the noise.
+    eta : float
+        Factor of the gradient.
+    """
+
+    batch: int
+    steps: int
+    std: float
+    eta: float
+
+
+def full_batch_std(examples: int, steps: int, lipschitz: float, epsilon: float, delta: float) -> float:
+    """Smallest deviation, up to rounding, with which full batches are certain to be (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    examples, steps : int
+        N and T; B in place of N: as if the example that is replaced were in every batch.
+    lipschitz : float
+        G.
+    epsilon, delta : float
+        Privacy asked for, for replacing one example.
+
+    Returns
+    -------
+    float
+        ``sqrt(T) 2G/(N mu)`` with the largest mu that (epsilon, delta) leaves; decided in ball arithmetic.
+
+    Raises
+    ------
+    ArgumentError
+        If nothing could be certified.
+    """
+    mu = safe_mu(epsilon, delta)
+    if mu > 0.0 and certify(mu, epsilon, delta):
+        return math.sqrt(steps) * 2.0 * lipschitz / (examples * mu) * UP
+    raise check.ArgumentError("epsilon", epsilon, f"is out of reach at delta={delta!r}: nothing could be certified")
+
+
+def step_length(problem: LogisticRegression, batch: int, steps: int, std: float) -> float:
+    """The eta that makes the textbook bound ``2R/(eta T) + L eta V`` on the squared gradient smallest, at most 1/L.
+
+    Parameters
+    ----------
+    problem : LogisticRegression
+        With G, L and R, none of which looks at the data.
+    batch, steps : int
+        B and T.
+    std : float
+        Deviation of a coordinate of the noise.
+
+    Returns
+    -------
+    float
+        ``min(1/L, sqrt(2R/(L T V)))``, V being ``d std^2``, and G^2/B more where batches are sampled.
+
+    Notes
+    -----
+    Source: Ghadimi and Lan 2013, theorem 2.1.
+    """
+    sampling = 0.0 if batch == len(problem.x) else problem.lipschitz**2 / batch
+    variance = len(problem.start) * std * std + sampling
+    longest = 1.0 / problem.smoothness
+    if variance == 0.0:
+        return longest
+    return min(longest, math.sqrt(2.0 * problem.gap / (problem.smoothness * steps * variance)))
+
+
+def descend(problem: LogisticRegression, run: Descent, seed: int) -> Vector:
+    """Do the steps from w_1 = 0.
+
+    Parameters
+    ----------
+    problem : LogisticRegression
+        The problem.
+    run : Descent
+        Its numbers.
+    seed : int
+        Of batches and noise.
+
+    Returns
+    -------
+    (d,) array of float
+        The last iterate.
+    """
+    batches, noise = generator(seed, BATCH_STREAM), generator(seed, NOISE_STREAM)
+    n, w, gradient = len(problem.x), problem.start.copy(), np.empty_like(problem.start)
+    for _ in range(run.steps):
+        if run.batch == n:
+            empirical_gradient(w, problem.x, problem.y, problem.lam, gradient)
+        else:
+            rows = batches.choice(n, run.batch, replace=False, shuffle=False)
+            empirical_gradient(w, problem.x[rows], problem.y[rows], problem.lam, gradient)
+        w -= run.eta * (gradient + run.std * noise.standard_normal(len(w)))
+    return w

@@ -1,0 +1,88 @@
+"""``dpverify compare`` without the command line: a request in, text and files out, an exit code back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from dpverify.kernels.check import ArgumentError
+from dpverify.ledger.errors import printable
+from dpverify.problems.errors import DataError
+from dpverify.train.command import BAD_INPUT, DONE, INTERRUPTED, STDOUT
+from dpverify.train.compare_request import CompareRequest
+from dpverify.train.compare_result import CompareResult, encode
+from dpverify.train.compare_run import compare
+from dpverify.train.compare_words import summary
+from dpverify.train.files import check_target, write_whole
+
+
+def run_compare(*, json: str | None = None, figure: Path | None = None, **asked: Any) -> int:
+    """Compare, show how it goes, and write what was asked for.
+
+    Parameters
+    ----------
+    json : str or None
+        File for the :class:`~dpverify.train.compare_result.CompareResult`, or ``-`` for stdout; the text then goes to
+        stderr.
+    figure : Path or None
+        File for the figure, ``*.svg``.
+    **asked
+        As in :class:`~dpverify.train.compare_request.CompareRequest`.
+
+    Returns
+    -------
+    int
+        0: done. 2: bad input, one line on stderr. 130: interrupted, with the finished seeds written.
+    """
+    try:
+        check_target("json", Path(json) if json not in (None, STDOUT) else None)
+        check_target("figure", figure, suffix=".svg")
+        result = _compare_with_progress(CompareRequest(**asked))
+        _write(result, json, figure)
+    except (ArgumentError, DataError) as error:
+        sys.stderr.write(f"dpverify: {printable(str(error), 2000)}\n")
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        sys.stderr.write("dpverify: interrupted\n")
+        return INTERRUPTED
+    return INTERRUPTED if result.interrupted else DONE
+
+
+def _compare_with_progress(request: CompareRequest) -> CompareResult:
+    """Run with a bar on stderr, where somebody can see it."""
+    console = Console(stderr=True)
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task("reading the data, choosing the noise", total=None)
+
+        def report(done: int, total: int, label: str) -> None:
+            progress.update(task, completed=done, total=total, description=label)
+
+        return compare(request, report)
+
+
+def _write(result: CompareResult, json: str | None, figure: Path | None) -> None:
+    """Print the summary and write the files; the summary comes first, so that nothing done is lost."""
+    out = sys.stderr if json == STDOUT else sys.stdout
+    out.write(summary(result) + "\n")
+    out.flush()
+    if json == STDOUT:
+        sys.stdout.write(encode(result).decode("utf-8"))
+    elif json is not None:
+        write_whole("json", Path(json), encode(result))
+    if figure is not None:
+        from dpverify.train.compare_figure import svg
+
+        write_whole("figure", figure, svg(result))
+    for target in (None if json == STDOUT else json, figure):
+        if target is not None:
+            out.write(f"wrote {target}\n")
