@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from dpverify.report.collect import ReportError
 from dpverify.report.drawings import (
     epsilon,
+    error_parts,
     identity_error,
     noise_variance,
     onset,
@@ -50,6 +51,7 @@ class Drawing:
 
 DRAWINGS: Mapping[str, Drawing] = {
     "epsilon": Drawing(epsilon.SHAPE, epsilon.draw, epsilon.caption),
+    "error-parts": Drawing(error_parts.SHAPE, error_parts.draw, error_parts.caption),
     "identity-error": Drawing(identity_error.SHAPE, identity_error.draw, identity_error.caption),
     "noise-variance": Drawing(noise_variance.SHAPE, noise_variance.draw, noise_variance.caption),
     "onset": Drawing(onset.SHAPE, onset.draw, onset.caption),
