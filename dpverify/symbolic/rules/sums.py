@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sympy
-from sympy import Dummy, Function, Integer, Integral, Lambda, Sum, Symbol, exp, oo, pi, sqrt
+from sympy import Dummy, Function, Integer, Integral, Lambda, Max, Sum, Symbol, exp, log, oo, pi, sqrt
 
 from dpverify.symbolic.ranges import integer, real
 from dpverify.symbolic.rules.base import ForAll, Holds, IsInteger, Rule
@@ -27,6 +27,16 @@ RULES = (
         "(1 - x) times the partial sum is 1 - x**(n + 1), which tends to 1.",
         (Holds(x >= 0), Holds(x < 1)),
         {"x": _RATIO},
+    ),
+    Rule(
+        "exponential-series",
+        Sum(c ** (-i) * exp(-x * i), (i, 0, oo)),
+        "<=",
+        Max(1, 1 / (x - log(1 / c))) / (1 - exp(-1)),
+        "With y = x - log(1/c) it is the geometric series of the ratio exp(-y) < 1, that is 1/(1 - exp(-y)). On (0, 1] "
+        "the chord of exp(-y) gives 1 - exp(-y) >= y*(1 - exp(-1)); above 1, exp(-y) <= exp(-1).",
+        (Holds(c > 0), Holds(x - log(1 / c) > 0)),
+        {"c": real(0, 4, open_lo=True), "x": real(0, 9, open_lo=True)},
     ),
     Rule(
         "geometric-sum",
@@ -105,6 +115,15 @@ RULES = (
         (IsInteger(lo), IsInteger(hi)),
         {"lo": integer(-3, 5), "hi": integer(-3, 30)},
         {"f": _EXAMPLE},
+    ),
+    Rule(
+        "convolution-from-end",
+        Sum(c**i * x ** (hi - i), (i, 0, hi)),
+        "=",
+        c**hi * Sum(c ** (-i) * x**i, (i, 0, hi)),
+        "i -> hi - i maps the range onto itself, and c**(hi - i) = c**hi * c**(-i).",
+        (Holds(c > 0), IsInteger(hi)),
+        {"c": real(0, 2, open_lo=True), "x": real(-1, 2), "hi": integer(-3, 20)},
     ),
     Rule(
         "sum-constant",

@@ -36,6 +36,7 @@ from dpverify.papers.tran2022.aggregation_derivations import (
     derive_theorem_10_order,
 )
 from dpverify.papers.tran2022.linear_queries import LinearQueries
+from dpverify.papers.tran2022.one_step_derivations import derive_factor, derive_factor_bound
 from dpverify.symbolic.numbers import Exact, to_ball, to_value
 from dpverify.symbolic.statements import definitions
 
@@ -145,6 +146,7 @@ CHECKS.add(
     SearchCheck("gaussian-divergence", "search", lhs=_divergence("mu")),
     SearchCheck("gaussian-divergence-multi", "search", lhs=_divergence("mu_norm")),
     SearchCheck("theorem-10-density", "search", lhs=_log_density),
+    DerivationCheck("theorem-10-factor", "derivation", build=derive_factor),
     SearchCheck("theorem-10-factor", "search", lhs=_factor),
     DerivationCheck("theorem-10", "derivation", build=derive_theorem_10),
     SearchCheck(
@@ -160,6 +162,7 @@ CHECKS.add(
     DerivationCheck("theorem-10-dp-intermediate", "derivation", build=derive_theorem_10_dp_best, variants=("amended",)),
     SearchCheck("theorem-10-dp", "search", lhs=_delta),
     DerivationCheck("theorem-10-dp", "derivation", build=derive_theorem_10_dp),
+    DerivationCheck("theorem-10-factor-bound", "derivation", build=derive_factor_bound),
     SearchCheck("theorem-10-factor-bound", "search", region={"z": (1, 20), "rho": (0, 5)}),
     DerivationCheck("theorem-4-conversion", "derivation", build=derive_theorem_4_conversion),
     SearchCheck("theorem-4-conversion", "search", lhs=_delta_of_sigma),

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from dpverify.harness import DerivationCheck, PaperChecks, SearchCheck
-from dpverify.papers.tran2022.conversion_derivations import derive_condition, derive_order, derive_root
+from dpverify.papers.tran2022.conversion_derivations import (
+    derive_condition,
+    derive_order,
+    derive_quadratic,
+    derive_root,
+    derive_sufficient,
+    derive_theorem_8_condition,
+)
+from dpverify.papers.tran2022.one_step_derivations import derive_count_first_log
 
 CHECKS = PaperChecks("tran2022", __name__)
 
 CHECKS.add(
     DerivationCheck("theorem-4-order", "derivation", build=derive_order),
     SearchCheck("theorem-4-order", "search"),
+    DerivationCheck("theorem-4-quadratic", "derivation", build=derive_quadratic),
     SearchCheck("theorem-4-quadratic", "search"),
     DerivationCheck("theorem-4-root", "derivation", build=derive_root),
     SearchCheck("theorem-4-root", "search"),
+    DerivationCheck("theorem-4-sufficient", "derivation", build=derive_sufficient),
     SearchCheck("theorem-4-sufficient", "search"),
     SearchCheck("theorem-4-condition", "search"),
     DerivationCheck("theorem-4-condition", "derivation", build=derive_condition, variants=("amended",)),
@@ -24,7 +34,9 @@ CHECKS.add(
     ),
     DerivationCheck("theorem-8-order", "derivation", build=derive_order),
     SearchCheck("theorem-8-order", "search"),
+    DerivationCheck("theorem-8-condition", "derivation", build=derive_theorem_8_condition, variants=("amended",)),
     SearchCheck("theorem-8-condition", "search"),
+    DerivationCheck("theorem-8-count-first-log", "derivation", build=derive_count_first_log, variants=("amended",)),
     SearchCheck("theorem-8-count-first-log", "search"),
     SearchCheck("theorem-8-count-later-log", "search"),
     *(
