@@ -53,7 +53,7 @@ def _panel(axes: Axes, result: CompareResult, measure: str) -> None:
     axes.set_xticks(range(len(result.methods)), [method.name for method in result.methods], rotation=40, ha="right")
     axes.tick_params(axis="x", pad=1)
     axes.set_xlim(-0.6, len(result.methods) - 0.4)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.06 * max(axes.dataLim.ymax, 1e-12))
     axes.grid(visible=False, axis="x")
 
 
