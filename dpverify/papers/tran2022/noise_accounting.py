@@ -127,8 +127,11 @@ def sigma_for(noise: UnitNoise, epsilon: float, delta: float) -> float:
     ArgumentError
         If nothing could be certified.
     """
-    target = safe_mu(epsilon, delta)
-    if target > 0.0:
+    try:
+        target = safe_mu(epsilon, delta)
+    except (ArithmeticError, ValueError):  # beyond what floats can hold
+        target = 0.0
+    if 0.0 < target < math.inf:
         sigma = noise.exact.upper / target * UP**2
         if certify(noise.exact.upper / sigma * UP, epsilon, delta):
             return sigma

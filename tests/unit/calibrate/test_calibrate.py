@@ -143,6 +143,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"lipschitz": 0.0}, "lipschitz"),
     ({"smoothness": math.inf}, "smoothness"),
     ({"eta": -0.1}, "eta"),
+    ({"epsilon": 1e308}, "epsilon is out of reach"),
 ]
 
 
