@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sympy import Integer, Integral, Rational, Symbol, exp, log, oo, pi, sqrt
+from sympy import Integer, Integral, Lambda, Mod, Rational, Sum, Symbol, exp, log, oo, pi, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derivation import Derivation, Step
@@ -12,6 +12,7 @@ from dpverify.symbolic.functions import HOLE, Log2
 from dpverify.symbolic.ranges import integer, real
 from dpverify.symbolic.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
+j: Final = Symbol("j", integer=True)
 LINE: Final = Symbol("x", real=True)
 """Place of an answer on the line through the two means."""
 
@@ -104,3 +105,42 @@ def derive_factor(statement: Statement) -> Derivation:
     }
     start = Integral(integrand, (LINE, -oo, oo))
     return Derivation("complete the square", "ours", ranges, sympy_conditions(statement), start, steps)
+
+
+def derive_mod(statement: Statement) -> Derivation:
+    """Derive ``tran2022:proposition-16-mod``: the sum is ``2^(R+1) - 1``, whose binary digits are all 1."""
+    symbols = sympy_symbols(statement)
+    top, low = symbols["top_bit"], symbols["low_bits"]
+    start, end = sympy_sides(statement)
+    steps = (
+        Step(Mod(2 ** (top + 1) - 1, 2**low), "=", "geometric-sum", {"x": Integer(2), "m": top + 1}),
+        Step(end, "=", "remainder-all-ones", {"n": top + 1, "k": low}),
+    )
+    ranges = {"top_bit": integer(0, 40), "low_bits": integer(0, top + 1)}
+    return Derivation("all ones", "ours", ranges, sympy_conditions(statement), start, steps)
+
+
+def derive_geometric(statement: Statement) -> Derivation:
+    """Derive ``tran2022:theorem-4-geometric``: a geometric series, alpha N >= 1, and ``1/(1 - exp(-1)) <= 2``."""
+    symbols = sympy_symbols(statement)
+    alpha, n, clip = symbols["alpha"], symbols["N"], symbols["G"]
+    start, end = sympy_sides(statement)
+    ratio, factor = (1 - alpha) ** n, 2 * alpha * clip
+    (finite,) = start.atoms(Sum)
+    last = finite.limits[0][2]
+    steps = (
+        Step(factor * finite, "=", "guarded-sum", {"f": Lambda(j, ratio**j), "lo": 0, "hi": last}),
+        Step(factor / (1 - ratio), "<=", "geometric-sum-bound", {"x": ratio, "m": last}),
+        Step(factor / (1 - exp(-alpha * n)), "<=", "one-minus-exp", {"x": alpha}),
+        Step(factor / (1 - exp(-1)), "<=", "exp-monotone", {"a": -alpha * n, "b": Integer(-1)}),
+        Step(end, "<=", "order", {"a": 1 / (1 - exp(-1)), "b": Integer(2)}, context=factor * HOLE),
+    )
+    ranges = {
+        "N": integer(1, 60),
+        "alpha": real(1 / n, 1),
+        "G": real(0, 5, open_lo=True),
+        "node_start": integer(1, 99),
+        "node_end": integer(symbols["node_start"], 300),
+    }
+    conditions = (alpha <= 1, alpha * n >= 1, symbols["node_start"] <= symbols["node_end"])
+    return Derivation("geometric series", "ours", ranges, conditions, start, steps)

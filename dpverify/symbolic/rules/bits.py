@@ -85,6 +85,15 @@ RULES = (
         {"s": _SOME, "k": integer(1, 12), "pos": SetBits(s)},
     ),
     Rule(
+        "remainder-all-ones",
+        Mod(2**n - 1, 2**k),
+        "=",
+        2**k - 1,
+        "2**n - 1 = (2**(n - k) - 1)*2**k + (2**k - 1), and the last term is at least 0 and below 2**k.",
+        (Holds(k >= 0), Holds(k <= n), IsInteger(k), IsInteger(n)),
+        {"n": integer(0, 40), "k": integer(0, 40)},
+    ),
+    Rule(
         "set-bits-apart",
         k - 1,
         "<=",

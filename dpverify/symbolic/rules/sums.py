@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sympy
-from sympy import Dummy, Function, Integer, Integral, Lambda, Max, Sum, Symbol, exp, log, oo, pi, sqrt
+from sympy import Dummy, Function, Integer, Integral, Lambda, Max, Piecewise, Sum, Symbol, exp, log, oo, pi, sqrt
 
 from dpverify.symbolic.ranges import integer, real
 from dpverify.symbolic.rules.base import ForAll, Holds, IsInteger, Rule
@@ -114,6 +114,26 @@ RULES = (
         "i -> lo + hi - i maps the range onto itself.",
         (IsInteger(lo), IsInteger(hi)),
         {"lo": integer(-3, 5), "hi": integer(-3, 30)},
+        {"f": _EXAMPLE},
+    ),
+    Rule(
+        "guarded-sum",
+        Piecewise((Sum(f(i), (i, lo, hi)), hi >= lo), (0, True)),
+        "=",
+        Sum(f(i), (i, lo, hi)),
+        "A sum over no integers is 0.",
+        (IsInteger(lo), IsInteger(hi)),
+        {"lo": integer(-3, 5), "hi": integer(-4, 30)},
+        {"f": _EXAMPLE},
+    ),
+    Rule(
+        "empty-sum",
+        Sum(f(i), (i, lo, hi)),
+        "=",
+        Integer(0),
+        "A sum over no integers is 0.",
+        (Holds(hi <= lo - 1), IsInteger(lo), IsInteger(hi)),
+        {"lo": integer(-3, 5), "hi": integer(-9, 4)},
         {"f": _EXAMPLE},
     ),
     Rule(

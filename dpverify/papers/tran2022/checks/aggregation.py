@@ -144,6 +144,7 @@ LOSS_LAW = MonteCarloCheck(
 CHECKS.add(
     DerivationCheck("gaussian-divergence", "derivation", build=derive_gaussian_divergence),
     SearchCheck("gaussian-divergence", "search", lhs=_divergence("mu")),
+    DerivationCheck("gaussian-divergence-multi", "derivation", build=derive_gaussian_divergence),
     SearchCheck("gaussian-divergence-multi", "search", lhs=_divergence("mu_norm")),
     SearchCheck("theorem-10-density", "search", lhs=_log_density),
     DerivationCheck("theorem-10-factor", "derivation", build=derive_factor),
@@ -153,6 +154,7 @@ CHECKS.add(
         "theorem-10", "search", lhs=_renyi, corners=[{"V": 1, "rho": 1, "z": 2}, {"V": 1000, "rho": "1/9", "z": 50}]
     ),
     LOSS_LAW,
+    DerivationCheck("theorem-10-integration", "derivation", build=derive_theorem_10),
     SearchCheck("theorem-10-integration", "search", lhs=_renyi_of_touched),
     DerivationCheck("theorem-10-order", "derivation", build=derive_theorem_10_order, variants=("amended",)),
     SearchCheck("theorem-10-order", "search"),

@@ -16,6 +16,7 @@ from dpverify.papers.tran2022.compose_derivations import (
     derive_proposition_18,
     derive_proposition_18_prefix,
 )
+from dpverify.papers.tran2022.one_step_derivations import derive_mod
 from dpverify.symbolic.numbers import Exact
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -88,6 +89,7 @@ CHECKS.add(
         region={"top_bit": (0, 24)},
         corners=[{"gamma": "999/1000", "s": 1023, "top_bit": 9}, {"gamma": "1/2", "s": 0, "top_bit": 0}],
     ),
+    DerivationCheck("proposition-16-mod", "derivation", build=derive_mod),
     SearchCheck("proposition-16-mod", "search", region={"top_bit": (0, 200)}),
     DerivationCheck("proposition-16-step-1", "derivation", build=derive_proposition_16_step_1),
     DerivationCheck("proposition-16-step-2", "derivation", build=derive_proposition_16_step_2),
