@@ -39,7 +39,7 @@ def test_a_true_claim_is_not_refuted_and_its_slack_is_found(statements: dict[str
     assert float(result.slack.min.float) == pytest.approx(2.718281828 / 2, rel=1e-4)
     assert float(result.slack.typical.float) >= float(result.slack.min.float)
     assert [(c.name, c.at_declared_size, c.refuted) for c in result.controls] == [("sharper by 1.05", True, True)]
-    assert result.n > 100
+    assert result.n > 200
     assert result.region == "x: real, x > 0"
 
 
