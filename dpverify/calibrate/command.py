@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from dpverify.calibrate.calibrate import calibrate
 from dpverify.calibrate.request import CalibrateRequest
@@ -11,12 +12,12 @@ from dpverify.calibrate.result import encode
 from dpverify.calibrate.words import summary
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.errors import printable
+from dpverify.report.files import STDOUT, check_target, write_whole
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
-STDOUT = "-"
 
 
-def run_calibrate(request: CalibrateRequest | None = None, *, json: str | None = None, **arguments: object) -> int:
+def run_calibrate(request: CalibrateRequest | None = None, *, json: str | None = None, **arguments: Any) -> int:
     """Calibrate, and write the answer.
 
     Parameters
@@ -34,13 +35,15 @@ def run_calibrate(request: CalibrateRequest | None = None, *, json: str | None =
         0: done. 2: bad input, or no sigma can be certified; one line on stderr. 130: interrupted.
     """
     try:
-        result = calibrate(request if request is not None else CalibrateRequest(**arguments))  # type: ignore[arg-type]  # checked there
+        check_target("json", Path(json) if json not in (None, STDOUT) else None)
+        result = calibrate(request if request is not None else CalibrateRequest(**arguments))
         if json == STDOUT:
             sys.stdout.write(encode(result).decode("utf-8"))
             return DONE
         sys.stdout.write(summary(result) + "\n")
         if json is not None:
-            _write(json, encode(result))
+            write_whole("json", Path(json), encode(result))
+            sys.stdout.write(f"wrote {json}\n")
     except ArgumentError as error:
         sys.stderr.write(f"dpverify: {printable(str(error), 2000)}\n")
         return BAD_INPUT
@@ -48,11 +51,3 @@ def run_calibrate(request: CalibrateRequest | None = None, *, json: str | None =
         sys.stderr.write("dpverify: interrupted\n")
         return INTERRUPTED
     return DONE
-
-
-def _write(target: str, content: bytes) -> None:
-    try:
-        Path(target).write_bytes(content)
-    except OSError as error:
-        raise ArgumentError("json", target, f"must be a file that can be written ({error.strerror})") from error
-    sys.stdout.write(f"wrote {target}\n")

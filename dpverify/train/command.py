@@ -11,14 +11,13 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.errors import printable
 from dpverify.problems.errors import DataError
-from dpverify.train.files import check_target, write_whole
+from dpverify.report.files import STDOUT, check_target, deliver
 from dpverify.train.request import Request
 from dpverify.train.result import Point, TrainResult, encode
 from dpverify.train.run import train
 from dpverify.train.words import summary
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
-STDOUT = "-"
 
 
 def run_train(
@@ -80,7 +79,7 @@ def run_train(
             seed=seed,
         )
         result = _train_with_progress(request)
-        _write(result, json, figure)
+        deliver(summary(result), encode(result), json, figure, lambda: _figure(result))
     except (ArgumentError, DataError) as error:
         sys.stderr.write(f"dpverify: {printable(str(error), 2000)}\n")
         return BAD_INPUT
@@ -110,19 +109,8 @@ def _train_with_progress(request: Request) -> TrainResult:
         return train(request, report)
 
 
-def _write(result: TrainResult, json: str | None, figure: Path | None) -> None:
-    """Print the summary and write the files; the summary comes first, so that nothing done is lost."""
-    out = sys.stderr if json == STDOUT else sys.stdout
-    out.write(summary(result) + "\n")
-    out.flush()
-    if json == STDOUT:
-        sys.stdout.write(encode(result).decode("utf-8"))
-    elif json is not None:
-        write_whole("json", Path(json), encode(result))
-    if figure is not None:
-        from dpverify.train.figure import svg
+def _figure(result: TrainResult) -> bytes:
+    """Draw; matplotlib is imported only where a figure is wanted."""
+    from dpverify.train.figure import svg
 
-        write_whole("figure", figure, svg(result))
-    for target in (None if json == STDOUT else json, figure):
-        if target is not None:
-            out.write(f"wrote {target}\n")
+    return svg(result)

@@ -12,12 +12,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.errors import printable
 from dpverify.problems.errors import DataError
-from dpverify.train.command import BAD_INPUT, DONE, INTERRUPTED, STDOUT
+from dpverify.report.files import STDOUT, check_target, deliver
+from dpverify.train.command import BAD_INPUT, DONE, INTERRUPTED
 from dpverify.train.compare_request import CompareRequest
 from dpverify.train.compare_result import CompareResult, encode
 from dpverify.train.compare_run import compare
 from dpverify.train.compare_words import summary
-from dpverify.train.files import check_target, write_whole
 
 
 def run_compare(*, json: str | None = None, figure: Path | None = None, **asked: Any) -> int:
@@ -42,7 +42,7 @@ def run_compare(*, json: str | None = None, figure: Path | None = None, **asked:
         check_target("json", Path(json) if json not in (None, STDOUT) else None)
         check_target("figure", figure, suffix=".svg")
         result = _compare_with_progress(CompareRequest(**asked))
-        _write(result, json, figure)
+        deliver(summary(result), encode(result), json, figure, lambda: _figure(result))
     except (ArgumentError, DataError) as error:
         sys.stderr.write(f"dpverify: {printable(str(error), 2000)}\n")
         return BAD_INPUT
@@ -70,19 +70,8 @@ def _compare_with_progress(request: CompareRequest) -> CompareResult:
         return compare(request, report)
 
 
-def _write(result: CompareResult, json: str | None, figure: Path | None) -> None:
-    """Print the summary and write the files; the summary comes first, so that nothing done is lost."""
-    out = sys.stderr if json == STDOUT else sys.stdout
-    out.write(summary(result) + "\n")
-    out.flush()
-    if json == STDOUT:
-        sys.stdout.write(encode(result).decode("utf-8"))
-    elif json is not None:
-        write_whole("json", Path(json), encode(result))
-    if figure is not None:
-        from dpverify.train.compare_figure import svg
+def _figure(result: CompareResult) -> bytes:
+    """Draw; matplotlib is imported only where a figure is wanted."""
+    from dpverify.train.compare_figure import svg
 
-        write_whole("figure", figure, svg(result))
-    for target in (None if json == STDOUT else json, figure):
-        if target is not None:
-            out.write(f"wrote {target}\n")
+    return svg(result)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from dpverify.kernels.check import ArgumentError
+
+STDOUT = "-"
+"""The target that stands for stdout."""
 
 
 def check_target(name: str, target: Path | None, suffix: str = "") -> None:
@@ -72,3 +77,38 @@ def write_whole(name: str, target: Path, content: bytes) -> None:
                 aside.unlink(missing_ok=True)
     except OSError as error:
         raise ArgumentError(name, str(target), f"must be a file that can be written ({error.strerror})") from error
+
+
+def deliver(text: str, record: bytes, json: str | None, figure: Path | None, draw: Callable[[], bytes]) -> None:
+    """Print what a person reads, and write the files; the text comes first, so that nothing done is lost.
+
+    Parameters
+    ----------
+    text : str
+        Without a line end at the end; it goes to stderr where stdout is for the record.
+    record : bytes
+        The result as JSON.
+    json : str or None
+        File for it, or ``-`` for stdout.
+    figure : Path or None
+        File for the figure.
+    draw : callable
+        Makes the figure; called only where one is wanted.
+
+    Raises
+    ------
+    ArgumentError
+        If a file cannot be written.
+    """
+    out = sys.stderr if json == STDOUT else sys.stdout
+    out.write(text + "\n")
+    out.flush()
+    if json == STDOUT:
+        sys.stdout.write(record.decode("utf-8"))
+    elif json is not None:
+        write_whole("json", Path(json), record)
+    if figure is not None:
+        write_whole("figure", figure, draw())
+    for target in (None if json == STDOUT else json, figure):
+        if target is not None:
+            out.write(f"wrote {target}\n")
