@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
+from dpverify.ledger.chapters import ChaptersFile
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.records import (
     Claim,
@@ -125,6 +126,11 @@ def decode_verdicts(data: Mapping[str, Any], place: Place, problems: Problems) -
     for where, entry in _entries(data, "verdict", "claim", place):
         _convert(entry, Verdict, where, problems)
     return _convert(data, VerdictsFile, place, problems) if len(problems) == before else None
+
+
+def decode_chapters(data: Mapping[str, Any], place: Place, problems: Problems) -> ChaptersFile | None:
+    """Turn the tables of ``chapters.toml`` into records; arguments and result as for `decode_claims`."""
+    return _convert(data, ChaptersFile, place, problems)
 
 
 def _entries(data: Mapping[str, Any], array: str, label: str, place: Place) -> list[tuple[Place, Any]]:

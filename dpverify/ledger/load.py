@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dpverify.ledger.bundled import bundled_specs
+from dpverify.ledger.chapters import Chapter, ChaptersFile, chapter_problems
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
-from dpverify.ledger.files import decode_claims, decode_verdicts, read_toml
+from dpverify.ledger.files import decode_chapters, decode_claims, decode_verdicts, read_toml
 from dpverify.ledger.graph import find_cycle
 from dpverify.ledger.papers import PaperReader
 from dpverify.ledger.records import VerdictsFile
@@ -16,6 +18,7 @@ from dpverify.ledger.specs import PaperSpec, Specs
 
 CLAIMS = "claims.toml"
 VERDICTS = "verdicts.toml"
+CHAPTERS = "chapters.toml"
 
 
 def load_specs(directory: Path | str | None = None) -> Specs:
@@ -25,7 +28,7 @@ def load_specs(directory: Path | str | None = None) -> Specs:
     ----------
     directory
         A folder with one folder per paper, each with its ``claims.toml`` and, where we have something to say, its
-        ``verdicts.toml``. None for the specs that come with dpverify.
+        ``verdicts.toml`` and ``chapters.toml``. None for the specs that come with dpverify.
 
     Returns
     -------
@@ -96,7 +99,18 @@ def _read_paper(folder: Path, problems: Problems) -> PaperSpec | None:
         verdicts = decode_verdicts(table, verdicts_place, problems) or verdicts
     if claims is None:
         return None
-    return PaperReader(folder.name, claims_place, verdicts_place, problems).read(claims, verdicts)
+    paper = PaperReader(folder.name, claims_place, verdicts_place, problems).read(claims, verdicts)
+    return replace(paper, chapters=_read_chapters(folder, paper, problems))
+
+
+def _read_chapters(folder: Path, paper: PaperSpec, problems: Problems) -> tuple[Chapter, ...]:
+    """Read what we tell of a paper, if we tell anything."""
+    place = Place(shown_path(folder / CHAPTERS))
+    if not _is_there(folder / CHAPTERS) or (table := _table(folder / CHAPTERS, place, problems)) is None:
+        return ()
+    file = decode_chapters(table, place, problems) or ChaptersFile()
+    problems.extend(chapter_problems(file, paper.claims, place))
+    return tuple(file.chapter)
 
 
 def _table(path: Path, place: Place, problems: Problems) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from dpverify.ledger.chapters import Chapter
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.domains import Domain
 from dpverify.ledger.errors import UnknownClaim, shown, suggest
@@ -16,11 +17,12 @@ from dpverify.ledger.vocabulary import Vocabulary
 
 @dataclass(frozen=True, eq=False)
 class PaperSpec:
-    """A paper: its vocabulary, and its claims in the order of the file, by id without the paper."""
+    """A paper: its vocabulary, its claims in the order of the file, by id without the paper, and what we tell of it."""
 
     info: PaperInfo
     vocabulary: Vocabulary
     claims: dict[str, ClaimSpec]
+    chapters: tuple[Chapter, ...] = ()
 
     @property
     def symbols(self) -> dict[str, Symbol]:

@@ -13,13 +13,15 @@ from dpverify.report.figures import caption
 from dpverify.report.words import MARKS, RELATIONS_TO_DERIVED, kind_words, pin_words, reading_words, status_label
 
 
-def claim_section(results: Sequence[Result]) -> list[str]:
+def claim_section(results: Sequence[Result], figures: str = "figures") -> list[str]:
     """The section of a claim.
 
     Parameters
     ----------
     results : sequence of Result
         All results of one claim, one per reading.
+    figures : str
+        The folder of the figures, seen from the page.
 
     Returns
     -------
@@ -39,7 +41,7 @@ def claim_section(results: Sequence[Result]) -> list[str]:
         words = reading_words(result.reading)
         blocks.append(f"#### Reading: {md.prose(words)}" if words else "")
         blocks.extend([] if shared else _printed(result))
-        blocks.extend(_verdict(result))
+        blocks.extend(_verdict(result, figures))
     return blocks
 
 
@@ -55,7 +57,7 @@ def _printed(result: Result) -> list[str]:
     return [f"As printed, in words: {md.prose(result.printed)}"] if result.printed else []
 
 
-def _verdict(result: Result) -> list[str]:
+def _verdict(result: Result, folder: str) -> list[str]:
     pin = pin_words(result)
     beside = f" ({pin})" if pin else ""
     relation = result.relation_to_derived
@@ -66,7 +68,7 @@ def _verdict(result: Result) -> list[str]:
         md.bullets(map(md.prose, result.findings)),
         evidence.counterexample_block(counterexamples(result)),
         evidence.slack_line(result.slack, result.vacuous, result.region),
-        *_figures(about),
+        *_figures(about, folder),
         *_amendment(result.amendment),
         *_derivations(result),
         RELATIONS_TO_DERIVED[relation] if relation else "",
@@ -78,12 +80,14 @@ def _plain(status: Status) -> str:
     return f"{MARKS[status]} {status}"
 
 
-def _figures(about: Mapping[str, Picture]) -> list[str]:
-    blocks = []
-    for file, picture in about.items():
-        text = caption(picture.name, picture.columns)
-        blocks.append(f"![{md.prose(text)}](figures/{file})\n\n*{md.prose(text)}*")
-    return blocks
+def _figures(about: Mapping[str, Picture], folder: str) -> list[str]:
+    return [figure_block(picture, folder) for picture in about.values()]
+
+
+def figure_block(picture: Picture, folder: str) -> str:
+    """A figure with its caption under it; ``folder`` is that of the figures, seen from the page."""
+    text = md.prose(caption(picture.name, picture.columns))
+    return f"![{text}]({folder}/{picture.file})\n\n*{text}*"
 
 
 def _derivations(source: Result | AmendmentResult) -> list[str]:

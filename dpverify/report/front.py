@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-import msgspec
-
-from dpverify.ledger.results import Result, Run, decode
+from dpverify.ledger.results import Result, Run
 from dpverify.report import markdown as md
 from dpverify.report.collect import ReportError, by_claim, by_paper, claim_id
 from dpverify.report.index import OVERVIEW
+from dpverify.report.layout import lay_out
 from dpverify.report.paper import title
 from dpverify.report.parts import is_result
-from dpverify.report.summary import claim_link, corrected
+from dpverify.report.places import INDEX, Places
+from dpverify.report.read import read_runs
+from dpverify.report.summary import corrected
 from dpverify.report.words import counts, counts_words, plural, reading_words, status_label
 
 BEGIN = "<!-- verdicts:begin -->"
@@ -38,11 +40,12 @@ def front_block(runs: Mapping[str, Run], folder: str = "reports") -> str:
     picture = f"![Verdicts of each paper, by status]({folder}/figures/{OVERVIEW})"
     blocks = [picture if runs else "No run is recorded yet."]
     for key, run in sorted(runs.items()):
-        page = f"{folder}/{key}.md"
+        places = replace(lay_out(key, run).places(run), here=INDEX, folder=f"{folder}/")
+        paper = md.link(title(key, run), places.page(f"{key}.md"))
         claims = plural(len(by_claim(run.results)), "claim")
         totals = counts_words(counts(result.status for result in run.results))
-        blocks.append(f"{md.link(title(key, run), page)}: {claims}, {plural(len(run.results), 'verdict')}: {totals}.")
-        blocks.append(md.table(["result", "verdict", "why", "corrected or sharpened"], _verdicts(run.results, page)))
+        blocks.append(f"{paper}: {claims}, {plural(len(run.results), 'verdict')}: {totals}.")
+        blocks.append(md.table(["result", "verdict", "why", "corrected or sharpened"], _verdicts(run.results, places)))
     return "\n\n".join(filter(None, blocks))
 
 
@@ -91,16 +94,10 @@ def recorded(folder: Path) -> dict[str, Run]:
     ReportError
         When a file is no run, or two are of one paper.
     """
-    runs = []
-    for path in sorted((folder / "data").glob("*.json")):
-        try:
-            runs.append(decode(path.read_bytes()))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ReportError(f"data/{path.name}: {' '.join(str(error).split())}") from error
-    return by_paper(runs)
+    return by_paper(list(read_runs(folder).values()))
 
 
-def _verdicts(results: Sequence[Result], page: str) -> Iterator[list[str]]:
+def _verdicts(results: Sequence[Result], places: Places) -> Iterator[list[str]]:
     """One row per result of the paper that was judged, readings of the same verdict together."""
     for group in by_claim(results):
         if not is_result(claim_id(group[0])):
@@ -109,9 +106,9 @@ def _verdicts(results: Sequence[Result], page: str) -> Iterator[list[str]]:
             alike = [result for result in group if result.status == status]
             result = alike[0]
             readings = "" if len(alike) == len(group) else " and ".join(reading_words(r.reading) for r in alike)
-            mended = f"{corrected(result, page)} ({result.amendment.status})" if result.amendment else ""
+            mended = f"{corrected(result, places)} ({result.amendment.status})" if result.amendment else ""
             yield [
-                f"{claim_link(result, page)}\n{md.prose(readings)}",
+                f"{places.link(result)}\n{md.prose(readings)}",
                 status_label(result.status),
                 md.prose(result.reason),
                 mended,

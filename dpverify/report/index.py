@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import Run
 from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, run_false_alarm
 from dpverify.report.drawings.overview import caption
+from dpverify.report.layout import lay_out
 from dpverify.report.manifest import GENERATED, false_alarm_line, manifest, status_legend
 from dpverify.report.paper import title
+from dpverify.report.places import INDEX
 from dpverify.report.summary import summary
 from dpverify.report.verdict_table import verdict_table
 from dpverify.report.words import STATUSES, counts
@@ -19,18 +21,26 @@ OVERVIEW = "overview.svg"
 """The figure of all verdicts, in ``figures/``."""
 
 INTRODUCTION = (
-    "Every claim of every paper with its verdict. A paper's own page has the formulas, derivations, counterexamples, "
+    "Every claim of every paper with its verdict. A paper's own pages have the formulas, derivations, counterexamples, "
     "corrected statements, and the plan of each check."
 )
 
+OTHERS: Mapping[str, str] = {
+    "comparison": "Optimizers compared on data, at equal privacy",
+    "benchmarks": "Benchmarks: how fast all this is",
+}
+"""Pages of the folder that are made of other data than verdicts, with what they are about."""
 
-def index_page(runs: Mapping[str, Run]) -> str:
+
+def index_page(runs: Mapping[str, Run], others: Sequence[str] = ()) -> str:
     """The first page.
 
     Parameters
     ----------
     runs : Mapping[str, Run]
         Paper key to its run, in the order of the page.
+    others : sequence of str
+        Those of :data:`OTHERS` that the folder holds.
 
     Returns
     -------
@@ -46,6 +56,7 @@ def index_page(runs: Mapping[str, Run]) -> str:
             f"![{caption(totals(runs))}](figures/{OVERVIEW})" if runs else "No run is recorded yet.",
             _totals(runs) if runs else "",
             false_alarm_line(chance, "these runs") if runs else "",
+            md.bullets(md.link(words, f"{name}.md") for name, words in OTHERS.items() if name in others),
             *(block for key, run in runs.items() for block in _short(key, run)),
             *(block for key, run in runs.items() for block in _table(key, run)),
             "## How to read this",
@@ -61,12 +72,13 @@ def totals(runs: Mapping[str, Run]) -> dict[str, dict[Status, int]]:
 
 
 def _short(key: str, run: Run) -> list[str]:
-    page = f"{key}.md"
-    return [f"## {title(key, run)}", md.link(f"The page of {md.code(key)}", page), *summary(run.results, page)]
+    layout = lay_out(key, run)
+    where = md.link(f"The page of {md.code(key)}", layout.front)
+    return [f"## {title(key, run)}", where, *summary(run.results, layout.places(run).on(INDEX), layout.part_links())]
 
 
 def _table(key: str, run: Run) -> list[str]:
-    return [f"## Every claim: {md.code(key)}", verdict_table(run.results, f"{key}.md")]
+    return [f"## Every claim: {md.code(key)}", verdict_table(run.results, lay_out(key, run).places(run).on(INDEX))]
 
 
 def _totals(runs: Mapping[str, Run]) -> str:

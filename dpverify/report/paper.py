@@ -1,21 +1,28 @@
-"""The page of one paper: a first page for a working scientist, then every claim in the paper's order."""
+"""The pages of one paper: a first page for a working scientist, and every claim in the paper's order.
+
+A short paper is one page. Of a long one each part has a page of its own, with the chapter on it at the head.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from dpverify.ledger.results import Result, Run
+from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
+from dpverify.report.chapters import chapter_blocks
 from dpverify.report.claim import claim_section
 from dpverify.report.collect import by_claim, claim_id
+from dpverify.report.layout import Layout, PartPage, lay_out
 from dpverify.report.manifest import GENERATED, manifest, status_legend
+from dpverify.report.places import INDEX, Places
 from dpverify.report.summary import summary
 from dpverify.report.verdict_table import verdict_table
 from dpverify.report.words import kind_words, pin_words, reading_words
 
 
-def paper_page(key: str, run: Run) -> str:
-    """The page of a paper.
+def paper_pages(key: str, run: Run, paper: PaperSpec | None = None) -> dict[str, str]:
+    """The pages of a paper.
 
     Parameters
     ----------
@@ -23,26 +30,42 @@ def paper_page(key: str, run: Run) -> str:
         The paper's key: ``tran2022``.
     run : Run
         Its results, in the paper's order.
+    paper : PaperSpec or None
+        Its spec, for the chapters; None: no chapters.
 
     Returns
     -------
-    str
-        ``<paper>.md``.
+    dict[str, str]
+        File below the report's folder to its text: ``<paper>.md``, and ``<paper>/<part>.md`` where that is too long.
     """
+    layout = lay_out(key, run)
+    places = layout.places(run)
+    pages = {layout.front: _front(key, run, layout, paper)}
+    for number, page in enumerate(layout.parts):
+        around = [layout.parts[n] if 0 <= n < len(layout.parts) else None for n in (number - 1, number + 1)]
+        pages[page.file] = _part(key, run, page, around, places.on(page.file), paper)
+    return pages
+
+
+def _front(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> str:
+    """The first page; it has the claims themselves where it is the only one."""
+    places = layout.places(run)
     judged = [result for result in run.results if result.status != "untested"]
     untested = [result for result in run.results if result.status == "untested"]
     groups = by_claim(judged)
+    whole = not layout.parts
     return md.document(
         [
             GENERATED,
             f"# {title(key, run)}",
             _imprint(key, run),
+            *_chapters(run, paper, "", places),
             "## In short",
-            *summary(run.results),
-            "## Verdicts" if judged else "",
-            verdict_table(judged),
-            "## Claims" if groups else "",
-            *(block for group in groups for block in claim_section(group)),
+            *summary(run.results, places, layout.part_links()),
+            "## Verdicts" if judged and whole else "",
+            verdict_table(judged, places) if whole else "",
+            "## Claims" if groups and whole else "",
+            *(block for group in groups if whole for block in claim_section(group)),
             *_untested(untested, (result.claim for result in judged)),
             "## How to read this",
             *status_legend(),
@@ -50,6 +73,37 @@ def paper_page(key: str, run: Run) -> str:
             *manifest(key, run),
         ]
     )
+
+
+def _part(
+    key: str, run: Run, page: PartPage, around: Sequence[PartPage | None], places: Places, paper: PaperSpec | None
+) -> str:
+    """The page of a part: its chapter, its table of verdicts, its claims in full."""
+    front = places.page(f"{key}.md")
+    ways = [md.link(title(key, run), front)]
+    for word, other in zip(("before", "next"), around, strict=True):
+        ways += [f"{word}: {md.link(other.title, places.page(other.file))}"] if other else []
+    ways.append(md.link("the status words", f"{front}#how-to-read-this"))
+    return md.document(
+        [
+            GENERATED,
+            f"# {page.title}",
+            " · ".join(ways),
+            *(_chapters(run, paper, page.part, places) if page.number == 1 else []),
+            "## Verdicts",
+            verdict_table([result for group in page.groups for result in group], places),
+            "## Claims",
+            *(block for group in page.groups for block in claim_section(group, places.page("figures"))),
+        ]
+    )
+
+
+def _chapters(run: Run, paper: PaperSpec | None, part: str, places: Places) -> Iterator[str]:
+    """What is told at the head of a page."""
+    if paper is not None:
+        for chapter in paper.chapters:
+            if chapter.part == part:
+                yield from chapter_blocks(chapter, run.results, paper, places)
 
 
 def title(key: str, run: Run) -> str:
@@ -60,9 +114,9 @@ def title(key: str, run: Run) -> str:
 def _imprint(key: str, run: Run) -> str:
     info = run.papers.get(key)
     if info is None:
-        return md.link("All papers", "README.md")
+        return md.link("All papers", INDEX)
     people = md.prose(", ".join(info.authors))
-    return f"{people}. {md.prose(info.venue)}. Key: {md.code(key)}. {md.link('All papers', 'README.md')}"
+    return f"{people}. {md.prose(info.venue)}. Key: {md.code(key)}. {md.link('All papers', INDEX)}"
 
 
 def _untested(untested: Sequence[Result], judged: Iterable[str]) -> list[str]:

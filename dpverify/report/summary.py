@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from dpverify.ledger.results import Counterexample, Result
 from dpverify.report import markdown as md
-from dpverify.report.collect import by_claim, claim_id, counterexamples
+from dpverify.report.collect import by_claim, claim_id, counterexamples, paper_of
 from dpverify.report.numbers import show_both, show_point, show_slack
 from dpverify.report.parts import by_part, is_box, is_result
+from dpverify.report.places import Places
 from dpverify.report.words import counts, counts_words, plural, reading_words
 
 DISAGREE = "The sources disagree, so the code or the algebra here is wrong; nothing is said of the paper"
@@ -20,15 +21,17 @@ LONGEST_FORMULA = 160
 """Characters of a formula that the first page shows; a longer one is in the claim's own section."""
 
 
-def summary(results: Sequence[Result], page: str = "") -> list[str]:
+def summary(results: Sequence[Result], places: Places, parts: Mapping[str, str] | None = None) -> list[str]:
     """The short account of one paper, as blocks of markdown.
 
     Parameters
     ----------
     results : sequence of Result
         All results of the paper, in the paper's order.
-    page : str
-        File that holds the paper's page; "" when the account stands on that page itself.
+    places : Places
+        Where the claims are, seen from the page that the account stands on.
+    parts : Mapping[str, str] or None
+        Part of the paper to the page that it begins on, where it has one.
 
     Returns
     -------
@@ -40,7 +43,7 @@ def summary(results: Sequence[Result], page: str = "") -> list[str]:
     falls = [r for r in main if r.status == "refuted"]
     boxes = [r for group in by_claim(results) if is_box(group) for r in group if r.status == "refuted"]
     open_ = [r for r in results if r.status == "inconclusive" and not r.sources_disagree]
-    on = _Page(results, page)
+    on = _Page(results, places)
     mended = on.table(["result", "corrected", "status"], [r for r in falls if r.amendment], _repair)
     return [
         _totals(results),
@@ -49,15 +52,10 @@ def summary(results: Sequence[Result], page: str = "") -> list[str]:
         _part("What falls", "", on.lines(falls, _fall, _reason)),
         _part("What is repaired", "", mended),
         _part("What an implementer must not copy", "", on.table(["line", "where", "why", "instead"], boxes, _box)),
-        _part("Step by step", STEPS, _steps(results, page)),
+        _part("Step by step", STEPS, _steps(results, places, parts or {})),
         _part("What is undecided", "", on.lines(open_, _reason, _reason)),
-        _part("What is not yet judged", "", _untested(results, page)),
+        _part("What is not yet judged", "", _untested(results, places)),
     ]
-
-
-def claim_link(result: Result, page: str = "", text: str = "") -> str:
-    """A link to a claim's section."""
-    return md.link(md.code(text or claim_id(result)), f"{page}#{claim_id(result)}")
 
 
 def counterexample_words(example: Counterexample) -> str:
@@ -68,7 +66,7 @@ def counterexample_words(example: Counterexample) -> str:
     return f"{point}the left side is {show_both(example.lhs)} and the right side {show_both(example.rhs)}"
 
 
-def corrected(result: Result, page: str = "") -> str:
+def corrected(result: Result, places: Places) -> str:
     """The corrected statement with its conditions, or where it is if it is long; "" where there is none."""
     amendment = result.amendment
     if amendment is None:
@@ -76,7 +74,7 @@ def corrected(result: Result, page: str = "") -> str:
     if amendment.formula is None:
         return md.prose(amendment.statement or "")
     if len(amendment.formula) > LONGEST_FORMULA:
-        return md.link("a longer formula", f"{page}#{claim_id(result)}")
+        return md.link("a longer formula", places.target(result.claim))
     formula = md.inline_math(amendment.latex) or md.code(amendment.formula)
     return formula + (f" for {', '.join(map(md.code, amendment.requires))}" if amendment.requires else "")
 
@@ -87,23 +85,23 @@ class _Page:
     Readings are named where they are not all that the claim has.
     """
 
-    def __init__(self, results: Sequence[Result], file: str) -> None:
-        self.file, self.readings = file, Counter(result.claim for result in results)
+    def __init__(self, results: Sequence[Result], places: Places) -> None:
+        self.places, self.readings = places, Counter(result.claim for result in results)
 
     def lines(self, results: Iterable[Result], tail: Callable[[Result], str], told: Callable[[Result], str]) -> str:
         """A list: the claim's link, its readings, the tail; ``told`` says what makes two readings alike."""
         return md.bullets(
-            claim_link(result, self.file) + (f" ({readings})" if readings else "") + tail(result)
+            self.places.link(result) + (f" ({readings})" if readings else "") + tail(result)
             for result, readings in self._alike(results, told)
         )
 
     def table(
-        self, header: Sequence[str], results: Iterable[Result], cells: Callable[[Result, str], tuple[str, ...]]
+        self, header: Sequence[str], results: Iterable[Result], cells: Callable[[Result, Places], tuple[str, ...]]
     ) -> str:
         """A table: the claim's link and readings, then the cells."""
         rows = [
-            [f"{claim_link(result, self.file)}\n{readings}", *cells(result, self.file)]
-            for result, readings in self._alike(results, lambda r: cells(r, self.file))
+            [f"{self.places.link(result)}\n{readings}", *cells(result, self.places)]
+            for result, readings in self._alike(results, lambda r: cells(r, self.places))
         ]
         return md.table(header, rows)
 
@@ -161,33 +159,37 @@ def _reason(result: Result) -> str:
     return f": {md.prose(result.reason)}"
 
 
-def _repair(result: Result, page: str) -> tuple[str, ...]:
+def _repair(result: Result, places: Places) -> tuple[str, ...]:
     amendment = result.amendment
     if amendment is None:
         return "", ""
     slack = f", slack {show_slack(amendment.slack)}" if amendment.slack else ""
-    return corrected(result, page), f"{amendment.status}{slack}"
+    return corrected(result, places), f"{amendment.status}{slack}"
 
 
-def _box(result: Result, page: str) -> tuple[str, ...]:
-    return md.prose(result.where), md.prose(result.reason), corrected(result, page) or "no corrected statement yet"
+def _box(result: Result, places: Places) -> tuple[str, ...]:
+    return md.prose(result.where), md.prose(result.reason), corrected(result, places) or "no corrected statement yet"
 
 
-def _steps(results: Sequence[Result], page: str) -> str:
+def _steps(results: Sequence[Result], places: Places, parts: Mapping[str, str]) -> str:
     """One row per part: how many of its records have which status, and links to those that fall."""
     rows = []
     for part, groups in by_part(results).items():
         judged = [r for group in groups for r in group]
         falls = [group for group in groups if any(r.status == "refuted" for r in group)]
         mended = [g for g in falls if all(r.amendment for r in g if r.status == "refuted")]
-        links = ", ".join(claim_link(group[0], page) for group in falls)
+        links = ", ".join(places.link(group[0]) for group in falls)
         number = f"{len(mended)} of {len(falls)}" if falls else ""
-        rows.append([part, counts_words(counts(r.status for r in judged)), links, number])
+        name = md.link(part, places.page(parts[part])) if part in parts else part
+        rows.append([name, counts_words(counts(r.status for r in judged)), links, number])
     return md.table(["part", "verdicts", "falls", "repaired"], rows)
 
 
-def _untested(results: Sequence[Result], page: str) -> str:
+def _untested(results: Sequence[Result], places: Places) -> str:
     untested = [r for r in results if r.status == "untested"]
     number = plural(len(by_claim(untested)), "claim")
-    place = md.link("the list", f"{page}#not-yet-judged")
-    return md.bullets([f"{number}, each with its reason: {place}."] if untested else [])
+    if not untested:
+        return ""
+    front = f"{paper_of(untested[0])}.md"
+    place = md.link("the list", ("" if places.here == front else places.page(front)) + "#not-yet-judged")
+    return md.bullets([f"{number}, each with its reason: {place}."])

@@ -7,34 +7,34 @@ from collections.abc import Sequence
 from dpverify.ledger.results import CheckResult, Result
 from dpverify.report import markdown as md
 from dpverify.report.numbers import show_count, show_float, show_slack
-from dpverify.report.summary import claim_link
+from dpverify.report.places import Places
 from dpverify.report.words import METHODS, kind_words, pin_words, plural, reading_words, status_label
 
 HEADER = ("claim", "where", "kind", "status", "slack, min / typical", "evidence", "amendment")
 
 
-def verdict_table(results: Sequence[Result], page: str = "") -> str:
+def verdict_table(results: Sequence[Result], places: Places) -> str:
     """The table of verdicts of one paper.
 
     Parameters
     ----------
     results : sequence of Result
         In the paper's order.
-    page : str
-        File that holds the claims' sections; "" on that page itself.
+    places : Places
+        Where the claims' sections are, seen from the table's page.
 
     Returns
     -------
     str
         A markdown table, or "" without results.
     """
-    return md.table(HEADER, [_row(result, page) for result in results], right=[4])
+    return md.table(HEADER, [_row(result, places) for result in results], right=[4])
 
 
-def _row(result: Result, page: str) -> list[str]:
+def _row(result: Result, places: Places) -> list[str]:
     reading = reading_words(result.reading)
     return [
-        f"{claim_link(result, page)}\n{md.prose(reading)}",
+        f"{places.link(result)}\n{md.prose(reading)}",
         md.prose(result.where),
         kind_words(result.kind),
         status_cell(result),

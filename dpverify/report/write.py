@@ -1,30 +1,38 @@
 """The folder ``reports/``: data in, pages and figures out, and the check that they still belong together.
 
-``data/<paper>.json`` is the one input. Every other file is a pure function of those: ``README.md``, ``<paper>.md`` and
-``figures/*.svg``. Files of others in the folder are left alone.
+``data/<paper>.json`` and the words of ``chapters.toml`` in the specs are the input. Every other file is a pure
+function of those: ``README.md``, ``<paper>.md``, ``<paper>/<part>.md`` where a paper is long, and ``figures/*.svg``.
+Files of others in the folder are left alone.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Container, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
-import msgspec
-
-from dpverify.ledger.results import Run, decode, encode
+from dpverify.ledger.load import load_specs
+from dpverify.ledger.results import Run, encode
+from dpverify.ledger.specs import PaperSpec
 from dpverify.report.collect import ReportError, by_paper, pictures
 from dpverify.report.drawings import overview
 from dpverify.report.figures import svg
-from dpverify.report.index import OVERVIEW, index_page, totals
+from dpverify.report.index import OTHERS, OVERVIEW, index_page, totals
 from dpverify.report.manifest import GENERATED
-from dpverify.report.paper import paper_page
+from dpverify.report.paper import paper_pages
+from dpverify.report.places import INDEX
+from dpverify.report.read import decode_run, other_pages, read_runs
 from dpverify.report.style import to_svg
 
-SCHEMA = 1
-"""The version of the JSON that this code reads."""
+Papers = Mapping[str, PaperSpec]
+"""Paper key to its spec."""
+
+OWN = ("bench", "comparison")
+"""How the names of figures begin that belong to other pages, before a hyphen."""
 
 
-def write_report(runs: Sequence[Run], directory: Path) -> list[str]:
+def write_report(runs: Sequence[Run], directory: Path, papers: Papers | None = None) -> list[str]:
     """Record runs and write the report on them.
 
     Parameters
@@ -34,6 +42,8 @@ def write_report(runs: Sequence[Run], directory: Path) -> list[str]:
         papers; papers recorded earlier stay.
     directory : pathlib.Path
         The folder; it is made if need be.
+    papers : Mapping[str, PaperSpec] or None
+        The specs that were judged, for the chapters; None: the bundled ones.
 
     Returns
     -------
@@ -46,10 +56,10 @@ def write_report(runs: Sequence[Run], directory: Path) -> list[str]:
         When a paper occurs twice, recorded data cannot be read, or a figure cannot be drawn; then nothing is written.
     """
     new = by_paper(runs)
-    pages = render({**_read(directory, besides=new), **new})
+    pages = render({**_read(directory, besides=new), **new}, papers, other_pages(directory))
     data = {f"data/{key}.json": encode(run) for key, run in new.items()}
     for name, content in data.items():
-        _decode(name, content)  # what cannot be read back, such as a NaN that is no string, is not recorded
+        decode_run(name, content)  # what cannot be read back, such as a NaN that is no string, is not recorded
     return _update(directory, {**data, **pages})
 
 
@@ -71,7 +81,7 @@ def regenerate(directory: Path) -> list[str]:
     ReportError
         When the data cannot be read or a figure cannot be drawn; then nothing is written.
     """
-    return _update(directory, render(_read(directory)))
+    return _update(directory, render(_read(directory), None, other_pages(directory)))
 
 
 def check(directory: Path) -> list[str]:
@@ -92,18 +102,22 @@ def check(directory: Path) -> list[str]:
     ReportError
         When the data cannot be read or a figure cannot be drawn.
     """
-    wanted = render(_read(directory))
+    wanted = render(_read(directory), None, other_pages(directory))
     differ = [name for name, content in wanted.items() if not _same(directory / name, content)]
     return sorted([*differ, *_orphans(directory, wanted)])
 
 
-def render(runs: Mapping[str, Run]) -> dict[str, bytes]:
+def render(runs: Mapping[str, Run], papers: Papers | None = None, others: Sequence[str] = ()) -> dict[str, bytes]:
     """Every file of the report but the data.
 
     Parameters
     ----------
     runs : Mapping[str, Run]
         Paper key to its run.
+    papers : Mapping[str, PaperSpec] or None
+        Their specs, for the chapters; None: the bundled ones.
+    others : sequence of str
+        Pages of others that the first page should name; see :data:`~dpverify.report.index.OTHERS`.
 
     Returns
     -------
@@ -116,12 +130,13 @@ def render(runs: Mapping[str, Run]) -> dict[str, bytes]:
         When a figure cannot be drawn, or two would share a file.
     """
     ordered = dict(sorted(runs.items()))
-    files = {"README.md": index_page(ordered).encode()}
+    known = _bundled() if papers is None else papers
+    files = {INDEX: index_page(ordered, others).encode()}
     found = totals(ordered)
     if found:
         files[f"figures/{OVERVIEW}"] = to_svg(lambda: overview.draw(found), overview.caption(found))
     for key, run in ordered.items():
-        files[f"{key}.md"] = paper_page(key, run).encode()
+        files |= {name: text.encode() for name, text in paper_pages(key, run, known.get(key)).items()}
         for picture in (picture for result in run.results for picture in pictures(result)):
             path = f"figures/{picture.file}"
             if path in files:
@@ -130,24 +145,18 @@ def render(runs: Mapping[str, Run]) -> dict[str, bytes]:
     return files
 
 
+@cache
+def _bundled() -> Papers:
+    return load_specs().papers
+
+
 def _read(directory: Path, besides: Container[str] = ()) -> dict[str, Run]:
     """The recorded runs by paper, without the papers in ``besides``."""
-    paths = sorted((directory / "data").glob("*.json"))
-    runs = {path.stem: _decode(f"data/{path.name}", path.read_bytes()) for path in paths if path.stem not in besides}
+    runs = read_runs(directory, besides)
     for stem, run in runs.items():
         if any(key != stem for key in by_paper([run])):
             raise ReportError(f"data/{stem}.json: it holds results of another paper than {stem!r}")
     return runs
-
-
-def _decode(name: str, content: bytes) -> Run:
-    try:
-        run = decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ReportError(f"{name}: {' '.join(str(error).split())}") from error
-    if run.schema != SCHEMA:
-        raise ReportError(f"{name}: schema={run.schema}: this version reads schema {SCHEMA}")
-    return run
 
 
 def _update(directory: Path, files: Mapping[str, bytes]) -> list[str]:
@@ -162,6 +171,9 @@ def _update(directory: Path, files: Mapping[str, bytes]) -> list[str]:
     gone = _orphans(directory, files)
     for name in gone:
         (directory / name).unlink()
+        with contextlib.suppress(OSError):  # another file is in it
+            if (folder := (directory / name).parent) != directory:
+                folder.rmdir()
     return sorted([*changed, *gone])
 
 
@@ -170,7 +182,8 @@ def _same(path: Path, content: bytes) -> bool:
 
 
 def _orphans(directory: Path, wanted: Mapping[str, bytes]) -> list[str]:
-    """Figures that no page shows, and pages of ours whose data are gone."""
-    figures = [f"figures/{path.name}" for path in (directory / "figures").glob("*.svg")]
-    pages = [path.name for path in directory.glob("*.md") if path.read_bytes().startswith(GENERATED.encode())]
-    return sorted(name for name in [*figures, *pages] if name not in wanted)
+    """Figures that no page shows, and pages of ours whose data are gone; what belongs to other pages is no orphan."""
+    mine = [path for path in directory.glob("figures/*.svg") if not path.name.startswith(tuple(f"{o}-" for o in OWN))]
+    pages = [path for pattern in ("*.md", "*/*.md") for path in directory.glob(pattern)]
+    mine += [path for path in pages if path.stem not in OTHERS and path.read_bytes().startswith(GENERATED.encode())]
+    return sorted(name for path in mine if (name := path.relative_to(directory).as_posix()) not in wanted)

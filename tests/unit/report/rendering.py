@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -37,3 +38,38 @@ def cells(line: str) -> list[str]:
 def tables(markdown: str) -> int:
     """How many tables a parser finds."""
     return sum(token.type == "table_open" for token in PARSER.parse(markdown))
+
+
+def places(markdown: str) -> set[str]:
+    """What a link can point to on a page: anchors, and headings as GitHub names them."""
+    headings = re.findall(r"^#+ (.*)$", markdown, re.MULTILINE)
+    words = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    named = {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in words}
+    return named | set(re.findall(r'<a id="([^"]*)">', markdown))
+
+
+def links(markdown: str) -> list[str]:
+    """Targets of all links and pictures that lead to a file or a place, not to another site."""
+    return [target for target in re.findall(r"\]\(([^)\s]+)\)", markdown) if "://" not in target]
+
+
+def dead_links(pages: Mapping[str, str], others: Container[str]) -> list[str]:
+    """The links that lead nowhere.
+
+    Parameters
+    ----------
+    pages : Mapping[str, str]
+        Path to text; paths are relative to one folder.
+    others : Container[str]
+        Paths of files that are no pages.
+    """
+    known = {name: places(text) for name, text in pages.items()}
+    dead = []
+    for name, text in pages.items():
+        for target in links(text):
+            file, _, place = target.partition("#")
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(name), file)) if file else name
+            found = place in known[path] if place and path in known else not place and (path in known or path in others)
+            if not found:
+                dead.append(f"{name}: {target}")
+    return dead

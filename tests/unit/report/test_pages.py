@@ -10,7 +10,7 @@ import pytest
 from dpverify.ledger.results import Result, Run
 from dpverify.report.claim import claim_section
 from dpverify.report.markdown import document
-from dpverify.report.paper import paper_page
+from dpverify.report.paper import paper_pages
 from tests.unit.report.rendering import PARSER, cells, raw_tables, tables
 from tests.unit.report.sample import PAPER, conversion, lemma_12, rdp, result, sample_run
 
@@ -21,6 +21,13 @@ PAGES = ["README.md", f"{PAPER}.md"]
 @pytest.fixture(params=PAGES)
 def page(request: pytest.FixtureRequest, files: Mapping[str, bytes]) -> str:
     return files[request.param].decode()
+
+
+def only_page(run: Run) -> str:
+    """The page of a paper that fits on one."""
+    pages = paper_pages(PAPER, run)
+    assert list(pages) == [f"{PAPER}.md"]
+    return pages[f"{PAPER}.md"]
 
 
 def section(page: str, title: str) -> str:
@@ -109,7 +116,7 @@ def test_alarms_are_loud(page: str) -> None:
 
 def test_interrupted_run_says_so(run: Run) -> None:
     cut = msgspec.structs.replace(run, run=msgspec.structs.replace(run.run, interrupted=True))
-    assert "> The run was interrupted" in paper_page(PAPER, cut)
+    assert "> The run was interrupted" in only_page(cut)
 
 
 def test_blind_control_is_marked(paper: str) -> None:
@@ -120,7 +127,7 @@ def test_blind_control_is_marked(paper: str) -> None:
 def test_chance_of_a_false_red_is_the_sum_of_the_alphas(run: Run, index: str) -> None:
     assert "is at most 2e-6" in index
     stated = msgspec.structs.replace(run, run=msgspec.structs.replace(run.run, false_alarm=3e-5))
-    assert "is at most 3e-5" in paper_page(PAPER, stated)
+    assert "is at most 3e-5" in only_page(stated)
 
 
 def test_amendment_has_its_own_status_slack_and_checks(paper: str) -> None:
@@ -133,14 +140,14 @@ def test_amendment_has_its_own_status_slack_and_checks(paper: str) -> None:
 def test_claim_judged_under_one_reading_only_has_one_anchor() -> None:
     judged = lemma_12("fresh")
     waiting = msgspec.structs.replace(judged, reading={"ordering": "once"}, status="untested", amendment=None)
-    page = paper_page(PAPER, msgspec.structs.replace(sample_run(), results=[judged, waiting]))
+    page = only_page(msgspec.structs.replace(sample_run(), results=[judged, waiting]))
     assert page.count('<a id="lemma-12"></a>') == 1
 
 
 def test_hostile_text_stays_text() -> None:
     nasty = "a | b <script>x</script> `|` [x](y) **z** $|q|$ ![i](j)\n# h"
     bad = result("lemma-1", nasty, "count", "refuted", printed=nasty, quote=nasty, reason=nasty, findings=[nasty])
-    page = paper_page(PAPER, msgspec.structs.replace(sample_run(), results=[bad]))
+    page = only_page(msgspec.structs.replace(sample_run(), results=[bad]))
     kinds = {child.type for token in PARSER.parse(page) for child in token.children or []}
     assert "image" not in kinds
     assert "<script>" not in "".join(token.content for token in PARSER.parse(page) if token.type == "html_block")

@@ -1,0 +1,74 @@
+"""Which page of a report holds which claim, and how one page links to another."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from dpverify.ledger.results import Result
+from dpverify.report import markdown as md
+from dpverify.report.collect import claim_id
+
+INDEX = "README.md"
+"""The first page of the folder."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the sections of claims are, seen from one page.
+
+    Attributes
+    ----------
+    pages : Mapping[str, str]
+        Full id of a claim to the page that holds it, as a path below the report's folder with forward slashes. A claim
+        that is not in it is on the page that links.
+    here : str
+        The page that links stand on, as such a path.
+    folder : str
+        The report's folder with a slash behind it, for a page beside the folder; "" for a page inside.
+    """
+
+    pages: Mapping[str, str]
+    here: str = INDEX
+    folder: str = ""
+
+    def on(self, page: str) -> Places:
+        """The same places, seen from another page."""
+        return replace(self, here=page)
+
+    def page(self, file: str) -> str:
+        """A link's target for a file of the report.
+
+        Parameters
+        ----------
+        file : str
+            Path below the report's folder.
+
+        Returns
+        -------
+        str
+            Relative path from the page at hand.
+        """
+        return self.folder + posixpath.relpath(file, posixpath.dirname(self.here) or ".")
+
+    def target(self, claim: str) -> str:
+        """A link's target for a claim's section.
+
+        Parameters
+        ----------
+        claim : str
+            Full id: ``tran2022:lemma-12``.
+
+        Returns
+        -------
+        str
+            ``lemma-12.md#lemma-12``, or ``#lemma-12`` where the section is on the page at hand.
+        """
+        file = self.pages.get(claim, self.here)
+        anchor = f"#{claim.partition(':')[2]}"
+        return anchor if file == self.here and not self.folder else self.page(file) + anchor
+
+    def link(self, result: Result, text: str = "") -> str:
+        """A link to a claim's section, with its id as text unless another is given."""
+        return md.link(md.code(text or claim_id(result)), self.target(result.claim))
