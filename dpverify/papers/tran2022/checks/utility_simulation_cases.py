@@ -1,0 +1,176 @@
+"""Problems and sizes at which the utility theorems are simulated, with exact G, L and R."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpverify.harness import Point
+from dpverify.harness.context import as_point
+from dpverify.kernels.tape import Seed
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
+from dpverify.papers.tran2022.utility_runs import RunMeans, slope_run
+from dpverify.problems.worst_slope import Slope
+from dpverify.symbolic.numbers import to_ball, to_value
+from dpverify.symbolic.statements import definitions
+
+
+@dataclass(frozen=True)
+class Case:
+    """A slope (:mod:`dpverify.problems.worst_slope`) and the size of a run, in units that make G about 1.
+
+    Attributes
+    ----------
+    name : str
+        Short: "ramp".
+    examples, steps, dimension : int
+        N, T, d.
+    delta : Fraction
+        In (0, 1).
+    slope : float
+        s.
+    reach : float
+        D in units of the way of the whole run, ``eta T = sqrt(T/N)``; from 1 on no run leaves the slope.
+    bend : float
+        L in units of ``s/(eta T)``.
+    rise, offset : float
+        r and a.
+    """
+
+    name: str
+    examples: int
+    steps: int
+    dimension: int = 1
+    delta: Fraction = Fraction(1, 10**6)
+    slope: float = 1.0
+    reach: float = 1.0
+    bend: float = 1.0
+    rise: float = 0.0
+    offset: float = 0.0
+
+    @property
+    def way(self) -> float:
+        """``eta T = sqrt(T/N)``."""
+        return math.sqrt(self.steps / self.examples)
+
+    @property
+    def problem(self) -> Slope:
+        """The loss."""
+        return Slope(
+            self.examples,
+            self.dimension,
+            self.slope,
+            self.reach * self.way,
+            self.bend * self.slope / self.way,
+            self.rise,
+            self.offset,
+        )
+
+    @property
+    def top(self) -> float:
+        """Largest norm of the mean gradient, ``max(s, r)``: no run can exceed it."""
+        return max(self.slope, self.rise)
+
+    @property
+    def point(self) -> Point:
+        """N, T, d, delta, G, L and R, exactly those of the problem's floats."""
+        p = self.problem
+        slope, drop, smooth = Fraction(p.slope), Fraction(p.drop), Fraction(p.smoothness)
+        return as_point(
+            {
+                "N": self.examples,
+                "T": self.steps,
+                "d": self.dimension,
+                "delta": self.delta,
+                "G": Fraction(self.top) + Fraction(p.offset),
+                "L": smooth,
+                "R": slope * drop + slope**2 / (2 * smooth),
+            }
+        )
+
+    @property
+    def words(self) -> str:
+        """The problem in words, for a report."""
+        parts = [f"slope {self.slope:g}", f"down to {self.reach:g} of the way"]
+        parts += [f"rise {self.rise:g}"] if self.rise else []
+        parts += [f"antipodal gradients {self.offset:g}"] if self.offset else []
+        return f"{self.name} (N = {self.examples}, T = {self.steps}, d = {self.dimension}): {', '.join(parts)}"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A wrong optimizer.
+
+    Attributes
+    ----------
+    name, text : str
+        Short name, and the fault in words.
+    direction : float
+        What every step is multiplied with.
+    noise : float
+        What sigma is multiplied with.
+    """
+
+    name: str
+    text: str
+    direction: float = 1.0
+    noise: float = 1.0
+
+
+NO_FAULT = Fault("", "")
+UPHILL = Fault("uphill", "every step goes the other way", direction=-1.0)
+SHORT_STEPS = Fault("short steps", "every step is a hundredth as long", direction=0.01)
+
+
+def theorem_values(statement: Statement, case: Case) -> Mapping[str, float]:
+    """Give alpha, eta and sigma, and gamma where there is one, as the theorem prints them at a case.
+
+    Parameters
+    ----------
+    statement : Statement
+        Theorem 6 or 9.
+    case : Case
+        Sizes and problem.
+
+    Returns
+    -------
+    mapping of str to float
+        The nearest floats.
+    """
+    found = definitions(statement, case.point)
+    names = [name for name in ("alpha", "eta", "sigma", "gamma") if name in found]
+    return {name: float(to_ball(to_value(found[name])).mid()) for name in names}
+
+
+def run_theorem_6(statement: Statement, case: Case, seed: Seed, fault: Fault = NO_FAULT) -> RunMeans:
+    """Run Algorithm 1 with the parameters of Theorem 6.
+
+    Parameters
+    ----------
+    statement : Statement
+        Theorem 6; its reading says the order of the examples.
+    case : Case
+        Sizes and problem.
+    seed : int, sequence of int or SeedSequence
+        Of permutations and noise.
+    fault : Fault
+        What is wrong with the run; by default nothing.
+
+    Returns
+    -------
+    RunMeans
+        Means over the run.
+    """
+    values, problem = theorem_values(statement, case), case.problem
+    parameters = Parameters(
+        case.steps,
+        values["alpha"],
+        values["eta"],
+        fault.noise * values["sigma"],
+        problem.lipschitz,
+        "once" if statement.reading.get("ordering") == "once" else "fresh",
+    )
+    return slope_run(problem, parameters, seed, direction=fault.direction)
