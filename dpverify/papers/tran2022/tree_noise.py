@@ -20,6 +20,7 @@ from numpy.random import Generator
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
+from dpverify.kernels.normal import Words, fill_normal_from, has_words, put_words, take_words, wrapping
 from dpverify.kernels.tape import fill_normal
 from dpverify.kernels.typing import Matrix, Tape, Vector
 from dpverify.kernels.vector import copy_into
@@ -27,11 +28,8 @@ from dpverify.kernels.vector import copy_into
 LEVELS = 63
 """Entries of a table with one decay per level."""
 
-BLOCK = 2048
-"""Numbers drawn before they are combined: small enough that they are still in the nearest cache."""
-
-WIDE = 64
-"""From this many coordinates on, a row is worth an array of its own: its loop is vectorized, its overhead hidden."""
+BLOCK = 16384
+"""Numbers drawn before they are combined: few enough to be still in a near cache, enough to write at a steady pace."""
 
 
 @kernel
@@ -44,14 +42,19 @@ def fill_decay(alpha: float, out: Vector) -> None:
 
 
 @kernel
-def add_past(decay: float, past: Vector, scale: float, row: Vector) -> None:
-    """Turn zeta_t / scale, in ``row``, into NOISE_t; ``past`` is NOISE_{t - lowbit(t)}; both of shape (d,)."""
-    for j in range(row.shape[0]):
-        row[j] = decay * past[j] + scale * row[j]
+def add_past(
+    decay: float, past: Vector, p: np.uint64, scale: float, out: Vector, i: np.uint64, d: np.uint64
+) -> None:  # fmt: skip
+    """Turn zeta_t / scale, from place i of ``out`` on, into NOISE_t; NOISE_{t - lowbit(t)} is at place p of ``past``.
+
+    Places and ``d`` are unsigned: they never count from the end, so that the loop can be vectorized.
+    """
+    for j in range(d):
+        out[i + j] = decay * past[p + j] + scale * out[i + j]
 
 
 @kernel
-def combine_rows(first: int, last: int, decay: Vector, scale: float, out: Matrix) -> None:
+def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matrix, start: int, out: Matrix) -> None:
     """Turn unit Gaussians into NOISE_t, in place, for the steps ``first <= t <= last``; earlier rows are done.
 
     Parameters
@@ -62,22 +65,25 @@ def combine_rows(first: int, last: int, decay: Vector, scale: float, out: Matrix
         From ``fill_decay``.
     scale : float
         Standard deviation of a node.
-    out : (T, d) array of float
-        Row t - 1 holds zeta_t / scale, and receives NOISE_t.
+    slots : (n, d) array of float
+        Row k is NOISE_s of the last s <= start whose lowest bit is 2^k. Not read where ``start`` is 0.
+    start : int
+        Steps before the first row of ``out``.
+    out : (n, d) array of float
+        Row t - 1 - start holds zeta_t / scale, and receives NOISE_t.
     """
-    d = out.shape[1]
+    d = np.uint64(out.shape[1])
+    flat, flat_slots = out.reshape(out.size), slots.reshape(slots.size)  # a view of every row would cost more
     for t in range(first, last + 1):
-        k = level(t)
+        k, i = level(t), np.uint64(t - 1 - start) * d
         before = t - (1 << k)
         if before == 0:
             for j in range(d):
-                out[t - 1, j] = scale * out[t - 1, j]
-        elif d >= WIDE:
-            add_past(decay[k], out[before - 1], scale, out[t - 1])
+                flat[i + j] = scale * flat[i + j]
+        elif before > start:
+            add_past(decay[k], flat, np.uint64(before - 1 - start) * d, scale, flat, i, d)
         else:
-            c = decay[k]
-            for j in range(d):
-                out[t - 1, j] = c * out[before - 1, j] + scale * out[t - 1, j]
+            add_past(decay[k], flat_slots, np.uint64(level(before)) * d, scale, flat, i, d)
 
 
 @kernel
@@ -96,27 +102,40 @@ def stream_noise(tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
         Row t - 1 receives NOISE_t. Not the tape itself.
     """
     T, d = out.shape
-    decay = np.empty(LEVELS)
+    decay, none = np.empty(LEVELS), np.empty((0, d))
     fill_decay(alpha, decay)
     rows = max(1, BLOCK // d)
     for done in range(0, T, rows):
         last = min(T, done + rows)
         for t in range(done, last):
             copy_into(out[t], tape[t])
-        combine_rows(done + 1, last, decay, scale, out)
+        combine_rows(done + 1, last, decay, scale, none, 0, out)
 
 
 @kernel
 def draw_noise(rng: Generator, alpha: float, scale: float, out: Matrix) -> None:
     """Do what ``stream_noise`` does, with Gaussians drawn as they are needed: those of ``normal_tape(rng, T, d)``."""
     T, d = out.shape
-    decay = np.empty(LEVELS)
+    decay, none = np.empty(LEVELS), np.empty((0, d))
     fill_decay(alpha, decay)
     rows, flat = max(1, BLOCK // d), out.reshape(T * d)
     for done in range(0, T, rows):
         last = min(T, done + rows)
         fill_normal(rng, flat[done * d : last * d])
-        combine_rows(done + 1, last, decay, scale, out)
+        combine_rows(done + 1, last, decay, scale, none, 0, out)
+
+
+@kernel
+def draw_noise_from(words: Words, alpha: float, scale: float, out: Matrix) -> None:
+    """Do what ``draw_noise`` does, faster, from the state of an SFC64: the same numbers, bit for bit."""
+    T, d = out.shape
+    decay, none = np.empty(LEVELS), np.empty((0, d))
+    fill_decay(alpha, decay)
+    rows, flat = max(1, BLOCK // d), out.reshape(T * d)
+    for done in range(0, T, rows):
+        last = min(T, done + rows)
+        fill_normal_from(words, flat[done * d : last * d])
+        combine_rows(done + 1, last, decay, scale, none, 0, out)
 
 
 @kernel
@@ -198,8 +217,15 @@ def noise_from_generator(rng: Generator, steps: int, dimension: int, *, alpha: f
     """
     steps, dimension = check.whole(1, steps=steps), check.whole(1, dimension=dimension)
     check.memory(steps * dimension, steps=steps, dimension=dimension)
+    alpha, scale = check.weight(alpha=alpha), check.not_negative(scale=scale)
     out = np.empty((steps, dimension))
-    draw_noise(rng, check.weight(alpha=alpha), check.not_negative(scale=scale), out)
+    if has_words(rng):
+        words = take_words(rng)
+        with wrapping():
+            draw_noise_from(words, alpha, scale, out)
+        put_words(rng, words)
+    else:
+        draw_noise(rng, alpha, scale, out)
     return out
 
 

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.random import Generator
 
 from dpverify.kernels import check
-from dpverify.kernels.dyadic import MOST_STEPS, level
+from dpverify.kernels.dyadic import MOST_STEPS
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import fill_normal
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.kernels.vector import copy_into
-from dpverify.papers.tran2022.tree_noise import LEVELS, fill_decay
+from dpverify.papers.tran2022.tree_noise import LEVELS, combine_rows, fill_decay
 
 AHEAD = 16384
 """Numbers drawn ahead of the step that needs them."""
@@ -39,19 +39,11 @@ def advance(rng: Generator, t: int, decay: Vector, scale: float, slots: Matrix, 
     """
     n, d = out.shape
     fill_normal(rng, out.reshape(n * d))
-    for i in range(n):
-        t += 1
-        k = level(t)
-        before = t - (1 << k)
-        if before == 0:
-            for j in range(d):
-                out[i, j] = scale * out[i, j]
-        else:
-            c, slot = decay[k], level(before)
-            for j in range(d):
-                out[i, j] = c * slots[slot, j] + scale * out[i, j]
-        if k > 0:  # no step refers back to an odd one
-            copy_into(slots[k], out[i])
+    combine_rows(t + 1, t + n, decay, scale, slots, t, out)
+    for k in range(slots.shape[0]):
+        last = (((t + n) >> k) - 1 | 1) << k  # the last step up to t + n whose lowest bit is 2^k
+        if last > t:
+            copy_into(slots[k], out[last - t - 1])
 
 
 class TreeNoise:

@@ -5,6 +5,7 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import kernel, python_of
+from dpverify.kernels.normal import take_words, wrapping
 from dpverify.kernels.tape import Bits, generator, normal_tape
 from dpverify.kernels.typing import Matrix, Tape
 from dpverify.papers.tran2022 import tree_noise as module
@@ -69,9 +70,9 @@ def test_python_bodies_of_the_inner_kernels_agree() -> None:
     assert np.array_equal(decay, again)
     assert np.allclose(decay[:6], 0.7**2.0 ** np.arange(6), rtol=CLOSE)
     for dimension in (3, 80):
-        rows, same = tape_of(20, dimension), tape_of(20, dimension)
-        module.combine_rows(1, 20, decay, 2.0, rows)
-        python_of(module.combine_rows)(1, 20, decay, 2.0, same)
+        rows, same, none = tape_of(20, dimension), tape_of(20, dimension), np.empty((0, dimension))
+        module.combine_rows(1, 20, decay, 2.0, none, 0, rows)
+        python_of(module.combine_rows)(1, 20, decay, 2.0, none, 0, same)
         assert np.array_equal(rows, same)
         white, same = np.empty_like(rows), np.empty_like(rows)
         module.whiten_into(rows, 0.3, 2.0, white)
@@ -80,13 +81,24 @@ def test_python_bodies_of_the_inner_kernels_agree() -> None:
 
 
 @pytest.mark.parametrize("bits", ["sfc64", "pcg64"])
-@pytest.mark.parametrize(("steps", "dimension"), [(1, 1), (1000, 1), (999, 7), (65, 100), (3, 5000)])
+@pytest.mark.parametrize(("steps", "dimension"), [(1, 1), (20_000, 1), (5999, 7), (300, 100), (3, 20_000)])
 def test_a_tape_and_a_generator_give_the_same_bits(steps: int, dimension: int, bits: Bits) -> None:
     rng, other = generator(3, bits=bits), generator(3, bits=bits)
     drawn = noise_from_generator(rng, steps, dimension, alpha=0.02, scale=1.7)
     tape = normal_tape(other, steps, dimension)
     assert np.array_equal(drawn, noise_from_tape(tape, alpha=0.02, scale=1.7))
     assert rng.random() == other.random()
+    library = np.empty_like(drawn)
+    module.draw_noise(generator(3, bits=bits), 0.02, 1.7, library)
+    assert np.array_equal(drawn, library)
+
+
+def test_the_fast_draw_and_its_python_body_give_the_same_bits() -> None:
+    out, again = np.empty((40, 5)), np.empty((40, 5))
+    module.draw_noise_from(take_words(generator(6)), 0.2, 0.5, out)
+    with wrapping():
+        python_of(module.draw_noise_from)(take_words(generator(6)), 0.2, 0.5, again)
+    assert np.array_equal(out, again)
 
 
 def test_many_trajectories_are_one_after_the_other() -> None:

