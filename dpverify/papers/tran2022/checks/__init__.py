@@ -24,6 +24,7 @@ from dpverify.papers.tran2022.checks import (
     series,
     sr_noise,
     utility_rates,
+    utility_simulation,
     utility_steps,
     utility_theorems,
 )
@@ -49,6 +50,7 @@ TOPICS = (
     renyi_to_dp,
     sr_noise,
     utility_rates,
+    utility_simulation,
     utility_steps,
     utility_theorems,
 )
