@@ -13,6 +13,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from dpverify import __version__
 from dpverify.cli.audit import audit
+from dpverify.cli.bench import bench
 from dpverify.cli.calibrate import calibrate
 from dpverify.cli.compare import compare
 from dpverify.cli.doctor import doctor
@@ -49,6 +50,7 @@ def build() -> App:
     app.command(compare)
     app.command(calibrate)
     app.command(audit)
+    app.command(bench)
     app.command(doctor)
     return app
 

@@ -1,0 +1,213 @@
+"""What is measured: a case has forms, one of which is the limit that the others are divided by.
+
+Nothing heavy is imported here: a list of cases must cost nothing, and whatever a case needs is made by its ``prepare``
+in a process of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any, Literal, TypeAlias
+
+Clock = Literal["thread", "process", "wall"]
+"""Processor time of this thread, of all threads of this process, or the time that passes."""
+
+Kind = Literal["ratio", "seconds", "exponent", "memory", "memory-exponent"]
+"""What a target is about."""
+
+Form: TypeAlias = Callable[[], object]
+"""Does the work once, on what was prepared. Whatever it returns is dropped, but for a :class:`Usage`."""
+
+Counts: TypeAlias = Mapping[str, Mapping[str, float]]
+"""Form to what it counts ("additions of vectors") to how many: numbers that no machine changes."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a child process used; a form that runs one returns it, and its peak memory is kept.
+
+    Attributes
+    ----------
+    peak : int
+        Most memory it held at a time, in bytes.
+    parts : mapping of str to float
+        Seconds of its parts by name, where it tells.
+    """
+
+    peak: int
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Stands for a form that cannot be measured here: the row then says why.
+
+    Attributes
+    ----------
+    why : str
+        Such as "opacus is not installed".
+    """
+
+    why: str
+
+
+Forms: TypeAlias = Mapping[str, Form | Missing]
+"""The forms of a case by name, in the order of the report."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A number that a case must reach.
+
+    Attributes
+    ----------
+    form : str
+        The form that must reach it.
+    at_most, at_least : float or None
+        The bound; one of the two.
+    kind : str
+        ``ratio``: seconds of ``form`` over seconds of ``to``. ``seconds``: seconds of one item (a call has ``work`` of
+        them). ``exponent``: of the seconds of a sweep in its size. ``memory``: bytes that a call adds at its peak.
+        ``memory-exponent``: of those bytes in the size of a sweep.
+    to : str
+        The form that a ratio is to; the limit of the case by default.
+    words : str
+        The target as the reader should see it, where its numbers alone do not say it.
+    """
+
+    form: str
+    at_most: float | None = None
+    at_least: float | None = None
+    kind: Kind = "ratio"
+    to: str = ""
+    words: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a target with no bound or two."""
+        if (self.at_most is None) == (self.at_least is None):
+            raise ValueError(f"at_most={self.at_most}, at_least={self.at_least}: a target has one of the two")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something that is measured.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its group, in small letters with hyphens.
+    title : str
+        One line for the reader: what is done.
+    prepare : callable
+        ``prepare(seed=..., **parameters)`` makes the input and gives the forms. It runs in a fresh process, once a
+        pass; every form is called once before anything is timed, so that kernels are compiled by then.
+    limit : str
+        The form that the others are divided by: a physical limit, the literal algorithm, or a peer.
+    parameters : mapping of str to number
+        Sizes, given to ``prepare`` by name.
+    targets : sequence of Target
+        What must be reached.
+    work : float
+        Items of a call (steps, normals, tasks), for seconds per item.
+    item : str
+        What an item is, in the singular.
+    clock : str
+        What is read; ``thread`` for kernels of one thread, ``wall`` for several threads and whole commands.
+    counts : callable or None
+        ``counts(**parameters)`` gives operation counts of the forms.
+    memory : callable or None
+        ``memory(seed=..., **parameters)`` gives forms like ``prepare``; each is run in a fresh process, once to compile
+        and once for the memory that it adds at its peak. Its forms need not be those of ``prepare``.
+    sparse : sequence of str
+        Forms too slow for every round: timed once in each of the first three passes, and not called before, so that
+        ``prepare`` must have compiled them on something small.
+    peers : sequence of str
+        Forms that are not ours: shown and never tested for having become slower.
+    passes : int or None
+        At most so many passes; all that the run makes by default.
+    long : bool
+        Minutes: only with ``--long``, or when the group is named.
+    sweep, over : str
+        Filled in by :func:`sweep`.
+    """
+
+    name: str
+    title: str
+    prepare: Callable[..., Forms]
+    limit: str
+    parameters: Mapping[str, int | float] = field(default_factory=dict)
+    targets: Sequence[Target] = ()
+    work: float = 1.0
+    item: str = "call"
+    clock: Clock = "thread"
+    counts: Callable[..., Counts] | None = None
+    memory: Callable[..., Mapping[str, Form]] | None = None
+    sparse: Sequence[str] = ()
+    peers: Sequence[str] = ()
+    passes: int | None = None
+    long: bool = False
+    sweep: str = ""
+    over: str = ""
+
+
+def sweep(
+    case: Case,
+    over: str,
+    values: Sequence[int | float],
+    *,
+    work: Callable[..., float] | None = None,
+    also: Callable[[int | float], Mapping[str, int | float]] | None = None,
+) -> tuple[Case, ...]:
+    """Make a case at several sizes; a power of the size is then fitted to the seconds of each form.
+
+    Parameters
+    ----------
+    case : Case
+        The case; its parameters are those that stay. Targets of an exponent hold for the sweep, others at every size.
+    over : str
+        The parameter that is varied.
+    values : sequence of numbers
+        Its sizes, at least two, increasing.
+    work : callable or None
+        ``work(**parameters)`` gives the items of a call at a size; those of ``case`` by default.
+    also : callable or None
+        Gives other parameters that go with a size.
+
+    Returns
+    -------
+    tuple of Case
+        One per size, named ``<name>-<over>-<size>``.
+    """
+    if len(values) < 2 or list(values) != sorted(set(values)):
+        raise ValueError(f"values={list(values)}: a sweep needs two sizes or more, increasing")
+    made = []
+    for value in values:
+        parameters = {**case.parameters, over: value, **(also(value) if also else {})}
+        items = work(**parameters) if work else case.work
+        name = f"{case.name}-{over.lower()}-{value:g}"
+        made.append(replace(case, name=name, parameters=parameters, work=items, sweep=case.name, over=over))
+    return tuple(made)
+
+
+def peer(package: str, build: Callable[[Any], Form]) -> Form | Missing:
+    """Make a form of a package that may not be there.
+
+    Parameters
+    ----------
+    package : str
+        Its module.
+    build : callable
+        Takes the module and gives the form.
+
+    Returns
+    -------
+    callable or Missing
+        The form, or the remark that the package is not installed.
+    """
+    try:
+        module = import_module(package)
+    except ImportError:
+        return Missing(f"{package} is not installed")
+    return build(module)

@@ -1,0 +1,116 @@
+"""Run a whole command in a child process: how long it takes, and how much memory it holds at its peak."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from dpverify.bench.case import Usage
+
+CACHE_VARIABLE = "NUMBA_CACHE_DIR"
+"""Environment variable that says where compiled kernels are kept; an empty folder there makes a run cold."""
+
+
+class CommandError(RuntimeError):
+    """A command that is measured ended as it should not."""
+
+
+def python(*words: str) -> tuple[str, ...]:
+    """The command line of this interpreter with these words."""
+    return (sys.executable, *words)
+
+
+def dpverify(*words: str) -> tuple[str, ...]:
+    """The command line of this dpverify with these words."""
+    return python("-m", "dpverify", *words)
+
+
+def run_command(words: Sequence[str], *, cache: Path | None = None, codes: Sequence[int] = (0,)) -> Usage:
+    """Run a command to its end, its output thrown away.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The command line.
+    cache : pathlib.Path or None
+        Folder of compiled kernels; that of the environment by default.
+    codes : sequence of int
+        Exit codes that are fine.
+
+    Returns
+    -------
+    Usage
+        The most memory that it, or the largest of its own child processes that it waited for, held at a time.
+
+    Raises
+    ------
+    CommandError
+        When it ends with another code.
+    """
+    environment = environment_of(cache)
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=errors)
+        code, peak = _wait(process)
+        if code not in codes:
+            errors.seek(0)
+            told = errors.read().decode(errors="replace").strip().splitlines()
+            raise CommandError(f"{' '.join(words)}: exit code {code}: {told[-1] if told else 'no message'}")
+    return Usage(peak)
+
+
+def environment_of(cache: Path | None) -> Mapping[str, str]:
+    """The environment of a command: this one's, with the package where it is, and the kernels kept in ``cache``."""
+    home = str(Path(__file__).resolve().parents[2])
+    paths = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    return environment if cache is None else {**environment, CACHE_VARIABLE: str(cache)}
+
+
+@contextmanager
+def empty_cache() -> Iterator[Path]:
+    """A fresh empty folder for compiled kernels, gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="dpverify-cold-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def cold(words: Sequence[str]) -> Callable[[], Usage]:
+    """A form: the command with an empty folder of compiled kernels.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The command line.
+
+    Returns
+    -------
+    callable
+        Runs it once.
+    """
+
+    def run() -> Usage:
+        with empty_cache() as folder:
+            return run_command(words, cache=folder)
+
+    return run
+
+
+def warm(words: Sequence[str]) -> Callable[[], Usage]:
+    """A form: the command with the kernels that are kept already; run it once before it is timed."""
+    return lambda: run_command(words)
+
+
+def _wait(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+    """Exit code and peak memory in bytes; the process is ended if this one is interrupted."""
+    try:
+        _, status, used = os.wait4(process.pid, 0)
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, used.ru_maxrss if sys.platform == "darwin" else used.ru_maxrss * 1024

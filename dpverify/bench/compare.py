@@ -1,0 +1,195 @@
+"""Compare two runs case by case: a test with a declared rate of false alarms, and an effect with its interval.
+
+What is compared is the logarithm of the ratio to the limit, so that a machine that is slower today slows both and drops
+out. One value a pass, since rounds of one process are not independent; the two runs' passes are compared by the exact
+Wilcoxon-Mann-Whitney test, which assumes no law, and Holm's correction over all comparisons keeps the chance of any
+false alarm below :data:`ALPHA`. The size of the change is the Hodges-Lehmann estimate, its interval inverts the test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.bench.power import detectable
+from dpverify.bench.statistics import ratios
+from dpverify.report.bench_records import Bench, CaseRecord, Change, Comparison
+
+Array = NDArray[np.float64]
+
+ALPHA = 0.01
+"""Largest chance that a comparison of two equal programs calls anything slower or faster."""
+
+LEVEL = 0.95
+"""Probability with which the interval of one change holds it."""
+
+
+def compare(new: Bench, old: Bench, alpha: float = ALPHA) -> list[Comparison]:
+    """Compare every form of ours that both runs measured at the same parameters.
+
+    Parameters
+    ----------
+    new, old : Bench
+        The runs. A factor above 1 means that ``new`` is slower.
+    alpha : float
+        Chance of any false alarm.
+
+    Returns
+    -------
+    list of Comparison
+        In the order of ``new``; empty when nothing is in both.
+    """
+    pairs = list(_pairs(new, old))
+    tests = [rank_test(ours, theirs) for _, _, ours, theirs in pairs]
+    corrected = holm(tests)
+    out = []
+    for (case, form, ours, theirs), p, kept in zip(pairs, tests, corrected, strict=True):
+        shift, low, high, level = shift_interval(ours, theirs)
+        sizes = (len(ours), len(theirs))
+        seen = detectable(*sizes, alpha / len(pairs))
+        out.append(
+            Comparison(
+                group=case.group,
+                case=case.name,
+                form=form,
+                to=case.limit,
+                factor=math.exp(shift),
+                low=math.exp(low),
+                high=math.exp(high),
+                level=level,
+                p=p,
+                corrected=kept,
+                would_see=None if seen is None else math.exp(seen * pooled_spread(ours, theirs)),
+                change=_change(shift, kept, alpha, possible=seen is not None),
+            )
+        )
+    return out
+
+
+def _change(shift: float, corrected: float, alpha: float, *, possible: bool) -> Change:
+    if corrected <= alpha:
+        return "slower" if shift > 0 else "faster"
+    return "no difference seen" if possible else "too few passes"
+
+
+def _pairs(new: Bench, old: Bench) -> Iterator[tuple[CaseRecord, str, Array, Array]]:
+    """Case, form, and the log ratio of each pass in both runs."""
+    before = {(case.group, case.name): case for case in old.cases}
+    for case in new.cases:
+        other = before.get((case.group, case.name))
+        alike = other is not None and (other.parameters, other.limit) == (case.parameters, case.limit)
+        if other is None or not alike:
+            continue
+        theirs = {form.name for form in other.forms}
+        for form in case.forms:
+            if form.role == "measured" and form.name in theirs:
+                values = [log_ratios(record, form.name) for record in (case, other)]
+                if all(len(each) > 0 for each in values):
+                    yield case, form.name, values[0], values[1]
+
+
+def log_ratios(case: CaseRecord, form: str) -> Array:
+    """Log of the ratio of a form to its case's limit; one value a pass, the median of its rounds."""
+    samples = {each.name: each.samples for each in case.forms}
+    passes = ratios(samples[form], samples.get(case.limit, []))
+    return np.array([math.log(float(np.median(values))) for values in passes])
+
+
+@cache
+def null_law(n: int, m: int) -> Array:
+    """Law of Mann and Whitney's U of n and m values of one law: probability of 0, 1, ..., n m.
+
+    Parameters
+    ----------
+    n, m : int
+        Numbers of values, at least 1.
+
+    Returns
+    -------
+    (n m + 1,) array of float
+        From the Gaussian binomial coefficient; exact integers until the last division.
+    """
+    ways = [1]
+    for part in range(1, n + 1):  # multiply by (1 - x^(m + part)) and divide by (1 - x^part)
+        grown = ways + [0] * (m + part)
+        for place in range(len(grown) - 1, m + part - 1, -1):
+            grown[place] -= grown[place - m - part]
+        for place in range(part, len(grown)):
+            grown[place] += grown[place - part]
+        ways = grown[: m * part + 1]
+    total = math.comb(n + m, n)
+    return np.array([way / total for way in ways])
+
+
+def rank_test(x: Array, y: Array) -> float:
+    """Exact two-sided p of the Wilcoxon-Mann-Whitney test; ties count half and are rounded against a finding.
+
+    Parameters
+    ----------
+    x, y : (n,) and (m,) array of float
+        The values.
+
+    Returns
+    -------
+    float
+        At most 1.
+    """
+    wins = float((x[:, None] > y).sum() + 0.5 * (x[:, None] == y).sum())
+    law = null_law(len(x), len(y))
+    tail = math.ceil(min(wins, len(x) * len(y) - wins))
+    return min(1.0, 2 * float(law[: tail + 1].sum()))
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's correction: the values that may be compared with the level that all tests together have.
+
+    Parameters
+    ----------
+    p : sequence of float
+        Values of single tests.
+
+    Returns
+    -------
+    list of float
+        Corrected values, in the same order.
+    """
+    out, largest = [1.0] * len(p), 0.0
+    for rank, place in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        largest = max(largest, min(1.0, (len(p) - rank) * p[place]))
+        out[place] = largest
+    return out
+
+
+def shift_interval(x: Array, y: Array, level: float = LEVEL) -> tuple[float, float, float, float]:
+    """Hodges and Lehmann's estimate of how far x lies above y, with the interval that inverts the rank test.
+
+    Parameters
+    ----------
+    x, y : (n,) and (m,) array of float
+        The values.
+    level : float
+        Probability wanted.
+
+    Returns
+    -------
+    (float, float, float, float)
+        The median of all differences, the ends, and the probability that they really have.
+    """
+    differences = np.sort((x[:, None] - y).ravel())
+    tails = np.cumsum(null_law(len(x), len(y)))
+    cut = int(np.searchsorted(tails, (1 - level) / 2, side="right"))  # tails[cut - 1] <= (1 - level) / 2
+    cut = max(cut, 1)
+    reached = max(0.0, 1 - 2 * float(tails[cut - 1]))
+    middle = float(np.median(differences))
+    return middle, float(differences[cut - 1]), float(differences[len(differences) - cut]), reached
+
+
+def pooled_spread(x: Array, y: Array) -> float:
+    """Standard deviation of the passes about their own run's mean, from both runs; 0 where each has one pass."""
+    freedom = len(x) + len(y) - 2
+    squares = float(((x - x.mean()) ** 2).sum() + ((y - y.mean()) ** 2).sum())
+    return math.sqrt(squares / freedom) if freedom > 0 else 0.0

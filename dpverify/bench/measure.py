@@ -1,0 +1,172 @@
+"""Take times of the forms of a case in turns, in this process."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from statistics import median
+from time import perf_counter, process_time, thread_time
+
+from dpverify.bench.case import Case, Clock, Form, Missing, Usage
+
+CLOCKS: Mapping[Clock, Callable[[], float]] = {"thread": thread_time, "process": process_time, "wall": perf_counter}
+
+SHORTEST = 0.02
+"""Seconds that one measurement lasts at least: a form that is faster is called several times."""
+
+ROUND_BUDGET = 2.5
+"""Seconds that all rounds of a case may take in one pass; at least one round is made."""
+
+SPARSE_PASSES = 3
+"""Passes in which a form is timed that is too slow for every round."""
+
+
+@dataclass
+class Times:
+    """Times of one form in one pass.
+
+    Attributes
+    ----------
+    seconds : list of float
+        Of one call, one value a round.
+    repeats : int
+        How many calls a value is the mean of.
+    peaks : list of int
+        Peak memory of child processes in bytes, where the form runs one.
+    parts : dict of str to list of float
+        Seconds of the parts of a child process, where it tells.
+    """
+
+    seconds: list[float] = field(default_factory=list)
+    repeats: int = 1
+    peaks: list[int] = field(default_factory=list)
+    parts: dict[str, list[float]] = field(default_factory=dict)
+
+
+@dataclass
+class Measured:
+    """One case in one pass.
+
+    Attributes
+    ----------
+    times : dict of str to Times
+        By form.
+    missing : dict of str to str
+        Forms that cannot be measured here, and why.
+    """
+
+    times: dict[str, Times] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def medians(self) -> dict[str, float]:
+        """Median seconds of one call by form."""
+        return {name: median(times.seconds) for name, times in self.times.items()}
+
+
+def measure_case(case: Case, *, seed: int = 0, rounds: int = 5, turn: int = 0) -> Measured:
+    """Prepare a case and time its forms in turns.
+
+    Parameters
+    ----------
+    case : Case
+        What to measure.
+    seed : int
+        Of its input.
+    rounds : int
+        How often each form is timed; fewer where that would take longer than :data:`ROUND_BUDGET`, at least one.
+    turn : int
+        Number of the pass: it says which form begins, and whether sparse forms are timed.
+
+    Returns
+    -------
+    Measured
+        The times.
+
+    Raises
+    ------
+    ValueError
+        When the limit, or a form with a target, is not among the forms.
+    """
+    forms = case.prepare(seed=seed, **case.parameters)
+    _check(case, set(forms))
+    out = Measured(missing={name: form.why for name, form in forms.items() if isinstance(form, Missing)})
+    ready = {name: form for name, form in forms.items() if not isinstance(form, Missing)}
+    often = {name: form for name, form in ready.items() if name not in case.sparse}
+    clock = CLOCKS[case.clock]
+    with _quiet():
+        spent = _calibrate(often, clock, out)
+        names = list(often)
+        for number in range(max(1, min(rounds, int(ROUND_BUDGET / max(spent, 1e-9))))):
+            shift = (turn + number) % max(len(names), 1)
+            for name in names[shift:] + names[:shift]:
+                _time(often[name], clock, out.times[name])
+        for name in case.sparse if turn < SPARSE_PASSES else ():
+            if name in ready:
+                out.times[name] = Times()
+                _time(ready[name], clock, out.times[name])
+    out.times = {name: out.times[name] for name in ready if name in out.times}
+    return out
+
+
+def _check(case: Case, forms: set[str]) -> None:
+    named = {case.limit, *case.sparse, *case.peers}
+    named |= {name for target in case.targets if "memory" not in target.kind for name in (target.form, target.to)}
+    strange = sorted(named - forms - {""})
+    if strange:
+        raise ValueError(f"case {case.name}: it names the form {strange[0]!r}; prepare gives {sorted(forms)}")
+
+
+def _calibrate(forms: Mapping[str, Form], clock: Callable[[], float], out: Measured) -> float:
+    """Call each form once untimed, and set how often it is called in one measurement; seconds of a round."""
+    spent = 0.0
+    for name, form in forms.items():
+        times = out.times[name] = Times()
+        begin = perf_counter()
+        first = form()
+        if isinstance(first, Usage):  # a whole command: one call is a measurement, and nothing is compiled here
+            spent += perf_counter() - begin
+            continue
+        once, wall = _seconds(form, clock, 1)
+        while once * times.repeats < SHORTEST and wall < 10 * SHORTEST:
+            times.repeats = max(2 * times.repeats, min(int(SHORTEST / max(once, 1e-9)) + 1, 10 * times.repeats))
+            total, wall = _seconds(form, clock, times.repeats)
+            once = total / times.repeats
+        spent += max(wall, once * times.repeats)
+    return spent
+
+
+def _seconds(form: Form, clock: Callable[[], float], repeats: int) -> tuple[float, float]:
+    turns = range(repeats)
+    wall = perf_counter()
+    begin = clock()
+    for _ in turns:
+        form()
+    return clock() - begin, perf_counter() - wall
+
+
+def _time(form: Form, clock: Callable[[], float], times: Times) -> None:
+    if times.repeats > 1:
+        times.seconds.append(_seconds(form, clock, times.repeats)[0] / times.repeats)
+        return
+    begin = clock()
+    result = form()
+    times.seconds.append(clock() - begin)
+    if isinstance(result, Usage):
+        times.peaks.append(result.peak)
+        for name, seconds in result.parts.items():
+            times.parts.setdefault(name, []).append(seconds)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No garbage collection while times are taken."""
+    was = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()

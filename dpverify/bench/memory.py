@@ -1,0 +1,67 @@
+"""The memory that a call adds at its peak, over what was resident before it."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import resource
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from dpverify.bench.case import Form
+
+_STATUS, _REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+def added_memory(form: Form) -> int:
+    """Bytes that a call adds to this process's resident memory at its peak.
+
+    The form is called once before, so that kernels are compiled and what it keeps for ever is there. Where the system
+    can set its peak counter back (Linux), the difference is exact to some pages; elsewhere it is what the second call
+    adds to the peak of the first, which may be nothing.
+
+    Parameters
+    ----------
+    form : callable
+        The work.
+
+    Returns
+    -------
+    int
+        Bytes, at least 0.
+    """
+    form()
+    gc.collect()
+    _give_back()
+    if not _reset_peak():
+        before = _peak_of_process()
+        form()
+        return max(_peak_of_process() - before, 0)
+    before = _field("VmRSS")
+    form()
+    return max(_field("VmHWM") - before, 0)
+
+
+def _give_back() -> None:
+    """Return freed memory to the system, so that the next call cannot hide in it."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _reset_peak() -> bool:
+    try:
+        _REFS.write_text("5")
+    except OSError:
+        return False
+    return _STATUS.is_file()
+
+
+def _field(name: str) -> int:
+    line = next(line for line in _STATUS.read_text().splitlines() if line.startswith(f"{name}:"))
+    return int(line.split()[1]) * 1024
+
+
+def _peak_of_process() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,115 @@
+"""Which groups of cases there are: one module each, loaded when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+
+from dpverify.bench.case import Case
+
+GROUPS = {
+    "noise": "cases_noise",
+    "optimizers": "cases_optimizers",
+    "reconstruction": "cases_reconstruction",
+    "monte-carlo": "cases_monte_carlo",
+    "accounting": "cases_accounting",
+    "audit": "cases_audit",
+    "start-up": "cases_start_up",
+    "verification": "cases_verification",
+}
+"""Group to its module in this package: a docstring, whose first line says what the group is, and ``CASES``."""
+
+
+class GroupError(ValueError):
+    """A name that is no group."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of cases.
+
+    Attributes
+    ----------
+    name : str
+        Its name on the command line.
+    title : str
+        First line of its module's docstring, without the full stop.
+    cases : tuple of Case
+        In the order of the report.
+    """
+
+    name: str
+    title: str
+    cases: tuple[Case, ...]
+
+
+def load(name: str) -> Group:
+    """Load one group.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`GROUPS`.
+
+    Returns
+    -------
+    Group
+        The group.
+
+    Raises
+    ------
+    GroupError
+        When there is no such group.
+    ValueError
+        When two of its cases share a name.
+    """
+    if name not in GROUPS:
+        near = get_close_matches(name, GROUPS, n=3, cutoff=0.5)
+        raise GroupError(f"{name!r} is no group; {'near: ' if near else 'there are: '}{', '.join(near or GROUPS)}")
+    try:
+        module = import_module(f"dpverify.bench.{GROUPS[name]}")
+    except ModuleNotFoundError as error:
+        if error.name != f"dpverify.bench.{GROUPS[name]}":
+            raise
+        return Group(name, "", ())
+    cases = tuple(module.CASES)
+    names = [case.name for case in cases]
+    twice = sorted({each for each in names if names.count(each) > 1})
+    if twice:
+        raise ValueError(f"group {name}: two cases have the name {twice[0]!r}")
+    title = (module.__doc__ or "").strip().splitlines()[0].rstrip(".")
+    return Group(name, title, cases)
+
+
+def select(names: Sequence[str], *, long: bool = False) -> list[Group]:
+    """The groups that a run measures.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Groups; all of them where there is none.
+    long : bool
+        Take cases of minutes although no group was named.
+
+    Returns
+    -------
+    list of Group
+        In the order of :data:`GROUPS`, without groups that have no case to measure.
+
+    Raises
+    ------
+    GroupError
+        When there is no such group.
+    """
+    for name in names:
+        if name not in GROUPS:
+            load(name)  # complains
+    chosen = []
+    for name in GROUPS:
+        if not names or name in names:
+            group = load(name)
+            cases = tuple(case for case in group.cases if long or name in names or not case.long)
+            chosen.append(Group(name, group.title, cases))
+    return [group for group in chosen if group.cases]

@@ -1,0 +1,176 @@
+"""``dpverify bench``: measure, print the ratios to the limits, write what was asked for."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpverify.cli.exits import INTERRUPTED, OK, BadInput, complain
+from dpverify.cli.output import STDOUT, check_folder, check_json, write_json
+from dpverify.cli.words import Target, Whole
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dpverify.bench.registry import Group
+    from dpverify.report.bench_records import Bench
+
+WRONG = 1
+"""Exit code where something became slower, or a case could not be measured."""
+
+
+def bench(
+    *groups: str,
+    quick: bool = False,
+    long: bool = False,
+    seed: Whole = 0,
+    json: Target | None = None,
+    report: Path | None = None,
+    against: Path | None = None,
+    list_: bool = False,
+) -> int:
+    """Measure how fast it is: ratios to a limit taken beside it, with their spread.
+
+    Parameters
+    ----------
+    groups
+        noise, optimizers, reconstruction, monte-carlo, accounting, audit, start-up, verification; all by default.
+    quick
+        Three passes instead of nine: a look, not evidence.
+    long
+        Cases of minutes too (whole runs, cold and warm); a group that is named has them anyway.
+    seed
+        Of the input.
+    json
+        Write every sample to this file, or to stdout for - (the table then goes to stderr).
+    report
+        Write benchmarks.md, its figures and its data to this folder; groups that were not measured stay as they are.
+    against
+        Compare with the run in this file: what became slower, by a test.
+    list_
+        Only say which cases there are.
+
+    Returns
+    -------
+    int
+        Exit code.
+    """
+    chosen = _choose(groups, long=long or list_)
+    if list_:
+        _list(chosen)
+        return OK
+    if seed < 0:
+        raise BadInput("--seed", seed, "must be at least 0")
+    check_json(json)
+    _check_report(report)
+    old = _read(against)
+    measured = _measure(chosen, quick=quick, seed=seed)
+    slower = False
+    with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
+        stack.callback(_write_report, measured, report)
+        stack.callback(_write_json, measured, json)
+        slower = _show(measured, old, on_stderr=json == STDOUT)
+    if any(info.interrupted for info in measured.runs):
+        return INTERRUPTED
+    return WRONG if slower or any(case.error for case in measured.cases) else OK
+
+
+def _choose(groups: tuple[str, ...], *, long: bool) -> list[Group]:
+    from dpverify.bench.registry import GroupError, select
+
+    try:
+        return select(groups, long=long)
+    except GroupError as error:
+        raise BadInput("GROUP", "", str(error)) from error
+
+
+def _list(groups: list[Group]) -> None:
+    from dpverify.report.numbers import show_float
+
+    for group in groups:
+        print(f"{group.name}: {group.title}")
+        for case in group.cases:
+            sizes = ", ".join(f"{name} = {show_float(value)}" for name, value in case.parameters.items())
+            print(f"  {case.name}: {case.title}{f' ({sizes})' if sizes else ''}{'; long' if case.long else ''}")
+
+
+def _check_report(folder: Path | None) -> None:
+    if folder is None:
+        return
+    check_folder("--report", folder)
+    from dpverify.report.bench_write import recorded_bench
+    from dpverify.report.collect import ReportError
+
+    try:
+        recorded_bench(folder)
+    except ReportError as error:
+        raise BadInput("--report", folder, f"holds benchmarks that cannot be read ({error})") from error
+
+
+def _read(file: Path | None) -> Bench | None:
+    if file is None:
+        return None
+    from dpverify.report.bench_write import read_bench
+    from dpverify.report.collect import ReportError
+
+    try:
+        return read_bench(file, file.name)
+    except ReportError as error:
+        raise BadInput("--against", file, str(error).removeprefix(f"{file.name}: ")) from error
+
+
+def _measure(groups: list[Group], *, quick: bool, seed: int) -> Bench:
+    from dpverify.bench.run import QUICK, USUAL, run
+    from dpverify.cli.progress import rounds_on_stderr
+
+    with rounds_on_stderr() as progress:
+        return run(groups, QUICK if quick else USUAL, seed=seed, progress=progress)
+
+
+def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:
+    """Print the run, and the comparison; whether something became slower."""
+    from rich.console import Console
+
+    from dpverify.report.bench_terminal import print_bench
+
+    console = Console(stderr=on_stderr)
+    print_bench(measured, console)
+    for case in measured.cases:
+        if case.error:
+            complain(f"{case.group}/{case.name} could not be measured: {case.error}")
+    return old is not None and _compare(measured, old, console)
+
+
+def _compare(measured: Bench, old: Bench, console: Console) -> bool:
+    from dpverify.bench.compare import compare
+    from dpverify.report.bench_terminal import print_comparison
+
+    found = compare(measured, old)
+    print_comparison(found, console)
+    if {str(info.machine) for info in measured.runs} != {str(info.machine) for info in old.runs}:
+        complain("the two runs were made on different machines: a change may be the machine's")
+    return any(each.change == "slower" for each in found)
+
+
+def _write_json(measured: Bench, target: str | None) -> None:
+    if target is not None:
+        from dpverify.report.bench_records import encode
+
+        write_json(target, encode(measured))
+
+
+def _write_report(measured: Bench, folder: Path | None) -> None:
+    if folder is None:
+        return
+    from dpverify.report.bench_write import write_bench
+    from dpverify.report.collect import ReportError
+    from dpverify.report.read import read_runs
+    from dpverify.report.write import regenerate
+
+    try:
+        write_bench(measured, folder)
+        if read_runs(folder):
+            regenerate(folder)  # the first page of a report names the others
+    except (ReportError, OSError) as error:
+        raise BadInput("--report", folder, f"cannot be written ({error})") from error
