@@ -79,11 +79,14 @@ class Passage(Record, frozen=True, kw_only=True):
     rests_on : list of str
         ``lemma-17[ordering=once] proved``: what the run must show. ``proved or not refuted``: either will do.
         ``corrected theorem-6 proved`` is about the corrected statement.
+    optional : bool
+        Whether nothing is said of it where the run does not have what it needs.
     text : str
         Markdown with placeholders.
     """
 
     rests_on: list[str] = []
+    optional: bool = False
     text: str
 
     def conditions(self) -> list[Condition]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from dpverify.ledger.chapters import PLACEHOLDER, Chapter, Passage, reference
@@ -48,10 +49,19 @@ def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
     try:
         for condition in passage.conditions():
             filler.require(condition)
-        text = PLACEHOLDER.sub(
-            lambda match: filler.fill(match["kind"], match["reference"], match["rest"]), passage.text
-        )
+        text = "\n".join(_line(line, filler) for line in passage.text.strip().splitlines())
     except MissingError as missing:
-        yield f"*A passage is left out here: {md.prose(str(missing))}.*"
+        if not passage.optional:
+            yield f"*A passage is left out here: {md.prose(str(missing))}.*"
     else:
-        yield text.strip()
+        yield text
+
+
+def _line(line: str, filler: Filler) -> str:
+    """Fill in a line; in a table's row, what is filled in may not end the cell."""
+
+    def filled(match: re.Match[str]) -> str:
+        text = filler.fill(match["kind"], match["reference"], match["rest"])
+        return md.cell(text) if line.startswith("|") else text
+
+    return PLACEHOLDER.sub(filled, line)

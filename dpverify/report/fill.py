@@ -180,9 +180,19 @@ def _onset(result: Result, given: list[str]) -> str:
         columns = picture.columns
         if picture.name.startswith(given[0]) and all(name in columns for name, _ in ONSET):
             rows = zip(*(columns[name] for name, _ in ONSET), strict=True)
-            cells = [[show_float(float(f"{value:.2g}")) for value in row] for row in rows]
-            return md.table([head for _, head in ONSET], cells, right=range(len(ONSET)))
+            cells = [[_rounded(value) for value in row] for row in rows]
+            table = md.table([head for _, head in ONSET], cells, right=range(len(ONSET)))
+            delta = columns.get("at:delta")
+            return f"{table}\n\n*Everywhere δ = {show_float(delta[0])}.*" if delta else table
     raise MissingError(f"`{claim_id(result)}` has no figure {given[0]} with a table in this run")
+
+
+def _rounded(value: float) -> str:
+    """Two digits, a large number with a power of ten."""
+    if value < 1e4:
+        return show_float(float(f"{value:.2g}"))
+    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    return md.inline_math(rf"{mantissa} \cdot 10^{{{int(exponent)}}}")
 
 
 def _says(results: Sequence[Result], pattern: str) -> str:

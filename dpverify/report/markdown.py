@@ -130,14 +130,15 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequen
     for row in rows:
         if len(row) != len(header):
             raise ValueError(f"row={list(row)!r}: a row has {len(row)} cells where the header has {len(header)}")
-        body.append("| " + " | ".join(_cell(cell) for cell in row) + " |")
+        body.append("| " + " | ".join(map(cell, row)) + " |")
     if not body:
         return ""
     rule = "| " + " | ".join("---:" if column in right else "---" for column in range(len(header))) + " |"
-    return "\n".join(["| " + " | ".join(_cell(cell) for cell in header) + " |", rule, *body])
+    return "\n".join(["| " + " | ".join(map(cell, header)) + " |", rule, *body])
 
 
-def _cell(fragment: str) -> str:
+def cell(fragment: str) -> str:
+    """A markdown fragment as it must stand in a table: one line, no bare pipe."""
     return fragment.strip().replace("|", r"\|").replace("\n", "<br>")
 
 

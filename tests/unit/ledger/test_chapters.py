@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpverify.ledger import PaperSpec, SpecError, load_specs
+from dpverify.ledger.chapters import KINDS, About, condition, reference
+from dpverify.report.fill import Filler
+from dpverify.report.places import Places
+
+CLAIMS = """
+[paper]
+key = "toy2025"
+title = "A toy"
+authors = ["A"]
+venue = "here"
+texts = {full = "toy.md"}
+
+[symbols.N]
+latex = "N"
+domain = "integer, N >= 1"
+meaning = "examples"
+
+[[claim]]
+id = "lemma-1"
+where = "Lemma 1"
+source = "full"
+quote = "1 is at most N"
+kind = "inequality"
+lhs = "1"
+relation = "<="
+printed = "N"
+reading = [{name = "ordering", choices = ["fresh", "once"], meaning = "order of the examples"}]
+"""
+
+CHAPTER = r"""
+[[chapter]]
+title = "Told"
+part = "Lemma 1"
+
+[[chapter.passage]]
+rests_on = ["lemma-1[ordering=once] proved or not refuted", "corrected lemma-1 proved"]
+text = '''{claim:lemma-1} is {status:lemma-1[ordering=fresh]}; {term:lemma-1|printed|1}, $`\\frac{1}{2}`$'''
+"""
+
+
+def load(folder: Path, chapters: str) -> PaperSpec:
+    """Write a specs folder and load it."""
+    (folder / "toy2025").mkdir()
+    (folder / "toy2025" / "claims.toml").write_text(CLAIMS)
+    (folder / "toy2025" / "chapters.toml").write_text(chapters)
+    return load_specs(folder).papers["toy2025"]
+
+
+def test_chapters_are_read(tmp_path: Path) -> None:
+    (chapter,) = load(tmp_path, CHAPTER).chapters
+    assert (chapter.title, chapter.part) == ("Told", "Lemma 1")
+    first, second = chapter.passage[0].conditions()
+    assert first.about == About("lemma-1", {"ordering": "once"})
+    assert first.statuses == ("proved", "not refuted")
+    assert not first.corrected
+    assert second.corrected
+
+
+def test_a_paper_without_chapters_has_none(tmp_path: Path) -> None:
+    assert load(tmp_path, "").chapters == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("{claim:lemma-1}", "{claim:lemma-2}", "chapter[0].passage[0]: 'lemma-2': the paper has no such claim"),
+        ("{claim:lemma-1}", "{clam:lemma-1}", "'{clam:lemma-1}': a placeholder is one of claim, status"),
+        ("{claim:lemma-1}", "{Claim:lemma-1}", "a placeholder is one of"),
+        ("{claim:lemma-1}", "{claim:lemma-1|x}", "claim takes a claim"),
+        ("{term:lemma-1|printed|1}", "{term:lemma-1|printed}", "term takes statement and path"),
+        ("{term:lemma-1|printed|1}", "{term:lemma-1|drawn|1}", "statement is one of printed, corrected"),
+        ("[ordering=fresh]}", "[ordering=never]}", "reading ordering offers fresh, once"),
+        ("[ordering=fresh]}", "[order=fresh]}", "the claim has no such reading"),
+        ("[ordering=fresh]}", "[fresh]}", "a reference is a claim, or a claim with readings"),
+        ("corrected lemma-1 proved", "lemma-1", "a condition is a claim and a status"),
+        ("corrected lemma-1 proved", "lemma-1 true", "a status is one of proved, not refuted"),
+        ("corrected lemma-1 proved", "lemma-9 proved", "the paper has no such claim"),
+        ('title = "Told"', "titel = 1", "chapter"),
+        ("text = ", "text = 3 #", "text"),
+        ("[[chapter]]", "[[chapter]", "malformed TOML"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, old: str, new: str, rule: str) -> None:
+    assert old in CHAPTER
+    with pytest.raises(SpecError) as caught:
+        load(tmp_path, CHAPTER.replace(old, new, 1))
+    assert "chapters.toml" in str(caught.value)
+    assert rule in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_reference_is_shown_as_it_was_written() -> None:
+    assert str(reference("theorem-6[ordering=fresh,depth=levels]")) == "theorem-6[ordering=fresh,depth=levels]"
+    assert str(condition("lemma-1 proved").about) == "lemma-1"
+
+
+def test_every_kind_of_placeholder_can_be_filled_in(tmp_path: Path) -> None:
+    filler = Filler([], load(tmp_path, CHAPTER), Places({}))
+    assert {*filler.kinds, "status", "says"} == {*KINDS}
+
+
+def test_the_bundled_chapters_are_sound_and_reach_the_utility_claims() -> None:
+    parts = [chapter.part for chapter in load_specs().papers["tran2022"].chapters]
+    assert parts[0] == ""
+    assert {"Lemma 5", "Lemma 11", "Theorem 6", "Theorem 9"} <= {*parts}
