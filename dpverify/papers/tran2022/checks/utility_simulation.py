@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from dpverify.harness import PaperChecks
 from dpverify.harness.printed_side import printed_side
 from dpverify.ledger.statements import Statement
@@ -12,6 +14,7 @@ from dpverify.papers.tran2022.checks.utility_simulation_cases import (
     Case,
     Fault,
     run_theorem_6,
+    run_theorem_9,
 )
 from dpverify.papers.tran2022.checks.utility_simulation_check import RunsCheck
 
@@ -24,6 +27,9 @@ RAMP = Case("ramp", 400, 400 * 51**2, 3, bend=51 / 16)
 LONG_RAMP = Case("long ramp", 2000, 2000 * 64**2, 3, bend=8.0)
 """No run leaves these: the gradient is G at every iterate."""
 
+RAMPS = {"smoke": (RAMP,), "standard": (RAMP, LONG_RAMP), "full": (RAMP, LONG_RAMP)}
+SHORT_RAMPS = {"smoke": (), "standard": (RAMP,), "full": (RAMP, LONG_RAMP)}
+
 SLOPES = {
     "smoke": (Case("slope", 64, 2**18, reach=0.1, bend=10.0),),
     "standard": (
@@ -34,6 +40,25 @@ SLOPES = {
     ),
 }
 """Start-up and noise, sampling noise, curvature; on all of them the corrected bound is below the slope."""
+
+ALMOST_1 = 1 - Fraction(1, 10**6)
+"""A delta at which log(1/delta) is so small that the printed bound of Theorem 9 says something at sizes that can be
+run; for delta = 10^-6 it would need T = 10^10 N."""
+
+BOX = Case("small gradients", 400, 160000, 3, ALMOST_1, slope=2.0**-20, reach=1 / 40, bend=5.0)
+"""G = 2^-20, L = 2^-22, R = 2.5 G: in these units the noise of the box, which lacks the factor L, is far too large."""
+
+SHORT_WAYS = {
+    "smoke": (Case("slope", 16, 40000, delta=1 - Fraction(1, 10**4), reach=0.1, bend=10.0),),
+    "standard": (
+        Case("slope", 16, 160000, 1, 1 - Fraction(1, 10**4), reach=0.25, bend=10.0),
+        Case("antipodes", 16, 160000, 1, 1 - Fraction(1, 10**4), slope=0.8, reach=0.1, bend=10.0, offset=0.2),
+        Case("valley", 16, 160000, 1, 1 - Fraction(1, 10**4), reach=0.02, bend=40.0, rise=1.0),
+    ),
+}
+"""The same problems for Algorithm 2, which has longer steps in fewer epochs."""
+
+PRINTED_9 = Case("slope", 400, 160000, 1, ALMOST_1, reach=1 / 40, bend=5.0)
 
 
 def _bound(statement: Statement, case: Case) -> float:
@@ -56,12 +81,27 @@ def _seconds_6(case: Case) -> float:
     return 1e-9 * nanoseconds * case.steps
 
 
+def _gradient_9(statement: Statement, case: Case, seed: int, fault: Fault = NO_FAULT) -> float:
+    """Mean gradient norm of one run of Algorithm 2, with the noise of the proof."""
+    return run_theorem_9(statement, case, seed, fault).gradient
+
+
+def _gradient_9_box(statement: Statement, case: Case, seed: int, fault: Fault = NO_FAULT) -> float:
+    """Mean gradient norm of one run of Algorithm 2, with the noise of the box."""
+    return run_theorem_9(statement, case, seed, fault, box=True).gradient
+
+
+def _seconds_9(case: Case) -> float:
+    """Core seconds of one run of Algorithm 2: measured, and a fifth more."""
+    return 1e-9 * (500.0 + 30.0 * case.dimension) * case.steps
+
+
 CHECKS.add(
     *(
         RunsCheck(
             "theorem-6",
             f"runs-ramp-{readings['ordering']}",
-            cases={"smoke": smoke, "standard": (RAMP, LONG_RAMP), "full": (RAMP, LONG_RAMP)},
+            cases=cases,
             measure=_gradient_6,
             bound=_bound,
             top=_top,
@@ -71,7 +111,7 @@ CHECKS.add(
             region="Algorithm 1 at the theorem's parameters on a ramp that no run can leave; identical examples",
             leaves_out="floats; the depth matters for T < 2N only",
         )
-        for readings, smoke in ((FRESH, (RAMP,)), (ONCE, ()))
+        for readings, cases in ((FRESH, RAMPS), (ONCE, SHORT_RAMPS))
     ),
     RunsCheck(
         "theorem-6",
@@ -86,6 +126,52 @@ CHECKS.add(
         variants=("amended",),
         region="Algorithm 1 at the theorem's parameters: slopes that end in a plain or a valley, privacy noise in one "
         "and more dimensions, antipodal gradients, large curvature",
+        leaves_out="floats; other problems and sizes",
+    ),
+    *(
+        RunsCheck(
+            "theorem-9",
+            f"runs-box-{ordering}",
+            cases={"smoke": (), "standard": (BOX,) if ordering == "fresh" else (), "full": (BOX,)},
+            measure=_gradient_9_box,
+            bound=_bound,
+            top=_top,
+            seconds_each=_seconds_9,
+            readings={"ordering": ordering},
+            variants=("printed",),
+            region="Algorithm 2 at the theorem's parameters with the noise of its box, delta_Delta = delta_r = 2 eta N "
+            "without L, in units in which G and L are small; identical examples, so that the order does not matter",
+            leaves_out="floats; with the proof's noise, L times as large, this problem is harmless",
+        )
+        for ordering in ("fresh", "once")
+    ),
+    RunsCheck(
+        "theorem-9",
+        "runs-printed",
+        cases={"smoke": (), "standard": (PRINTED_9,), "full": (PRINTED_9,)},
+        measure=_gradient_9,
+        bound=_bound,
+        top=_top,
+        faults=((UPHILL, "slope"),),
+        seconds_each=_seconds_9,
+        readings={"ordering": "fresh"},
+        variants=("printed",),
+        region="Algorithm 2 at the theorem's parameters with the noise of the proof's sensitivities, on a slope",
+        leaves_out="floats; other problems and sizes; for small delta the printed bound is vacuous where runs can go",
+    ),
+    RunsCheck(
+        "theorem-9",
+        "runs",
+        cases={**SHORT_WAYS, "full": SHORT_WAYS["standard"]},
+        measure=_gradient_9,
+        bound=_bound,
+        top=_top,
+        faults=((UPHILL, "slope"),),
+        seconds_each=_seconds_9,
+        readings={"ordering": "fresh"},
+        variants=("amended",),
+        region="Algorithm 2 at the theorem's parameters with the noise of the proof's sensitivities: a slope that ends "
+        "in a plain, antipodal gradients, large curvature",
         leaves_out="floats; other problems and sizes",
     ),
 )

@@ -11,8 +11,11 @@ from dpverify.harness import Point
 from dpverify.harness.context import as_point
 from dpverify.kernels.tape import Seed
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
+from dpverify.papers.tran2022.dp_nsgd_parameters import Ordering, Parameters
+from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
+from dpverify.papers.tran2022.sr_nsgd_scales import printed_scales, proof_scales
 from dpverify.papers.tran2022.utility_runs import RunMeans, slope_run
+from dpverify.papers.tran2022.utility_runs_reduced import reduced_slope_run
 from dpverify.problems.worst_slope import Slope
 from dpverify.symbolic.numbers import to_ball, to_value
 from dpverify.symbolic.statements import definitions
@@ -174,3 +177,40 @@ def run_theorem_6(statement: Statement, case: Case, seed: Seed, fault: Fault = N
         "once" if statement.reading.get("ordering") == "once" else "fresh",
     )
     return slope_run(problem, parameters, seed, direction=fault.direction)
+
+
+def run_theorem_9(
+    statement: Statement, case: Case, seed: Seed, fault: Fault = NO_FAULT, *, box: bool = False
+) -> RunMeans:
+    """Run Algorithm 2 with the parameters of Theorem 9.
+
+    Parameters
+    ----------
+    statement : Statement
+        Theorem 9; its reading says the order of the examples.
+    case : Case
+        Sizes and problem.
+    seed : int, sequence of int or SeedSequence
+        Of permutations and noise.
+    fault : Fault
+        What is wrong with the run; by default nothing.
+    box : bool
+        Whether the noise is that of the printed box, ``delta_Delta = delta_r = 2 eta N``, instead of the proof's, which
+        is L times that.
+
+    Returns
+    -------
+    RunMeans
+        Means over the run.
+    """
+    values, problem = theorem_values(statement, case), case.problem
+    ordering: Ordering = "once" if statement.reading.get("ordering") == "once" else "fresh"
+    eta, G = values["eta"], problem.lipschitz
+    if box:
+        scales = printed_scales(case.examples, case.steps, eta=eta, lipschitz=G)
+    else:
+        scales = proof_scales(case.examples, case.steps, eta=eta, lipschitz=G, smoothness=problem.smoothness)
+    parameters = SrParameters(
+        case.steps, values["alpha"], values["gamma"], eta, fault.noise * values["sigma"], G, ordering, scales
+    )
+    return reduced_slope_run(problem, parameters, seed, direction=fault.direction)

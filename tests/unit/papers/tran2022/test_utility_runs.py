@@ -10,8 +10,11 @@ import pytest
 from dpverify.kernels.tape import generator
 from dpverify.papers.tran2022.dp_nsgd import DpNsgd
 from dpverify.papers.tran2022.dp_nsgd_parameters import Ordering, Parameters
+from dpverify.papers.tran2022.sr_nsgd import SrNsgd
+from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
 from dpverify.papers.tran2022.tree_noise import noise_from_generator
 from dpverify.papers.tran2022.utility_runs import slope_run
+from dpverify.papers.tran2022.utility_runs_reduced import reduced_slope_run
 from dpverify.problems.worst_slope import Slope
 
 ORDERINGS: tuple[Ordering, ...] = ("fresh", "once")
@@ -72,3 +75,28 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another() -> None:
     problem, p = Slope(8, 1, 0.5, 0.1, 5.0, offset=0.5), Parameters(500, 0.125, 0.01, 0.3, 1.0)
     assert slope_run(problem, p, 4) == slope_run(problem, p, 4)
     assert slope_run(problem, p, 4) != slope_run(problem, p, 5)
+
+
+@pytest.mark.parametrize(("ordering", "dimension"), [*product(ORDERINGS, (1, 3))])
+def test_a_run_of_algorithm_2_is_that_of_the_optimizer_on_the_same_seed(ordering: Ordering, dimension: int) -> None:
+    problem = Slope(6, dimension, 0.5, 1.0, 2.0, rise=0.25, offset=0.5)
+    p = SrParameters(150, 1 / 6, 0.2, 0.03, 0.3, problem.lipschitz, ordering)
+    run = SrNsgd(problem.example_gradient, problem.x, problem.y, problem.start, p, seed=5, keep=True)
+    run.advance(150)
+    found = reduced_slope_run(problem, p, 5)
+    assert found.last == run.iterates[-1, 0]
+    assert found.farthest == np.abs(run.iterates[:, 0]).max()
+    full = np.array([problem.gradient(w) for w in run.iterates[:-1]])
+    for name, of in (
+        ("gradient", full),
+        ("sampled", run.momenta - full),
+        ("noise", run.released - run.momenta),
+        ("error", run.released - full),
+    ):
+        assert getattr(found, name) == pytest.approx(np.linalg.norm(of, axis=1).mean(), rel=1e-12)
+
+
+def test_a_run_of_algorithm_2_that_goes_uphill_keeps_its_slope() -> None:
+    problem, p = Slope(8, 1, 1.0, 0.1, 5.0), SrParameters(2000, 0.125, 0.1, 0.002, 0.001, 1.0)
+    assert reduced_slope_run(problem, p, 0, direction=-1.0).gradient == 1.0
+    assert reduced_slope_run(problem, p, 0).gradient < 0.2
