@@ -1,10 +1,9 @@
-"""Files that a command writes: refused before the work when they cannot be written, whole when they are."""
+"""Files that a command writes, as the command line names them; how they are written is :mod:`dpverify.report.files`."""
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dpverify.cli.exits import BadInput
@@ -29,12 +28,10 @@ def check_json(target: str | None) -> None:
         return
     if not target or target.startswith("--"):
         raise BadInput("--json", repr(target), "must be a file, or - for stdout")
-    path = Path(target)
-    if path.is_dir():
-        raise BadInput("--json", target, "is a folder; name a file, or - for stdout")
-    if path.exists() and not path.is_file():
-        return  # a device or a pipe
-    _try_to_write("--json", target, path.parent)
+    from dpverify.report.files import check_target
+
+    with _refused():
+        check_target("--json", Path(target))
 
 
 def check_folder(option: str, folder: Path) -> None:
@@ -52,11 +49,10 @@ def check_folder(option: str, folder: Path) -> None:
     BadInput
         When it is a file, or cannot be made or written to.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(option, folder, f"cannot be made a folder ({_why(error)})") from error
-    _try_to_write(option, folder, folder)
+    from dpverify.report.files import check_folder as check
+
+    with _refused():
+        check(option, folder)
 
 
 def write_json(target: str, data: bytes) -> None:
@@ -74,37 +70,21 @@ def write_json(target: str, data: bytes) -> None:
     BadInput
         When the file cannot be written after all.
     """
+    from dpverify.report.files import write_stdout, write_whole
+
     if target == STDOUT:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)  # JSON is UTF-8, whatever the terminal speaks
-        sys.stdout.buffer.flush()
+        write_stdout(data)
         return
-    path = Path(target)
+    with _refused():
+        write_whole("--json", Path(target), data)
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Turn the refusal of an argument into that of an option."""
+    from dpverify.kernels.check import ArgumentError
+
     try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)
-            return
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            file.write(data)
-        Path(file.name).chmod(0o666 & ~_umask())
-        Path(file.name).replace(path)
-    except OSError as error:
-        raise BadInput("--json", target, f"cannot be written ({_why(error)})") from error
-
-
-def _try_to_write(option: str, value: object, folder: Path) -> None:
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise BadInput(option, value, f"no file can be made in {folder} ({_why(error)})") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _why(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+        yield
+    except ArgumentError as error:
+        raise BadInput(error.variable, error.value, error.rule) from error

@@ -39,12 +39,29 @@ def check_target(name: str, target: Path | None, suffix: str = "") -> None:
         raise ArgumentError(name, str(target), "must be a file, not a folder")
     if target.exists() and not target.is_file():
         return  # a device or a pipe
+    _try_to_write(name, str(target), target.parent)
+
+
+def check_folder(name: str, folder: Path) -> None:
+    """Make a folder, and refuse one that could not be written to after the run.
+
+    Parameters
+    ----------
+    name : str
+        The argument's name, for the message.
+    folder : Path
+        The folder; its parents are made as well.
+
+    Raises
+    ------
+    ArgumentError
+        If it is a file, or cannot be made or written to.
+    """
     try:
-        with tempfile.TemporaryFile(dir=target.parent):
-            pass
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        rule = f"must be in a folder that can be written to ({error.strerror})"
-        raise ArgumentError(name, str(target), rule) from error
+        raise ArgumentError(name, str(folder), f"cannot be made a folder ({_why(error)})") from error
+    _try_to_write(name, str(folder), folder)
 
 
 def write_whole(name: str, target: Path, content: bytes) -> None:
@@ -76,7 +93,14 @@ def write_whole(name: str, target: Path, content: bytes) -> None:
             with contextlib.suppress(OSError):
                 aside.unlink(missing_ok=True)
     except OSError as error:
-        raise ArgumentError(name, str(target), f"must be a file that can be written ({error.strerror})") from error
+        raise ArgumentError(name, str(target), f"must be a file that can be written ({_why(error)})") from error
+
+
+def write_stdout(content: bytes) -> None:
+    """Write a document to stdout and nothing else; JSON is UTF-8, whatever the terminal speaks."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
 
 
 def deliver(text: str, record: bytes, json: str | None, figure: Path | None, draw: Callable[[], bytes]) -> None:
@@ -104,7 +128,7 @@ def deliver(text: str, record: bytes, json: str | None, figure: Path | None, dra
     out.write(text + "\n")
     out.flush()
     if json == STDOUT:
-        sys.stdout.write(record.decode("utf-8"))
+        write_stdout(record)
     elif json is not None:
         write_whole("json", Path(json), record)
     if figure is not None:
@@ -112,3 +136,15 @@ def deliver(text: str, record: bytes, json: str | None, figure: Path | None, dra
     for target in (None if json == STDOUT else json, figure):
         if target is not None:
             out.write(f"wrote {target}\n")
+
+
+def _try_to_write(name: str, value: str, folder: Path) -> None:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ArgumentError(name, value, f"must be in a folder that can be written to ({_why(error)})") from error
+
+
+def _why(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

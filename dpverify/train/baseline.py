@@ -47,6 +47,34 @@ class Descent:
     eta: float
 
 
+@dataclass(frozen=True)
+class Iterates:
+    """Iterates of a run: ``some`` of w_1, .., w_T, evenly spaced as :func:`looks` has them, and ``last``, w_{T+1}."""
+
+    some: list[Vector]
+    last: Vector
+
+
+LOOKS = 50
+"""At how many iterates a run is looked at, at most, besides the last one."""
+
+
+def looks(steps: int) -> list[int]:
+    """After how many steps to look at a run: at most 50 numbers from 0 to T - 1, evenly spaced, 0 among them.
+
+    Parameters
+    ----------
+    steps : int
+        T.
+
+    Returns
+    -------
+    list of int
+        Without repetition, increasing.
+    """
+    return sorted({place * steps // LOOKS for place in range(LOOKS)})
+
+
 def full_batch_std(examples: int, steps: int, lipschitz: float, epsilon: float, delta: float) -> float:
     """Smallest deviation, up to rounding, with which full batches are certain to be (epsilon, delta)-DP.
 
@@ -104,7 +132,7 @@ def step_length(problem: LogisticRegression, batch: int, steps: int, std: float)
     return min(longest, math.sqrt(2.0 * problem.gap / (problem.smoothness * steps * variance)))
 
 
-def descend(problem: LogisticRegression, run: Descent, seed: int) -> Vector:
+def descend(problem: LogisticRegression, run: Descent, seed: int) -> Iterates:
     """Do the steps from w_1 = 0.
 
     Parameters
@@ -118,16 +146,19 @@ def descend(problem: LogisticRegression, run: Descent, seed: int) -> Vector:
 
     Returns
     -------
-    (d,) array of float
-        The last iterate.
+    Iterates
+        Some of w_1, .., w_T, and the last one.
     """
     batches, noise = generator(seed, BATCH_STREAM), generator(seed, NOISE_STREAM)
     n, w, gradient = len(problem.x), problem.start.copy(), np.empty_like(problem.start)
-    for _ in range(run.steps):
+    looked_at, some = set(looks(run.steps)), []
+    for step in range(run.steps):
+        if step in looked_at:
+            some.append(w.copy())
         if run.batch == n:
             empirical_gradient(w, problem.x, problem.y, problem.lam, gradient)
         else:
             rows = batches.choice(n, run.batch, replace=False, shuffle=False)
             empirical_gradient(w, problem.x[rows], problem.y[rows], problem.lam, gradient)
         w -= run.eta * (gradient + run.std * noise.standard_normal(len(w)))
-    return w
+    return Iterates(some, w)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dpverify.kernels.typing import Vector
 from dpverify.problems.data import Dataset
 from dpverify.problems.logistic import LogisticRegression
-from dpverify.train.baseline import Descent, descend, full_batch_std, step_length
+from dpverify.train.baseline import Descent, Iterates, descend, full_batch_std, looks, step_length
 from dpverify.train.optimizer import optimizer
 from dpverify.train.privacy import Guarantee, account
 from dpverify.train.request import Request
@@ -41,7 +40,7 @@ class Method:
     guarantee : Guarantee
         What is certified.
     run : callable
-        ``run(problem, seed)``: the last iterate.
+        ``run(problem, seed)``: some iterates and the last.
     """
 
     name: str
@@ -49,7 +48,7 @@ class Method:
     sigma: float | None
     noise_std: dict[str, float]
     guarantee: Guarantee
-    run: Callable[[LogisticRegression, int], Vector]
+    run: Callable[[LogisticRegression, int], Iterates]
 
 
 def prepare(request: Request, name: str, dataset: Dataset, problem: LogisticRegression, batch: int) -> Method:
@@ -96,13 +95,17 @@ def prepare(request: Request, name: str, dataset: Dataset, problem: LogisticRegr
     return Method(name, numbers, settings.sigma, constants.node_std, guarantee, run)
 
 
-def _normalized(algorithm: str, settings: Settings) -> Callable[[LogisticRegression, int], Vector]:
+def _normalized(algorithm: str, settings: Settings) -> Callable[[LogisticRegression, int], Iterates]:
     """Make the run of Algorithm 1 or 2."""
 
-    def run(problem: LogisticRegression, seed: int) -> Vector:
+    def run(problem: LogisticRegression, seed: int) -> Iterates:
         stepped, _ = optimizer(algorithm, problem, msgspec.structs.replace(settings, seed=seed))
+        some = []
+        for step in looks(settings.steps):
+            stepped.advance(step - stepped.t)
+            some.append(stepped.w)
         stepped.advance()
-        return stepped.w
+        return Iterates(some, stepped.w)
 
     return run
 
@@ -124,7 +127,7 @@ def _plain(
             std, how = sampled, "by a Renyi bound on sampled batches; less noise may do"
     numbers = Descent(batch, steps, std, step_length(problem, batch, steps, std))
 
-    def run(problem: LogisticRegression, seed: int) -> Vector:
+    def run(problem: LogisticRegression, seed: int) -> Iterates:
         return descend(problem, numbers, seed)
 
     return Method(name, numbers, None, {"gradient": std}, _words(asked, dataset, how), run)

@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 from dpverify.ledger.records import Record
 from dpverify.train.result import DataInfo
 
-MEASURES = ("gradient_norm", "loss", "test_error")
+MEASURES = ("gradient_norm", "mean_gradient_norm", "loss", "test_error")
 LEVEL = 0.95
 
 
@@ -25,10 +25,26 @@ class Interval(Record, frozen=True, kw_only=True):
 
 
 class Outcome(Record, frozen=True, kw_only=True):
-    """What one seed ends with: norm of the gradient and loss on the training part, part of the test part misjudged."""
+    """What one seed gives.
+
+    Attributes
+    ----------
+    seed : int
+        The seed.
+    gradient_norm : float
+        Norm of the gradient on the training part, at the last iterate.
+    mean_gradient_norm : float
+        Mean of the norm over iterates w_1, .., w_T, at most 50 of them, evenly spaced: of an iterate that is drawn at
+        random, which is what Theorems 6 and 9 speak of.
+    loss : float
+        On the training part, at the last iterate.
+    test_error : float
+        Part of the test part that is misjudged, at the last iterate.
+    """
 
     seed: int
     gradient_norm: float
+    mean_gradient_norm: float
     loss: float
     test_error: float
 

@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from dpverify.report.numbers import show_float
 from dpverify.train.compare_result import MEASURES, CompareResult, Interval
 
-HEADS = {"gradient_norm": "gradient norm", "loss": "training loss", "test_error": "test error"}
+HEADS = {
+    "gradient_norm": "gradient norm, last",
+    "mean_gradient_norm": "gradient norm, mean",
+    "loss": "training loss",
+    "test_error": "test error",
+}
 WIDTH = 26
 
 
@@ -43,7 +48,7 @@ def _setting(result: CompareResult) -> Iterator[str]:
 
 def _means(result: CompareResult) -> Iterator[str]:
     seeds = f"{result.done} seed" + ("s" if result.done > 1 else "")
-    yield f"at the last iterate, mean over {seeds} with 95% interval"
+    yield f"at the last iterate (mean: over iterates), mean over {seeds} with 95% interval"
     yield _row("method", *HEADS.values())
     for method in result.methods:
         yield _row(method.name, *(show_interval(method.means[measure]) for measure in MEASURES))

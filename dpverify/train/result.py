@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -94,6 +96,9 @@ class TrainResult(Record, frozen=True, kw_only=True):
     ----------
     path : list of Point
         From step 0 to the last step done.
+    mean_gradient_norm : float
+        Mean of the gradient's norm over the points of the path but the last: that of one of w_1, .., w_T drawn at
+        random, the iterate that Theorems 6 and 9 speak of, as far as the points tell.
     w : list of float
         The last iterate.
     interrupted : bool
@@ -117,10 +122,28 @@ class TrainResult(Record, frozen=True, kw_only=True):
     settings: Settings
     constants: Constants
     path: list[Point]
+    mean_gradient_norm: float
     w: list[float]
     interrupted: bool
     seconds: float
     notes: list[str] = []
+
+
+def mean_gradient_norm(path: Sequence[Point]) -> float:
+    """Mean of the gradient's norm over w_1, .., w_T, as far as they were measured.
+
+    Parameters
+    ----------
+    path : sequence of Point
+        At least one, evenly spaced, the last of them w_{T+1}, which is not one of those that are averaged.
+
+    Returns
+    -------
+    float
+        The mean; the norm of the only point where there is one.
+    """
+    counted = path[:-1] or path
+    return math.fsum(point.gradient_norm for point in counted) / len(counted)
 
 
 def encode(result: TrainResult) -> bytes:

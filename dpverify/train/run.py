@@ -18,7 +18,7 @@ from dpverify.problems.rows import scale_rows
 from dpverify.train.optimizer import optimizer
 from dpverify.train.privacy import account
 from dpverify.train.request import Request
-from dpverify.train.result import DataInfo, Point, Settings, TrainResult
+from dpverify.train.result import DataInfo, Point, Settings, TrainResult, mean_gradient_norm
 
 POINTS = 100
 """How many times loss and gradient norm are measured after the start; each costs about as much as two epochs."""
@@ -43,8 +43,8 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
     Returns
     -------
     TrainResult
-        The whole run; after Ctrl-C, what was done so far, with ``interrupted`` set. ``w`` is the last iterate; the
-        iterate of which Theorems 6 and 9 speak is drawn from all of them.
+        The whole run; after Ctrl-C, what was done so far, with ``interrupted`` set. ``w`` is the last iterate;
+        the iterate of which Theorems 6 and 9 speak is drawn from all of them, and ``mean_gradient_norm`` is about it.
 
     Raises
     ------
@@ -82,6 +82,7 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
         settings=settings,
         constants=constants,
         path=path,
+        mean_gradient_norm=mean_gradient_norm(path),
         w=w.tolist(),
         interrupted=interrupted,
         seconds=time.perf_counter() - began,

@@ -53,10 +53,17 @@ def _table(path: Sequence[Point]) -> Iterator[str]:
         yield f"{point.step:>10}  {loss:>12}  {point.gradient_norm:>13.6f}"
 
 
+def _counted(result: TrainResult) -> str:
+    number = max(len(result.path) - 1, 1)
+    return f"{number} iterate" + ("s" if number > 1 else "")
+
+
 def _ending(result: TrainResult) -> Iterator[str]:
     done = result.path[-1].step
     if result.interrupted:
         yield f"stopped after {done} of {result.settings.steps} steps"
+    last, mean = result.path[-1].gradient_norm, result.mean_gradient_norm
+    yield f"gradient norm: {last:.6f} at the last iterate, {mean:.6f} at a random one (mean over {_counted(result)})"
     yield f"{done} steps in {result.seconds:.2f} s, measurements and first compilation included"
     yield f"privacy: {result.privacy}"
     yield from (f"  {note}" for note in result.notes)

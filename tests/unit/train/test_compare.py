@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -12,9 +13,12 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.noise_accounting import Setting, unit_noise
 from dpverify.privacy.gaussian import delta_of
 from dpverify.problems.errors import DataError
-from dpverify.train import CompareRequest, CompareResult, compare
+from dpverify.train import CompareRequest, CompareResult, Request, compare
+from dpverify.train.baseline import looks
 from dpverify.train.compare_methods import METHODS
 from dpverify.train.compare_result import MEASURES, MethodResult, Outcome, interval, intervals
+from dpverify.train.compare_run import _load, _problem, _split
+from dpverify.train.optimizer import optimizer
 from dpverify.train.sampled import sampled_epsilon
 
 
@@ -22,6 +26,10 @@ def run(
     *, seeds: int = 2, epsilon: float = 2.0, n: int = 100, standardise: bool = True, seed: int = 0
 ) -> CompareResult:
     return compare(CompareRequest(epsilon, 1e-5, n=n, epochs=3, seeds=seeds, standardise=standardise, seed=seed))
+
+
+def outcome(seed: int, norm: float, test_error: float = 0.0) -> Outcome:
+    return Outcome(seed=seed, gradient_norm=norm, mean_gradient_norm=norm, loss=1.0, test_error=test_error)
 
 
 def named(result: CompareResult, name: str) -> MethodResult:
@@ -58,6 +66,22 @@ def test_the_methods_see_as_many_gradients_and_the_same_seeds() -> None:
         assert all(0 <= outcome.test_error <= 1 for outcome in method.outcomes)
     assert named(result, "nsgd").noise_std == {"f": 0.0}
     assert named(result, "nsgd").epsilon is None
+
+
+def test_the_mean_over_iterates_is_that_of_the_run_itself() -> None:
+    request = CompareRequest(2.0, 1e-5, n=100, epochs=3, seeds=2, standardise=False)
+    dataset, _ = _load(request)
+    for seed, found in enumerate(named(compare(request), "nsgd").outcomes):
+        parts = _split(request, dataset, seed, standardise=False)
+        p = _problem(parts, request)
+        settings = Request(n=80, epochs=3, sigma=0.0, seed=seed).settle(80)
+        run, _ = optimizer("dp-nsgd", p, settings)
+        norms = []
+        for _ in range(240):
+            norms.append(float(np.linalg.norm(p.gradient(run.w))))
+            run.advance(1)
+        assert found.mean_gradient_norm == pytest.approx(np.mean([norms[step] for step in looks(240)]), rel=1e-12)
+        assert found.gradient_norm == pytest.approx(float(np.linalg.norm(p.gradient(run.w))), rel=1e-12)
 
 
 def test_without_noise_training_works() -> None:
@@ -103,7 +127,7 @@ def test_intervals_hold_as_often_as_they_say() -> None:
 
 
 def test_an_interval_holds_nothing_that_a_mean_cannot_be() -> None:
-    apart = [Outcome(seed=s, gradient_norm=10.0 * s, loss=1.0, test_error=1.0 * s) for s in range(2)]
+    apart = [outcome(seed, 10.0 * seed, test_error=1.0 * seed) for seed in range(2)]
     found = intervals(apart)
     assert (found["test_error"].low, found["test_error"].high) == (0.0, 1.0)
     assert found["gradient_norm"].low == 0.0
@@ -119,8 +143,8 @@ def test_where_sampling_buys_nothing_composition_is_used() -> None:
 
 
 def test_differences_are_taken_seed_by_seed() -> None:
-    base = [Outcome(seed=s, gradient_norm=g, loss=1.0, test_error=0.0) for s, g in enumerate((1.0, 50.0, 9.0))]
-    mine = [Outcome(seed=o.seed, gradient_norm=o.gradient_norm + 2, loss=1.0, test_error=0.0) for o in base]
+    base = [outcome(seed, norm) for seed, norm in enumerate((1.0, 50.0, 9.0))]
+    mine = [msgspec.structs.replace(o, gradient_norm=o.gradient_norm + 2) for o in base]
     found = intervals(mine, base)
     assert set(found) == set(MEASURES)
     assert (found["gradient_norm"].mean, found["gradient_norm"].low) == (2.0, 2.0)

@@ -12,7 +12,7 @@ from dpverify.privacy.gaussian import delta_of
 from dpverify.problems.data import Dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
-from dpverify.train.baseline import Descent, descend, full_batch_std, step_length
+from dpverify.train.baseline import Descent, descend, full_batch_std, looks, step_length
 from dpverify.train.sampled import sampled_epsilon, sampled_rdp, sampled_std
 from dpverify.train.split import split
 
@@ -74,18 +74,18 @@ def test_full_batches_without_noise_are_gradient_descent() -> None:
     p, w = problem(), np.zeros(3)
     for _ in range(4):
         w = w - 0.7 * p.gradient(w)
-    assert descend(p, Descent(40, 4, 0.0, 0.7), seed=0) == pytest.approx(w, rel=1e-12)
+    assert descend(p, Descent(40, 4, 0.0, 0.7), seed=0).last == pytest.approx(w, rel=1e-12)
 
 
 def test_the_noise_has_its_deviation() -> None:
     p = problem(d=2000)
-    w = descend(p, Descent(40, 1, 0.5, 1.0), seed=3) + p.gradient(np.zeros(2000))
+    w = descend(p, Descent(40, 1, 0.5, 1.0), seed=3).last + p.gradient(np.zeros(2000))
     assert np.std(w) == pytest.approx(0.5, rel=0.08)  # five deviations
 
 
 def test_batches_are_unbiased() -> None:
     p = problem()
-    mean = np.mean([descend(p, Descent(8, 1, 0.0, 1.0), seed=seed) for seed in range(400)], axis=0)
+    mean = np.mean([descend(p, Descent(8, 1, 0.0, 1.0), seed=seed).last for seed in range(400)], axis=0)
     assert mean == pytest.approx(-p.gradient(np.zeros(3)), abs=5 / math.sqrt(8 * 400))
 
 
@@ -111,3 +111,18 @@ def test_a_split_holds_out_and_standardises_by_the_training_part() -> None:
         Dataset("x", x, np.zeros(50), ("a", "b"), False), 0.2, np.random.default_rng(5), "unit", standardise=False
     )
     assert len(plain.x) == 40
+
+
+def test_a_run_is_looked_at_where_it_says() -> None:
+    p, run = problem(), Descent(40, 120, 0.0, 0.3)
+    assert looks(120)[:3] == [0, 2, 4]
+    assert looks(3) == [0, 1, 2]
+    assert looks(1) == [0]
+    assert len(looks(10**6)) == 50
+    w, iterates = np.zeros(3), [np.zeros(3)]
+    for _ in range(120):
+        w = w - 0.3 * p.gradient(w)
+        iterates.append(w)
+    found = descend(p, run, seed=0)
+    assert found.some == [pytest.approx(iterates[step], rel=1e-12) for step in looks(120)]
+    assert found.last == pytest.approx(iterates[120], rel=1e-12)

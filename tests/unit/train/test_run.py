@@ -49,6 +49,8 @@ def test_points_are_measured_at_the_iterates() -> None:
     assert last.loss == pytest.approx(loss, rel=1e-12)
     assert last.gradient_norm == pytest.approx(float(np.linalg.norm(gradient)), rel=1e-10)
     assert result.path[0].loss == pytest.approx(math.log(2), rel=1e-13)
+    drawn = [point.gradient_norm for point in result.path if point.step < 569]
+    assert result.mean_gradient_norm == pytest.approx(sum(drawn) / 100, rel=1e-12)
     assert len(result.path) == 101
     assert not result.interrupted
 

@@ -30,6 +30,7 @@ def make(points: int = 30, interrupted: bool = False) -> TrainResult:
         settings=settings,
         constants=Constants(lipschitz=1.01, smoothness=0.252, gap=0.6932, counts={"V": 24.5}, node_std={"f": 0.2}),
         path=[Point(step=10 * i, loss=0.7 - 0.01 * i, gradient_norm=0.4 / (1 + i)) for i in range(points)],
+        mean_gradient_norm=0.125,
         w=[0.5, -0.25],
         interrupted=interrupted,
         seconds=0.5,
@@ -43,6 +44,7 @@ def test_summary_has_settings_path_and_what_is_not_certified() -> None:
         assert part in text
     assert "privacy: not certified" in text
     assert "stopped" not in text
+    assert "0.013333 at the last iterate, 0.125000 at a random one (mean over 29 iterates)" in text
     lines = text.splitlines()
     start = next(i for i, line in enumerate(lines) if "gradient norm" in line)
     assert lines[start + 1].split() == ["0", "0.700000", "0.400000"]
