@@ -34,10 +34,13 @@ class Usage:
         Most memory it held at a time, in bytes.
     parts : mapping of str to float
         Seconds of its parts by name, where it tells.
+    seconds : float or None
+        What counts as the time of the call, where that is not how long it took.
     """
 
     peak: int
     parts: Mapping[str, float] = field(default_factory=dict)
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class Target:
             raise ValueError(f"at_most={self.at_most}, at_least={self.at_least}: a target has one of the two")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """Something that is measured.
 
@@ -105,6 +108,8 @@ class Case:
         pass; every form is called once before anything is timed, so that kernels are compiled by then.
     limit : str
         The form that the others are divided by: a physical limit, the literal algorithm, or a peer.
+    forms : sequence of str
+        Names of all forms, in order, for lists and for ``pytest tests/bench``; empty: those that the case names anyway.
     parameters : mapping of str to number
         Sizes, given to ``prepare`` by name.
     targets : sequence of Target
@@ -137,6 +142,7 @@ class Case:
     title: str
     prepare: Callable[..., Forms]
     limit: str
+    forms: Sequence[str] = ()
     parameters: Mapping[str, int | float] = field(default_factory=dict)
     targets: Sequence[Target] = ()
     work: float = 1.0
@@ -150,6 +156,18 @@ class Case:
     long: bool = False
     sweep: str = ""
     over: str = ""
+
+    def names(self) -> tuple[str, ...]:
+        """Names of its forms, as far as the case tells them without preparing anything.
+
+        Returns
+        -------
+        tuple of str
+            The limit first where they are not listed.
+        """
+        timed = [target for target in self.targets if "memory" not in target.kind]
+        told = [name for target in timed for name in (target.form, target.to)]
+        return tuple(self.forms) or tuple(dict.fromkeys(filter(None, [self.limit, *told, *self.sparse, *self.peers])))
 
 
 def sweep(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import subprocess
 import tempfile
 from collections.abc import Generator
@@ -14,6 +16,9 @@ from dpverify.bench.commands import environment_of, python
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Libraries of linear algebra are measured on one thread, like all else unless a case says otherwise."""
+
+PATIENCE = 10.0
+"""Seconds that a process has to end after Ctrl-C."""
 
 Answers = Generator[Answer, None, None]
 
@@ -60,12 +65,19 @@ def _once(request: Request) -> Generator[Answer | int, None, None]:
             yield from _talk(process, msgspec.json.encode(request))
             yield process.wait()
         finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
+            _end(process)
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
                     pipe.close()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process that was not heard to its end; Ctrl-C first, so that it ends the commands that it runs."""
+    for how in (signal.SIGINT, signal.SIGKILL):
+        if process.poll() is None:
+            process.send_signal(how)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE)
 
 
 def _talk(process: subprocess.Popen[bytes], request: bytes) -> Generator[Answer, None, None]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpverify.bench.case import Usage
@@ -54,7 +55,9 @@ def run_command(words: Sequence[str], *, cache: Path | None = None, codes: Seque
     """
     environment = environment_of(cache)
     with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=errors)
+        process = subprocess.Popen(
+            words, env=environment, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
+        )
         code, peak = _wait(process)
         if code not in codes:
             errors.seek(0)
@@ -105,11 +108,12 @@ def warm(words: Sequence[str]) -> Callable[[], Usage]:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> tuple[int, int]:
-    """Exit code and peak memory in bytes; the process is ended if this one is interrupted."""
+    """Exit code and peak memory in bytes; if this process is interrupted, the other and its own children end."""
     try:
         _, status, used = os.wait4(process.pid, 0)
     except BaseException:
-        process.terminate()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
         process.wait()
         raise
     process.returncode = os.waitstatus_to_exitcode(status)

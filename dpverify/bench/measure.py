@@ -111,11 +111,12 @@ def measure_case(case: Case, *, seed: int = 0, rounds: int = 5, turn: int = 0) -
 
 
 def _check(case: Case, forms: set[str]) -> None:
-    named = {case.limit, *case.sparse, *case.peers}
-    named |= {name for target in case.targets if "memory" not in target.kind for name in (target.form, target.to)}
-    strange = sorted(named - forms - {""})
+    named = {case.limit, *case.names()}
+    strange = sorted(named - forms) or (sorted(forms - named) if case.forms else [])
     if strange:
-        raise ValueError(f"case {case.name}: it names the form {strange[0]!r}; prepare gives {sorted(forms)}")
+        raise ValueError(
+            f"case {case.name}: it names {sorted(named)} and prepare gives {sorted(forms)}: {strange[0]!r}"
+        )
 
 
 def _calibrate(forms: Mapping[str, Form], clock: Callable[[], float], out: Measured) -> float:
@@ -124,17 +125,38 @@ def _calibrate(forms: Mapping[str, Form], clock: Callable[[], float], out: Measu
     for name, form in forms.items():
         times = out.times[name] = Times()
         begin = perf_counter()
-        first = form()
-        if isinstance(first, Usage):  # a whole command: one call is a measurement, and nothing is compiled here
+        if isinstance(form(), Usage):  # a whole command: one call is a measurement, and nothing is compiled here
             spent += perf_counter() - begin
-            continue
-        once, wall = _seconds(form, clock, 1)
-        while once * times.repeats < SHORTEST and wall < 10 * SHORTEST:
-            times.repeats = max(2 * times.repeats, min(int(SHORTEST / max(once, 1e-9)) + 1, 10 * times.repeats))
-            total, wall = _seconds(form, clock, times.repeats)
-            once = total / times.repeats
-        spent += max(wall, once * times.repeats)
+        else:
+            times.repeats, took = calls_for(form, clock)
+            spent += took
     return spent
+
+
+def calls_for(form: Form, clock: Callable[[], float], shortest: float = SHORTEST) -> tuple[int, float]:
+    """Find out how often a form must be called so that a measurement is long enough.
+
+    Parameters
+    ----------
+    form : callable
+        Called before, so that it is compiled.
+    clock : callable
+        What is read.
+    shortest : float
+        Seconds that a measurement shall last; by this clock, or ten times that by the wall's.
+
+    Returns
+    -------
+    (int, float)
+        The number of calls, and the seconds that so many take.
+    """
+    calls = 1
+    took, wall = _seconds(form, clock, calls)
+    while took < shortest and wall < 10 * shortest:
+        needed = int(1.1 * shortest * calls / max(took, 1e-9)) + 1
+        calls = max(2 * calls, min(needed, 20 * calls))
+        took, wall = _seconds(form, clock, calls)
+    return calls, max(took, wall)
 
 
 def _seconds(form: Form, clock: Callable[[], float], repeats: int) -> tuple[float, float]:
@@ -152,11 +174,15 @@ def _time(form: Form, clock: Callable[[], float], times: Times) -> None:
         return
     begin = clock()
     result = form()
-    times.seconds.append(clock() - begin)
-    if isinstance(result, Usage):
+    took = clock() - begin
+    if not isinstance(result, Usage):
+        times.seconds.append(took)
+        return
+    times.seconds.append(took if result.seconds is None else result.seconds)
+    if result.peak:
         times.peaks.append(result.peak)
-        for name, seconds in result.parts.items():
-            times.parts.setdefault(name, []).append(seconds)
+    for name, seconds in result.parts.items():
+        times.parts.setdefault(name, []).append(seconds)
 
 
 @contextmanager
