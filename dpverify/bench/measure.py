@@ -153,7 +153,7 @@ def calls_for(form: Form, clock: Callable[[], float], shortest: float = SHORTEST
     calls = 1
     took, wall = _seconds(form, clock, calls)
     while took < shortest and wall < 10 * shortest:
-        needed = int(1.1 * shortest * calls / max(took, 1e-9)) + 1
+        needed = int(1.1 * shortest * calls / max(took, wall / 10, 1e-9)) + 1
         calls = max(2 * calls, min(needed, 20 * calls))
         took, wall = _seconds(form, clock, calls)
     return calls, max(took, wall)

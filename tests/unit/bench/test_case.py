@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from dpverify.bench.case import Case, Missing, Target, peer, sweep
+from dpverify.bench.registry import GROUPS, GroupError, load, select
+from tests.unit.bench.runs import case, nothing
+
+
+@pytest.mark.parametrize("bounds", [{}, {"at_most": 1.0, "at_least": 1.0}])
+def test_a_target_has_one_bound(bounds: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="one of the two"):
+        Target("ours", **bounds)  # type: ignore[arg-type]  # bounds are bounds
+
+
+def test_a_sweep_is_a_case_per_size() -> None:
+    template = Case("sum", "The sum", nothing, limit="limit", parameters={"d": 2})
+    small, large = sweep(template, "T", (10, 1000), work=lambda *, T, d, **_: T * d, also=lambda T: {"N": T / 10})
+    assert (small.name, large.name) == ("sum-t-10", "sum-t-1000")
+    assert large.parameters == {"d": 2, "T": 1000, "N": 100}
+    assert (small.work, large.work) == (20, 2000)
+    assert {each.sweep for each in (small, large)} == {"sum"}
+    assert small.over == "T"
+
+
+@pytest.mark.parametrize("values", [(1,), (2, 1), (1, 1)])
+def test_a_sweep_needs_increasing_sizes(values: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="increasing"):
+        sweep(case(), "T", values)
+
+
+def test_a_peer_that_is_not_there_says_so() -> None:
+    found = peer("no_such_package_at_all", lambda module: module.run)
+    assert found == Missing("no_such_package_at_all is not installed")
+    assert callable(peer("math", lambda module: module.gamma))
+
+
+def test_names_are_those_that_a_case_tells() -> None:
+    targets = [
+        Target("ours", at_most=1.0),
+        Target("ours", at_least=9.0, to="slow"),
+        Target("stream", 1.0, kind="memory"),
+    ]
+    assert case(targets=targets, peers=("theirs",)).names() == ("limit", "ours", "slow", "theirs")
+    assert case(targets=targets, forms=("limit", "ours")).names() == ("limit", "ours")
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_every_group_is_there_and_its_names_are_told(name: str) -> None:
+    group = load(name)
+    if not group.cases:
+        pytest.skip("no case yet")
+    assert group.title
+    assert group.cases
+    for each in group.cases:
+        assert each.limit in each.names()
+        assert each.name == each.name.lower().replace("_", "-").replace(" ", "-")
+
+
+def test_an_unknown_group_is_told_what_is_near() -> None:
+    with pytest.raises(GroupError, match=r"'nois' is no group; near: noise"):
+        select(["nois"])
+    with pytest.raises(GroupError, match="there are: noise, optimizers"):
+        select(["zzz"])
+
+
+def test_long_cases_only_when_asked_for() -> None:
+    assert "verification" not in [group.name for group in select([])]
+    assert "verification" in [group.name for group in select([], long=True)]
+    assert [group.name for group in select(["verification"])] == ["verification"]
+
+
+def test_listing_cases_loads_nothing_heavy() -> None:
+    code = """import sys
+from dpverify.bench.registry import select
+select([], long=True)
+print(*{name.split('.')[0] for name in sys.modules})"""
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert {"numpy", "scipy", "numba", "sympy", "matplotlib", "msgspec"} & set(loaded) == set()

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import math
+from itertools import permutations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpverify.bench.compare import ALPHA, compare, holm, null_law, pooled_spread, rank_test, shift_interval
+from dpverify.bench.power import POWER, detectable
+from dpverify.report.bench_records import Bench
+from tests.unit.bench.runs import bench, case, desk
+
+Array = NDArray[np.float64]
+PASSES = 9
+
+
+def run(logs: Array, drift: float = 1.0) -> Bench:
+    """Cases by passes of log ratios; the machine is slower by ``drift``, which hits form and limit alike."""
+    return bench(
+        *(
+            desk(case(f"case-{number}"), [{"limit": [drift], "ours": [drift * math.exp(value)]} for value in values])
+            for number, values in enumerate(logs)
+        )
+    )
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 3), (4, 4), (9, 9)])
+def test_the_law_of_u_is_scipys(n: int, m: int) -> None:
+    law = null_law(n, m)
+    assert law.sum() == pytest.approx(1.0)
+    assert len(law) == n * m + 1
+    x, y = np.arange(n) + 0.5, np.arange(m) * 1.0
+    theirs = stats.mannwhitneyu(x, y, method="exact").pvalue
+    assert rank_test(x, y) == pytest.approx(float(theirs))
+
+
+def test_the_law_of_u_by_counting() -> None:
+    counts = np.zeros(7)
+    for order in permutations(range(5)):
+        counts[sum(order[i] > order[j] for i in (0, 1) for j in (2, 3, 4))] += 1
+    assert null_law(2, 3) == pytest.approx(counts / 120)
+
+
+def test_ties_are_counted_against_a_finding() -> None:
+    tied = np.array([1.0, 1.0, 2.0])
+    assert rank_test(tied, tied) == 1.0
+    assert rank_test(np.array([2.0, 2.0]), np.array([1.0, 1.0])) == pytest.approx(2 / 6)
+
+
+def test_holm() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([]) == []
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+def test_the_interval_inverts_the_test() -> None:
+    draw = np.random.Generator(np.random.SFC64(3))
+    x, y = draw.standard_normal(9), draw.standard_normal(8)
+    middle, low, high, level = shift_interval(x, y)
+    assert low < middle < high
+    assert level >= 0.95
+    assert rank_test(x - low - 1e-9, y) > 1 - level
+    assert rank_test(x - low + 1e-9, y) <= 1 - level
+    assert rank_test(x - high - 1e-9, y) <= 1 - level
+    assert rank_test(x - high + 1e-9, y) > 1 - level
+
+
+def test_the_interval_of_few_passes_says_what_it_has() -> None:
+    _, low, high, level = shift_interval(np.array([1.0, 2.0]), np.array([0.0, 0.5]))
+    assert (low, high) == (0.5, 2.0)
+    assert level == pytest.approx(1 - 2 / 6)
+
+
+def test_equal_programs_are_rarely_called_different() -> None:
+    """A run against another of the same program, 20 cases, passes of a heavy-tailed law; 600 pairs of runs."""
+    draw, alarms, pairs = np.random.Generator(np.random.SFC64(5)), 0, 600
+    for _ in range(pairs):
+        both = 0.03 * draw.standard_t(3, size=(2, 20, PASSES))
+        tests = [rank_test(x, y) for x, y in zip(*both, strict=True)]
+        alarms += min(holm(tests)) <= ALPHA
+    assert stats.binom.sf(alarms - 1, pairs, ALPHA) > 1e-4, f"{alarms} of {pairs} at a declared rate of {ALPHA}"
+
+
+def test_a_single_test_has_its_level_and_no_less_power_than_that() -> None:
+    draw = np.random.Generator(np.random.SFC64(6))
+    found = sum(rank_test(*draw.standard_normal((2, PASSES))) <= 0.05 for _ in range(4000))
+    assert 0.03 < found / 4000 < 0.055  # 0.0400 exactly: the law of U is discrete
+
+
+@pytest.mark.parametrize("level", [0.01 / 60, 0.01, 0.05])
+def test_what_would_have_been_seen_is_seen_that_often(level: float) -> None:
+    shift = detectable(PASSES, PASSES, level)
+    assert shift is not None
+    draw = np.random.Generator(np.random.SFC64(7))
+    x, y = draw.standard_normal((2, 2000, PASSES))
+    found = np.mean([rank_test(a + shift, b) <= level for a, b in zip(x, y, strict=True)])
+    assert abs(found - POWER) < 0.03
+
+
+def test_three_passes_can_never_tell() -> None:
+    assert detectable(3, 3, 0.01) is None
+    assert detectable(4, 4, 2 / 70) is not None
+    found = compare(run(np.ones((1, 3))), run(np.zeros((1, 3))))
+    assert [each.change for each in found] == ["too few passes"]
+    assert found[0].would_see is None
+
+
+def test_a_planted_slowdown_of_10_percent_is_found_and_nothing_else_is() -> None:
+    """30 cases with a spread of 2% between passes, on a machine that is 1.3 times slower the second time."""
+    draw, found, false = np.random.Generator(np.random.SFC64(8)), 0, 0
+    for _ in range(20):
+        before, after = 0.02 * draw.standard_normal((2, 30, PASSES))
+        after[4] += math.log(1.10)
+        told = compare(run(after, drift=1.3), run(before))
+        assert max(each.would_see or 9.0 for each in told) < 1.2
+        found += told[4].change == "slower"
+        assert told[4].low <= told[4].factor <= told[4].high
+        false += any(each.change in {"slower", "faster"} for number, each in enumerate(told) if number != 4)
+    assert found >= 18
+    assert false == 0
+
+
+def test_the_effect_is_the_planted_one_as_often_as_its_interval_says() -> None:
+    draw, held = np.random.Generator(np.random.SFC64(9)), 0
+    for _ in range(1000):
+        x, y = draw.standard_normal((2, PASSES))
+        _, low, high, level = shift_interval(x + 0.7, y)
+        held += low <= 0.7 <= high
+        assert 0.95 <= level < 0.961
+    assert held / 1000 > 0.93
+
+
+def test_the_other_way_round_it_is_faster() -> None:
+    slow, fast = run(np.full((1, 9), 1.0) + 0.01 * np.arange(9)), run(0.01 * np.arange(9)[None])
+    assert [each.change for each in compare(slow, fast)] == ["slower"]
+    assert [each.change for each in compare(fast, slow)] == ["faster"]
+    assert compare(slow, fast)[0].factor == pytest.approx(math.e)
+
+
+def test_only_what_both_runs_have_is_compared() -> None:
+    old = bench(desk(case("a"), [{"limit": [1.0], "ours": [1.0]}] * 9))
+    other_size = bench(desk(case("a", parameters={"T": 3}), [{"limit": [1.0], "ours": [2.0]}] * 9))
+    other_case = bench(desk(case("b"), [{"limit": [1.0], "ours": [2.0]}] * 9))
+    no_limit = bench(desk(case("a"), [{"ours": [2.0]}] * 9))
+    assert compare(old, old) != []
+    assert compare(other_size, old) == compare(other_case, old) == compare(no_limit, old) == []
+
+
+def test_peers_are_not_compared() -> None:
+    ours = bench(desk(case("a", peers=("ours",)), [{"limit": [1.0], "ours": [1.0]}] * 9))
+    assert compare(ours, ours) == []
+
+
+def test_spread() -> None:
+    assert pooled_spread(np.array([0.0, 2.0]), np.array([10.0, 12.0])) == pytest.approx(math.sqrt(2.0))
+    assert pooled_spread(np.array([1.0]), np.array([2.0])) == 0.0
