@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sympy import Add, Integer, Pow, Rational, Symbol, exp, floor, sqrt
+from sympy import Add, Integer, Pow, Rational, Symbol, exp, floor, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.data import GaussianNorm
@@ -156,7 +156,18 @@ def var(statement: Statement) -> Derivation:
 
 
 def norm(statement: Statement) -> Derivation:
-    """Derive ``tran2022:lemma-7-norm`` for one order of the examples: Jensen's inequality for a Gaussian vector."""
+    """Derive ``tran2022:lemma-7-norm`` for one order of the examples, and the noise's part under fresh ones.
+
+    Parameters
+    ----------
+    statement : Statement
+        The claim, in any reading.
+
+    Returns
+    -------
+    Derivation
+        Jensen's inequality for a Gaussian vector.
+    """
     d, variance = (sympy_symbols(statement)[name] for name in ("d", "variance"))
     steps = (
         Step(sqrt(Moment(NOISE, 2)), "<=", "jensen-sqrt", {"X": NOISE}),
@@ -167,23 +178,36 @@ def norm(statement: Statement) -> Derivation:
 
 
 def lemma_7(statement: Statement) -> Derivation:
-    """Derive the corrected Lemma 7 for one order of the examples, from the corrected total variance."""
+    """Derive the corrected Lemma 7 for one order of the examples, and the noise's part under fresh ones.
+
+    Parameters
+    ----------
+    statement : Statement
+        ``tran2022:lemma-7``, amended, in either ordering.
+
+    Returns
+    -------
+    Derivation
+        From the expected norm of the noise by Jensen's inequality and the corrected total variance.
+    """
     full = sympy_definitions(statement)
-    alpha, gamma, n, top, sigma, d = (full[name] for name in ("alpha", "gamma", "N", "T", "sigma", "d"))
-    eta, G, L = (full[name] for name in ("eta", "G", "L"))
-    _, printed = sympy_sides(statement)
+    gamma, n, top, d = (full[name] for name in ("gamma", "N", "T", "d"))
+    eta, G, L, log_n = full["eta"], full["G"], full["L"], Log2(n)
     variance = Symbol("variance", nonnegative=True)
-    drift, log_n = 4 * eta**2 * n**2 * L**2, Log2(n)
+    drift = 4 * eta**2 * n**2 * L**2
     windows = 8 * (top / n) * (2 * gamma * 16 * G**2 / 3 + drift / (2 * gamma))
-    bound = alpha**2 * sigma**2 * log_n * (
+    bound = full["alpha"] ** 2 * full["sigma"] ** 2 * log_n * (
         48 * G**2 * log_n + (96 * G**2 + windows) * log_n / SHRUNK + 4 * (top / n) * drift * Log2(top + 1)
     )  # fmt: skip
+    inside = 3 * G**2 * log_n + (6 * G**2 + eta * top * (16 * G**2 / 3 + L**2)) * log_n / SHRUNK
+    inside += eta**2 * n * top * L**2 * Log2(top + 1)
+    last = 16 * full["alpha"] * sqrt(d * log(1 / full["delta"]) * log_n * inside) / full["epsilon"]
     claim = "tran2022:lemma-7-var"
     steps = (
         Step(sqrt(Moment(NOISE, 2)), "<=", "jensen-sqrt", {"X": NOISE}),
         Step(sqrt(d * variance), "=", "gaussian-second-moment", {"X": NOISE, "d": d, "v": variance}),
         Step(sqrt(d * bound), "<=", "premise", {}, (claim,)),
-        Step(printed, "="),
+        Step(last, "="),
     )
     variables: dict[str, Variable] = {**ranges(statement), "variance": real(0, 0), "noise": GaussianNorm(d, variance)}
     return Derivation(

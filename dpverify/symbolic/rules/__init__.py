@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from dpverify.symbolic.rules import bits, moments, scalars, sums
+from dpverify.symbolic.rules import bits, moments, scalars, sequences, sums
 from dpverify.symbolic.rules.base import Condition, Instance, Rule
 
-CATALOGUE: dict[str, Rule] = {rule.name: rule for rule in (*scalars.RULES, *sums.RULES, *bits.RULES, *moments.RULES)}
+_TOPICS = (scalars, sums, sequences, bits, moments)
+
+CATALOGUE: dict[str, Rule] = {rule.name: rule for topic in _TOPICS for rule in topic.RULES}
 
 
 def find_rule(name: str) -> Rule:

@@ -53,6 +53,15 @@ RULES = (
         {"u": AnyVector(4), "w": AnyVector(4)},
     ),
     Rule(
+        "moment-triangle",
+        Moment(u + w, 1),
+        "<=",
+        Moment(u, 1) + Moment(w, 1),
+        "The triangle inequality at every value, and the mean is linear and monotone.",
+        (IsVector(u), IsVector(w)),
+        {"u": AnyVector(4), "w": AnyVector(4)},
+    ),
+    Rule(
         "norm-triangle",
         Norm(u + w),
         "<=",

@@ -1,0 +1,213 @@
+"""Rules about the convolution of two geometric sequences, about sums over blocks, and about polynomials on intervals.
+
+The convolution is ``c_i = sum_{j<i} u**j * v**(i-1-j)``, so that ``c_0 = 0`` and ``c_(i+1) = u*c_i + v**i``. A sum
+telescopes where its terms are differences of a form in ``c_i`` and ``v**i``; the conditions say that they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import sympy
+from sympy import Dummy, Function, Integer, Lambda, Rational, Sum, Symbol, floor
+
+from dpverify.symbolic.equality import are_equal
+from dpverify.symbolic.facts import Facts
+from dpverify.symbolic.ranges import Variable, integer, real
+from dpverify.symbolic.rules.base import ForAll, Holds, IsInteger, Rule, Substitution, substitute
+
+a, b, d, p, r, s, u, v, x, y = (Symbol(name, real=True) for name in "abdprsuvxy")
+low, high = Symbol("low", real=True), Symbol("high", real=True)
+m, n, top = (Symbol(name, integer=True) for name in ("m", "n", "top"))
+i, j, t = (Dummy(name, integer=True) for name in "ijt")
+f = Function("f", real=True)
+
+
+def convolution(first: Any, second: Any, count: Any, index: Any = j) -> Any:
+    """Term ``count`` of the convolution of two geometric sequences, ``sum_{j<count} first**j*second**(count-1-j)``."""
+    return Sum(first**index * second ** (count - 1 - index), (index, 0, count - 1))
+
+
+@dataclass(frozen=True)
+class Same:
+    """Two expressions are proven equal."""
+
+    left: Any
+    right: Any
+
+    def substituted(self, where: Substitution) -> Same:
+        """The condition of an instance."""
+        return Same(substitute(self.left, where), substitute(self.right, where))
+
+    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+        """Whether sympy proves it."""
+        return are_equal(self.left, self.right, facts)
+
+    def __str__(self) -> str:
+        return f"{self.left} = {self.right}"
+
+
+@dataclass(frozen=True)
+class BernsteinOrder:
+    """``small <= large`` on an interval: the Bernstein coefficients of the difference, a polynomial, are not negative.
+
+    Parameters
+    ----------
+    small, large : sympy.Expr
+        Polynomials with rational coefficients in the variable.
+    variable : sympy.Symbol
+        A symbol, in an instance.
+    low, high : sympy.Expr
+        Rational ends of the interval, in an instance.
+    """
+
+    small: Any
+    large: Any
+    variable: Any
+    low: Any
+    high: Any
+
+    def substituted(self, where: Substitution) -> BernsteinOrder:
+        """The condition of an instance."""
+        parts = (self.small, self.large, self.variable, self.low, self.high)
+        return BernsteinOrder(*(substitute(part, where) for part in parts))
+
+    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+        """Whether all coefficients are rational and none is negative; the degree is not raised."""
+        unit = Dummy("unit")
+        ends_known = self.variable.is_Symbol and self.low.is_Rational and self.high.is_Rational
+        if not ends_known or not self.low < self.high:
+            return False
+        moved = (self.large - self.small).xreplace({self.variable: self.low + (self.high - self.low) * unit})
+        try:
+            known = sympy.Poly(moved, unit).all_coeffs()[::-1]
+        except sympy.PolynomialError:
+            return False
+        if not all(c.is_Rational for c in known):
+            return False
+        degree = len(known) - 1
+        shares = (
+            [known[k] * Rational(comb(place, k), comb(degree, k)) for k in range(place + 1)]
+            for place in range(degree + 1)
+        )
+        return all(sum(share, Integer(0)) >= 0 for share in shares)
+
+    def __str__(self) -> str:
+        return f"{self.small} <= {self.large} for {self.low} <= {self.variable} <= {self.high}"
+
+
+_RATE = real(0, 1, open_hi=True)
+_ANY = real(-3, 3)
+_TERM = convolution(u, v, i)
+
+RULES = (
+    Rule(
+        "convolution-next",
+        convolution(u, v, m + 1),
+        "=",
+        u * convolution(u, v, m) + v**m,
+        "The term j = 0 is v**m; each other one is u times the term j - 1 of the shorter sum.",
+        (Holds(m >= 0), IsInteger(m)),
+        {"u": _RATE, "v": _RATE, "m": integer(0, 12)},
+    ),
+    Rule(
+        "convolution-nonnegative",
+        Integer(0),
+        "<=",
+        convolution(u, v, m),
+        "Every term is a product of powers of numbers that are not negative, with exponents that are not negative.",
+        (Holds(u >= 0), Holds(v >= 0), IsInteger(m)),
+        {"u": _RATE, "v": _RATE, "m": integer(-1, 12)},
+    ),
+    Rule(
+        "convolution-squares",
+        Sum(p * _TERM**2 + r * _TERM * v**i + s * v ** (2 * i), (i, 0, m - 1)),
+        "=",
+        d - a * convolution(u, v, m) ** 2 - b * convolution(u, v, m) * v**m - d * v ** (2 * m),
+        "Telescoping: by the conditions the term i is P_i - P_(i+1), P_i = a*c_i**2 + b*c_i*v**i + d*v**(2*i), as "
+        "c_(i+1) = u*c_i + v**i; and P_0 = d.",
+        (
+            Same(a * (1 - u**2), p),
+            Same(b * (1 - u * v) - 2 * a * u, r),
+            Same(d * (1 - v**2) - b * v - a, s),
+            Holds(m >= 0),
+            IsInteger(m),
+        ),
+        {
+            "u": _RATE, "v": _RATE, "a": _ANY, "b": _ANY, "d": _ANY, "m": integer(0, 12),
+            "p": real(a * (1 - u**2), a * (1 - u**2)),
+            "r": real(b * (1 - u * v) - 2 * a * u, b * (1 - u * v) - 2 * a * u),
+            "s": real(d * (1 - v**2) - b * v - a, d * (1 - v**2) - b * v - a),
+        },
+    ),
+    Rule(
+        "convolution-increments",
+        convolution(u, v, m) ** 2,
+        "=",
+        Sum((u**2 - 1) * _TERM**2 + 2 * u * _TERM * v**i + v ** (2 * i), (i, 0, m - 1)),
+        "Telescoping: the term i is c_(i+1)**2 - c_i**2, and c_0 = 0.",
+        (Holds(m >= 0), IsInteger(m)),
+        {"u": _RATE, "v": _RATE, "m": integer(0, 12)},
+    ),
+    Rule(
+        "convolution-sum",
+        Sum(p * _TERM + s * v**i, (i, 0, m - 1)),
+        "=",
+        d - a * convolution(u, v, m) - d * v**m,
+        "Telescoping: by the conditions the term i is P_i - P_(i+1), P_i = a*c_i + d*v**i; and P_0 = d.",
+        (Same(a * (1 - u), p), Same(d * (1 - v) - a, s), Holds(m >= 0), IsInteger(m)),
+        {
+            "u": _RATE, "v": _RATE, "a": _ANY, "d": _ANY, "m": integer(0, 12),
+            "p": real(a * (1 - u), a * (1 - u)), "s": real(d * (1 - v) - a, d * (1 - v) - a),
+        },
+    ),
+    Rule(
+        "arithmetic-geometric",
+        Sum(i * x ** (m - i), (i, 0, m)),
+        "=",
+        (m - x * (1 - x**m) / (1 - x)) / (1 - x),
+        "Induction on m: x times the right side, plus m + 1, is the right side for m + 1; both are 0 for m = 0.",
+        (Holds(sympy.Ne(x, 1)), Holds(m >= 0), IsInteger(m)),
+        {"x": _RATE, "m": integer(0, 30)},
+    ),
+    Rule(
+        "sum-integers",
+        Sum(i, (i, 0, m)),
+        "=",
+        m * (m + 1) / 2,
+        "Induction on m; the term 0 adds nothing.",
+        (Holds(m >= 0), IsInteger(m)),
+        {"m": integer(0, 40)},
+    ),
+    Rule(
+        "sum-by-blocks",
+        Sum(f(floor(t / n)), (t, 1, top)),
+        "<=",
+        n * Sum(f(i), (i, 0, floor(top / n))),
+        "floor(t/n) = i for n values of t at most, and no term is negative.",
+        (ForAll(i, Integer(0), sympy.oo, f(i) >= 0), Holds(n >= 1), IsInteger(n), IsInteger(top), Holds(top >= 0)),
+        {"n": integer(1, 9), "top": integer(0, 60)},
+        {"f": Lambda(i, 1 / (3 + i**2))},
+    ),
+    Rule(
+        "power-chord",
+        x**y,
+        "<=",
+        1 - (1 - x**d) * y / d,
+        "x**y is convex in y, so on [0, d] it lies below the chord from (0, 1) to (d, x**d); 0**y is 0 for y > 0.",
+        (Holds(x >= 0), Holds(y >= 0), Holds(y <= d), Holds(d > 0)),
+        {"x": real(0, 3), "d": real(0, 5, open_lo=True), "y": real(0, d)},
+    ),
+    Rule(
+        "bernstein",
+        a,
+        "<=",
+        b,
+        "b - a is a combination of its Bernstein coefficients, with weights that are not negative on the interval.",
+        (BernsteinOrder(a, b, x, low, high), Holds(low <= x), Holds(x <= high)),
+        {"low": real(-1, 0), "high": real(1, 2), "x": real(low, high), "a": _ANY, "b": real(a, 9)},
+    ),
+)  # fmt: skip
