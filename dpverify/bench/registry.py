@@ -23,7 +23,20 @@ GROUPS = {
 
 
 class GroupError(ValueError):
-    """A name that is no group."""
+    """A name that is no group.
+
+    Attributes
+    ----------
+    name : str
+        The name.
+    rule : str
+        What it could have been.
+    """
+
+    def __init__(self, name: str) -> None:
+        near = get_close_matches(name, GROUPS, n=3, cutoff=0.5)
+        self.name, self.rule = name, f"is no group; {'near: ' if near else 'there are: '}{', '.join(near or GROUPS)}"
+        super().__init__(f"{name!r} {self.rule}")
 
 
 @dataclass(frozen=True)
@@ -66,8 +79,7 @@ def load(name: str) -> Group:
         When two of its cases share a name.
     """
     if name not in GROUPS:
-        near = get_close_matches(name, GROUPS, n=3, cutoff=0.5)
-        raise GroupError(f"{name!r} is no group; {'near: ' if near else 'there are: '}{', '.join(near or GROUPS)}")
+        raise GroupError(name)
     try:
         module = import_module(f"dpverify.bench.{GROUPS[name]}")
     except ModuleNotFoundError as error:

@@ -82,7 +82,7 @@ def _choose(groups: tuple[str, ...], *, long: bool) -> list[Group]:
     try:
         return select(groups, long=long)
     except GroupError as error:
-        raise BadInput("GROUP", "", str(error)) from error
+        raise BadInput("GROUP", error.name, error.rule) from error
 
 
 def _list(groups: list[Group]) -> None:

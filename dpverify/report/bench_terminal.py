@@ -101,7 +101,7 @@ def _rows(case: CaseRecord) -> Iterator[tuple[list[str], str]]:
                 _time(case, form),
                 "the limit" if form.role == "limit" else show_interval(form.ratio),
                 show_memory(form),
-                "; ".join(map(_target, targets)),
+                "; ".join(_target(case, target) for target in targets),
             ],
             "dim" if form.role != "measured" else STYLES[worst] if worst is not None and worst != "met" else "",
         )
@@ -113,8 +113,8 @@ def _time(case: CaseRecord, form: FormRecord) -> str:
     return show_seconds(form.seconds.median / case.work) + (f" a {case.item}" if case.work != 1 else "")
 
 
-def _target(target: TargetRecord) -> str:
-    value = "" if target.kind == "ratio" and not target.to else f"{about(target)} "
+def _target(case: CaseRecord, target: TargetRecord) -> str:
+    value = "" if target.kind == "ratio" and target.to == case.limit else f"{about(target)} "
     return f"{value}{show_target(target)}: {target.outcome}"
 
 

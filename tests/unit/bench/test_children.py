@@ -170,8 +170,13 @@ def test_the_environment_finds_this_package(tmp_path: Path) -> None:
 
 def test_seconds_of_the_checks_of_a_run() -> None:
     check = {"name": "search", "seconds": 0.5}
-    result = {"claim": "toy:lemma-1", "reading": {}, "checks": [check], "amendment": None}
-    other = {"claim": "toy:lemma-2", "reading": {"a": "b"}, "checks": [], "amendment": {"checks": [check]}}
+    result: dict[str, object] = {"claim": "toy:lemma-1", "reading": {}, "checks": [check], "amendment": None}
+    other: dict[str, object] = {
+        "claim": "toy:lemma-2",
+        "reading": {"a": "b"},
+        "checks": [],
+        "amendment": {"checks": [check]},
+    }
     assert check_seconds({"results": [result, other]}) == {
         "toy:lemma-1[printed|search]": 0.5,
         "toy:lemma-2[a=b|amended|search]": 0.5,

@@ -26,7 +26,7 @@ def complaint(capsys: Capture) -> str:
     ("words", "said"),
     [
         (["verfy"], "verify"),
-        (["bench", "--n", "3"], "Unknown command"),
+        (["profile", "--n", "3"], "Unknown command"),
         (["verify", "--budget", "huge"], "smoke"),
         (["verify", "--jobs", "two"], "--jobs"),
         (["verify", "--jobs", "0"], "--jobs 0: must be at least 1"),
