@@ -35,15 +35,23 @@ class Case:
         The choice.
     printed, amended : tuple of Job
         Checks of the printed statement and of the corrected one.
-    evidence_hash : str
-        Of the record, the amendment, and the code of the checks.
+    judged : str
+        The record's hash, with the text of the amendment where there is one.
+    modules : tuple of str
+        Where the checks are from.
     """
 
     claim: ClaimSpec
     reading: dict[str, str]
     printed: tuple[Job, ...]
     amended: tuple[Job, ...]
-    evidence_hash: str
+    judged: str
+    modules: tuple[str, ...]
+
+    @property
+    def evidence_hash(self) -> str:
+        """Hash of the record, the amendment, and the code of the checks; made when asked for: it reads many files."""
+        return evidence_hash(self.judged, self.modules)
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -138,8 +146,8 @@ class Suite:
                 amended = self._jobs(claim, claim.statement(reading, "amended"), entries, share)
                 judged += msgspec.json.encode(amendment).decode()
             used = {job.check for job in (*printed, *amended)}
-            modules = [entry.module for entry in entries if entry.check.name in used]
-            cases.append(Case(claim, reading, printed, amended, evidence_hash(judged, modules)))
+            modules = tuple(entry.module for entry in entries if entry.check.name in used)
+            cases.append(Case(claim, reading, printed, amended, judged, modules))
         return cases
 
     def _jobs(self, claim: ClaimSpec, statement: Statement, entries: list[Entry], share: float) -> tuple[Job, ...]:
