@@ -22,6 +22,7 @@ from dpverify.report.drawings import (
     pattern,
     run_time,
     slack,
+    utility_slopes,
     variance_terms,
 )
 from dpverify.report.drawings.columns import Data, Shape, read
@@ -58,6 +59,7 @@ DRAWINGS: Mapping[str, Drawing] = {
     "pattern": Drawing(pattern.SHAPE, pattern.draw, pattern.caption),
     "run-time": Drawing(run_time.SHAPE, run_time.draw, run_time.caption),
     "slack": Drawing(slack.SHAPE, slack.draw, slack.caption),
+    "utility-slopes": Drawing(utility_slopes.SHAPE, utility_slopes.draw, utility_slopes.caption),
     "variance-terms": Drawing(variance_terms.SHAPE, variance_terms.draw, variance_terms.caption),
 }
 

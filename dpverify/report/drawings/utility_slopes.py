@@ -1,0 +1,115 @@
+"""Simulated gradient of a utility theorem and its bounds over N, and a table of exponents with intervals."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpverify.report.drawings.columns import Data, Shape
+from dpverify.report.labels import EndLabel, end_labels
+from dpverify.report.numbers import show_float
+from dpverify.report.style import BLACK, BLUE, GREEN, GREY, VERMILLION, canvas, heading, logarithmic, root
+
+BOUNDS = (("printed", VERMILLION, (5, 2), "printed bound"), ("corrected", GREEN, (1, 0), "corrected bound"))
+FITS = ("fit", "fit-low", "fit-high", "fit-bound", "fit-rate")
+ROWS = ("N", "d", "ε")
+"""What the rows of the table are exponents of."""
+
+HEADS = ("exponent in", "simulated, 99% interval", "corrected bound, same sizes", "rate without logarithms")
+PLACES = (0.07, 0.36, 0.73, 1.1)
+"""Where the columns of the table stand, as parts of the axes' width."""
+
+SHAPE = Shape(
+    required=("x", "simulated", "simulated-low", "simulated-high", "corrected", "printed", "steps", *FITS),
+    follows={"fit": "fit", **dict.fromkeys(FITS[1:], "fit")},
+)
+
+LINE = 14.0
+"""Height of a row of the table in points."""
+
+
+def draw(data: Data) -> Figure:
+    """The figure.
+
+    Parameters
+    ----------
+    data : Data
+        ``x`` numbers of examples, increasing, with the mean gradients ``simulated``, their intervals ``-low`` and
+        ``-high``, the bounds ``corrected`` and ``printed``, all in units of G, and ``steps`` the T of each. The columns
+        ``fit`` are the table, one row for each of N, d and epsilon: exponents of the runs with their intervals, of the
+        corrected bound over the same sizes, and of the rate without logarithms.
+
+    Returns
+    -------
+    Figure
+        Both axes logarithmic, the trivial bound as a black line, the table below.
+    """
+    tall = (len(ROWS) + 2) * LINE / 72
+    axes = canvas(3.7 + tall, bottom=0.75 + tall)
+    x, labels = data["x"], [EndLabel(1.0, "trivial bound G", BLACK)]
+    values = [1.0, *data["simulated-low"], *data["simulated-high"]]
+    for name, color, dashes, words in BOUNDS:
+        axes.plot(x, data[name], color=color, lw=1.6, dashes=dashes, zorder=3)
+        labels.append(EndLabel(data[name][-1], words, color))
+        values += data[name]
+    axes.vlines(x, data["simulated-low"], data["simulated-high"], color=BLUE, lw=2.4, alpha=0.5, zorder=4)
+    axes.plot(x, data["simulated"], "o-", ms=4, lw=1.2, color=BLUE, zorder=5)
+    labels.append(EndLabel(data["simulated"][-1], "simulated\n(99% intervals)", BLUE))
+    axes.axhline(1.0, color=BLACK, lw=1.0, zorder=2)
+    positive = [value for value in values if value > 0]
+    low, high = min(positive) / 1.6, max(positive) * 1.6
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(x[0] / 1.1, x[-1] * 1.1)
+    axes.set_ylim(low, high)
+    axes.xaxis.set_ticks(x, [show_float(value) for value in x])
+    axes.xaxis.set_ticks([], minor=True)
+    logarithmic(axes.yaxis, low, high)
+    axes.set_xlabel(f"N, examples (the largest run has T = {show_float(max(data['steps']))} steps)")
+    axes.set_ylabel("mean gradient / G")
+    heading(axes, "Simulated gradient and bounds at the theorem's parameters", data.parameters)
+    end_labels(axes, labels)
+    _table(axes, data)
+    return root(axes)
+
+
+def caption(data: Data) -> str:
+    """What the figure shows, with the exponents in N and how far the corrected bound is above the runs."""
+    ratios = [bound / mean for bound, mean in zip(data["corrected"], data["simulated"], strict=True)]
+    inside = [n for n, bound in zip(data["x"], data["corrected"], strict=True) if bound < 1]
+    says = f"is below the trivial bound from N = {show_float(inside[0])} on" if inside else "is vacuous at all of them"
+    return (
+        "Mean gradient norm of runs at the theorem's own parameters on the worst slope known, and the theorem's "
+        f"bounds, over N ({data.parameters}; G = L = R = 1). The corrected bound is {show_float(min(ratios), 3)} to "
+        f"{show_float(max(ratios), 3)} times the simulated gradient at these sizes and {says}. In N the runs fall with "
+        f"the exponent {_interval(data, 0)}, the bound with {_words(data['fit-bound'][0])}."
+    )
+
+
+def _table(axes: Axes, data: Data) -> None:
+    """Write the exponents below the axes."""
+    text = [(head, place, 0, GREY) for head, place in zip(HEADS, PLACES, strict=True)]
+    for number, name in enumerate(ROWS):
+        row = (name, _interval(data, number), _words(data["fit-bound"][number]), _words(data["fit-rate"][number]))
+        text += [(word, place, number + 1, BLACK) for word, place in zip(row, PLACES, strict=True)]
+    for word, place, line, color in text:
+        axes.annotate(
+            word,
+            (place, 0),
+            xytext=(0, -48 - LINE * line),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            fontsize=8.5,
+            color=color,
+            ha="center",
+            annotation_clip=False,
+        )
+
+
+def _interval(data: Data, row: int) -> str:
+    middle, low, high = (_words(data[name][row]) for name in FITS[:3])
+    return f"{middle} ({low} to {high})"
+
+
+def _words(value: float) -> str:
+    return show_float(round(value, 3))
