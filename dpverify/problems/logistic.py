@@ -25,11 +25,16 @@ from dpverify.problems.rows import row_norm_bounds, rows_within
 
 @kernel
 def sigmoid(z: float) -> float:
-    """``1 / (1 + exp(-z))`` without overflow; between 0 and 1 after rounding too."""
-    if z >= 0.0:
-        return 1.0 / (1.0 + math.exp(-z))
-    e = math.exp(z)
-    return e / (1.0 + e)
+    """``1 / (1 + exp(-z))`` without overflow or a branch; between 0 and 1 after rounding too."""
+    e = math.exp(-abs(z))
+    return (1.0 if z >= 0.0 else e) / (1.0 + e)
+
+
+@kernel
+def slope(z: float, y: float) -> float:
+    """Derivative of an example's loss by z = <x, w>; y in {0, 1}."""
+    s = 1.0 - 2.0 * y
+    return s * sigmoid(s * z)
 
 
 @kernel
@@ -76,10 +81,9 @@ def empirical_gradient(w: Vector, x: Matrix, y: Vector, lam: float, out: Vector)
         z = 0.0
         for j in range(x.shape[1]):
             z += x[i, j] * w[j]
-        s = 1.0 - 2.0 * y[i]
-        slope = s * sigmoid(s * z)
+        steep = slope(z, y[i])
         for j in range(x.shape[1]):
-            out[j] += slope * x[i, j]
+            out[j] += steep * x[i, j]
     for j in range(w.shape[0]):
         out[j] = out[j] / x.shape[0] + lam * psi_slope(w[j])
 
@@ -104,10 +108,9 @@ def example_gradient(lam: float) -> ExampleGradient:
         z = 0.0
         for j in range(w.shape[0]):
             z += x_row[j] * w[j]
-        s = 1.0 - 2.0 * y
-        slope = s * sigmoid(s * z)
+        steep = slope(z, y)
         for j in range(w.shape[0]):
-            out[j] = slope * x_row[j] + lam * psi_slope(w[j])
+            out[j] = steep * x_row[j] + lam * psi_slope(w[j])
 
     return gradient
 

@@ -2,8 +2,10 @@ r"""Plain private gradient descent, to compare with: full batches, and batches d
 
     w_{t+1} = w_t - eta ((1/B) sum over the batch of grad f(w_t, x_i) + Z_t),    Z_t ~ N(0, std^2 I)
 
-No example's gradient is longer than G, so nothing is clipped, and replacing one example moves the mean by at most 2G/B
-where it is drawn. **Full batch** (dp-gd): T Gaussian steps, composed exactly, mu = sqrt(T) 2G / (N std). Smaller
+No example's gradient is longer than G, and replacing one example moves the mean by at most 2G/B where it is drawn. The
+part of a gradient that depends on the example is clipped at the bound on rows, which it never exceeds.
+
+**Full batch** (dp-gd): T Gaussian steps, composed exactly, mu = sqrt(T) 2G / (N std). Smaller
 batches (dp-sgd): :mod:`dpverify.train.sampled`.
 """
 
@@ -19,7 +21,8 @@ from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
 from dpverify.privacy.gaussian_balls import certify
 from dpverify.privacy.gaussian_safe import safe_mu
-from dpverify.problems.logistic import LogisticRegression, empirical_gradient
+from dpverify.problems.batch_gradient import BatchGradient
+from dpverify.problems.logistic import LogisticRegression
 
 BATCH_STREAM, NOISE_STREAM = 4, 5
 """Streams of the seed; those of permutations, noise, choice of examples and split are 0 to 3."""
@@ -151,14 +154,12 @@ def descend(problem: LogisticRegression, run: Descent, seed: int) -> Iterates:
     """
     batches, noise = generator(seed, BATCH_STREAM), generator(seed, NOISE_STREAM)
     n, w, gradient = len(problem.x), problem.start.copy(), np.empty_like(problem.start)
+    gradient_of, everyone = BatchGradient(problem), np.arange(n)
     looked_at, some = set(looks(run.steps)), []
     for step in range(run.steps):
         if step in looked_at:
             some.append(w.copy())
-        if run.batch == n:
-            empirical_gradient(w, problem.x, problem.y, problem.lam, gradient)
-        else:
-            rows = batches.choice(n, run.batch, replace=False, shuffle=False)
-            empirical_gradient(w, problem.x[rows], problem.y[rows], problem.lam, gradient)
+        drawn = everyone if run.batch == n else batches.choice(n, run.batch, replace=False, shuffle=False)
+        gradient_of(w, drawn, gradient)
         w -= run.eta * (gradient + run.std * noise.standard_normal(len(w)))
     return Iterates(some, w)
