@@ -1,4 +1,4 @@
-"""The command line: ``dpverify verify``, ``list``, ``explain``, ``train``, ``doctor``."""
+"""The command line: ``dpverify verify``, ``list``, ``explain``, ``train``, ``bench``, ``doctor``."""
 
 from dpverify.cli.app import main
 
