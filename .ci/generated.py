@@ -1,8 +1,9 @@
 """What is generated in this repository: compare it with what it is made from, or make it anew with ``--write``.
 
-reports/ and the table in README.md are made from reports/data/*.json, and specs/notation.md from specs/*/claims.toml.
-The data themselves come from a run (``dpverify verify --budget standard --report reports``); they are only compared:
-the record and the code that a verdict rests on must be today's.
+reports/ and the tables in README.md are made from reports/data/*.json and specs/*/chapters.toml, and specs/notation.md
+from specs/*/claims.toml. The data themselves come from runs (``dpverify verify --budget standard --report reports``,
+``dpverify compare ... --report reports``, ``dpverify bench --report reports``); they are only compared: the record and
+the code that a verdict rests on must be today's.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from pathlib import Path
 
 from dpverify.harness.runner import Suite
 from dpverify.ledger import load_specs, notation_markdown
+from dpverify.report.bench_write import check_bench, regenerate_bench
 from dpverify.report.freshness import reading_key, stale
 from dpverify.report.front import front_block, recorded, with_front_block
 from dpverify.report.write import check, regenerate
+from dpverify.train import compare_report
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "reports"
@@ -34,7 +37,7 @@ def pages() -> dict[Path, str]:
 
 def differ() -> Iterator[str]:
     """Files that are not what their sources give."""
-    yield from (f"reports/{name}" for name in check(REPORTS))
+    yield from (f"reports/{name}" for name in [*check(REPORTS), *compare_report.check(REPORTS), *check_bench(REPORTS)])
     for path, text in pages().items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             yield str(path.relative_to(ROOT))
@@ -60,6 +63,8 @@ def not_fresh() -> Iterator[str]:
 def main() -> int:
     """Compare, or write; 1 where something differs."""
     if "--write" in sys.argv[1:]:
+        compare_report.regenerate(REPORTS)
+        regenerate_bench(REPORTS)
         regenerate(REPORTS)
         for path, text in pages().items():
             path.write_text(text, encoding="utf-8")

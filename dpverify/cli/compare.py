@@ -28,6 +28,7 @@ def compare(
     seed: Whole = 0,
     json: Target | None = None,
     figure: Annotated[Path | None, Parameter(negative="--no-figure")] = Path("compare.svg"),
+    report: Path | None = None,
 ) -> int:
     """Compare optimizers on real data at equal privacy: gradient norm, loss and test error, with intervals over seeds.
 
@@ -68,6 +69,8 @@ def compare(
         Write the result to this file, or to stdout for - (what a person reads then goes to stderr).
     figure
         File for the figure, *.svg.
+    report
+        Folder to whose page comparison.md this comparison is added, with figure and data.
 
     Returns
     -------
@@ -93,4 +96,5 @@ def compare(
         seed=seed,
         json=json,
         figure=figure,
+        report=report,
     )

@@ -21,11 +21,17 @@ from dpverify.report.words import status_label
 ONSET = (
     ("cell-d", "$`d`$"),
     ("cell-epsilon", r"$`\epsilon`$"),
+    ("cell-delta", r"$`\delta`$"),
+    ("cell-L", "$`L/G`$"),
+    ("cell-R", "$`R/G`$"),
     ("cell-printed", "printed"),
     ("cell-corrected", "corrected"),
-    ("cell-needed", "corrected, least certified noise"),
+    ("cell-needed", "corrected, the noise needed"),
 )
-"""Columns of a figure that are a table of its own, and their heads."""
+"""Columns of a figure that are a table of its own, those that it has, and their heads."""
+
+LEAST = "cell-least"
+"""Where the last column is known between two bounds only, the lower one."""
 
 
 class MissingError(LookupError):
@@ -177,12 +183,14 @@ def _at(result: Result, given: list[str]) -> str:
 def _onset(result: Result, given: list[str]) -> str:
     """The table that a figure carries: where each bound begins to say something."""
     for picture in pictures(result):
-        columns = picture.columns
-        if picture.name.startswith(given[0]) and all(name in columns for name, _ in ONSET):
-            rows = zip(*(columns[name] for name, _ in ONSET), strict=True)
-            cells = [[_rounded(value) for value in row] for row in rows]
-            table = md.table([head for _, head in ONSET], cells, right=range(len(ONSET)))
-            delta = columns.get("at:delta")
+        held = [(name, head) for name, head in ONSET if name in picture.columns]
+        if picture.name.startswith(given[0]) and held:
+            columns = zip(*(picture.columns[name] for name, _ in held), strict=True)
+            rows = [[_rounded(value) for value in row] for row in columns]
+            for row, least in zip(rows, picture.columns.get(LEAST, ()), strict=False):
+                row[-1] = row[-1] if _rounded(least) == row[-1] else f"{_rounded(least)} to {row[-1]}"
+            table = md.table([head for _, head in held], rows, right=range(len(held)))
+            delta = picture.columns.get("at:delta", ()) if "cell-delta" not in picture.columns else ()
             return f"{table}\n\n*Everywhere δ = {show_float(delta[0])}.*" if delta else table
     raise MissingError(f"`{claim_id(result)}` has no figure {given[0]} with a table in this run")
 

@@ -12,7 +12,7 @@ from dpverify.report.drawings.overview import caption
 from dpverify.report.layout import lay_out
 from dpverify.report.manifest import GENERATED, false_alarm_line, manifest, status_legend
 from dpverify.report.paper import title
-from dpverify.report.places import INDEX
+from dpverify.report.places import INDEX, other_links
 from dpverify.report.summary import summary
 from dpverify.report.verdict_table import verdict_table
 from dpverify.report.words import STATUSES, counts
@@ -25,12 +25,6 @@ INTRODUCTION = (
     "corrected statements, and the plan of each check."
 )
 
-OTHERS: Mapping[str, str] = {
-    "comparison": "Optimizers compared on data, at equal privacy",
-    "benchmarks": "Benchmarks: how fast all this is",
-}
-"""Pages of the folder that are made of other data than verdicts, with what they are about."""
-
 
 def index_page(runs: Mapping[str, Run], others: Sequence[str] = ()) -> str:
     """The first page.
@@ -40,7 +34,7 @@ def index_page(runs: Mapping[str, Run], others: Sequence[str] = ()) -> str:
     runs : Mapping[str, Run]
         Paper key to its run, in the order of the page.
     others : sequence of str
-        Those of :data:`OTHERS` that the folder holds.
+        Those of :data:`~dpverify.report.places.OTHERS` that the folder holds.
 
     Returns
     -------
@@ -56,7 +50,7 @@ def index_page(runs: Mapping[str, Run], others: Sequence[str] = ()) -> str:
             f"![{caption(totals(runs))}](figures/{OVERVIEW})" if runs else "No run is recorded yet.",
             _totals(runs) if runs else "",
             false_alarm_line(chance, "these runs") if runs else "",
-            md.bullets(md.link(words, f"{name}.md") for name, words in OTHERS.items() if name in others),
+            f"Beside the claims: {other_links(others)}." if others else "",
             *(block for key, run in runs.items() for block in _short(key, run)),
             *(block for key, run in runs.items() for block in _table(key, run)),
             "## How to read this",

@@ -15,13 +15,13 @@ from dpverify.report.claim import claim_section
 from dpverify.report.collect import by_claim, claim_id
 from dpverify.report.layout import Layout, PartPage, lay_out
 from dpverify.report.manifest import GENERATED, manifest, status_legend
-from dpverify.report.places import INDEX, Places
+from dpverify.report.places import INDEX, Places, other_links
 from dpverify.report.summary import summary
 from dpverify.report.verdict_table import verdict_table
 from dpverify.report.words import kind_words, pin_words, reading_words
 
 
-def paper_pages(key: str, run: Run, paper: PaperSpec | None = None) -> dict[str, str]:
+def paper_pages(key: str, run: Run, paper: PaperSpec | None = None, others: Sequence[str] = ()) -> dict[str, str]:
     """The pages of a paper.
 
     Parameters
@@ -32,6 +32,8 @@ def paper_pages(key: str, run: Run, paper: PaperSpec | None = None) -> dict[str,
         Its results, in the paper's order.
     paper : PaperSpec or None
         Its spec, for the chapters; None: no chapters.
+    others : sequence of str
+        Pages of other data that the report holds; see :data:`~dpverify.report.places.OTHERS`.
 
     Returns
     -------
@@ -40,14 +42,14 @@ def paper_pages(key: str, run: Run, paper: PaperSpec | None = None) -> dict[str,
     """
     layout = lay_out(key, run)
     places = layout.places(run)
-    pages = {layout.front: _front(key, run, layout, paper)}
+    pages = {layout.front: _front(key, run, layout, paper, others)}
     for number, page in enumerate(layout.parts):
         around = [layout.parts[n] if 0 <= n < len(layout.parts) else None for n in (number - 1, number + 1)]
         pages[page.file] = _part(key, run, page, around, places.on(page.file), paper)
     return pages
 
 
-def _front(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> str:
+def _front(key: str, run: Run, layout: Layout, paper: PaperSpec | None, others: Sequence[str]) -> str:
     """The first page; it has the claims themselves where it is the only one."""
     places = layout.places(run)
     judged = [result for result in run.results if result.status != "untested"]
@@ -59,7 +61,8 @@ def _front(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> str:
             GENERATED,
             f"# {title(key, run)}",
             _imprint(key, run),
-            *_chapters(run, paper, "", places),
+            *(told := list(_chapters(run, paper, "", places))),
+            f"Beside the theory: {other_links(others)}." if told and others else "",
             "## In short",
             *summary(run.results, places, layout.part_links()),
             "## Verdicts" if judged and whole else "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dpverify.ledger.results import Result
@@ -12,6 +12,17 @@ from dpverify.report.collect import claim_id
 
 INDEX = "README.md"
 """The first page of the folder."""
+
+OTHERS: Mapping[str, str] = {
+    "comparison": "optimizers compared on data, at equal privacy",
+    "benchmarks": "benchmarks",
+}
+"""Pages of the folder that are made of other data than verdicts, with what they are about."""
+
+
+def other_links(names: Sequence[str]) -> str:
+    """Links to pages of :data:`OTHERS`, from a page that lies beside them; a name that is none of them is left out."""
+    return ", ".join(md.link(words, f"{name}.md") for name, words in OTHERS.items() if name in names)
 
 
 @dataclass(frozen=True)

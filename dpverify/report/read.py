@@ -9,7 +9,7 @@ import msgspec
 
 from dpverify.ledger.results import Run, decode
 from dpverify.report.collect import ReportError
-from dpverify.report.index import OTHERS
+from dpverify.report.places import OTHERS
 
 SCHEMA = 1
 """The version of the JSON that this code reads."""

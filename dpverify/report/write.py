@@ -18,10 +18,10 @@ from dpverify.ledger.specs import PaperSpec
 from dpverify.report.collect import ReportError, by_paper, pictures
 from dpverify.report.drawings import overview
 from dpverify.report.figures import svg
-from dpverify.report.index import OTHERS, OVERVIEW, index_page, totals
+from dpverify.report.index import OVERVIEW, index_page, totals
 from dpverify.report.manifest import GENERATED
 from dpverify.report.paper import paper_pages
-from dpverify.report.places import INDEX
+from dpverify.report.places import INDEX, OTHERS
 from dpverify.report.read import decode_run, other_pages, read_runs
 from dpverify.report.style import to_svg
 
@@ -117,7 +117,7 @@ def render(runs: Mapping[str, Run], papers: Papers | None = None, others: Sequen
     papers : Mapping[str, PaperSpec] or None
         Their specs, for the chapters; None: the bundled ones.
     others : sequence of str
-        Pages of others that the first page should name; see :data:`~dpverify.report.index.OTHERS`.
+        Pages of others that the first page should name; see :data:`~dpverify.report.places.OTHERS`.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def render(runs: Mapping[str, Run], papers: Papers | None = None, others: Sequen
     if found:
         files[f"figures/{OVERVIEW}"] = to_svg(lambda: overview.draw(found), overview.caption(found))
     for key, run in ordered.items():
-        files |= {name: text.encode() for name, text in paper_pages(key, run, known.get(key)).items()}
+        files |= {name: text.encode() for name, text in paper_pages(key, run, known.get(key), others).items()}
         for picture in (picture for result in run.results for picture in pictures(result)):
             path = f"figures/{picture.file}"
             if path in files:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -12,15 +12,22 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.errors import printable
 from dpverify.problems.errors import DataError
+from dpverify.report.collect import ReportError
 from dpverify.report.files import STDOUT, check_target, deliver
+from dpverify.report.places import INDEX
+from dpverify.report.write import regenerate
 from dpverify.train.command import BAD_INPUT, DONE, INTERRUPTED
+from dpverify.train.compare_record import recorded
+from dpverify.train.compare_report import add, check_report
 from dpverify.train.compare_request import CompareRequest
 from dpverify.train.compare_result import CompareResult, encode
 from dpverify.train.compare_run import compare
 from dpverify.train.compare_words import summary
 
 
-def run_compare(*, json: str | None = None, figure: Path | None = None, **asked: Any) -> int:
+def run_compare(
+    *, json: str | None = None, figure: Path | None = None, report: Path | None = None, **asked: Any
+) -> int:
     """Compare, show how it goes, and write what was asked for.
 
     Parameters
@@ -30,6 +37,8 @@ def run_compare(*, json: str | None = None, figure: Path | None = None, **asked:
         stderr.
     figure : Path or None
         File for the figure, ``*.svg``.
+    report : Path or None
+        Folder of a report, to whose page of comparisons this one is added.
     **asked
         As in :class:`~dpverify.train.compare_request.CompareRequest`.
 
@@ -41,9 +50,12 @@ def run_compare(*, json: str | None = None, figure: Path | None = None, **asked:
     try:
         check_target("json", Path(json) if json not in (None, STDOUT) else None)
         check_target("figure", figure, suffix=".svg")
-        result = _compare_with_progress(CompareRequest(**asked))
+        request = CompareRequest(**asked)
+        check_report(report)
+        result = _compare_with_progress(request)
         deliver(summary(result), encode(result), json, figure, lambda: _figure(result))
-    except (ArgumentError, DataError) as error:
+        _report(request, result, report, sys.stderr if json == STDOUT else sys.stdout)
+    except (ArgumentError, DataError, ReportError) as error:
         sys.stderr.write(f"dpverify: {printable(str(error), 2000)}\n")
         return BAD_INPUT
     except KeyboardInterrupt:
@@ -68,6 +80,16 @@ def _compare_with_progress(request: CompareRequest) -> CompareResult:
             progress.update(task, completed=done, total=total, description=label)
 
         return compare(request, report)
+
+
+def _report(request: CompareRequest, result: CompareResult, folder: Path | None, out: TextIO) -> None:
+    """Add the comparison to the page, and name the page on the report's first page where there is one."""
+    if folder is None:
+        return
+    changed = add(folder, recorded(request, result))
+    if (folder / INDEX).is_file():
+        changed += regenerate(folder)
+    out.writelines(f"wrote {folder / name}\n" for name in changed)
 
 
 def _figure(result: CompareResult) -> bytes:

@@ -17,7 +17,7 @@ LEVEL = 0.95
 
 
 class Interval(Record, frozen=True, kw_only=True):
-    """A mean over seeds and its two-sided 95% t-interval; ``low`` and ``high`` are None for a single seed."""
+    """A mean over seeds and its two-sided t-interval; ``low`` and ``high`` are None for a single seed."""
 
     mean: float
     low: float | None
@@ -124,13 +124,15 @@ class CompareResult(Record, frozen=True, kw_only=True):
     notes: list[str]
 
 
-def interval(values: Sequence[float]) -> Interval:
+def interval(values: Sequence[float], level: float = LEVEL) -> Interval:
     """Mean and t-interval.
 
     Parameters
     ----------
     values : sequence of float
         One a seed, at least one.
+    level : float
+        Level of the interval.
 
     Returns
     -------
@@ -142,7 +144,7 @@ def interval(values: Sequence[float]) -> Interval:
     if count < 2:
         return Interval(mean=mean, low=None, high=None)
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
-    half = float(stdtrit(count - 1, 0.5 + LEVEL / 2)) * deviation / math.sqrt(count)
+    half = float(stdtrit(count - 1, 0.5 + level / 2)) * deviation / math.sqrt(count)
     return Interval(mean=mean, low=mean - half, high=mean + half)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpverify.kernels import check
-from dpverify.papers.tran2022.reconstruct_nodes import check_gamma
 from dpverify.train.result import Settings
 
 DEFAULT_EPOCHS = 10
@@ -92,7 +91,7 @@ class Request:
         if self.alpha is not None:
             check.weight(alpha=self.alpha)
         if self.gamma is not None:
-            check_gamma(gamma=self.gamma)
+            check.proportion(gamma=self.gamma)
             if self.algorithm != "sr-nsgd":
                 raise check.ArgumentError("gamma", self.gamma, f"must be left out, {self.algorithm} has none")
         if self.eta is not None:

@@ -1,0 +1,98 @@
+"""What is seen in comparisons, as markdown: a table of all means, and sentences, each with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpverify.report import markdown as md
+from dpverify.report.numbers import show_float
+from dpverify.train.compare_differences import Difference, corrected_level, differences, family
+from dpverify.train.compare_result import MEASURES, CompareResult, Interval
+from dpverify.train.compare_words import HEADS, show_interval
+
+PHRASES = {
+    "gradient_norm": "gradient norm at the last iterate",
+    "mean_gradient_norm": "mean gradient norm over the iterates",
+    "loss": "training loss",
+    "test_error": "test error",
+}
+"""The measures, in a sentence."""
+
+QUESTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    ("The price of privacy", (("dp-nsgd", "nsgd"), ("sr-nsgd", "nsgd"))),
+    ("Algorithm 2 against Algorithm 1", (("sr-nsgd", "dp-nsgd"),)),
+    (
+        "Plain private descent against them",
+        (("dp-gd", "dp-nsgd"), ("dp-sgd", "dp-nsgd"), ("dp-gd", "sr-nsgd"), ("dp-sgd", "sr-nsgd")),
+    ),
+)
+"""What a reader asks, with the pairs of methods that answer it."""
+
+
+def seen(results: Sequence[CompareResult]) -> list[str]:
+    """Say what is seen.
+
+    Parameters
+    ----------
+    results : sequence of CompareResult
+        All comparisons of a page, which are judged together.
+
+    Returns
+    -------
+    list of str
+        Blocks of markdown.
+    """
+    return [_intervals(results), _overview(results), *(_answers(result, results) for result in results)]
+
+
+def named(result: CompareResult) -> str:
+    """A comparison's name, as markdown."""
+    return f"{md.code(result.data.name)} at $`\\epsilon = {show_float(result.epsilon)}`$"
+
+
+def _intervals(results: Sequence[CompareResult]) -> str:
+    count = family(results)
+    return (
+        f"Differences are taken seed by seed. {count} of them are judged on this page, each with a t-interval of level "
+        f"{corrected_level(count):.6f}, so that all hold together with probability 95%, as far as means over seeds are "
+        "normal. Where an interval holds 0, no difference was seen, which is not to say that there is none. The "
+        "intervals speak of splits and noise on these data sets, and of nothing else. Intervals that are not of "
+        "differences are of level 95% each."
+    )
+
+
+def _overview(results: Sequence[CompareResult]) -> str:
+    """One row per comparison and method: means with 95% intervals."""
+    rows = [
+        [named(result), md.code(method.name), *(show_interval(method.means[measure]) for measure in MEASURES)]
+        for result in results
+        for method in result.methods
+    ]
+    return md.table(["data", "method", *(HEADS[measure] for measure in MEASURES)], rows)
+
+
+def _answers(result: CompareResult, judged: Sequence[CompareResult]) -> str:
+    """Answer the questions for one comparison, at a level that is corrected for all that are judged."""
+    found = differences(result, corrected_level(family(judged)))
+    lines = []
+    for question, pairs in QUESTIONS:
+        told = [
+            f"{md.code(first)} against {md.code(second)}: "
+            + "; ".join(_said(found[first, second, measure]) for measure in MEASURES)
+            for first, second in pairs
+        ]
+        lines.append(f"**{question}.** {'. '.join(told)}.")
+    return f"On {named(result)}:\n\n{md.bullets(lines)}"
+
+
+def _said(one: Difference) -> str:
+    """One difference in words, with its interval."""
+    if one.seen == "no difference seen":
+        return f"{PHRASES[one.measure]} no difference seen ({show_interval(one.interval, '+')})"
+    return f"{PHRASES[one.measure]} **{one.seen}** by {show_interval(_without_sign(one.interval))}"
+
+
+def _without_sign(one: Interval) -> Interval:
+    if one.low is None or one.high is None or one.mean >= 0:
+        return one
+    return Interval(mean=-one.mean, low=-one.high, high=-one.low)
