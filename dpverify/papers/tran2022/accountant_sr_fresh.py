@@ -197,7 +197,7 @@ class SrTree:
         for level in range(T.bit_length() - 1, -1, -1):
             if not T >> level & 1:
                 continue
-            node = self._closed(self.block(level, at), at, level)
+            node = self.closed(self.block(level, at), at, level)
             at += 1 << level
             if total is None:
                 total = node
@@ -210,7 +210,8 @@ class SrTree:
         value, state = max((float(p.Q[0]), state) for state, p in total.points.items())
         return value, total, state
 
-    def _closed(self, node: Block, begin: int, level: int) -> Block:
+    def closed(self, node: Block, begin: int, level: int) -> Block:
+        """Give a node that no later one contains: of each state only the best value is left."""
         points = {}
         for state, (_, _, value, _) in self._own(node, begin, level).items():
             best = int(np.argmax(value))

@@ -63,8 +63,6 @@ class UnitNoise:
     ----------
     printed_factor : float
         The printed sigma is this times ``sqrt(log(1/delta))/epsilon``.
-    theorem_mu : float
-        mu as the printed Renyi bound has it.
     proof_mu : float
         mu as the proof supports it, with true sensitivities and counts.
     exact : Bounds
@@ -74,7 +72,6 @@ class UnitNoise:
     """
 
     printed_factor: float
-    theorem_mu: float
     proof_mu: float
     exact: Bounds
     node_std: dict[str, float]
@@ -187,7 +184,6 @@ def dp_nsgd_noise(setting: Setting) -> UnitNoise:
     moved = 2.0 * setting.alpha * setting.lipschitz * largest_weight(setting.alpha, N, setting.ordering)
     return UnitNoise(
         printed_factor=2.0,
-        theorem_mu=1.0,
         proof_mu=moved * math.sqrt(visits(T, N)) / deviation,
         exact=dp_nsgd_mu(parameters, N),
         node_std={"f": deviation},
@@ -221,7 +217,6 @@ def sr_nsgd_noise(setting: Setting) -> UnitNoise:
     deviations = dict(zip(SR_NODES, parameters.deviations(s.examples).tolist(), strict=True))
     return UnitNoise(
         printed_factor=4.0,
-        theorem_mu=math.sqrt(3.0),
         proof_mu=sr_proof_mu(s, deviations),
         exact=sr_nsgd_mu(parameters, s.examples, s.smoothness),
         node_std=deviations,

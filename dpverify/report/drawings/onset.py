@@ -12,17 +12,23 @@ from dpverify.report.style import BLACK, BLUE, GREEN, GREY, VERMILLION, canvas, 
 KINDS = (
     ("printed", VERMILLION, (5, 2), "printed"),
     ("corrected", GREEN, (), "corrected"),
-    ("needed", BLUE, (5, 1.5, 1, 1.5), "corrected,\nleast certified noise"),
+    ("needed", BLUE, (5, 1.5, 1, 1.5), "corrected,\nthe noise needed"),
 )
-CELLS = ("cell-d", "cell-epsilon", "cell-printed", "cell-corrected", "cell-needed")
-HEADS = ("d", "ε", "printed", "corrected", "least certified noise")
-PLACES = (0.06, 0.16, 0.34, 0.56, 0.84)
+CELLS = (
+    "cell-d", "cell-epsilon", "cell-delta", "cell-L", "cell-R",
+    "cell-printed", "cell-corrected", "cell-needed", "cell-least",
+)  # fmt: skip
+HEADS = ("d", "ε", "δ", "L/G", "R/G", "printed", "corrected", "the noise needed")
+PLACES = (0.04, 0.13, 0.23, 0.33, 0.43, 0.57, 0.73, 0.91)
 """Where the columns of the table stand, as parts of the axes' width."""
 
 SHAPE = Shape(
     required=("x", "printed", "corrected", "needed-x", "needed", *CELLS),
     follows={"needed": "needed-x", **dict.fromkeys(CELLS[1:], CELLS[0]), "needed-x": "needed-x", "cell-d": "cell-d"},
 )
+
+SETTINGS = 5
+"""So many columns of the table say what is asked; their most common values are grey."""
 
 LINE = 14.0
 """Height of a row of the table in points."""
@@ -36,7 +42,8 @@ def draw(data: Data) -> Figure:
     data : Data
         ``x`` numbers of examples, increasing, with the bounds ``printed`` and ``corrected`` in units of G; ``needed``
         the corrected bound with less noise, over its own ``needed-x``. The columns ``cell-`` are the table: d,
-        epsilon, and the N from which each bound is below 1.
+        epsilon, delta, L/G, R/G, and the N from which each bound is below 1: with the noise needed for an upper and
+        for a lower bound of it.
 
     Returns
     -------
@@ -70,10 +77,14 @@ def draw(data: Data) -> Figure:
     axes.set_ylabel("bound on the gradient / G")
     heading(axes, "From which N on the theorem says something", data.parameters)
     end_labels(axes, labels)
-    text = [("below G from N =", 0.0, 0, GREY)]
+    text = [("below G from N =", PLACES[SETTINGS] - 0.06, 0, GREY)]
     text += [(word, place, 1, GREY) for word, place in zip(HEADS, PLACES, strict=True)]
+    usual = [max(data[name], key=list(data[name]).count) for name in CELLS[:SETTINGS]]
     for number, row in enumerate(rows):
-        text += [(_words(value), place, number + 2, BLACK) for value, place in zip(row, PLACES, strict=True)]
+        shown = [*(_words(value) for value in row[:-2]), _range(row[-1], row[-2])]
+        for column, (word, place) in enumerate(zip(shown, PLACES, strict=True)):
+            common = column < SETTINGS and row[column] == usual[column]
+            text.append((word, place, number + 2, GREY if common else BLACK))
     for word, place, line, color in text:
         axes.annotate(
             word,
@@ -89,16 +100,21 @@ def draw(data: Data) -> Figure:
 
 
 def caption(data: Data) -> str:
-    """What the figure shows, with the onsets of the first row and of the hardest one."""
+    """What the figure shows, with the onsets of the hardest row."""
     hardest = max(range(len(data["cell-d"])), key=lambda row: data["cell-corrected"][row])
+    d, epsilon, delta, smooth, gap, printed, corrected, needed, least = (data[name][hardest] for name in CELLS)
     return (
-        f"The theorem's bound divided by G over N ({data.parameters}; G = L = R = 1), printed, corrected, and with the "
-        "least noise that is certified to be enough. In the hardest row of the table, d = "
-        f"{show_float(data['cell-d'][hardest])} and "
-        f"ε = {show_float(data['cell-epsilon'][hardest])}, they are below the trivial bound from N = "
-        f"{_words(data['cell-printed'][hardest])}, {_words(data['cell-corrected'][hardest])} and "
-        f"{_words(data['cell-needed'][hardest])} on."
+        f"The theorem's bound divided by G over N ({data.parameters}; G = L = R = 1), printed, corrected, and with "
+        "just the noise that the exact accountant asks for. The bounds scale with G, L and R together: only L/G and "
+        f"R/G matter. In the hardest row of the table, d = {show_float(d)}, ε = {show_float(epsilon)}, "
+        f"δ = {show_float(delta)}, L/G = {show_float(smooth)} and R/G = {show_float(gap)}, they are below the trivial "
+        f"bound from N = {_words(printed)}, {_words(corrected)} and {_range(least, needed)} on."
     )
+
+
+def _range(low: float, high: float) -> str:
+    """One number where both are the same, else both."""
+    return _words(high) if low == high else f"{_words(low)} to {_words(high)}"
 
 
 def _words(value: float) -> str:

@@ -14,17 +14,21 @@ FIGURE: dict[str, list[float]] = {
     "needed": [10.0, 0.9],
     "cell-d": [1.0, 100.0],
     "cell-epsilon": [1.0, 0.1],
+    "cell-delta": [1e-6, 1e-3],
+    "cell-L": [1.0, 10.0],
+    "cell-R": [1.0, 0.1],
     "cell-printed": [56234.0, 7.08e6],
     "cell-corrected": [35481.0, 5.01e6],
     "cell-needed": [7079.0, 891251.0],
+    "cell-least": [7079.0, 794328.0],
     "at:d": [1.0],
 }
 
 
 def test_caption_reads_the_hardest_row() -> None:
     told = caption("onset-theorem-6", FIGURE)
-    assert "d = 100 and ε = 0.1" in told
-    assert "7.1e6, 5e6 and 890000" in told
+    assert "d = 100, ε = 0.1, δ = 0.001, L/G = 10 and R/G = 0.1" in told
+    assert "7.1e6, 5e6 and 790000 to 890000" in told
 
 
 @pytest.mark.parametrize("column", sorted(FIGURE))

@@ -181,7 +181,7 @@ def test_arguments_are_checked() -> None:
     with pytest.raises(ArgumentError, match="smoothness"):
         sr_nsgd_mu(parameters(10, 5), 5, -1.0)
     with pytest.raises(ArgumentError, match="blocks"):
-        sr_nsgd_mu(parameters(10**15, 10**7), 10**7, 1.0)
+        sr_nsgd_mu(replace(parameters(10**15, 10**7), alpha=1.0), 10**7, 1.0)
     with pytest.raises(ArgumentError, match="accuracy"):
         sr_sum_of_squares(Worth(10, 5, 1.0, 1.0, 1.0, 1.0, 1.0), 0.5, accuracy=1.0)
 

@@ -1,0 +1,179 @@
+"""Pairs of visits on both sides of a boundary of epochs, in very long runs of Algorithm 2: what they are worth.
+
+Boundary b lies after step bN. A *pair* is the last visit before a boundary and the first one after it, where they share
+a node of at most 2^top <= N steps: of G and Delta it then holds no third visit, so that its pair is all that it counts.
+The bits of bN say in which nodes the two meet; tables over the lower and over the upper bits make a boundary cost two
+look-ups. NOTES_accountant.md, section 7, has the proofs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import Vector
+
+PLACES = 4096
+"""Into so many parts two epochs are cut for the long nodes."""
+
+
+@kernel
+def pair_tables(
+    N: int, split: int, fine: int, top: int, one: float, drift: float, squares: Vector,
+    base: Vector, above: Vector, below: Vector,
+) -> None:  # fmt: skip
+    """Tables of what a pair can count: by the bits of bN from ``split`` to ``top``, and by those below.
+
+    Parameters
+    ----------
+    N, split : int
+        Steps of an epoch; where the bits are cut.
+    fine, top : int
+        Pairs count that share a node of level ``fine``; nodes count up to level ``top``, 2^top <= N.
+    one, drift : float
+        What a visit adds to a node per squared weight, of G and Delta, and of r per squared (p - 1).
+    squares : (top + 1,) array of float
+        (1-alpha)^(2 * 2^k).
+    base, above : (2^(top + 1 - split),) arrays of float
+        Written: what a pair counts from level ``split`` on where it meets below, and in all where it meets above.
+    below : (2^split,) array of float
+        Written: what a pair counts below ``split``, or -inf where it cannot meet there.
+    """
+    lowest = 0
+    while N >> lowest & 1 == 0:
+        lowest += 1
+    last = N - 1.0
+    for part in range(2):
+        low, high = (split, top) if part == 0 else (0, split - 1)
+        for bits in range(1 << high + 1 - low):
+            best, weights, lefts = -np.inf, 0.0, 0.0
+            # weights: squared weights at the ends of the levels above h, relative to the end of the node of level h + 1
+            for h in range(high, max(low, lowest) - 1, -1):
+                if h < fine:  # the pair meets in the node of level h + 1 and is apart in all smaller ones
+                    ahead = 2.0 ** (h + 1)
+                    apart = (h + 1) * (2.0 * one + drift * (last * last + ahead * ahead))
+                    largest = last + (2.0**split if part == 1 else ahead)
+                    best = max(best, apart + 4.0 * one * weights + drift * largest**2 * lefts)
+                if bits >> h - low & 1 == 0:
+                    weights, lefts = weights * squares[h], lefts * squares[h] + 1.0
+                weights += 1.0
+            if part == 0:
+                base[bits] = 4.0 * one * weights + drift * (last + 2.0**split) ** 2 * lefts
+                above[bits] = best
+            else:
+                below[bits] = best
+
+
+@kernel
+def most_of_pairs(
+    first: int, count: int, N: int, split: int, base: Vector, above: Vector, below: Vector, price: float
+) -> float:
+    """Bound what pairs are worth above ``price`` each, at the boundaries first .. first + count - 1.
+
+    Returns
+    -------
+    float
+        Maximum over sets of boundaries of which no two follow each other: a visit belongs to one pair at most.
+    """
+    upper, lower = base.shape[0] - 1, below.shape[0] - 1
+    with_this, without = 0.0, 0.0
+    for b in range(first, first + count):
+        x = b * N
+        high, low = x >> split & upper, x & lower
+        worth = max(above[high], base[high] + below[low]) - price
+        with_this, without = without + max(worth, 0.0), max(without, with_this)
+    return max(with_this, without)
+
+
+@kernel
+def sum_tables(low: int, high: int, squares: Vector, weights: Vector, lefts: Vector, rest: Vector) -> None:
+    """Tables over the bits ``low`` to ``high`` of a place: sums of squared weights of one visit over these levels.
+
+    Written, for each value of the bits: the sum over all levels, that over left halves, and the squared weight at the
+    end of the node of level ``high`` + 1; where it is 1 at the end of the node of level ``low``.
+    """
+    for bits in range(1 << high + 1 - low):
+        total, left, weight = 0.0, 0.0, 1.0
+        for k in range(low, high + 1):
+            total += weight
+            if bits >> k - low & 1 == 0:
+                left += weight
+                weight *= squares[k]
+        weights[bits], lefts[bits], rest[bits] = total, left, weight
+
+
+@kernel
+def sum_of_pairs(
+    first: int, count: int, N: int, low: int, split: int,
+    low_weights: Vector, low_lefts: Vector, rest: Vector, weights: Vector, lefts: Vector, both: float, drift: float,
+) -> float:  # fmt: skip
+    """Sum ``both`` times squared weights, and ``drift`` times those in left halves, at first, first + 2, ..
+
+    Parameters
+    ----------
+    first, count, N : int
+        Boundaries first, first + 2, .., ``count`` of them.
+    low, split : int
+        The tables of :func:`sum_tables` are over the bits low .. split - 1 and over those from ``split`` on.
+    low_weights, low_lefts, rest, weights, lefts : array of float
+        The tables.
+    both, drift : float
+        What a squared weight counts.
+
+    Returns
+    -------
+    float
+        The sum.
+    """
+    lower, upper, total = low_weights.shape[0] - 1, weights.shape[0] - 1, 0.0
+    for i in range(count):
+        x = (first + 2 * i) * N
+        at, high = x >> low & lower, x >> split & upper
+        total += both * (low_weights[at] + rest[at] * weights[high])
+        total += drift * (low_lefts[at] + rest[at] * lefts[high])
+    return total
+
+
+@kernel
+def sum_of_long_nodes(begin: int, end: int, N: int, place: int, level: int, decay_log: float) -> float:
+    """Bound from below the sum over left nodes of more than N steps, for visits at ``place`` in every second epoch.
+
+    Parameters
+    ----------
+    begin, end : int
+        Nodes count that begin at this step or later and end at that step or before.
+    N, place, level : int
+        Steps of an epoch; the visits come after so many steps of each two epochs; level of the nodes.
+    decay_log : float
+        log(1-alpha).
+
+    Returns
+    -------
+    float
+        Sum of squared sums of weights.
+    """
+    odd = N
+    while odd & 1 == 0:
+        odd >>= 1
+    length, stride = 1 << level, 2 << level
+    at = (begin + stride - 1) // stride * stride
+    nodes = max((end - length - at) // stride + 1, 0)
+    period = max(min(odd, nodes), 1)  # at most ``odd`` places within two epochs
+    per_pair, most = np.exp(decay_log * 2 * N), (length - 1) // (2 * N)
+    worth = np.empty(PLACES)
+    for part in range(PLACES):
+        weight = np.exp(decay_log * ((part + 1) * (2 * N) // PLACES + 1))
+        if most > 0:  # a node holds so many visits at least, the last of them so many steps before its end
+            weight *= (1.0 - per_pair**most) / (1.0 - per_pair)
+        worth[part] = weight * weight
+    step, back = stride % (2 * N), (at + length - 1 - place) % (2 * N)
+    part, sum_of_part, total = nodes % period, 0.0, 0.0
+    for i in range(period if nodes > 0 else 0):
+        if i == part:
+            sum_of_part = total
+        if back < length:
+            total += worth[back * PLACES // (2 * N)]
+        back += step
+        if back >= 2 * N:
+            back -= 2 * N
+    return sum_of_part + nodes // period * total
