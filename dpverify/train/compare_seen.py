@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from dpverify.report import markdown as md
 from dpverify.report.numbers import show_float
@@ -18,15 +19,16 @@ PHRASES = {
 }
 """The measures, in a sentence."""
 
-QUESTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
-    ("The price of privacy", (("dp-nsgd", "nsgd"), ("sr-nsgd", "nsgd"))),
-    ("Algorithm 2 against Algorithm 1", (("sr-nsgd", "dp-nsgd"),)),
-    (
-        "Plain private descent against them",
-        (("dp-gd", "dp-nsgd"), ("dp-sgd", "dp-nsgd"), ("dp-gd", "sr-nsgd"), ("dp-sgd", "sr-nsgd")),
-    ),
+QUESTIONS = (
+    ("dp-nsgd", "nsgd", "the price of privacy"),
+    ("sr-nsgd", "nsgd", "the price of privacy"),
+    ("sr-nsgd", "dp-nsgd", "Algorithm 2 against Algorithm 1"),
+    ("dp-gd", "dp-nsgd", "plain private descent against Algorithm 1"),
+    ("dp-sgd", "dp-nsgd", "plain private descent against Algorithm 1"),
+    ("dp-gd", "sr-nsgd", "plain private descent against Algorithm 2"),
+    ("dp-sgd", "sr-nsgd", "plain private descent against Algorithm 2"),
 )
-"""What a reader asks, with the pairs of methods that answer it."""
+"""Pairs of methods, and what a reader asks of them."""
 
 
 def seen(results: Sequence[CompareResult]) -> list[str]:
@@ -42,7 +44,10 @@ def seen(results: Sequence[CompareResult]) -> list[str]:
     list of str
         Blocks of markdown.
     """
-    return [_intervals(results), _overview(results), *(_answers(result, results) for result in results)]
+    level = corrected_level(family(results))
+    found = [differences(result, level) for result in results]
+    answers = [_answers(result, told) for result, told in zip(results, found, strict=True)]
+    return [_intervals(results), _often(found), _overview(results), *answers]
 
 
 def named(result: CompareResult) -> str:
@@ -71,17 +76,27 @@ def _overview(results: Sequence[CompareResult]) -> str:
     return md.table(["data", "method", *(HEADS[measure] for measure in MEASURES)], rows)
 
 
-def _answers(result: CompareResult, judged: Sequence[CompareResult]) -> str:
-    """Answer the questions for one comparison, at a level that is corrected for all that are judged."""
-    found = differences(result, corrected_level(family(judged)))
-    lines = []
-    for question, pairs in QUESTIONS:
-        told = [
-            f"{md.code(first)} against {md.code(second)}: "
-            + "; ".join(_said(found[first, second, measure]) for measure in MEASURES)
-            for first, second in pairs
-        ]
-        lines.append(f"**{question}.** {'. '.join(told)}.")
+def _often(found: Sequence[Mapping[tuple[str, str, str], Difference]]) -> str:
+    """How many of the comparisons show which difference, pair by pair; the intervals are in the sentences."""
+    rows = []
+    for first, second, asked in QUESTIONS:
+        cells = [_counted([told[first, second, measure] for told in found]) for measure in MEASURES]
+        rows.append([f"{md.code(first)} against {md.code(second)}\n{asked}", *cells])
+    return md.table(["pair", *(HEADS[measure] for measure in MEASURES)], rows)
+
+
+def _counted(told: Sequence[Difference]) -> str:
+    number = Counter(one.seen for one in told)
+    return "\n".join(f"{seen} in {count} of {len(told)}" for seen, count in sorted(number.items()))
+
+
+def _answers(result: CompareResult, found: Mapping[tuple[str, str, str], Difference]) -> str:
+    """Say for one comparison what each difference is."""
+    lines = [
+        f"{md.code(first)} against {md.code(second)}: "
+        + "; ".join(_said(found[first, second, measure]) for measure in MEASURES)
+        for first, second, _ in QUESTIONS
+    ]
     return f"On {named(result)}:\n\n{md.bullets(lines)}"
 
 

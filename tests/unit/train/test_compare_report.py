@@ -113,7 +113,7 @@ def test_data_come_back_as_they_were(one: Comparison) -> None:
 
 def test_every_difference_has_its_interval(one: Comparison) -> None:
     text = page(Comparisons(comparisons=[one]))
-    assert len([lines for lines in raw_tables(text) if len({line.count("|") for line in lines}) == 1]) == 3
+    assert len([lines for lines in raw_tables(text) if len({line.count("|") for line in lines}) == 1]) == 4
     seen = text.split("## What is seen")[1].split("\n## ", maxsplit=1)[0]
     sentences = re.findall(r"(?:\*\*(?:higher|lower)\*\* by|no difference seen \()[^;.]*\.\d+ \[[^\]]*\]", seen)
     told = len(re.findall(r"\*\*higher\*\*|\*\*lower\*\*|no difference seen \(", seen))
