@@ -85,6 +85,30 @@ def weight(**named: Any) -> float:
     return value
 
 
+def proportion(**named: Any) -> float:
+    """Take a number in [0, 1], such as the cross-batch weight gamma.
+
+    Parameters
+    ----------
+    **named : float
+        One keyword: the variable's name and its value.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no number, or outside [0, 1].
+    """
+    variable, value = _number("must lie in [0, 1]", named)
+    if not 0.0 <= value <= 1.0:
+        raise ArgumentError(variable, value, "must lie in [0, 1]")
+    return value
+
+
 def positive(**named: Any) -> float:
     """Take a finite number above 0.
 

@@ -135,7 +135,7 @@ def stream_step(t: int, n_examples: int) -> Counts:
     -------
     Counts
         The reads are the nodes that end at t. At the end of a block of B = 2^floor(log2 N) steps its suffix sums are
-        made, B - 1 - log2 B additions in each of two families.
+        made, B - 1 - log2 B additions; in the second epoch those of two families.
 
     Notes
     -----
@@ -144,13 +144,14 @@ def stream_step(t: int, n_examples: int) -> Counts:
     block = 1 << (n_examples.bit_length() - 1)
     low = t & -t
     lengths = [1 << k for k in range(min(low, block).bit_length())]
-    reads = 1 + len(lengths) + sum(t - length >= n_examples for length in lengths)
-    adds = _absorbed(t, block, 0) + (_absorbed(t, block, n_examples) if t > n_examples else 0)
+    mixed = sum(t - length >= n_examples for length in lengths)
+    adds = mixed + (_absorbed(t, block, n_examples) if t > n_examples else 0)
+    if t < 2 * n_examples:
+        adds += _absorbed(t, block, 0)
     middle = ((t - n_examples) // block + 1) * block if t >= n_examples else 0
-    parts = (t >= n_examples) + (middle + block <= t) + (t % block != 0)
-    epochs = min(t // n_examples, 2)
-    adds += (t > low) + 1 + (parts, parts + 1, 2 * parts + 3)[epochs]
-    return Counts(reads, adds)
+    adds += (t >= n_examples) + (middle + block <= t) + (t % block != 0)
+    adds += (t > low) + min(t // n_examples, 2)
+    return Counts(1 + len(lengths) + mixed, adds)
 
 
 def stream_total(steps: int, n_examples: int) -> Counts:
@@ -229,8 +230,8 @@ def literal_bounds(steps: int, n_examples: int) -> tuple[Fraction, Fraction]:
     return square / 2, 10 * levels(steps) * square
 
 
-STREAM_ADDS, STREAM_READS = 15, 5
-"""The stream takes at most 15 T additions, and reads at most 5 T nodes."""
+STREAM_ADDS, STREAM_READS = 10, 5
+"""The stream takes at most 10 T additions, and reads at most 5 T nodes."""
 
 
 def node_by_node_bounds(steps: int) -> tuple[int, int]:

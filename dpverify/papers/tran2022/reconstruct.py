@@ -8,6 +8,9 @@ Section 5 of the paper leaves the run time, about T^2 d / N, to future work. Two
     g_t = W_t,                                          G_t = (1 - alpha)^N G_{t-N} + g_t        for N <= t < 2N,
                                                         G_t = sum over COMPOSE(1, t)             for t < N.
 
+One window is enough: let the nodes of H be (1 - gamma) F^Delta + gamma F^G. From step 2N on its windows, X_t, take the
+place of both, ``g_t = X_t + (1 - gamma) g_{t-N}``; in the second epoch G's are still read while nodes of H come in.
+
 Unrolled, G_t is what Algorithm 4 adds up: with q = floor(t/N), the window i epochs back reaches G_t with the weight
 c_i = sum_{j<i} (1 - gamma)^j (1 - alpha)^{(i-1-j)N}, and the first whole window [r + 1, r + N] with
 sum_{i<q} (1 - alpha)^{Ni} (1 - gamma)^{q-1-i}. The present windows are all that a step needs.
@@ -38,7 +41,8 @@ from dpverify.kernels import check
 from dpverify.kernels.dyadic import floor_log2, level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
-from dpverify.papers.tran2022.reconstruct_nodes import Nodes, check_gamma, check_nodes, fill_level_decay, first_rows
+from dpverify.papers.tran2022.reconstruct_blocks import absorb, ask_for, finish_block, place
+from dpverify.papers.tran2022.reconstruct_nodes import Nodes, check_nodes, fill_level_decay, first_rows
 from dpverify.papers.tran2022.tree_noise import LEVELS
 
 Stack: TypeAlias = NDArray[np.float64]
@@ -47,8 +51,8 @@ Stack: TypeAlias = NDArray[np.float64]
 G, DELTA, R = 0, 1, 2
 """Places of the three families in stacks."""
 
-WINDOW, TOTAL = 2, 3
-"""Places of g_t and G_t in the rings."""
+MIXED, WINDOW, TOTAL = 1, 2, 3
+"""Places of H, in DELTA's place, and of g_t and G_t in the rings."""
 
 
 class Constants(NamedTuple):
@@ -76,10 +80,10 @@ class State(NamedTuple):
     Attributes
     ----------
     rings : (4, N + 1, d) array of float
-        In row u mod N, for G and DELTA: the node that begins at u + 1, while its block is not done, and then S_u; for
+        In row u mod N, for G and MIXED: the node that begins at u + 1, while its block is not done, and then S_u; for
         WINDOW and TOTAL: g_u and G_u. Row N stays zero: an empty sum.
     prefixes : (3, levels, d) array of float
-        In row k: P_s of the last s whose lowest bit is 2^k. For G and DELTA row K stays zero, an empty sum; for R the
+        In row k: P_s of the last s whose lowest bit is 2^k. For G and MIXED row K stays zero, an empty sum; for R the
         whole run is one block.
     """
 
@@ -106,54 +110,99 @@ def state_floats(examples: int, steps: int, dimension: int) -> int:
 
 
 @kernel
-def absorb(t: int, now: int, K: int, f: int, powers: Vector, nodes: Stack, rings: Stack, prefixes: Stack) -> int:
-    """Take in the nodes of one family that end at t, and at the end of a block turn its nodes into suffix sums.
+def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call that hands on all these arrays costs as much as a step at d = 8
+    begin: int, K: int, weights: Vector, powers: Vector, decay: Vector, F_G: Matrix, F_Delta: Matrix, F_r: Matrix,
+    first: Indices, rings: Stack, prefixes: Stack, out: Matrix, adds: Indices,
+) -> None:  # fmt: skip
+    """Write m^_t into ``out`` for the steps t = begin, begin + 1, ..., from what the steps before have left.
+
+    Loops are over few arrays each: the compiler vectorizes a loop only where it can check cheaply that none overlap.
 
     Parameters
     ----------
-    t, now : int
-        Step, and t mod N.
+    begin : int
+        First step, from 1; all steps in order.
     K : int
-        Blocks have length B = 2^K.
-    f : int
-        Which family: G, or DELTA, whose nodes that begin in the first epoch are not there.
-    powers : (N + 1,) array of float
-        Powers of 1 - alpha.
-    nodes : (3, levels, d) array of float
-        In row k: the node [t - 2^k + 1, t], for ``k <= min(level(t), K)``.
+        floor(log2 N).
+    weights, powers, decay : array of float
+        As in ``Constants``.
+    F_G, F_Delta, F_r : (n, d) array of float
+        The noisy nodes. Read at step t are the nodes that end there: of G and Delta, those of length up to 2^K, without
+        nodes of Delta that begin in the first epoch; and of r the longest.
+    first : (levels,) or (0,) array of int
+        From ``first_rows``; no entries: row k holds the node [t - 2^k + 1, t], and there is one step.
     rings, prefixes : array of float
         As in ``State``.
-
-    Returns
-    -------
-    int
-        How many vectors were added to another.
+    out : (n, d) array of float
+        Receives m^_t in row t - begin.
+    adds : (n,) array of int
+        Receives how many vectors of length d each step added to another.
     """
-    N, d = rings.shape[1] - 1, rings.shape[2]
-    top, least = min(level(t), K), N if f == DELTA else 0
-    for k in range(top + (top == K)):  # a whole block may be the first node of a window, as those that begin inside it
-        if t - (1 << k) >= least:
-            row = now - (1 << k) if now >= 1 << k else now - (1 << k) + N
+    N, d, B = rings.shape[1] - 1, rings.shape[2], 1 << K
+    alpha, of_delta, of_g, carry, decay_N = weights[0], weights[1], weights[2], weights[3], weights[4]
+    flat_G, flat_Delta = F_G.reshape(F_G.size), F_Delta.reshape(F_Delta.size)
+    flat_r, flat_out, now = F_r.reshape(F_r.size), out.reshape(out.size), (begin - 1) % N
+    for i in range(out.shape[0]):
+        t, count = begin + i, 0
+        now, highest = now + 1 if now + 1 < N else 0, level(t)
+        top = min(highest, K)
+        if first.shape[0] > 0:
+            high = level(t + 1)  # of the next step: every level is a stream of its own, too many for the hardware
+            for k in range(min(high, K) + 1):
+                ask_for(flat_G, place(first, k, t + 1), d)
+                ask_for(flat_Delta, place(first, k, t + 1), d)
+            if high < first.shape[0]:
+                ask_for(flat_r, place(first, high, t + 1), d)
+            ask_for(flat_out, i + 1, d)
+        if t < 2 * N:
+            count += absorb(G, t, now, K, powers, F_G, first, rings, prefixes)
+        if t > N:  # the same for H: nodes that begin at u + 1 go to row u of the ring
+            for k in range(top + (top == K)):
+                if t - (1 << k) >= N:
+                    row, at = now - (1 << k) if now >= 1 << k else now - (1 << k) + N, place(first, k, t)
+                    for j in range(d):
+                        rings[MIXED, row, j] = of_delta * F_Delta[at, j] + of_g * F_G[at, j]
+                    count += 1
+            before = t - (1 << top)
+            if top == K:
+                count += finish_block(MIXED, now, K, powers, rings)
+            elif before >= N:  # the node that ends at t with length lowbit(t); row K is the empty prefix
+                at, k, c = place(first, top, t), min(level(before), K), powers[1 << top]
+                for j in range(d):
+                    mixed = of_delta * F_Delta[at, j] + of_g * F_G[at, j]
+                    prefixes[MIXED, top, j] = c * prefixes[MIXED, k, j] + mixed
+                count += 1 + (k < K)
+        # COMPOSE(t - N + 1, t), or COMPOSE(1, t) where that begins before step 1: from row ``now`` up to ``middle``, a
+        # multiple of B; a whole block from there; the prefix of t's own block. An empty prefix is a row of zeros.
+        f, middle, parts = G if t < 2 * N else MIXED, 0, int(top < K)
+        if t >= N:
+            middle, parts = (((t - N) >> K) + 1) << K, parts + 1
+            c = powers[t - middle]
+            if t < 2 * N:
+                for j in range(d):
+                    rings[WINDOW, now, j] = c * rings[G, now, j] + prefixes[G, top, j]
+            else:
+                for j in range(d):
+                    joined = c * rings[MIXED, now, j] + prefixes[MIXED, top, j]
+                    rings[WINDOW, now, j] = carry * rings[WINDOW, now, j] + joined
+        else:
             for j in range(d):
-                rings[f, row, j] = nodes[f, k, j]
-    if top < K:  # the node that ends at t with length lowbit(t)
-        before = t - (1 << top)
-        if before < least:
-            return 0
-        c, k = powers[1 << top], min(level(before), K) if before > 0 else K  # row K is the empty prefix
+                rings[WINDOW, now, j] = prefixes[G, top, j]
+        if middle + B <= t:
+            row, c, parts = now - (t - middle), powers[t - middle - B], parts + 1
+            row = row if row >= 0 else row + N
+            for j in range(d):
+                rings[WINDOW, now, j] += c * rings[f, row, j]
+        at, past, c = place(first, highest, t), highest, 0.0
+        if t > 1 << highest:
+            past, c = level(t - (1 << highest)), decay[highest]
         for j in range(d):
-            prefixes[f, top, j] = c * prefixes[f, k, j] + nodes[f, top, j]
-        return 1 if k < K else 0
-    adds, row = 0, now
-    for left in range(1, 1 << K):  # u = t - left, from the last inside the block to the first
-        row = row - 1 if row > 0 else N - 1
-        low = left & -left
-        if low < left:  # u + lowbit(u) < t
-            after, c = row + low if row + low < N else row + low - N, powers[left - low]
-            for j in range(d):
-                rings[f, row, j] = c * rings[f, row, j] + rings[f, after, j]
-            adds += 1
-    return adds
+            prefixes[R, highest, j] = c * prefixes[R, past, j] + F_r[at, j]
+        for j in range(d):
+            total = decay_N * rings[TOTAL, now, j] + rings[WINDOW, now, j]
+            rings[TOTAL, now, j] = total
+            out[i, j] = alpha * (total + prefixes[R, highest, j])  # "m^_t = alpha G^_[1,t] + alpha r^_t"
+        adds[i] = count + parts + (t > 1 << highest) + (t >= N) + (t >= 2 * N)
 
 
 @kernel
@@ -161,81 +210,17 @@ def reconstruct_step(
     t: int, K: int, weights: Vector, powers: Vector, decay: Vector, nodes: Stack, rings: Stack, prefixes: Stack,
     m_hat: Vector,
 ) -> int:  # fmt: skip
-    """Write m^_t into ``m_hat``, shape (d,), from the nodes that end at t and what the steps before have left.
+    """Write m^_t into ``m_hat``, shape (d,), and return how many vectors of length d were added to another.
 
-    Parameters
-    ----------
-    t : int
-        Step, from 1; all steps in order.
-    K : int
-        floor(log2 N).
-    weights, powers, decay : array of float
-        As in ``Constants``.
-    nodes : (3, levels, d) array of float
-        In row k: the node [t - 2^k + 1, t]. Read are, for G and DELTA, the rows ``k <= min(level(t), K)``, without
-        nodes of DELTA that begin in the first epoch; and for R the row ``level(t)``.
-    rings, prefixes : array of float
-        As in ``State``.
-    m_hat : (d,) array of float
-        Receives m^_t.
-
-    Returns
-    -------
-    int
-        How many vectors of length d were added to another.
+    Arguments are those of ``reconstruct_steps``, but that ``nodes``, shape (3, levels, d), has in row k the nodes
+    [t - 2^k + 1, t] of the three families.
     """
-    N, d, k = rings.shape[1] - 1, rings.shape[2], level(t)
-    now = t % N
-    adds = absorb(t, now, K, G, powers, nodes, rings, prefixes)
-    if t > N:
-        adds += absorb(t, now, K, DELTA, powers, nodes, rings, prefixes)
-    # COMPOSE(t - N + 1, t), or COMPOSE(1, t) where that begins before step 1: from row ``suffix`` up to ``middle``, a
-    # multiple of B; a whole block from there; the prefix of t's own block. What is not there is a row of zeros.
-    suffix, whole, last, c_suffix, c_whole, middle = N, N, min(k, K), 0.0, 0.0, 0
-    if t >= N:
-        middle = (((t - N) >> K) + 1) << K
-        suffix, c_suffix = now, powers[t - middle]
-    if middle + (1 << K) <= t:
-        whole, c_whole = now - (t - middle), powers[t - middle - (1 << K)]
-        whole = whole if whole >= 0 else whole + N
-    parts: int = (suffix < N) + (whole < N) + (last < K)
-    past, c_r = k, 0.0
-    if t > 1 << k:
-        past, c_r = level(t - (1 << k)), decay[k]
-    alpha, of_delta, of_g, carry, c = weights[0], weights[1], weights[2], weights[3], weights[4]
-    for j in range(d):
-        r = c_r * prefixes[R, past, j] + nodes[R, k, j]
-        g = c_suffix * rings[G, suffix, j] + c_whole * rings[G, whole, j] + prefixes[G, last, j]
-        if t >= 2 * N:
-            D = c_suffix * rings[DELTA, suffix, j] + c_whole * rings[DELTA, whole, j] + prefixes[DELTA, last, j]
-            g = of_delta * D + carry * rings[WINDOW, now, j] + of_g * g
-        total = c * rings[TOTAL, now, j] + g
-        prefixes[R, k, j], rings[WINDOW, now, j], rings[TOTAL, now, j] = r, g, total
-        m_hat[j] = alpha * (total + r)  # "m^_t = alpha G^_[1,t] + alpha r^_t"
-    adds += (t > 1 << k) + 1 + (parts if t < N else parts + 1 if t < 2 * N else 2 * parts + 3)
-    return adds
-
-
-@kernel
-def reconstruct_run(
-    K: int, weights: Vector, powers: Vector, decay: Vector, F_G: Matrix, F_Delta: Matrix, F_r: Matrix, first: Indices,
-    nodes: Stack, rings: Stack, prefixes: Stack, out: Matrix, adds: Indices,
-) -> None:  # fmt: skip
-    """Write m^_1..m^_T into ``out``, shape (T, d), and what ``reconstruct_step`` counts into ``adds``, shape (T,)."""
-    N, d = rings.shape[1] - 1, out.shape[1]
-    for t in range(1, out.shape[0] + 1):
-        top = level(t)
-        for k in range(min(top, K) + 1):
-            row = first[k] + (t >> k) - 1
-            for j in range(d):
-                nodes[G, k, j] = F_G[row, j]
-            if t - (1 << k) >= N:
-                for j in range(d):
-                    nodes[DELTA, k, j] = F_Delta[row, j]
-        row = first[top] + (t >> top) - 1
-        for j in range(d):
-            nodes[R, top, j] = F_r[row, j]
-        adds[t - 1] = reconstruct_step(t, K, weights, powers, decay, nodes, rings, prefixes, out[t - 1])
+    adds = np.zeros(1, dtype=np.int64)
+    reconstruct_steps(
+        t, K, weights, powers, decay, nodes[G], nodes[DELTA], nodes[R], np.empty(0, dtype=np.int64), rings, prefixes,
+        m_hat.reshape((1, m_hat.shape[0])), adds,
+    )  # fmt: skip
+    return int(adds[0])
 
 
 def reconstruct(nodes: Nodes, *, examples: int, alpha: float, gamma: float) -> tuple[Matrix, Indices]:
@@ -259,7 +244,7 @@ def reconstruct(nodes: Nodes, *, examples: int, alpha: float, gamma: float) -> t
         Row t - 1 is m^_t.
     adds : (T,) array of int
         How many vectors of length d step t added to another: a cost that does not depend on the machine. The suffixes
-        of a block are charged to its last step; the first t steps together need at most 15 t, whatever N and T.
+        of a block are charged to its last step; the first t steps together need at most 10 t, whatever N and T.
 
     Raises
     ------
@@ -272,7 +257,7 @@ def reconstruct(nodes: Nodes, *, examples: int, alpha: float, gamma: float) -> t
     :func:`~dpverify.papers.tran2022.reconstruct_literal.reconstruct_literal` up to rounding.
     """
     nodes, steps, d = check_nodes(nodes)
-    N, alpha, gamma = check.whole(1, examples=examples), check.weight(alpha=alpha), check_gamma(gamma=gamma)
+    N, alpha, gamma = check.whole(1, examples=examples), check.weight(alpha=alpha), check.proportion(gamma=gamma)
     check.memory(steps * (d + 1) + state_floats(N, steps, d) + N, examples=examples, steps=steps, dimension=d)
     return reconstruct_with(nodes, steps, d, N, new_constants(N, alpha, gamma))
 
@@ -280,6 +265,5 @@ def reconstruct(nodes: Nodes, *, examples: int, alpha: float, gamma: float) -> t
 def reconstruct_with(nodes: Nodes, steps: int, d: int, examples: int, constants: Constants) -> tuple[Matrix, Indices]:
     """Do what ``reconstruct`` does, with given constants: faults are planted in them; arguments are checked before."""
     out, adds, state = np.empty((steps, d)), np.empty(steps, dtype=np.int64), new_state(examples, steps, d)
-    space = np.zeros_like(state.prefixes)
-    reconstruct_run(floor_log2(examples), *constants, *nodes, first_rows(steps), space, *state, out, adds)
+    reconstruct_steps(1, floor_log2(examples), *constants, *nodes, first_rows(steps), *state, out, adds)
     return out, adds

@@ -1,8 +1,9 @@
 """Algorithm 4 as the paper prints it: m^_t from the noisy nodes, every window summed anew at each step.
 
-Step t costs about t/N windows of O(log N) nodes in two families, so a run costs O(T^2 log(N) d / N). This is the slow
-oracle for :mod:`dpverify.papers.tran2022.reconstruct`. Powers of 1 - alpha and 1 - gamma, and the coefficients c_i,
-are the same at every step; they are looked up in tables, so what a clock measures here is the sums and not ``pow``.
+Step t costs about t/N windows of O(log N) nodes in two families, so a run costs O(T^2 log(N) d / N). The coefficient of
+turn i of the loop is printed inside it, as a sum of i terms, and is summed there: T^3 / (6 N^2) terms in a run, numbers
+and not vectors. Powers and coefficients are the same at every step and may be looked up instead, which the box does not
+do; the result is the same, bit for bit. This is the slow oracle for :mod:`dpverify.papers.tran2022.reconstruct`.
 
 The box does not run as it is printed. Each repair stands in ``REPAIRS`` and is marked in the code with its id.
 """
@@ -18,7 +19,7 @@ from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Intervals, Matrix, Vector
 from dpverify.papers.tran2022.compose import MOST_NODES, compose_into
-from dpverify.papers.tran2022.reconstruct_nodes import Nodes, check_gamma, check_nodes, first_rows
+from dpverify.papers.tran2022.reconstruct_nodes import Nodes, check_nodes, first_rows
 
 
 class Repair(NamedTuple):
@@ -78,7 +79,23 @@ REPAIRS = (
 
 
 @kernel
-def fill_tables(alpha: float, gamma: float, N: int, powers: Vector, blocks: Vector, keeps: Vector, c: Vector) -> None:
+def power(base: float, n: int, table: Vector) -> float:
+    """``base ** n``, or its place in a table that has any entries."""
+    value: float = table[n] if table.shape[0] > 0 else base ** float(n)
+    return value
+
+
+@kernel
+def coefficient(i: int, N: int, alpha: float, gamma: float, powers: Vector, keeps: Vector) -> float:
+    """c_i = sum_{j=0}^{i-1} (1 - gamma)^j (1 - alpha)^{(i-1-j)N}, as it is printed; tables as in ``power``."""
+    c = 0.0
+    for j in range(i):
+        c += power(1.0 - gamma, j, keeps) * power(1.0 - alpha, (i - 1 - j) * N, powers)
+    return c
+
+
+@kernel
+def fill_tables(alpha: float, gamma: float, N: int, powers: Vector, keeps: Vector, c: Vector) -> None:
     """Write the powers and coefficients that the box uses in T steps, q = floor(T / N).
 
     Parameters
@@ -87,24 +104,23 @@ def fill_tables(alpha: float, gamma: float, N: int, powers: Vector, blocks: Vect
         Momentum weight and cross-batch weight.
     N : int
         Number of examples.
-    powers : (T,) array of float
+    powers : (T + 1,) array of float
         Receives (1 - alpha)^n.
-    blocks, keeps, c : (q + 1,) array of float
-        Receive (1 - alpha)^{Ni}, (1 - gamma)^i, and c_i = sum_{j=0}^{i-1} (1 - gamma)^j (1 - alpha)^{(i-1-j)N}.
+    keeps, c : (q + 1,) array of float
+        Receive (1 - gamma)^i and c_i.
     """
     for n in range(powers.shape[0]):
         powers[n] = (1.0 - alpha) ** float(n)
     for i in range(c.shape[0]):
-        blocks[i] = (1.0 - alpha) ** float(N * i)
         keeps[i] = (1.0 - gamma) ** float(i)
     for i in range(c.shape[0]):
-        c[i] = 0.0
-        for j in range(i):
-            c[i] += keeps[j] * blocks[i - 1 - j]
+        c[i] = coefficient(i, N, alpha, gamma, powers, keeps)
 
 
 @kernel
-def node_sum(a: int, b: int, F: Matrix, first: Indices, powers: Vector, nodes: Intervals, out: Vector) -> int:
+def node_sum(
+    a: int, b: int, alpha: float, F: Matrix, first: Indices, powers: Vector, nodes: Intervals, out: Vector
+) -> int:  # fmt: skip
     """Write the sum over COMPOSE(a, b) of (1 - alpha)^{b-z} F_[y,z] into ``out``; return how many nodes it had."""
     count = compose_into(a, b, nodes)
     for j in range(out.shape[0]):
@@ -112,16 +128,16 @@ def node_sum(a: int, b: int, F: Matrix, first: Indices, powers: Vector, nodes: I
     for i in range(count):
         y, z = nodes[i, 0], nodes[i, 1]
         k = level(z - y + 1)
-        row = first[k] + ((y - 1) >> k)
+        row, weight = first[k] + ((y - 1) >> k), power(1.0 - alpha, b - z, powers)
         for j in range(out.shape[0]):
-            out[j] += powers[b - z] * F[row, j]
+            out[j] += weight * F[row, j]
     return count
 
 
 @kernel
 def literal_step(
     t: int, N: int, alpha: float, gamma: float, F_G: Matrix, F_Delta: Matrix, F_r: Matrix, first: Indices,
-    powers: Vector, blocks: Vector, keeps: Vector, c: Vector, nodes: Intervals, work: Matrix, out: Vector,
+    powers: Vector, keeps: Vector, c: Vector, nodes: Intervals, work: Matrix, out: Vector,
 ) -> int:  # fmt: skip
     """Write m^_t into ``out``, line by line as Algorithm 4 prints it.
 
@@ -137,8 +153,8 @@ def literal_step(
         The noisy nodes.
     first : (levels,) array of int
         From ``first_rows``.
-    powers, blocks, keeps, c : array of float
-        From ``fill_tables``.
+    powers, keeps, c : array of float
+        From ``fill_tables``, or no entries: nothing is looked up.
     nodes : (MOST_NODES, 2) array of int
         Working space for COMPOSE.
     work : (3, d) array of float
@@ -155,24 +171,26 @@ def literal_step(
     whole, G, Delta = work[0], work[1], work[2]
     q = t // N  # "q <- floor(t / N)"
     r = t - q * N  # "r = t - qN"
-    adds = node_sum(1, r, F_G, first, powers, nodes, out)  # "G^_[1,r] = ..."; algorithm-4-empty-prefix
+    adds = node_sum(1, r, alpha, F_G, first, powers, nodes, out)  # "G^_[1,r] = ..."; algorithm-4-empty-prefix
     if q > 0:  # algorithm-4-first-window
-        adds += node_sum(r + 1, r + N, F_G, first, powers, nodes, whole)  # "G^_[r+1,r+N] = ..."
+        adds += node_sum(r + 1, r + N, alpha, F_G, first, powers, nodes, whole)  # "G^_[r+1,r+N] = ..."
+    decay = power(1.0 - alpha, t - r, powers)
     for j in range(d):
-        out[j] *= blocks[q]  # "G^_[1,t] = (1 - alpha)^{t-r} G^_[1,r]"
+        out[j] *= decay  # "G^_[1,t] = (1 - alpha)^{t-r} G^_[1,r]"
     for i in range(q):  # "for i = 0 ... q - 1 do"
         if i > 0:  # algorithm-4-loop
             a, b = t - i * N + 1, t - (i - 1) * N
-            adds += node_sum(a, b, F_G, first, powers, nodes, G)  # "G^_[t-iN+1,t-(i-1)N] = ..."
-            adds += node_sum(a, b, F_Delta, first, powers, nodes, Delta)  # "Delta^_[t-iN+1,t-(i-1)N] = ..."
+            adds += node_sum(a, b, alpha, F_G, first, powers, nodes, G)  # "G^_[t-iN+1,t-(i-1)N] = ..."
+            adds += node_sum(a, b, alpha, F_Delta, first, powers, nodes, Delta)  # "Delta^_[t-iN+1,t-(i-1)N] = ..."
+            c_i = c[i] if c.shape[0] > 0 else coefficient(i, N, alpha, gamma, powers, keeps)
             for j in range(d):  # algorithm-4-assignment
-                out[j] += c[i] * ((1.0 - gamma) * Delta[j] + gamma * G[j])
+                out[j] += c_i * ((1.0 - gamma) * Delta[j] + gamma * G[j])
             adds += 2
-        share = blocks[i] * keeps[q - i - 1]
+        share = power(1.0 - alpha, N * i, powers) * power(1.0 - gamma, q - i - 1, keeps)
         for j in range(d):  # algorithm-4-assignment
             out[j] += share * whole[j]  # "... + (1 - alpha)^{Ni} (1 - gamma)^{q-i-1} G^_[r+1,r+N]"
         adds += 1
-    adds += node_sum(1, t, F_r, first, powers, nodes, G)  # "r^_t = ..."
+    adds += node_sum(1, t, alpha, F_r, first, powers, nodes, G)  # "r^_t = ..."
     for j in range(d):
         out[j] = alpha * out[j] + alpha * G[j]  # "m^_t = alpha G^_[1,t] + alpha r^_t"
     return adds + 1
@@ -181,16 +199,18 @@ def literal_step(
 @kernel
 def literal_run(
     N: int, alpha: float, gamma: float, F_G: Matrix, F_Delta: Matrix, F_r: Matrix, first: Indices, powers: Vector,
-    blocks: Vector, keeps: Vector, c: Vector, nodes: Intervals, work: Matrix, out: Matrix, adds: Indices,
+    keeps: Vector, c: Vector, nodes: Intervals, work: Matrix, out: Matrix, adds: Indices,
 ) -> None:  # fmt: skip
     """Write m^_1..m^_T into ``out``, shape (T, d), and what ``literal_step`` counts into ``adds``, shape (T,)."""
     for t in range(1, out.shape[0] + 1):
         adds[t - 1] = literal_step(
-            t, N, alpha, gamma, F_G, F_Delta, F_r, first, powers, blocks, keeps, c, nodes, work, out[t - 1]
+            t, N, alpha, gamma, F_G, F_Delta, F_r, first, powers, keeps, c, nodes, work, out[t - 1]
         )
 
 
-def reconstruct_literal(nodes: Nodes, *, examples: int, alpha: float, gamma: float) -> tuple[Matrix, Indices]:
+def reconstruct_literal(
+    nodes: Nodes, *, examples: int, alpha: float, gamma: float, looked_up: bool = False
+) -> tuple[Matrix, Indices]:
     """m^_1..m^_T by Algorithm 4, once per step.
 
     Parameters
@@ -203,6 +223,8 @@ def reconstruct_literal(nodes: Nodes, *, examples: int, alpha: float, gamma: flo
         Momentum weight, in (0, 1].
     gamma : float
         Cross-batch weight, in [0, 1].
+    looked_up : bool
+        Whether powers and coefficients come from tables that are made once. False: as the box prints them.
 
     Returns
     -------
@@ -221,12 +243,12 @@ def reconstruct_literal(nodes: Nodes, *, examples: int, alpha: float, gamma: flo
     Source: Algorithm 4, appendix B, with ``REPAIRS``.
     """
     nodes, steps, d = check_nodes(nodes)
-    N, alpha, gamma = check.whole(1, examples=examples), check.weight(alpha=alpha), check_gamma(gamma=gamma)
-    q = steps // N
-    check.memory(steps * (d + 2), steps=steps, dimension=d)
-    powers, blocks, keeps, c = np.empty(steps), np.empty(q + 1), np.empty(q + 1), np.empty(q + 1)
-    fill_tables(alpha, gamma, N, powers, blocks, keeps, c)
+    N, alpha, gamma = check.whole(1, examples=examples), check.weight(alpha=alpha), check.proportion(gamma=gamma)
+    sizes = (steps + 1, steps // N + 1, steps // N + 1) if looked_up else (0, 0, 0)
+    check.memory(steps * (d + 2) + sum(sizes), steps=steps, dimension=d)
+    powers, keeps, c = (np.empty(size) for size in sizes)
+    fill_tables(alpha, gamma, N, powers, keeps, c)
     out, adds = np.empty((steps, d)), np.empty(steps, dtype=np.int64)
     space = np.empty((MOST_NODES, 2), dtype=np.int64), np.zeros((3, d))
-    literal_run(N, alpha, gamma, *nodes, first_rows(steps), powers, blocks, keeps, c, *space, out, adds)
+    literal_run(N, alpha, gamma, *nodes, first_rows(steps), powers, keeps, c, *space, out, adds)
     return out, adds

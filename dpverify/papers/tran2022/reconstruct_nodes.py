@@ -211,31 +211,3 @@ def check_nodes(nodes: Nodes) -> tuple[Nodes, int, int]:
     if node_count(steps) != count:
         raise check.ArgumentError("nodes.g", f"{count} rows", "must have as many rows as a tree has nodes")
     return made, steps, d
-
-
-def check_gamma(**named: float) -> float:
-    """Take a number in [0, 1], such as the cross-batch weight gamma.
-
-    Parameters
-    ----------
-    **named : float
-        One keyword: the variable's name and its value.
-
-    Returns
-    -------
-    float
-        The value.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no number, or outside [0, 1].
-    """
-    ((variable, value),) = named.items()
-    try:
-        value = check.not_negative(**named)
-    except check.ArgumentError:
-        raise check.ArgumentError(variable, value, "must lie in [0, 1]") from None
-    if value > 1.0:
-        raise check.ArgumentError(variable, value, "must lie in [0, 1]")
-    return value

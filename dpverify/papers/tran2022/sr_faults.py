@@ -17,7 +17,7 @@ from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Intervals, Matrix, Tape, Vector
 from dpverify.papers.tran2022.reconstruct import DELTA, Constants, G, R, new_constants, reconstruct_with
-from dpverify.papers.tran2022.reconstruct_nodes import Nodes, check_gamma, check_nodes, node_intervals
+from dpverify.papers.tran2022.reconstruct_nodes import Nodes, check_nodes, node_intervals
 from dpverify.papers.tran2022.sr_nsgd_noise import noise_with, tape_layout, tape_rows
 from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
 from dpverify.papers.tran2022.sr_nsgd_replay import anchor_rows
@@ -113,7 +113,7 @@ class SrFault:
             If an argument is out of range, or the node that is left out does not exist.
         """
         nodes, steps, d = check_nodes(nodes)
-        N, alpha, gamma = check.whole(1, examples=examples), check.weight(alpha=alpha), check_gamma(gamma=gamma)
+        N, alpha, gamma = check.whole(1, examples=examples), check.weight(alpha=alpha), check.proportion(gamma=gamma)
         if self.missing is not None:
             family, y, z = self.missing
             found = (node_intervals(steps) == (y, z)).all(axis=1)

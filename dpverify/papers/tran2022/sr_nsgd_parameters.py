@@ -8,7 +8,6 @@ from dpverify.kernels import check
 from dpverify.kernels.dyadic import MOST_STEPS
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.dp_nsgd_parameters import Ordering
-from dpverify.papers.tran2022.reconstruct_nodes import check_gamma
 from dpverify.papers.tran2022.sr_nsgd_scales import Scales, printed_scales
 
 
@@ -54,7 +53,7 @@ class SrParameters:
     def __post_init__(self) -> None:
         check.whole(1, MOST_STEPS - 1, steps=self.steps)
         check.weight(alpha=self.alpha)
-        check_gamma(gamma=self.gamma)
+        check.proportion(gamma=self.gamma)
         check.not_negative(eta=self.eta)
         check.not_negative(sigma=self.sigma)
         check.positive(lipschitz=self.lipschitz)

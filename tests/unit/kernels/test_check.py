@@ -18,6 +18,7 @@ def test_whole() -> None:
     ("rule", "good", "bad"),
     [
         (check.weight, [1e-9, 1, np.float64(0.5)], [0, -1, 1.0000001, math.nan, math.inf, "1", True, None, [1]]),
+        (check.proportion, [0, 0.5, 1], [-0.1, 1.1, math.nan, math.inf, "text", True, None]),
         (check.positive, [1e-9, 5], [0, -1, math.nan, math.inf, 10**400]),
         (check.not_negative, [0, 5], [-1e-9, math.nan, math.inf]),
     ],

@@ -159,7 +159,7 @@ CHECKS.add(
         variants=("amended",),
         seconds=0.6,
         planted=[
-            Planted("13 additions a step for the stream", holds=partial(_between, stream=13), at_declared_size=True),
+            Planted("9 additions a step for the stream", holds=partial(_between, stream=9), at_declared_size=True),
             Planted("no logarithm above", holds=partial(_between, logarithm=False)),
             Planted("8 T^2/N below", holds=partial(_between, lower=16)),
         ],

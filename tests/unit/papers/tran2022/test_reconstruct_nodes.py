@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,6 @@ from dpverify.kernels.tape import generator
 from dpverify.papers.tran2022 import reconstruct_nodes as module
 from dpverify.papers.tran2022.reconstruct_nodes import (
     Nodes,
-    check_gamma,
     check_nodes,
     first_rows,
     node_count,
@@ -82,13 +79,3 @@ def test_bad_nodes() -> None:
         nodes_of_leaves(np.zeros(3), alpha=0.5)
     with pytest.raises(ArgumentError, match="steps must fit in memory"):
         node_intervals(10**14)
-
-
-@pytest.mark.parametrize("gamma", [-0.1, 1.1, math.nan, math.inf, "text"])
-def test_bad_gamma(gamma: float) -> None:
-    with pytest.raises(ArgumentError, match=r"gamma must lie in \[0, 1\]"):
-        check_gamma(gamma=gamma)
-
-
-def test_gamma() -> None:
-    assert [check_gamma(gamma=value) for value in (0, 0.5, 1)] == [0.0, 0.5, 1.0]
