@@ -21,6 +21,25 @@ from dpverify.symbolic.numbers import to_ball, to_value
 from dpverify.symbolic.statements import definitions
 
 
+def rounded_up(value: Fraction, digits: int = 4) -> Fraction:
+    """Round a positive number up to a few digits, so that a counterexample is short.
+
+    Parameters
+    ----------
+    value : Fraction
+        Above 0.
+    digits : int
+        Significant decimal digits, at least 1.
+
+    Returns
+    -------
+    Fraction
+        At least the value, and at most ``1 + 10^(1-digits)`` times it.
+    """
+    unit = Fraction(10) ** (math.floor(math.log10(value)) + 1 - digits)
+    return -(-value // unit) * unit
+
+
 @dataclass(frozen=True)
 class Case:
     """A slope (:mod:`dpverify.problems.worst_slope`) and the size of a run, in units that make G about 1.
@@ -79,7 +98,7 @@ class Case:
 
     @property
     def point(self) -> Point:
-        """N, T, d, delta, G, L and R, exactly those of the problem's floats."""
+        """N, T, d, delta, G, L and R; the last three are those of the problem's floats, rounded up to four digits."""
         p = self.problem
         slope, drop, smooth = Fraction(p.slope), Fraction(p.drop), Fraction(p.smoothness)
         return as_point(
@@ -88,9 +107,9 @@ class Case:
                 "T": self.steps,
                 "d": self.dimension,
                 "delta": self.delta,
-                "G": Fraction(self.top) + Fraction(p.offset),
-                "L": smooth,
-                "R": slope * drop + slope**2 / (2 * smooth),
+                "G": rounded_up(Fraction(self.top) + Fraction(p.offset)),
+                "L": rounded_up(smooth),
+                "R": rounded_up(slope * drop + slope**2 / (2 * smooth)),
             }
         )
 
@@ -173,7 +192,7 @@ def run_theorem_6(statement: Statement, case: Case, seed: Seed, fault: Fault = N
         values["alpha"],
         values["eta"],
         fault.noise * values["sigma"],
-        problem.lipschitz,
+        float(case.point["G"]),
         "once" if statement.reading.get("ordering") == "once" else "fresh",
     )
     return slope_run(problem, parameters, seed, direction=fault.direction)
@@ -205,11 +224,11 @@ def run_theorem_9(
     """
     values, problem = theorem_values(statement, case), case.problem
     ordering: Ordering = "once" if statement.reading.get("ordering") == "once" else "fresh"
-    eta, G = values["eta"], problem.lipschitz
+    eta, G, L = values["eta"], float(case.point["G"]), float(case.point["L"])
     if box:
         scales = printed_scales(case.examples, case.steps, eta=eta, lipschitz=G)
     else:
-        scales = proof_scales(case.examples, case.steps, eta=eta, lipschitz=G, smoothness=problem.smoothness)
+        scales = proof_scales(case.examples, case.steps, eta=eta, lipschitz=G, smoothness=L)
     parameters = SrParameters(
         case.steps, values["alpha"], values["gamma"], eta, fault.noise * values["sigma"], G, ordering, scales
     )
