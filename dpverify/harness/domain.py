@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import permutations
 
 from flint import arb
@@ -16,7 +17,8 @@ from dpverify.harness.rationals import Interval
 from dpverify.ledger.domains import Domain
 from dpverify.ledger.formula import free_names
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.evaluate import evaluate, holds
+from dpverify.symbolic.compile import compile_relation
+from dpverify.symbolic.evaluate import evaluate, holds_compiled, values
 from dpverify.symbolic.numbers import EvaluationError
 
 BITS_PER_SYMBOL = MODE_BITS + PAYLOAD_BITS
@@ -49,6 +51,11 @@ class Sampler:
     symbols: tuple[str, ...]
     region: Region
     solved: Mapping[str, list[Inequality]]
+
+    @cached_property
+    def _needed(self) -> tuple[frozenset[str], ...]:
+        """Names that each definition needs."""
+        return tuple(free_names(formula) for _, formula in self.statement.let)
 
     @property
     def bits(self) -> int:
@@ -128,19 +135,20 @@ class Sampler:
         env = self.with_definitions(point)
         if any(name not in env for name in self.statement.let_names):
             return False  # a definition has no value here
+        given = values(env)  # once for all conditions: most of the time of a condition would go into it
         for name, domain in self.domains.items():
             value = env[name]
             if domain.kind == "integer" and not (isinstance(value, Fraction) and value.denominator == 1):
                 return False
-            if not all(holds(constraint, env) is True for constraint in domain.constraints):
+            if not all(holds_compiled(compile_relation(each), given) is True for each in domain.constraints):
                 return False
-        return all(holds(condition, env) is True for condition in self.statement.requires)
+        return all(holds_compiled(compile_relation(each), given) is True for each in self.statement.requires)
 
     def with_definitions(self, env: Point) -> dict[str, Fraction | arb]:
         """Values, and those of the definitions that they suffice for."""
         known: dict[str, Fraction | arb] = dict(env)
-        for name, formula in self.statement.let:
-            if free_names(formula) <= known.keys():
+        for (name, formula), needed in zip(self.statement.let, self._needed, strict=True):
+            if needed <= known.keys():
                 try:
                     known[name] = evaluate(formula, known)
                 except EvaluationError:
