@@ -18,16 +18,16 @@ w_{T+1}, which it computes, as well; its last permutation, of an epoch without s
 
 from __future__ import annotations
 
-import math
-
 from numpy.random import Generator
 
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import level
-from dpverify.kernels.jit import CompilationError, is_kernel, kernel
-from dpverify.kernels.tape import Seed, fill_normal, shuffle
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.tape import Seed, fill_normal
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Tape, Vector
-from dpverify.kernels.vector import copy_into, norm
+from dpverify.kernels.vector import copy_into
+from dpverify.papers.tran2022.dp_nsgd_gradient import compiled, compiling
+from dpverify.papers.tran2022.dp_nsgd_kernels import ask_ahead, example_of, move
 from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
 from dpverify.papers.tran2022.dp_nsgd_run import NsgdRun
 
@@ -83,16 +83,8 @@ def noisy_step(
     for j in range(d):
         m[j] = beta * m[j] + alpha * gradient[j]  # m_t <- (1 - alpha) m_{t-1} + alpha grad f(w_t, x_{pi_i^q})
         m_hat[j] = m[j] + noise[j]  # m^_t <- m_t + NOISE
-    length = norm(m_hat)
-    if not math.isfinite(length):
+    if not move(eta, m_hat, w):  # w_{t+1} <- w_t - eta m^_t / |m^_t|
         return False
-    if length > 1e-290:
-        step = eta / length
-        for j in range(d):
-            w[j] -= step * m_hat[j]  # w_{t+1} <- w_t - eta m^_t / |m^_t|
-    elif length > 0.0:  # the same, where eta / |m^_t| would overflow
-        for j in range(d):
-            w[j] -= eta * (m_hat[j] / length)
     if iterates.shape[0] > 0:
         copy_into(iterates[t], w)
     done[0] = t
@@ -131,12 +123,9 @@ def run_steps(
     int
         0, or the step at which the momentum stopped being finite.
     """
-    N = order.shape[0]
-    for t in range(first, last + 1):  # for q = 0, ..., floor(T/N): for i = 1, ..., min(N, T - qN): t <- qN + i
-        i = (t - 1) % N
-        if i == 0 and (fresh or t == 1):
-            shuffle(order_rng, order)  # "Sample a permutation pi^q of {1, ..., N} uniformly at random"
-        n = order[i]
+    for t in range(first, last + 1):
+        n = example_of(t, order, fresh, order_rng)
+        ask_ahead(t, order, x)
         gradient(w, x[n], y[n], g)
         if scale > 0.0:
             if tape.shape[0] > 0:
@@ -159,16 +148,8 @@ class DpNsgd(NsgdRun):
         One row per example.
     y : (N,) array of float
         Labels.
-    start : (d,) array of float
-        w_1.
-    parameters : Parameters
-        T, alpha, eta, and the noise.
-    seed : int, sequence of int or SeedSequence
-        Of permutations and noise.
-    tape : (T, d) array of float or None
-        Unit Gaussians to use instead of drawing them; row t - 1 belongs to step t.
-    keep : bool
-        Whether to keep all iterates, T + 1 vectors.
+    start, parameters, seed, tape, keep
+        As in :class:`~dpverify.papers.tran2022.dp_nsgd_run.NsgdRun`.
 
     Raises
     ------
@@ -185,24 +166,18 @@ class DpNsgd(NsgdRun):
         self, gradient: ExampleGradient, x: Matrix, y: Vector, start: Vector, parameters: Parameters, *,
         seed: Seed = 0, tape: Tape | None = None, keep: bool = False,
     ) -> None:  # fmt: skip
-        if not is_kernel(gradient):
-            raise check.ArgumentError("gradient", gradient, "must be a kernel (w, x_row, y, out); see DpNsgdCallable")
+        self._compiled = compiled(gradient, "DpNsgdCallable")
         self._x = check.array(None, None, x=x)
         self._y = check.array(len(self._x), y=y)
-        self._compiled = gradient
         super().__init__(len(self._x), start, parameters, seed, tape, keep)
 
     def _steps(self, first: int, last: int) -> None:
         p = self.parameters
-        try:
+        with compiling(self._compiled):
             failed = run_steps(
                 self._compiled, self._x, self._y, first, last, self._order, p.ordering == "fresh",
                 self._order_rng, self._noise_rng, self._tape, p.alpha, p.eta, self._scale, self._decay,
                 self._unit, self._gradient, *self._state,
             )  # fmt: skip
-        except CompilationError as error:
-            text = str(error).strip().splitlines()[0]
-            rule = "must compile as (w, x_row, y, out) with float64 arrays and a float y"
-            raise check.ArgumentError("gradient", f"{self._compiled!r}: {text}", rule) from error
         if failed:
             self._fail(failed)

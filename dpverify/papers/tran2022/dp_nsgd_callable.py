@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import ArrayLike
-
-from dpverify.kernels import check
 from dpverify.kernels.tape import Seed, normal_tape, shuffle
 from dpverify.kernels.typing import Tape, Vector
 from dpverify.papers.tran2022.dp_nsgd import noisy_step
+from dpverify.papers.tran2022.dp_nsgd_gradient import IndexGradient, any_function, ask
 from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
 from dpverify.papers.tran2022.dp_nsgd_run import NsgdRun
 from dpverify.papers.tran2022.tree_noise_steps import AHEAD
 
-IndexGradient: TypeAlias = Callable[[Vector, int], ArrayLike]
+__all__ = ["DpNsgdCallable", "IndexGradient"]
 
 
 class DpNsgdCallable(NsgdRun):
@@ -26,18 +20,8 @@ class DpNsgdCallable(NsgdRun):
     ----------
     gradient : callable
         ``gradient(w, n)``: the gradient of the loss of example n (0, ..., N - 1) at w, shape (d,). It gets a copy of w.
-    examples : int
-        N, at least 1.
-    start : (d,) array of float
-        w_1.
-    parameters : Parameters
-        T, alpha, eta, and the noise.
-    seed : int, sequence of int or SeedSequence
-        Of permutations and noise.
-    tape : (T, d) array of float or None
-        Unit Gaussians to use instead of drawing them; row t - 1 belongs to step t.
-    keep : bool
-        Whether to keep all iterates, T + 1 vectors.
+    examples, start, parameters, seed, tape, keep
+        As in :class:`~dpverify.papers.tran2022.dp_nsgd_run.NsgdRun`.
 
     Raises
     ------
@@ -54,9 +38,7 @@ class DpNsgdCallable(NsgdRun):
         self, gradient: IndexGradient, examples: int, start: Vector, parameters: Parameters, *,
         seed: Seed = 0, tape: Tape | None = None, keep: bool = False,
     ) -> None:  # fmt: skip
-        if not callable(gradient):
-            raise check.ArgumentError("gradient", gradient, "must be a function (w, n)")
-        self._function = gradient
+        self._function = any_function(gradient)
         super().__init__(examples, start, parameters, seed, tape, keep)
         self._chunk = 1
         self._epoch = self._block = -1  # which permutation, and which block of numbers drawn ahead, is at hand
@@ -73,11 +55,7 @@ class DpNsgdCallable(NsgdRun):
             shuffle(self._order_rng, self._order)  # "Sample a permutation pi^q of {1, ..., N} uniformly at random"
             self._epoch = q
         n = int(self._order[i])
-        found = np.asarray(self._function(self._w.copy(), n))
-        if found.shape != self._w.shape or found.dtype.kind not in "fiu":
-            value = f"{found.dtype} of shape {found.shape} for example {n} at step {t}"
-            raise check.ArgumentError("gradient", value, f"must be an array of numbers of shape {self._w.shape}")
-        self._gradient[:] = found
+        ask(self._function, self._w, n, t, self._gradient)
         unit = self._unit_of(t) if self._scale > 0.0 else self._unit
         if not noisy_step(t, p.alpha, p.eta, self._scale, self._decay, unit, self._gradient, *self._state):
             self._fail(t)

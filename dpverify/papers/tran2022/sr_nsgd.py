@@ -25,10 +25,11 @@ from numpy.random import Generator
 
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import level
-from dpverify.kernels.jit import CompilationError, is_kernel, kernel
-from dpverify.kernels.tape import Seed, shuffle
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Tape, Vector
-from dpverify.kernels.vector import norm
+from dpverify.papers.tran2022.dp_nsgd_gradient import compiled, compiling
+from dpverify.papers.tran2022.dp_nsgd_kernels import ask_ahead, example_of, move
 from dpverify.papers.tran2022.reconstruct import DELTA, G, R, Stack, reconstruct_step
 from dpverify.papers.tran2022.sr_nsgd_noise import add_noise
 from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
@@ -136,16 +137,8 @@ def sr_step(
     if noisy:
         row = add_noise(t, N, K, deviations, tape, row, rng, unit, nodes)
     reconstruct_step(t, K, weights, powers, decay, nodes, rings, prefixes, m_hat)  # "Compute m^_t using Algorithm 4"
-    length = norm(m_hat)
-    if not math.isfinite(length):
+    if not move(eta, m_hat, w):  # w_{t+1} <- w_t - eta m^_t / |m^_t|
         return BAD_MOMENTUM
-    if length > 1e-290:
-        step = eta / length
-        for j in range(d):
-            w[j] -= step * m_hat[j]  # w_{t+1} <- w_t - eta m^_t / |m^_t|
-    elif length > 0.0:  # the same, where eta / |m^_t| would overflow
-        for j in range(d):
-            w[j] -= eta * (m_hat[j] / length)
     if t % N == 0:
         for j in range(d):
             anchors[1, j], anchors[0, j] = anchors[0, j], w[j]
@@ -191,13 +184,11 @@ def run_sr_steps(
     """
     N = order.shape[0]
     for t in range(first, last + 1):
-        i = (t - 1) % N
         if schedule.shape[0] > 0:
             n = schedule[t - 1]
         else:
-            if i == 0 and (fresh or t == 1):
-                shuffle(order_rng, order)  # "Sample a permutation pi^q of {1, ..., N} uniformly at random"
-            n = order[i]
+            n = example_of(t, order, fresh, order_rng)
+            ask_ahead(t, order, x)
         gradient(anchors[0], x[n], y[n], gradients[G])
         if t > N:
             gradient(anchors[1], x[n], y[n], gradients[DELTA])
@@ -222,18 +213,8 @@ class SrNsgd(SrRun):
         One row per example.
     y : (N,) array of float
         Labels.
-    start : (d,) array of float
-        w_1.
-    parameters : SrParameters
-        T, alpha, gamma, eta, and the noise.
-    seed : int, sequence of int or SeedSequence
-        Of permutations and noise.
-    tape : (n, d) array of float or None
-        Unit Gaussians to use instead of drawing them, with the rows of ``sr_nsgd_noise.tape_layout(N, T)``.
-    schedule : (T,) array of int or None
-        The example of each step, 0..N-1, in place of permutations; None: as ``parameters.ordering`` says.
-    keep : bool
-        Whether to keep all iterates and momenta, about 3T vectors.
+    start, parameters, seed, tape, schedule, keep
+        As in :class:`~dpverify.papers.tran2022.sr_nsgd_run.SrRun`.
 
     Raises
     ------
@@ -250,22 +231,16 @@ class SrNsgd(SrRun):
         self, gradient: ExampleGradient, x: Matrix, y: Vector, start: Vector, parameters: SrParameters, *,
         seed: Seed = 0, tape: Tape | None = None, schedule: Indices | None = None, keep: bool = False,
     ) -> None:  # fmt: skip
-        if not is_kernel(gradient):
-            raise check.ArgumentError("gradient", gradient, "must be a kernel (w, x_row, y, out); see SrNsgdCallable")
+        self._compiled = compiled(gradient, "SrNsgdCallable")
         self._x = check.array(None, None, x=x)
         self._y = check.array(len(self._x), y=y)
-        self._compiled = gradient
         super().__init__(len(self._x), start, parameters, seed, tape, schedule, keep)
 
     def _steps(self, first: int, last: int) -> None:
-        try:
+        with compiling(self._compiled):
             failed = run_sr_steps(
                 self._compiled, self._x, self._y, first, last, self._order, self._given,
                 self.parameters.ordering == "fresh", self._order_rng, *self._step_arguments,
             )  # fmt: skip
-        except CompilationError as error:
-            text = str(error).strip().splitlines()[0]
-            rule = "must compile as (w, x_row, y, out) with float64 arrays and a float y"
-            raise check.ArgumentError("gradient", f"{self._compiled!r}: {text}", rule) from error
         if failed:
             self._fail(failed)

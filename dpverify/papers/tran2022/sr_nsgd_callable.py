@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from dpverify.kernels import check
 from dpverify.kernels.tape import Seed, shuffle
 from dpverify.kernels.typing import Indices, Tape, Vector
-from dpverify.papers.tran2022.dp_nsgd_callable import IndexGradient
+from dpverify.papers.tran2022.dp_nsgd_gradient import IndexGradient, any_function, ask
 from dpverify.papers.tran2022.reconstruct import DELTA, G, R
 from dpverify.papers.tran2022.sr_nsgd import sr_step
 from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
@@ -22,20 +19,8 @@ class SrNsgdCallable(SrRun):
     gradient : callable
         ``gradient(w, n)``: the gradient of the loss of example n (0, ..., N - 1) at w, shape (d,). It gets a copy of w,
         and is called two times a step in the first epoch and three times after it.
-    examples : int
-        N, at least 1.
-    start : (d,) array of float
-        w_1.
-    parameters : SrParameters
-        T, alpha, gamma, eta, and the noise.
-    seed : int, sequence of int or SeedSequence
-        Of permutations and noise.
-    tape : (n, d) array of float or None
-        Unit Gaussians to use instead of drawing them, with the rows of ``sr_nsgd_noise.tape_layout(N, T)``.
-    schedule : (T,) array of int or None
-        The example of each step, in place of permutations; None: as ``parameters.ordering`` says.
-    keep : bool
-        Whether to keep all iterates and momenta, about 3T vectors.
+    examples, start, parameters, seed, tape, schedule, keep
+        As in :class:`~dpverify.papers.tran2022.sr_nsgd_run.SrRun`.
 
     Raises
     ------
@@ -52,9 +37,7 @@ class SrNsgdCallable(SrRun):
         self, gradient: IndexGradient, examples: int, start: Vector, parameters: SrParameters, *,
         seed: Seed = 0, tape: Tape | None = None, schedule: Indices | None = None, keep: bool = False,
     ) -> None:  # fmt: skip
-        if not callable(gradient):
-            raise check.ArgumentError("gradient", gradient, "must be a function (w, n)")
-        self._function = gradient
+        self._function = any_function(gradient)
         super().__init__(examples, start, parameters, seed, tape, schedule, keep)
         self._chunk = 1
         self._epoch = -1  # which permutation is at hand
@@ -80,8 +63,4 @@ class SrNsgdCallable(SrRun):
         return int(self._order[i])
 
     def _ask(self, f: int, w: Vector, n: int, t: int) -> None:
-        found = np.asarray(self._function(w.copy(), n))
-        if found.shape != self._w.shape or found.dtype.kind not in "fiu":
-            value = f"{found.dtype} of shape {found.shape} for example {n} at step {t}"
-            raise check.ArgumentError("gradient", value, f"must be an array of numbers of shape {self._w.shape}")
-        self._gradients[f] = found
+        ask(self._function, w, n, t, self._gradients[f])

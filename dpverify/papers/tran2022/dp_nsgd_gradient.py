@@ -1,0 +1,113 @@
+"""The gradient of one example as callers give it, a kernel or any Python function; what is wrong with it, in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpverify.kernels import check
+from dpverify.kernels.jit import CompilationError, is_kernel
+from dpverify.kernels.typing import ExampleGradient, Vector
+
+IndexGradient: TypeAlias = Callable[[Vector, int], ArrayLike]
+"""``gradient(w, n)``: the gradient of the loss of example n, 0..N-1, at w, shape (d,)."""
+
+
+def compiled(gradient: ExampleGradient, otherwise: str) -> ExampleGradient:
+    """Refuse a gradient that is not compiled.
+
+    Parameters
+    ----------
+    gradient : kernel
+        ``gradient(w, x_row, y, out)``.
+    otherwise : str
+        What takes any function instead.
+
+    Returns
+    -------
+    kernel
+        The gradient.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no kernel.
+    """
+    if not is_kernel(gradient):
+        raise check.ArgumentError("gradient", gradient, f"must be a kernel (w, x_row, y, out); see {otherwise}")
+    return gradient
+
+
+@contextmanager
+def compiling(gradient: ExampleGradient) -> Iterator[None]:
+    """Turn what a gradient raises that cannot be compiled into one line.
+
+    Parameters
+    ----------
+    gradient : kernel
+        It is called within.
+
+    Raises
+    ------
+    ArgumentError
+        If it does not compile for rows and a label of floats.
+    """
+    try:
+        yield
+    except CompilationError as error:
+        text = str(error).strip().splitlines()[0]
+        rule = "must compile as (w, x_row, y, out) with float64 arrays and a float y"
+        raise check.ArgumentError("gradient", f"{gradient!r}: {text}", rule) from error
+
+
+def any_function(gradient: IndexGradient) -> IndexGradient:
+    """Refuse what cannot be called.
+
+    Parameters
+    ----------
+    gradient : callable
+        ``gradient(w, n)``.
+
+    Returns
+    -------
+    callable
+        The gradient.
+
+    Raises
+    ------
+    ArgumentError
+        If it cannot be called.
+    """
+    if not callable(gradient):
+        raise check.ArgumentError("gradient", gradient, "must be a function (w, n)")
+    return gradient
+
+
+def ask(gradient: IndexGradient, w: Vector, n: int, t: int, out: Vector) -> None:
+    """Call a Python gradient and write what it gives.
+
+    Parameters
+    ----------
+    gradient : callable
+        ``gradient(w, n)``; it gets a copy of w.
+    w : (d,) array of float
+        Where.
+    n, t : int
+        Example and step.
+    out : (d,) array of float
+        Receives the gradient.
+
+    Raises
+    ------
+    ArgumentError
+        If it has another shape than (d,), or holds no numbers.
+    """
+    found = np.asarray(gradient(w.copy(), n))
+    if found.shape != w.shape or found.dtype.kind not in "fiu":
+        value = f"{found.dtype} of shape {found.shape} for example {n} at step {t}"
+        raise check.ArgumentError("gradient", value, f"must be an array of numbers of shape {w.shape}")
+    out[:] = found
