@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dpverify.ledger.results import Result
 from dpverify.report.collect import by_claim, claim_id
 
-_NUMBERED = re.compile(r"([a-z]+)((?:-\d+)+)")
+_NUMBERED = re.compile(r"([a-z]+)((?:-[a-z](?=-\d))?(?:-\d+)+)")
 _PLACES = frozenset({"section", "appendix", "table", "figure"})
 """What has a number and is no result."""
 
@@ -46,7 +46,7 @@ def part_of(claim: str) -> str:
     found = _NUMBERED.match(claim)
     if found is None:
         return claim.partition("-")[0].capitalize()
-    return f"{found[1].capitalize()} {found[2][1:].replace('-', '.')}"
+    return f"{found[1].capitalize()} {found[2][1:].replace('-', '.').upper()}"
 
 
 def is_box(group: Sequence[Result]) -> bool:

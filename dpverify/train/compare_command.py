@@ -86,6 +86,9 @@ def _report(request: CompareRequest, result: CompareResult, folder: Path | None,
     """Add the comparison to the page, and name the page on the report's first page where there is one."""
     if folder is None:
         return
+    if result.interrupted:
+        out.write("the page of comparisons is as it was: this one was interrupted\n")
+        return
     changed = add(folder, recorded(request, result))
     if (folder / INDEX).is_file():
         changed += regenerate(folder)

@@ -12,6 +12,8 @@ from dpverify.report.parts import is_result, part_of
         ("lemma-12-var", False, "Lemma 12"),
         ("lemma-7-var-2", False, "Lemma 7"),
         ("lemma-3-7", True, "Lemma 3.7"),
+        ("lemma-b-1", True, "Lemma B.1"),
+        ("lemma-b-1-terms", False, "Lemma B.1"),
         ("abstract-rate", True, "Abstract"),
         ("section-4-distance", False, "Section 4"),
         ("section-4", False, "Section 4"),

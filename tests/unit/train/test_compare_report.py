@@ -14,7 +14,7 @@ from sklearn.datasets import dump_svmlight_file
 from dpverify.cli import main
 from dpverify.report.write import regenerate as regenerate_report
 from dpverify.report.write import write_report
-from dpverify.train import CompareRequest, CompareResult, compare, run_compare
+from dpverify.train import CompareRequest, CompareResult, compare, compare_command, run_compare
 from dpverify.train.compare_differences import PAIRS, corrected_level, differences, family
 from dpverify.train.compare_methods import METHODS
 from dpverify.train.compare_page import figure_names, page
@@ -103,6 +103,22 @@ def test_the_first_page_of_a_report_names_it(tmp_path: Path) -> None:
     assert "[optimizers compared on data, at equal privacy](comparison.md)" in after
     assert regenerate_report(tmp_path) == []
     assert (tmp_path / "comparison.md").is_file(), "a report's own writer leaves it alone"
+
+
+def test_an_interrupted_comparison_does_not_take_the_place_of_a_whole_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    assert run_compare(**SMALL, report=tmp_path) == 0
+    before = (tmp_path / "comparison.md").read_bytes()
+
+    def stopped(request: CompareRequest, report: Any) -> CompareResult:
+        return msgspec.structs.replace(compare(request, report), interrupted=True)
+
+    monkeypatch.setattr(compare_command, "compare", stopped)
+    capsys.readouterr()
+    assert run_compare(**SMALL, report=tmp_path) == 130
+    assert "is as it was" in capsys.readouterr().out
+    assert (tmp_path / "comparison.md").read_bytes() == before
 
 
 def test_data_come_back_as_they_were(one: Comparison) -> None:
