@@ -25,6 +25,7 @@ from dpverify.papers.tran2022.checks import (
     sr_noise,
     utility_rates,
     utility_simulation,
+    utility_slopes,
     utility_steps,
     utility_theorems,
 )
@@ -51,6 +52,7 @@ TOPICS = (
     sr_noise,
     utility_rates,
     utility_simulation,
+    utility_slopes,
     utility_steps,
     utility_theorems,
 )
