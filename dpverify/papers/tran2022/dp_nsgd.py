@@ -18,16 +18,17 @@ w_{T+1}, which it computes, as well; its last permutation, of an epoch without s
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.random import Generator
 
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
-from dpverify.kernels.tape import Seed, fill_normal
+from dpverify.kernels.tape import Seed, fill_normal, shuffle
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Tape, Vector
 from dpverify.kernels.vector import copy_into
 from dpverify.papers.tran2022.dp_nsgd_gradient import compiled, compiling
-from dpverify.papers.tran2022.dp_nsgd_kernels import ask_ahead, example_of, move
+from dpverify.papers.tran2022.dp_nsgd_kernels import ask_ahead, begins, move
 from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
 from dpverify.papers.tran2022.dp_nsgd_run import NsgdRun
 
@@ -123,9 +124,12 @@ def run_steps(
     int
         0, or the step at which the momentum stopped being finite.
     """
-    for t in range(first, last + 1):
-        n = example_of(t, order, fresh, order_rng)
-        ask_ahead(t, order, x)
+    N, rows, p = order.shape[0], x.reshape(x.size), np.uint64(x.shape[1])
+    for t in range(first, last + 1):  # for q = 0, ..., floor(T/N): for i = 1, ..., min(N, T - qN): t <- qN + i
+        if begins(t, N, fresh):
+            shuffle(order_rng, order)  # "Sample a permutation pi^q of {1, ..., N} uniformly at random"
+        n = order[(t - 1) % N]
+        ask_ahead(t, order, rows, p)
         gradient(w, x[n], y[n], g)
         if scale > 0.0:
             if tape.shape[0] > 0:

@@ -1,52 +1,41 @@
-"""Kernels of a step that Algorithms 1 and 2 share: which example is next, and the normalized move."""
+"""Kernels of a step that Algorithms 1 and 2 share: where epochs begin, the next row, and the normalized move."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numpy.random import Generator
 
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.prefetch import prefetch_row
-from dpverify.kernels.tape import shuffle
-from dpverify.kernels.typing import Indices, Matrix, Vector
+from dpverify.kernels.typing import Indices, Vector
 from dpverify.kernels.vector import norm
 
 
 @kernel
-def example_of(t: int, order: Indices, fresh: bool, rng: Generator) -> int:
-    """Give the example of step t: "for q = 0, ..., floor(T/N): for i = 1, ..., min(N, T - qN): t <- qN + i".
+def begins(t: int, N: int, fresh: bool) -> bool:
+    """Tell whether a permutation is drawn at step t: at an epoch's first step, and but once where it is not fresh."""
+    return (t - 1) % N == 0 and (fresh or t == 1)
+
+
+@kernel
+def ask_ahead(t: int, order: Indices, rows: Vector, p: np.uint64) -> None:
+    """Ask for the row of the example after that of step t, which comes from far away; nothing changes.
 
     Parameters
     ----------
     t : int
-        Step, from 1; steps are asked for one after the other.
+        Step, from 1; the last one of an epoch has no next example yet.
     order : (N,) array of int
-        The permutation; shuffled at each epoch's first step.
-    fresh : bool
-        Whether it is shuffled after the first epoch too.
-    rng : Generator
-        For the permutations.
-
-    Returns
-    -------
-    int
-        Its number, 0..N-1.
+        The permutation.
+    rows : (N * p,) array of float
+        All rows, one after the other, p numbers each.
+    p : uint64
+        Length of a row.
     """
-    i = (t - 1) % order.shape[0]
-    if i == 0 and (fresh or t == 1):
-        shuffle(rng, order)  # "Sample a permutation pi^q of {1, ..., N} uniformly at random"
-    example: int = order[i]
-    return example
-
-
-@kernel
-def ask_ahead(t: int, order: Indices, x: Matrix) -> None:
-    """Ask for the row of the example after that of step t, which comes from far away; nothing changes."""
-    i, p = t % order.shape[0], np.uint64(x.shape[1])
+    i = t % order.shape[0]
     if i > 0:
-        prefetch_row(x.reshape(x.size), np.uint64(order[i]) * p, p)
+        prefetch_row(rows, np.uint64(order[i]) * p, p)
 
 
 @kernel

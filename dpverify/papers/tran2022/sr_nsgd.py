@@ -21,15 +21,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numpy.random import Generator
 
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
-from dpverify.kernels.tape import Seed
+from dpverify.kernels.tape import Seed, shuffle
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Tape, Vector
 from dpverify.papers.tran2022.dp_nsgd_gradient import compiled, compiling
-from dpverify.papers.tran2022.dp_nsgd_kernels import ask_ahead, example_of, move
+from dpverify.papers.tran2022.dp_nsgd_kernels import ask_ahead, begins, move
 from dpverify.papers.tran2022.reconstruct import DELTA, G, R, Stack, reconstruct_step
 from dpverify.papers.tran2022.sr_nsgd_noise import add_noise
 from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
@@ -182,13 +183,15 @@ def run_sr_steps(
     int
         0, or what ``sr_step`` gave at the step after those that are done.
     """
-    N = order.shape[0]
+    N, rows, p = order.shape[0], x.reshape(x.size), np.uint64(x.shape[1])
     for t in range(first, last + 1):
         if schedule.shape[0] > 0:
             n = schedule[t - 1]
         else:
-            n = example_of(t, order, fresh, order_rng)
-            ask_ahead(t, order, x)
+            if begins(t, N, fresh):
+                shuffle(order_rng, order)  # "Sample a permutation pi^q of {1, ..., N} uniformly at random"
+            n = order[(t - 1) % N]
+            ask_ahead(t, order, rows, p)
         gradient(anchors[0], x[n], y[n], gradients[G])
         if t > N:
             gradient(anchors[1], x[n], y[n], gradients[DELTA])
