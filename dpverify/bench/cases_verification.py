@@ -26,7 +26,7 @@ def _at_once(*, seed: int, processes: int) -> Forms:
     del seed
     from dpverify.bench.whole_runs import Crowd
 
-    crowd = Crowd("tran2022:lemma-12", processes)
+    crowd = Crowd("tran2022:theorem-4-sensitivity", processes)
     return {"one process": crowd.alone, "at once": crowd.together}
 
 

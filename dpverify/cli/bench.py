@@ -144,12 +144,17 @@ def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:
 
 def _compare(measured: Bench, old: Bench, console: Console) -> bool:
     from dpverify.bench.compare import compare
+    from dpverify.report.bench_records import busy
     from dpverify.report.bench_terminal import print_comparison
 
     found = compare(measured, old)
     print_comparison(found, console)
     if {str(info.machine) for info in measured.runs} != {str(info.machine) for info in old.runs}:
         complain("the two runs were made on different machines: a change may be the machine's")
+    if any(busy(info) for info in (*measured.runs, *old.runs)):
+        complain(
+            "other processes were at work in one of the runs: smaller changes go unseen, and false alarms are likelier"
+        )
     return any(each.change == "slower" for each in found)
 
 
