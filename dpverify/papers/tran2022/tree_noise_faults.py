@@ -17,11 +17,13 @@ from scipy import special
 
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import level, lowbit
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Intervals, Matrix, Tape, Vector
 from dpverify.papers.tran2022.compose import MOST_NODES, compose_into
 from dpverify.papers.tran2022.tree_noise import stream_noise
+
+_length = python_of(lowbit)  # faults are named when checks are loaded: that must not load compiled code
 
 NoiseKernel: TypeAlias = Callable[[Tape, float, float, Matrix], None]
 
@@ -211,12 +213,12 @@ def lagged(steps: int = 1) -> Fault:
 
 
 def _node(z: int) -> str:
-    return f"node [{z - lowbit(z) + 1}, {z}]"
+    return f"node [{z - _length(z) + 1}, {z}]"
 
 
 def _check_use(z: int, t: int) -> None:
-    if not z <= t < z + lowbit(z):
-        raise check.ArgumentError("t", t, f"must lie in [{z}, {z + lowbit(z) - 1}], the steps that use {_node(z)}")
+    if not z <= t < z + _length(z):
+        raise check.ArgumentError("t", t, f"must lie in [{z}, {z + _length(z) - 1}], the steps that use {_node(z)}")
 
 
 def _scaled(tape: Tape, alpha: float, scale: float, out: Matrix, *, factor: float) -> None:
