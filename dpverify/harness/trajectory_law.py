@@ -15,12 +15,11 @@ from dpverify.harness.effects import Effect
 from dpverify.harness.judgement import Judgement, PlantedFault, Sample
 from dpverify.harness.trajectory_statistics import (
     TrajectoryStatistics,
-    cholesky_factor,
     collect,
     simulated_variance,
-    whiten,
 )
 from dpverify.harness.trajectory_tests import TrajectoryEffect, trajectory_tests
+from dpverify.harness.whitening import whitening
 
 Floats = NDArray[np.float64]
 FIGURE = "noise-variance"
@@ -62,7 +61,7 @@ class TrajectoryLaw:
         ValueError
             If the sample or the covariance has a wrong shape or is not finite.
         """
-        white = whiten(cholesky_factor(self.covariance(context)), sample)
+        white = whitening(self.covariance(context)).whiten(sample)
         return collect(white, np.einsum("ntd,ntd->t", sample, sample))
 
     def decide(self, context: Context, statistics: TrajectoryStatistics, alpha: float) -> Judgement:
@@ -150,9 +149,9 @@ class TrajectoryLaw:
 
     def _mix_last(self, context: Context, sample: Sample, keep: float, take: float) -> Sample:
         """Replace the last whitened row by ``keep`` times itself and ``take`` times the first."""
-        factor = cholesky_factor(self.covariance(context))
-        white = whiten(factor, sample)
+        by = whitening(self.covariance(context))
+        white = by.whiten(sample)
         change = (keep - 1.0) * white[-1] + take * white[0]
         faulty = sample.copy()
-        faulty[:, -1, :] += factor[-1, -1] * change
+        faulty[:, -1, :] += by.factor[-1, -1] * change
         return faulty

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy import linalg, special
 from scipy.linalg import blas
 
+from dpverify.harness.trajectory_kernels import tally
+
 Floats = NDArray[np.float64]
 
 GRID_END, GRID_CELLS = 8.0, 512
@@ -110,15 +112,20 @@ def whiten(factor: Floats, sample: Floats) -> Floats:
         If the sample has another shape, or a NaN or an infinity.
     """
     steps = factor.shape[0]
-    if sample.ndim != 3 or sample.shape[1] != steps:
-        raise ValueError(f"sample must have shape (n, {steps}, d), got sample.shape={sample.shape}.")
-    if not np.all(np.isfinite(sample)):
-        raise ValueError("sample must be finite, got a NaN or an infinity.")
+    check_sample(steps, sample)
     n, _, d = sample.shape
     rows = np.array(sample.transpose(1, 0, 2), dtype=np.float64, order="C").reshape(steps, n * d)
     # The transpose of L W = X, because the arrays are then in BLAS's own order: no copy, twice as fast.
     white: Floats = blas.dtrsm(1.0, np.ascontiguousarray(factor).T, rows.T, side=1, lower=0, overwrite_b=1).T
     return white.reshape(steps, n, d)
+
+
+def check_sample(steps: int, sample: Floats) -> None:
+    """Refuse a sample that has not the shape (n, T, d), or an entry that is not finite, with a ValueError."""
+    if sample.ndim != 3 or sample.shape[1] != steps:
+        raise ValueError(f"sample must have shape (n, {steps}, d), got sample.shape={sample.shape}.")
+    if not np.all(np.isfinite(sample)):
+        raise ValueError("sample must be finite, got a NaN or an infinity.")
 
 
 def collect(white: Floats, squares: Floats) -> TrajectoryStatistics:
@@ -138,18 +145,10 @@ def collect(white: Floats, squares: Floats) -> TrajectoryStatistics:
     """
     steps, n, d = white.shape
     rows = white.reshape(steps, n * d)
-    columns = white.reshape(steps * n, d)
-    # The grid is even, so a value's cell is arithmetic: 0 up to the first point, GRID_CELLS + 1 beyond the last.
-    cells = rows.ravel() + GRID_END
-    cells *= GRID_CELLS / (2.0 * GRID_END)
-    np.clip(np.ceil(cells, out=cells), 0, GRID.size, out=cells)
+    sums, coordinates, counts = np.zeros((steps, d)), np.zeros((d, d)), np.zeros(GRID.size + 1, dtype=np.int64)
+    tally(np.ascontiguousarray(white), GRID_END, GRID_CELLS, sums, coordinates, counts)
     return TrajectoryStatistics(
-        n=n,
-        gram=rows @ rows.T,
-        sums=white.sum(axis=1),
-        coordinates=columns.T @ columns,
-        counts=np.bincount(cells.astype(np.int64), minlength=GRID.size + 1),
-        squares=squares,
+        n=n, gram=rows @ rows.T, sums=sums, coordinates=coordinates, counts=counts, squares=squares
     )
 
 

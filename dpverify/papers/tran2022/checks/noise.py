@@ -12,7 +12,7 @@ from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Plan
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022 import tree_noise, tree_noise_faults, tree_noise_literal
 from dpverify.papers.tran2022.checks import whole_runs
-from dpverify.papers.tran2022.checks.whole_runs import noise_law, plan
+from dpverify.papers.tran2022.checks.whole_runs import noise_law, plan, whole_run
 from dpverify.papers.tran2022.compose_bounds import covariance_factor
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -88,8 +88,8 @@ CHECKS.add(
     ),
     noise_law("algorithm-1-noise", "noise-law-long", whole_runs.LONG, plan(0.3, 0.05), whole_runs.LONG_RUN),
     noise_law("algorithm-1-noise", "noise-law-slow-decay", whole_runs.SLOW, plan(0.3, 0.05), whole_runs.SLOW_RUN),
-    noise_law("algorithm-1-noise", "printed-loops", whole_runs.FAST, plan(0.3, 0.1), (), whole_runs.literal),
-    noise_law("algorithm-1-noise", "step-by-step", whole_runs.FAST, plan(0.3, 0.1), (), whole_runs.stepwise),
+    noise_law("algorithm-1-noise", "printed-loops", whole_runs.FAST, plan(0.3, 0.1), (), whole_run(whole_runs.literal)),
+    noise_law("algorithm-1-noise", "step-by-step", whole_runs.FAST, plan(0.3, 0.1), (), whole_run(whole_runs.stepwise)),
     ExhaustiveCheck(
         "algorithm-1-noise",
         "coefficients",

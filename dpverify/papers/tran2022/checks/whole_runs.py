@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,6 @@ Draw = Callable[[np.random.Generator, float, Any], None]
 Simulate = Callable[[Context, np.random.Generator, int], Any]
 
 
-def stream(rng: np.random.Generator, alpha: float, out: Any) -> None:
-    """Draw a run with the production kernel, in units of one node's deviation."""
-    tree_noise.draw_noise(rng, alpha, 1.0, out)
-
-
 def stepwise(rng: np.random.Generator, alpha: float, out: Any) -> None:
     """Draw a run one step at a time, as an optimizer in Python does."""
     noise = TreeNoise(*out.shape, alpha=alpha, scale=1.0, rng=rng)
@@ -51,8 +47,15 @@ def literal(rng: np.random.Generator, alpha: float, out: Any) -> None:
     out[:] = tree_noise_literal.noise_from_nodes(nodes, steps, depth=depth, alpha=alpha)
 
 
+def streams(context: Context, rng: np.random.Generator, size: int) -> Any:
+    """Simulate runs of shape (T, d) with the production kernel, all in one call, in units of one node's deviation."""
+    out = np.empty((size, int(context.point["T"]), int(context.point["d"])))
+    tree_noise.draw_noises(rng, float(context.point["alpha"]), 1.0, out)
+    return out
+
+
 def whole_run(draw: Draw) -> Simulate:
-    """Simulate runs of shape (T, d) with a kernel."""
+    """Simulate runs of shape (T, d) with a kernel that makes one run at a time."""
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
         out = np.empty((size, int(context.point["T"]), int(context.point["d"])))
@@ -74,7 +77,15 @@ def planted(fault: Fault) -> Control:
 
 def law(context: Context) -> Any:
     """Exact covariance over the steps, in units of one node's variance."""
-    return covariance_matrix(int(context.point["T"]), float(context.point["alpha"]))
+    return _covariance(int(context.point["T"]), float(context.point["alpha"]))
+
+
+@lru_cache(maxsize=2)
+def _covariance(steps: int, alpha: float) -> Any:
+    """Every block of a check asks for the same matrix."""
+    made = covariance_matrix(steps, alpha)
+    made.flags.writeable = False
+    return made
 
 
 def plan(smoke: float, otherwise: float) -> Callable[[Context], Plan]:
@@ -108,7 +119,7 @@ def noise_law(
     point: Parameters,
     sized: Callable[[Context], Plan],
     faults: Iterable[Fault],
-    draw: Draw = stream,
+    simulate: Simulate = streams,
 ) -> MonteCarloCheck:
     """Make a check of a kernel's whole runs against the exact law."""
     return MonteCarloCheck(
@@ -116,7 +127,7 @@ def noise_law(
         name,
         point=point,
         plan=sized,
-        simulate=whole_run(draw),
+        simulate=simulate,
         judge=TrajectoryLaw(law, printed=printed_variance, corrected=corrected_variance),
         controls=[planted(fault) for fault in faults],
         readings={"depth": "levels"},
