@@ -14,6 +14,7 @@ Rows are padded: to whole cache lines, and for each example's label and length t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -32,6 +33,9 @@ WIDTH = 32
 
 GROUP, AHEAD = 8, 4
 """Rows in hand at a time, and how many rows ahead memory is asked for: all of them fit in the nearest cache."""
+
+ClippedSum: TypeAlias = Callable[[Matrix, Indices, Vector, float, Vector], None]
+"""Kernel that ``clipped_sum`` makes."""
 
 EXTRA = 2
 """Numbers at the end of a padded row that are none of its own: the label, and a bound on its length."""
@@ -74,49 +78,56 @@ def add_four(rows: Vector, at: Indices, weights: Vector, first: int, p: np.uint6
         out[j] += (a * rows[i + j] + b * rows[k + j]) + (c * rows[m + j] + d * rows[n + j])
 
 
-@kernel
-def clipped_sum(slope: Slope, rows: Matrix, batch: Indices, w: Vector, clip: float, out: Vector) -> None:
-    """Write the sum of the batch's clipped gradients into ``out``.
+@lru_cache(maxsize=32)
+def clipped_sum(slope: Slope) -> ClippedSum:
+    """Make the kernel for a loss; it is part of the kernel, since to pass it would cost as much as 50 rows a call.
 
     Parameters
     ----------
     slope : kernel
         ``slope(z, y)``.
-    rows : (n, p) array of float
-        From ``pad_rows``.
-    batch : (B,) array of int
-        Examples, 0..n-1: that is not looked at. B may be 0, and one that is named twice counts twice.
-    w : (p,) array of float
-        Where the gradients are taken; zeros behind its d numbers.
-    clip : float
-        C, above 0; infinite: nothing is clipped.
-    out : (p,) array of float
-        Receives the sum; zeros behind its d numbers.
+
+    Returns
+    -------
+    kernel
+        ``total(rows, batch, w, clip, out)`` writes the sum of the batch's clipped gradients into ``out``:
+
+        * ``rows``, (n, p) array of float, from :func:`pad_rows`;
+        * ``batch``, (B,) array of int: examples, 0..n-1, which is not looked at. B may be 0, and what is named twice counts
+          twice;
+        * ``w``, (p,) array of float: where the gradients are taken; zeros behind its d numbers;
+        * ``clip``, float: C, above 0; infinite: nothing is clipped;
+        * ``out``, (p,) array of float: receives the sum; zeros behind its d numbers.
     """
-    n, width = rows.shape
-    p, q, B = np.uint64(width), np.uint64(width // 4), batch.shape[0]
-    flat, folded = rows.reshape(n * width), np.empty(width // 4)
-    weights, at = np.zeros(GROUP), np.zeros(GROUP, dtype=np.int64)
-    for j in range(p):
-        out[j] = 0.0
-    for i in range(min(AHEAD, B)):
-        prefetch_row(flat, np.uint64(batch[i] * width), p)
-    for done in range(0, B, GROUP):
-        here = min(GROUP, B - done)
-        for i in range(here):
-            if done + i + AHEAD < B:
-                prefetch_row(flat, np.uint64(batch[done + i + AHEAD] * width), p)
-            at[i] = batch[done + i] * width
-            first = np.uint64(at[i])
-            fold_products(flat, first, w, q, folded)
-            s = slope(add_up(folded, q), flat[first + p - np.uint64(2)])
-            length = abs(s) * flat[first + p - np.uint64(1)]
-            weights[i] = s * min(1.0, clip / length) if length > 0.0 else s  # NaN stays NaN
-        for i in range(here, GROUP):
-            weights[i], at[i] = 0.0, at[0]
-        for i in range(0, here, 4):
-            add_four(flat, at, weights, i, p, out)
-    out[width - 2] = out[width - 1] = 0.0
+
+    @kernel
+    def total(rows: Matrix, batch: Indices, w: Vector, clip: float, out: Vector) -> None:
+        n, width = rows.shape
+        p, q, B = np.uint64(width), np.uint64(width // 4), batch.shape[0]
+        flat, folded = rows.reshape(n * width), np.empty(width // 4)
+        weights, at = np.zeros(GROUP), np.zeros(GROUP, dtype=np.int64)
+        for j in range(p):
+            out[j] = 0.0
+        for i in range(min(AHEAD, B)):
+            prefetch_row(flat, np.uint64(batch[i] * width), p)
+        for done in range(0, B, GROUP):
+            here = min(GROUP, B - done)
+            for i in range(here):
+                if done + i + AHEAD < B:
+                    prefetch_row(flat, np.uint64(batch[done + i + AHEAD] * width), p)
+                at[i] = batch[done + i] * width
+                first = np.uint64(at[i])
+                fold_products(flat, first, w, q, folded)
+                s = slope(add_up(folded, q), flat[first + p - np.uint64(2)])
+                length = abs(s) * flat[first + p - np.uint64(1)]
+                weights[i] = s * min(1.0, clip / length) if length > 0.0 else s  # NaN stays NaN
+            for i in range(here, GROUP):
+                weights[i], at[i] = 0.0, at[0]
+            for i in range(0, here, 4):
+                add_four(flat, at, weights, i, p, out)
+        out[width - 2] = out[width - 1] = 0.0
+
+    return total
 
 
 def pad_rows(x: Matrix, y: Vector) -> Matrix:

@@ -10,6 +10,8 @@ from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Vector
 from dpverify.problems.logistic import LogisticRegression, psi_slope, slope
 
+clipped_logistic = clipped_sum(slope)
+
 
 @kernel
 def add_penalty(total: Vector, count: int, w: Vector, lam: float, out: Vector) -> None:
@@ -50,5 +52,5 @@ class BatchGradient:
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
         """Write the gradient at ``w`` over the examples in ``batch``, at least one, into ``out``, shape (d,)."""
         self._w[: self._d] = w
-        clipped_sum(slope, self._rows, batch, self._w, self.clip, self._sum)
+        clipped_logistic(self._rows, batch, self._w, self.clip, self._sum)
         add_penalty(self._sum, len(batch), w, self._lam, out)

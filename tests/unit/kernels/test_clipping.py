@@ -43,7 +43,7 @@ def summed(x: Matrix, y: Vector, w: Vector, batch: Indices, clip: float) -> Vect
     rows = module.pad_rows(x, y)
     at, out = np.zeros(rows.shape[1]), np.full(rows.shape[1], np.nan)
     at[: len(w)] = w
-    module.clipped_sum(slope, rows, batch, at, clip, out)
+    module.clipped_sum(slope)(rows, batch, at, clip, out)
     assert np.isnan(w).any() or not out[len(w) :].any()
     return out[: len(w)]
 
@@ -162,10 +162,10 @@ def test_jitted_and_python_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, batch = module.pad_rows(x, y), np.random.default_rng(3).permutation(N)[:21]
     at, out, again = np.zeros(rows.shape[1]), np.empty(rows.shape[1]), np.empty(rows.shape[1])
     at[:40] = w
-    module.clipped_sum(slope, rows, batch, at, 0.3, out)
+    module.clipped_sum(slope)(rows, batch, at, 0.3, out)
     for name in ("fold_products", "add_up", "add_four", "prefetch_row"):
         monkeypatch.setattr(module, name, python_of(getattr(module, name)))
-    python_of(module.clipped_sum)(slope, rows, batch, at, 0.3, again)
+    python_of(module.clipped_sum(slope))(rows, batch, at, 0.3, again)
     assert np.array_equal(out, again)
     python_of(module.fill_lengths)(x, 1.0 + (40 + 16) * 2.0**-52, rows)
     assert np.array_equal(rows, module.pad_rows(x, y))
