@@ -76,8 +76,8 @@ class Filler:
         }
 
     def judged(self, about: About) -> bool:
-        """Whether the run has the claim at all."""
-        return bool(self._fitting(about))
+        """Whether the run judged the claim at all."""
+        return any(result.status != "untested" for result in self._fitting(about))
 
     def require(self, condition: Condition) -> None:
         """Raise MissingError unless every reading that is meant has one of the statuses."""
@@ -204,13 +204,13 @@ def _rounded(value: float) -> str:
 
 
 def _says(results: Sequence[Result], pattern: str) -> str:
-    """What the checks of one name said, on each reading, each sentence once."""
+    """What the checks of one name said, on each reading, each sentence once; those that were not run say nothing."""
     lines: dict[str, None] = {}
     for result in results:
         amended = result.amendment.checks if result.amendment is not None else []
         for checks, whose in ((result.checks, "printed"), (amended, "corrected")):
             for check in checks:
-                if fnmatchcase(check.name, pattern):
+                if fnmatchcase(check.name, pattern) and check.status != "untested":
                     lines[_said(check, whose)] = None
     if not lines:
         raise MissingError(f"`{claim_id(results[0])}` has no check {pattern} in this run")

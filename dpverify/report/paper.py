@@ -15,6 +15,7 @@ from dpverify.report.claim import claim_section
 from dpverify.report.collect import by_claim, claim_id
 from dpverify.report.layout import Layout, PartPage, lay_out
 from dpverify.report.manifest import GENERATED, manifest, status_legend
+from dpverify.report.parts import by_part
 from dpverify.report.places import INDEX, Places, other_links
 from dpverify.report.summary import summary
 from dpverify.report.verdict_table import verdict_table
@@ -67,6 +68,7 @@ def _front(key: str, run: Run, layout: Layout, paper: PaperSpec | None, others: 
             *summary(run.results, places, layout.part_links()),
             "## Verdicts" if judged and whole else "",
             verdict_table(judged, places) if whole else "",
+            *(block for part in by_part(judged) if whole for block in _chapters(run, paper, part, places)),
             "## Claims" if groups and whole else "",
             *(block for group in groups if whole for block in claim_section(group)),
             *_untested(untested, (result.claim for result in judged)),

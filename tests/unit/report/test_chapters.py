@@ -88,6 +88,9 @@ def test_what_the_checks_said(fresh: Result) -> None:
     )
     said = told("{says:lemma-12|simulation*}", [msgspec.structs.replace(fresh, checks=[check])])[1]
     assert said == "- `simulation-ramp`, printed statement, ○ not refuted: below; z = 1"
+    idle = msgspec.structs.replace(check, status="untested")
+    nothing = told("{says:lemma-12|simulation*}", [msgspec.structs.replace(fresh, checks=[idle])])[1]
+    assert "`lemma-12` has no check simulation*" in nothing
 
 
 def test_a_passage_that_the_run_does_not_bear_out_is_left_out_and_says_so(fresh: Result) -> None:
@@ -107,6 +110,7 @@ def test_what_is_missing_is_named_or_passed_over(fresh: Result) -> None:
 def test_a_chapter_about_claims_that_were_not_judged_is_not_there(fresh: Result) -> None:
     assert told("{claim:theorem-6}", [fresh]) == []
     assert told("x", [fresh], rests_on=["theorem-6 refuted"]) == []
+    assert told("{status:lemma-12}", [msgspec.structs.replace(fresh, status="untested")]) == []
 
 
 @pytest.mark.parametrize(
