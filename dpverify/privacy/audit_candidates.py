@@ -80,10 +80,10 @@ def candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iter
     yield View(), Learner("quadratic discriminant", quadratic)
     repeated = repeating(x)
     if repeated.size:
-        yield View(), Learner("values seen before", _on(repeated, atoms), steady=False)
+        yield View(), Learner("values seen before", _on(repeated, atoms), steady=False, rare=True)
     if d <= KEPT:
         for width in WIDTHS:
-            yield View(), Learner("small cells", partial(cells, width=width), steady=False)
+            yield View(), Learner("small cells", partial(cells, width=width), steady=False, rare=True)
     if serial:
         means = x[~b].mean(axis=0), x[b].mean(axis=0)
         for first in (0, 1):

@@ -93,8 +93,9 @@ def play(
             source, coins, training, min(size, max(1, training // 2)), lambda done: report(done, total, "training")
         )
         for piece in np.array_split(np.arange(training), 2):
-            spread.add(x[piece], b[piece])
-            hint.add(x[piece], b[piece])
+            sides = x[piece][~b[piece]], x[piece][b[piece]]
+            spread.add(*sides)
+            hint.add(*sides)
         report(training, total, "learning a rule")
         score = None if user is None else _in_shape(user, source.shape or ())
         bets = learn(x, b, total - training, delta, alpha, serial=not source.batched, user=score)
@@ -106,8 +107,9 @@ def play(
             outputs = source.draw(bits)
             for bet in bets:
                 bet.judge(outputs, bits)
-            spread.add(outputs, bits)
-            hint.add(outputs, bits)
+            sides = outputs[~bits], outputs[bits]
+            spread.add(*sides)
+            hint.add(*sides)
             done += len(bits)
             report(done, total, "guessing")
         found = found._replace(notes=found.notes + spread.notes() + hint.notes(delta, alpha, claimed))

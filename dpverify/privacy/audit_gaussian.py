@@ -181,7 +181,7 @@ def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator,
         If the mechanism misbehaves, its outputs are too long, or they contradict the law.
     """
     sides: tuple[Moments, Moments] | None = None
-    unit = np.ones(1)
+    unit, plain = np.ones(1), True
     done, interrupted = 0, False
     try:
         source.probe()
@@ -193,13 +193,14 @@ def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator,
         size = max(1, min(-(-n // 10), most))
         while done < n:
             pairs = min(size, n - done)
-            bits = coins.permutation(2 * pairs) < pairs
-            x = source.draw(bits)
-            unit = unit_of(x) if sides is None else unit
-            x /= unit
+            drawn = source.draw_pairs(pairs, coins)
             if sides is None:
-                sides = Moments(x[~bits].mean(axis=0)), Moments(x[bits].mean(axis=0))
-            for moments, rows in zip(sides, (x[~bits], x[bits]), strict=True):
+                unit = unit_of(np.concatenate(drawn))
+                plain = bool((unit == 1.0).all())
+            outputs = drawn if plain else (drawn[0] / unit, drawn[1] / unit)
+            if sides is None:
+                sides = Moments(outputs[0].mean(axis=0)), Moments(outputs[1].mean(axis=0))
+            for moments, rows in zip(sides, outputs, strict=True):
                 moments.add(rows)
             done += pairs
             report(2 * done, 2 * n, "sampling")

@@ -13,7 +13,6 @@ from dpverify.privacy.audit_records import AuditError
 from dpverify.privacy.gaussian import epsilon_of
 
 Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
 
 MOST = 100
 """Numbers in an output, at most."""
@@ -25,14 +24,14 @@ class Hint:
     def __init__(self) -> None:
         self._sides: tuple[Moments, Moments] | None = None
 
-    def add(self, x: Floats, b: Bits) -> None:
-        """Add a block of outputs, shape (m, d), and its coins."""
-        if x.shape[1] > MOST or min(int(b.sum()), int((~b).sum())) == 0:
+    def add(self, low: Floats, high: Floats) -> None:
+        """Add a block of outputs, shape (m, d), on each data set."""
+        if low.shape[1] > MOST or min(len(low), len(high)) == 0:
             return
         if self._sides is None:
-            self._sides = Moments(x[~b].mean(axis=0)), Moments(x[b].mean(axis=0))
+            self._sides = Moments(low.mean(axis=0)), Moments(high.mean(axis=0))
         with np.errstate(over="ignore", invalid="ignore"):
-            for moments, rows in zip(self._sides, (x[~b], x[b]), strict=True):
+            for moments, rows in zip(self._sides, (low, high), strict=True):
                 moments.add(rows)
 
     def notes(self, delta: float, alpha: float, claimed: float | None) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from dpverify.privacy.audit_records import AuditError
 
 Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
 
 COORDINATES = 8
 """Coordinates that are looked at, at most."""
@@ -36,23 +35,22 @@ class Spread:
         self._medians: tuple[Floats, Floats] | None = None
         self._counts: list[tuple[int, int, Floats]] = []
 
-    def add(self, x: Floats, b: Bits) -> None:
+    def add(self, low: Floats, high: Floats) -> None:
         """Add a block.
 
         Parameters
         ----------
-        x : ndarray, shape (m, d)
-            Outputs.
-        b : ndarray of bool, shape (m,)
-            Which data set.
+        low, high : ndarray, shape (m, d)
+            Its outputs on each data set.
         """
-        if min(int(b.sum()), int((~b).sum())) < LEAST:
+        if min(len(low), len(high)) < LEAST:
             return
-        x = x[:, :COORDINATES]
+        low, high = low[:, :COORDINATES], high[:, :COORDINATES]
         if self._medians is None:
-            self._medians = np.median(x[~b], axis=0), np.median(x[b], axis=0)
-        for which, rows in ((0, x[~b]), (1, x[b])):
-            self._counts.append((which, len(rows), (rows > self._medians[which]).sum(axis=0).astype(np.float64)))
+            self._medians = np.median(low, axis=0), np.median(high, axis=0)
+        for which, rows in enumerate((low, high)):
+            above = np.count_nonzero(rows > self._medians[which], axis=0)
+            self._counts.append((which, len(rows), above.astype(np.float64)))
 
     def farthest(self) -> float:
         """How far the share above the median is from its mean over all blocks, in standard deviations, at most.

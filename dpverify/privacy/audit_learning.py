@@ -23,6 +23,9 @@ Bits = NDArray[np.bool_]
 FEWEST = 5
 """Training rounds of each data set in each half that a model needs."""
 
+MOST = 100_000
+"""Training rounds in each half that a model learns from, unless it looks for what is rare."""
+
 ENOUGH = 50
 """Training rounds for each number in an output from which a score may be looked at where it was learned."""
 
@@ -62,7 +65,8 @@ class Guesser(NamedTuple):
     def guess(self, x: Floats, b: Bits) -> tuple[Guesses, int]:
         """Guess rounds; returns the counts and how many rounds were judged."""
         with np.errstate(over="ignore", invalid="ignore"):  # an output beyond the range of floats gets no guess, or any
-            seen, bits = self.view.rounds(x / self.unit, b)
+            plain = bool((self.unit == 1.0).all())
+            seen, bits = self.view.rounds(x if plain else x / self.unit, b)
             return self.rule.guess(self.score(seen), bits), len(bits)
 
 
@@ -130,7 +134,8 @@ def learn(
         return [Bet(none._replace(name="no rule: too few rounds to learn one"), 1.0)]
     best = {True: none, False: none}
     for view, learner in candidates(x, b, serial, user):
-        parts = [view.rounds(x[h], b[h]) for h in halves]
+        most = None if learner.rare else MOST
+        parts = [view.rounds(x[h][:most], b[h][:most]) for h in halves]
         if all(min(int(bits.sum()), int((~bits).sum())) >= 2 for _, bits in parts):
             found = _try(none, view, learner, parts, (trials, delta, alpha))
             if found.rule.expected > best[learner.steady].rule.expected * HANDICAP:

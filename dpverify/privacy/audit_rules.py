@@ -22,6 +22,9 @@ PRIOR = 300.0
 CAUTION = 1.0
 """Standard errors by which a calibrated chance is drawn towards one half."""
 
+FITTED = 20_000
+"""Rounds that the calibration is fitted to, at most, evenly spread over the scores."""
+
 BEND = 30.0
 """How many rounds it takes to bend the calibration away from a straight line."""
 
@@ -64,8 +67,9 @@ class Rule(NamedTuple):
             The counts.
         """
         second, first = score >= self.second, score <= self.first
-        right = int((second & bits).sum() + (first & ~bits).sum())
-        return Guesses(right, int(second.sum() + first.sum()) - right)
+        guessed = int(np.count_nonzero(second)) + int(np.count_nonzero(first))
+        right = int(np.count_nonzero(second & bits)) + int(np.count_nonzero(first & ~bits))
+        return Guesses(right, guessed - right)
 
 
 def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: float, sure: float) -> Rule:
@@ -152,16 +156,19 @@ def calibrated(score: Floats, bits: Bits) -> Floats:
     table = np.stack(columns, axis=1)
     penalty = np.array([0.01, 0.01, BEND, BEND, BEND, BEND])
     weights, curvature = np.zeros(6), np.diag(penalty)
+    part = slice((len(score) - 1) % -(-len(score) // FITTED) // 2, None, -(-len(score) // FITTED))
+    few, truth = table[part], bits[part]
+    each = len(score) / len(few)
     for _ in range(20):
-        chance = special.expit(table @ weights)
-        slope = table.T @ (bits - chance) - penalty * weights
-        curvature = (table * (chance * (1.0 - chance))[:, None]).T @ table + np.diag(penalty)
+        chance = special.expit(few @ weights)
+        slope = each * (few.T @ (truth - chance)) - penalty * weights
+        curvature = each * (few * (chance * (1.0 - chance))[:, None]).T @ few + np.diag(penalty)
         step = np.linalg.solve(curvature, slope)
         step *= min(1.0, 4.0 / max(1e-300, float(np.abs(step).max())))
         weights += step
         if float(np.abs(step).max()) < 1e-6:
             break
     logit = table @ weights
-    error = np.sqrt(((table @ np.linalg.inv(curvature)) * table).sum(axis=1))
+    error = np.sqrt(np.einsum("ij,ij->i", table @ np.linalg.inv(curvature), table))
     result: Floats = special.expit(np.sign(logit) * np.maximum(np.abs(logit) - CAUTION * error, 0.0))
     return result

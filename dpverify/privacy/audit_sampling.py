@@ -90,10 +90,36 @@ class Source:
             data set.
         """
         out = self._draw_batches(bits) if self.batched else self._draw_calls(bits)
-        for before, now in zip(self._kept, self.datasets, strict=True):
-            if not _same(before, now):
-                raise AuditError("mechanism: changes its data set in place: must leave it as it is")
+        self._check_datasets()
         return out
+
+    def draw_pairs(self, pairs: int, coins: Generator) -> tuple[Floats, Floats]:
+        """Run the mechanism equally often on both data sets.
+
+        Parameters
+        ----------
+        pairs : int
+            Calls, or outputs of one call, on each data set.
+        coins : numpy.random.Generator
+            Shuffles the order of the data sets, where there is one output per call.
+
+        Returns
+        -------
+        pair of ndarray, shape (pairs, d)
+            The outputs on each data set, flattened.
+
+        Raises
+        ------
+        AuditError
+            As :meth:`draw`.
+        """
+        if not self.batched:
+            bits = coins.permutation(2 * pairs) < pairs
+            x = self.draw(bits)
+            return x[~bits], x[bits]
+        low, high = self._batch(0, pairs), self._batch(1, pairs)
+        self._check_datasets()
+        return low, high
 
     def _draw_calls(self, bits: Bits) -> Floats:
         out: Floats | None = None
@@ -119,23 +145,34 @@ class Source:
             rows = np.flatnonzero(bits == bool(which))
             if rows.size == 0:
                 continue
-            value = self._call(which, {"size": int(rows.size)})
-            if value.ndim == 0 or value.shape[0] != rows.size:
-                raise AuditError(
-                    f"mechanism: returned an array of shape {value.shape} for size={rows.size} on data set {which}: "
-                    "its first axis must be the size"
-                )
-            if self.shape is None:
-                self.shape = _checked_shape(value.shape[1:])
-            if value.shape[1:] != self.shape:
-                raise self._changed(value.shape[1:], which)
-            values = value.reshape(rows.size, -1).astype(np.float64, copy=False)
-            if not np.isfinite(values).all():
-                raise _not_finite(values[int(np.argmin(np.isfinite(values).all(axis=1)))], self.calls, which)
+            values = self._batch(which, int(rows.size))
             if out is None:
                 out = np.empty((len(bits), self.dimension))
             out[rows] = values
         return np.empty((0, self.dimension)) if out is None else out
+
+    def _batch(self, which: int, size: int) -> Floats:
+        """Call once for many outputs, shape (size, d)."""
+        value = self._call(which, {"size": size})
+        if value.ndim == 0 or value.shape[0] != size:
+            raise AuditError(
+                f"mechanism: returned an array of shape {value.shape} for size={size} on data set {which}: "
+                "its first axis must be the size"
+            )
+        if self.shape is None:
+            self.shape = _checked_shape(value.shape[1:])
+        if value.shape[1:] != self.shape:
+            raise self._changed(value.shape[1:], which)
+        values = value.reshape(size, -1).astype(np.float64, copy=False)
+        if not np.isfinite(values).all():
+            raise _not_finite(values[int(np.argmin(np.isfinite(values).all(axis=1)))], self.calls, which)
+        return values
+
+    def _check_datasets(self) -> None:
+        """Refuse a mechanism that has changed its data sets."""
+        for before, now in zip(self._kept, self.datasets, strict=True):
+            if not _same(before, now):
+                raise AuditError("mechanism: changes its data set in place: must leave it as it is")
 
     def _call(self, which: int, extra: dict[str, int]) -> NDArray[Any]:
         self.calls += 1

@@ -35,11 +35,14 @@ class Learner(NamedTuple):
     steady : bool
         Whether twice the rounds give the same score but for its errors. Otherwise thresholds that were found for scores
         of half the rounds fit no others.
+    rare : bool
+        Whether it looks for what happens rarely, and learns from all training rounds, however many.
     """
 
     name: str
     learn: Callable[[Floats, Bits], Score]
     steady: bool = True
+    rare: bool = False
 
 
 def linear(x: Floats, b: Bits) -> Score:
@@ -66,9 +69,10 @@ def linear(x: Floats, b: Bits) -> Score:
     centred = z - np.where(b[:, None], high, low)
     weights = _solve(centred, high - low)
     middle = float(weights @ (low + high)) / 2.0
+    slopes = weights / scale
 
     def score(y: Floats) -> Floats:
-        result: Floats = ((y - shift) / scale) @ weights - middle
+        result: Floats = (y - shift) @ slopes - middle
         return result
 
     return score
