@@ -40,12 +40,14 @@ def of_difference(block: Any) -> Any:
 def sum_rate() -> Derivation:
     """Derive ``N/((N-1)(2-alpha)) (1+B)/(1-B) <= 9/4``: for parts (b), and the change of gradients."""
     x = 1 - ALPHA
-    return _rate(of_sum, SUM, 2 * (1 + x**2), SUM * (2 - ALPHA) * (1 - x**2))
+    return _rate("(1+B)/(1-B), for N = 2 and from 3 on", of_sum, SUM, 2 * (1 + x**2), SUM * (2 - ALPHA) * (1 - x**2))
 
 
 def difference_rate() -> Derivation:
     """Derive ``N/((N-1)(2-alpha)) /(1-B) <= 2``, for part (a); equal at N = 2, alpha = 1."""
-    return _rate(of_difference, DIFFERENCE, Integer(1), (2 - ALPHA) * (1 - (1 - ALPHA) ** 2))
+    return _rate(
+        "1/(1-B), for N = 2 and from 3 on", of_difference, DIFFERENCE, Integer(1), (2 - ALPHA) * (1 - (1 - ALPHA) ** 2)
+    )
 
 
 def plain_rate() -> Derivation:
@@ -66,7 +68,7 @@ def block_rate() -> Derivation:
     )  # fmt: skip
 
 
-def _rate(form: Form, goal: Any, small: Any, large: Any) -> Derivation:
+def _rate(name: str, form: Form, goal: Any, small: Any, large: Any) -> Derivation:
     """Bound a form that rises with the block; for N = 2 it is ``goal small/large``, polynomials in alpha."""
     many, block = N / (N - 1), (1 - ALPHA) ** N
     on_interval = {"a": small, "b": large, "x": ALPHA, "low": HALF, "high": Integer(1)}
@@ -99,7 +101,7 @@ def _rate(form: Form, goal: Any, small: Any, large: Any) -> Derivation:
         Cases(goal, "<=", (Case(ALPHA >= HALF, short), Case(ALPHA <= HALF, long))),
     )
     split = Cases(goal, "<=", (Case(N <= 2, two), Case(N >= 3, three)))
-    return Derivation("N = 2, and from 3 on", "ours", RANGES, CONDITIONS, many / (2 - ALPHA) * form(block), (split,))
+    return Derivation(name, "ours", RANGES, CONDITIONS, many / (2 - ALPHA) * form(block), (split,))
 
 
 def _to_power(power: int, wrap: Form) -> Step:

@@ -2,17 +2,23 @@
 
 Letters that the statements do not have: ``gradient``, the expected norm at the output; ``error``, the mean over the run
 of E|m_hat_t - grad F(w_t)|, and its parts ``sampling``, ``anchors`` (steps away from the anchors), ``lag``,
-``startup``, ``noise``; ``drop``, the expected decrease of the loss; ``count``, Algorithm 1's V. NOTES_utility.md has
-the premises.
+``startup``, ``noise``; ``drop``, the expected decrease of the loss; ``count``, Algorithm 1's V. The parts are premises
+with derivations of their own; NOTES_utility.md lists them.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from sympy import Integer, Max, Rational, Symbol, exp, log, sqrt
+from sympy import Integer, Rational, Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022 import level_sum_derivations as level_sum
+from dpverify.papers.tran2022 import reorder_once_derivations as once
+from dpverify.papers.tran2022 import sr_sharp_derivations as sr_sharp
+from dpverify.papers.tran2022 import utility_premises_derivations as parts_of
+from dpverify.papers.tran2022 import utility_sampling_derivations as estimate
+from dpverify.papers.tran2022.cited_derivations import cite
 from dpverify.papers.tran2022.utility_step_derivations import ranges
 from dpverify.symbolic.derivation import Derivation, Premise, Step
 from dpverify.symbolic.functions import HOLE, Log2
@@ -43,16 +49,13 @@ def theorem_6(statement: Statement) -> Derivation:
     """
     full = sympy_definitions(statement)
     alpha, G, sigma, d, T, N = (full[name] for name in ("alpha", "G", "sigma", "d", "T", "N"))
-    levels = (Log2(N) + 3) * T / N
 
     def around(count: Any) -> Any:
         return 4 * alpha * G * sigma * sqrt(d * count * Log2(T + 1))
 
-    premises = {
-        "tran2022:lemma-12": Premise(NOISE, "<=", around(COUNT)),
-        "tran2022:theorem-6-v": Premise(COUNT, "<=", levels),
-    }
-    noise = ((around(COUNT), "tran2022:lemma-12"), (around(levels), "tran2022:theorem-6-v"))
+    levels = cite(level_sum.count(), COUNT, T=T, N=N)
+    premises = {"tran2022:lemma-12": Premise(NOISE, "<=", around(COUNT)), "tran2022:theorem-6-v": levels}
+    noise = ((around(COUNT), "tran2022:lemma-12"), (around(levels.rhs), "tran2022:theorem-6-v"))
     return _derive(statement, _sampling(statement), noise, premises)
 
 
@@ -70,47 +73,38 @@ def theorem_9(statement: Statement) -> Derivation:
         From the expected norm to the bound in N, T, delta, G, L and R.
     """
     full = sympy_definitions(statement)
-    G, L, T, N, delta = (full[name] for name in ("G", "L", "T", "N", "delta"))
-    rho = sqrt(N / T)
-    windows = (6 * G**2 + 2 / rho * (4 * G**2 + (1 - rho) ** 2 * L**2) / (2 - rho)) * Log2(1 + N / 2)
-    inside = 3 * G**2 * Log2(N) + windows / (1 - exp(-1)) ** 2 + L**2 * Log2(T + 1)
-    bound = 16 * rho ** Rational(3, 2) * sqrt(log(1 / delta) * Log2(N) * inside)
-    if statement.reading["ordering"] == "fresh":
-        sampling = (Rational(7, 2) * G + Rational(11, 10) * L) * sqrt(rho / N)
-    else:
-        sampling = _sampling(statement)
-    premises = {"tran2022:lemma-7": Premise(NOISE, "<=", bound)}
-    return _derive(statement, sampling, ((bound, "tran2022:lemma-7"),), premises)
+    noise = cite(sr_sharp.norm(), NOISE, N=full["N"], T=full["T"], d=full["d"], delta=full["delta"])
+    fresh = statement.reading["ordering"] == "fresh"
+    sampling = cite(estimate.sampling(), N=full["N"], T=full["T"]) if fresh else _sampling(statement)
+    name = "tran2022:lemma-7"
+    return _derive(statement, sampling, ((noise.rhs, name),), {name: noise})
 
 
-def _sampling(statement: Statement) -> Any:
-    """Bound the momentum's sampling error at alpha = 1/N; under one permutation with the gradients at w_1."""
-    full = sympy_definitions(statement)
-    G, N = full["G"], full["N"]
-    if statement.reading["ordering"] == "fresh":
-        return G / sqrt(2 * N - 1)
-    others = N - 1 if statement.key.endswith("theorem-9") else Max(Integer(1), N - 1)
-    return G * sqrt(N / (others * (2 * N - 1)))
+def _sampling(statement: Statement) -> Premise:
+    """Premise about the momentum's sampling error at alpha = 1/N; under one permutation with the gradients at w_1."""
+    fresh = statement.reading["ordering"] == "fresh"
+    return cite(parts_of.sampling() if fresh else once.sampling(), N=sympy_definitions(statement)["N"])
 
 
 def _derive(
-    statement: Statement, sampling: Any, noise: tuple[tuple[Any, str], ...], premises: dict[str, Premise]
+    statement: Statement, sampling: Premise, noise: tuple[tuple[Any, str], ...], premises: dict[str, Premise]
 ) -> Derivation:
     """Put the parts of the error into Lemma 5, one after the other."""
     full = sympy_definitions(statement)
-    eta, alpha, G, L, R, T, N = (full[name] for name in ("eta", "alpha", "G", "L", "R", "T", "N"))
+    eta, L, R, T, N = (full[name] for name in ("eta", "L", "R", "T", "N"))
     _, printed = sympy_sides(statement)
     fresh = statement.reading["ordering"] == "fresh"
-    anchors = Rational(7, 6) * eta * L * N if fresh else eta * L * T
-    parts: dict[str, tuple[Any, Any]] = {
+    where = {"N": N, "eta": eta}
+    parts: dict[str, tuple[Any, Premise]] = {
         "sampling": (SAMPLING, sampling),
-        "anchors": (ANCHORS, anchors),
-        "lag": (LAG, eta * L * (1 - alpha) / alpha),
-        "startup": (STARTUP, G / (alpha * T)),
+        "anchors": (
+            ANCHORS,
+            cite(parts_of.anchors(), **where) if fresh else cite(parts_of.first_iterate(), **where, T=T),
+        ),
+        "lag": (LAG, cite(parts_of.lag(), **where)),
+        "startup": (STARTUP, cite(parts_of.startup(), N=N, T=T)),
     }
-    given = {
-        f"{MOMENTUM} ({name})": Premise(letter, "<=", bound) for name, (letter, bound) in parts.items()
-    } | {
+    given = {f"{MOMENTUM} ({name})": premise for name, (_, premise) in parts.items()} | {
         DESCENT: Premise(GRADIENT, "<=", DROP / (eta * T) + L * eta / 2 + 2 * ERROR),
         f"{DESCENT} (gap)": Premise(DROP, "<=", R),
         MOMENTUM: Premise(ERROR, "<=", SAMPLING + ANCHORS + LAG + STARTUP + NOISE),
@@ -126,7 +120,7 @@ def _derive(
     values: dict[str, Any] = {name: letter for name, (letter, _) in parts.items()} | {"noise": NOISE}
     now["error"] = sum(values.values(), Integer(0))
     steps.append(Step(whole(), "<=", "premise", {}, (MOMENTUM,)))
-    changes = [(name, bound, f"{MOMENTUM} ({name})") for name, (_, bound) in parts.items()]
+    changes = [(name, premise.rhs, f"{MOMENTUM} ({name})") for name, (_, premise) in parts.items()]
     changes += [("noise", bound, claim) for bound, claim in noise]
     for name, bound, claim in changes:
         values[name] = bound

@@ -1,0 +1,225 @@
+"""The derivations that others cite: Lemma 7 under fresh permutations, and what Theorems 6 and 9 take from the momentum.
+
+Two kinds of checks. One judges a statement by its derivation and by every derivation that it cites, at any depth: only
+together they prove it. The other judges one cited derivation by itself, with constants moved against it, and shows it;
+it proves a premise, and of the statement nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import msgspec
+
+from dpverify.harness import Check, Context, DerivationCheck, PaperChecks
+from dpverify.harness.checks import missed_controls
+from dpverify.ledger.results import CheckResult, ControlResult, DerivationResult, Method
+from dpverify.papers.tran2022 import level_sum_derivations as level_sum
+from dpverify.papers.tran2022 import reorder_lemma_derivations as lemma
+from dpverify.papers.tran2022 import reorder_mean_derivations as mean
+from dpverify.papers.tran2022 import reorder_once_derivations as once
+from dpverify.papers.tran2022 import reorder_rates_derivations as rates
+from dpverify.papers.tran2022 import reorder_total_derivations as reorder_total
+from dpverify.papers.tran2022 import reorder_weights_derivations as weights
+from dpverify.papers.tran2022 import sr_sharp_derivations as sr_sharp
+from dpverify.papers.tran2022 import utility_premises_derivations as parts
+from dpverify.papers.tran2022 import utility_sampling_derivations as sampling
+from dpverify.papers.tran2022 import utility_theorem_derivations as theorems
+from dpverify.papers.tran2022.cited_derivations import derivations_under, taken_for_granted
+from dpverify.symbolic.derivation import Derivation, check_derivation
+from dpverify.symbolic.perturb import perturbations
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+MOST_TRIED = 12
+"""Moved constants that are tried before a chain counts as one that cannot fail."""
+
+_checked: dict[tuple[str, int, int], tuple[Derivation, DerivationResult]] = {}
+
+
+def checked_once(chain: Derivation, points: int, seed: int) -> DerivationResult:
+    """Check a cited derivation; several statements may rest on the same one."""
+    key = (chain.name, points, seed)
+    if key not in _checked or _checked[key][0] != chain:
+        _checked[key] = chain, check_derivation(chain, points=points, seed=seed)
+    return _checked[key][1]
+
+
+@dataclass(frozen=True)
+class WholeDerivationCheck(DerivationCheck):
+    """A derivation with all that it cites."""
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds: most of them are the cited derivations'."""
+        return 3 * super().cost(context) + 4
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Do what the base does, and check every derivation that is cited.
+
+        Parameters
+        ----------
+        context : Context
+            What the check runs on.
+        block : int
+            Always 0.
+
+        Returns
+        -------
+        CheckResult
+            "proved" only if every cited derivation is complete as well.
+        """
+        result = super().run_block(context, block)
+        derivation = self.build(context.statement)
+        broken, seen = [], []
+        for name, chain in derivations_under(derivation):
+            found = checked_once(chain, context.budget.points, context.seed)
+            seen.append(chain.name)
+            if not found.complete:
+                broken.append(f"{chain.name} ({name})")
+        rests = f"cites {len(seen)} derivations: {'; '.join(seen)}"
+        granted = f"takes from elsewhere: {'; '.join(taken_for_granted(derivation)) or 'nothing'}"
+        message = "; ".join(filter(None, [result.message, rests, granted]))
+        if not broken:
+            return msgspec.structs.replace(result, message=message)
+        error = f"cited derivations of ours are not complete: {'; '.join(broken)}"
+        return msgspec.structs.replace(result, status="inconclusive", message=message, error=error)
+
+
+@dataclass(frozen=True)
+class CitedDerivationCheck(Check):
+    """A derivation that others cite, judged by itself.
+
+    Attributes
+    ----------
+    build : callable
+        Makes it.
+    """
+
+    build: Callable[[], Derivation] = field(kw_only=True)
+
+    method: ClassVar[Method] = "derivation"
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds."""
+        return 1.5 + 0.01 * context.budget.points
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Check the derivation, and move its constants against it.
+
+        Parameters
+        ----------
+        context : Context
+            What the check runs on.
+        block : int
+            Always 0.
+
+        Returns
+        -------
+        CheckResult
+            "not refuted" where the derivation is complete: it proves a premise, not the statement.
+        """
+        del block
+        chain = self.build()
+        found = checked_once(chain, context.budget.points, context.seed)
+        controls: list[ControlResult] = []
+        slack: list[str] = []
+        for one in list(perturbations(chain))[::-1][:MOST_TRIED] if found.complete else []:
+            refused, why = one.judged(seed=context.seed)
+            if refused:
+                controls.append(
+                    ControlResult(
+                        name=f"constant moved {len(controls)}", fault=one.fault, at_declared_size=True, refuted=True,
+                        statistic=why,
+                    )
+                )  # fmt: skip
+            else:
+                slack.append(f"with {one.fault} it {why}")
+            if len(controls) == context.budget.perturbed:
+                break
+        missed = missed_controls(controls)
+        fine = found.complete and not missed
+        ends = f"from {found.steps[0].expression} to {found.steps[-1].expression}"
+        message = f"complete: a premise of others, {ends}" if found.complete else "not complete"
+        return CheckResult(
+            name=self.name,
+            method="derivation",
+            status="not refuted" if fine else "inconclusive",
+            message="; ".join(filter(None, [message, missed if found.complete else "", *slack])),
+            error="" if found.complete else f"our derivation {found.name!r} is not complete",
+            n=sum(step.points for step in found.steps),
+            detects="a step that is false at a point of its domain, or not proven",
+            leaves_out=self.leaves_out or "all of the statement but this premise",
+            derivation=found,
+            controls=controls,
+        )
+
+    def finish(self, context: Context, total: list[CheckResult]) -> CheckResult:
+        """Give the result of the only block."""
+        del context
+        return total[0]
+
+
+FRESH, ONCE = {"ordering": "fresh"}, {"ordering": "once"}
+FRESH_6, ONCE_6 = ({**ordering, "depth": "levels"} for ordering in (FRESH, ONCE))
+AMENDED = ("amended",)
+
+CITED: tuple[tuple[str, dict[str, str], tuple[Callable[[], Derivation], ...]], ...] = (
+    (
+        "lemma-7",
+        FRESH,
+        (
+            lemma.one_epoch, lemma.all_epochs, weights.difference, weights.change, rates.difference_rate,
+            rates.sum_rate, lemma.difference, lemma.change,
+        ),
+    ),
+    (
+        "theorem-9",
+        FRESH,
+        (
+            weights.estimate, lemma.estimate, rates.block_rate, rates.plain_rate, mean.settled, mean.one_square,
+            mean.one_step, mean.all_windows, mean.run_sum, mean.run_mean, sampling.sampling, sr_sharp.variance,
+            sr_sharp.norm,
+        ),
+    ),
+    (
+        "theorem-6",
+        FRESH_6,
+        (
+            parts.sampling, parts.anchor_distance, parts.anchors, parts.lag, parts.startup, level_sum.levels_above,
+            level_sum.count,
+        ),
+    ),
+    (
+        "theorem-6",
+        ONCE_6,
+        (once.above, once.below, once.around_a_number, once.mean_square, once.sampling, parts.first_iterate),
+    ),
+)  # fmt: skip
+"""Every cited derivation, once, beside a statement that rests on it."""
+
+
+def _named(build: Callable[[], Derivation]) -> str:
+    """Name of a cited derivation's check."""
+    topic = build.__module__.rpartition(".")[2].removesuffix("_derivations").replace("_", "-")
+    return f"premise-{topic}-{build.__name__.replace('_', '-')}"
+
+
+CHECKS.add(
+    *(
+        CitedDerivationCheck(claim, _named(build), build=build, readings=reading, variants=AMENDED)
+        for claim, reading, builds in CITED
+        for build in builds
+    ),
+    *(
+        WholeDerivationCheck(claim, "whole-derivation", build=reorder_total.bias, readings=FRESH, variants=AMENDED)
+        for claim in ("lemma-7", "lemma-7-norm")
+    ),
+    WholeDerivationCheck("theorem-6", "whole-derivation", build=theorems.theorem_6, variants=AMENDED),
+    WholeDerivationCheck("theorem-9", "whole-derivation", build=theorems.theorem_9, variants=AMENDED),
+    WholeDerivationCheck("theorem-6-v", "whole-derivation", build=level_sum.derive_6_v, variants=AMENDED),
+    WholeDerivationCheck(
+        "theorem-8-count-later-log", "whole-derivation", build=level_sum.derive_count_later_log, variants=AMENDED
+    ),
+)
