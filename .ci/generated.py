@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dpverify.harness.runner import Suite
-from dpverify.ledger import load_specs, notation_markdown
+from dpverify.kernels.check import ArgumentError
+from dpverify.ledger import SpecError, load_specs, notation_markdown
 from dpverify.report.bench_write import check_bench, regenerate_bench
+from dpverify.report.collect import ReportError
 from dpverify.report.freshness import reading_key, stale
 from dpverify.report.front import front_block, recorded, with_front_block
 from dpverify.report.write import check, regenerate
@@ -62,13 +64,17 @@ def not_fresh() -> Iterator[str]:
 
 def main() -> int:
     """Compare, or write; 1 where something differs."""
-    if "--write" in sys.argv[1:]:
-        compare_report.regenerate(REPORTS)
-        regenerate_bench(REPORTS)
-        regenerate(REPORTS)
-        for path, text in pages().items():
-            path.write_text(text, encoding="utf-8")
-    wrong = [f"{name}: not what it is generated from; run .ci/generated.py --write" for name in differ()]
+    wrong = []
+    try:
+        if "--write" in sys.argv[1:]:
+            compare_report.regenerate(REPORTS)
+            regenerate_bench(REPORTS)
+            regenerate(REPORTS)
+            for path, text in pages().items():
+                path.write_text(text, encoding="utf-8")
+        wrong += [f"{name}: not what it is generated from; run .ci/generated.py --write" for name in differ()]
+    except (ReportError, ArgumentError, SpecError) as error:
+        wrong.append(f"reports: nothing can be made of the data: {error}")
     wrong += [f"reports/data: {line}; run dpverify verify --budget standard --report reports" for line in not_fresh()]
     print("\n".join(wrong) or "all generated files are as their sources give them, and the evidence is today's")
     return 1 if wrong else 0
