@@ -93,8 +93,8 @@ def clipped_sum(slope: Slope) -> ClippedSum:
         ``total(rows, batch, w, clip, out)`` writes the sum of the batch's clipped gradients into ``out``:
 
         * ``rows``, (n, p) array of float, from :func:`pad_rows`;
-        * ``batch``, (B,) array of int: examples, 0..n-1, which is not looked at. B may be 0, and what is named twice counts
-          twice;
+        * ``batch``, (B,) array of int: examples, 0..n-1, which is not looked at. B may be 0; one that is named twice
+          counts twice;
         * ``w``, (p,) array of float: where the gradients are taken; zeros behind its d numbers;
         * ``clip``, float: C, above 0; infinite: nothing is clipped;
         * ``out``, (p,) array of float: receives the sum; zeros behind its d numbers.
