@@ -7,7 +7,9 @@ from fractions import Fraction
 from dpverify.harness import PaperChecks
 from dpverify.harness.printed_side import printed_side
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.checks import utility_simulation_lemmas
 from dpverify.papers.tran2022.checks.utility_simulation_cases import (
+    LOUD,
     NO_FAULT,
     SHORT_STEPS,
     UPHILL,
@@ -20,6 +22,7 @@ from dpverify.papers.tran2022.checks.utility_simulation_check import RunsCheck
 from dpverify.papers.tran2022.checks.utility_simulation_search import Effort, Family, SearchRunsCheck
 
 CHECKS = PaperChecks("tran2022", __name__)
+CHECKS.include(utility_simulation_lemmas.CHECKS)
 
 FRESH = {"ordering": "fresh", "depth": "levels"}
 ONCE = {"ordering": "once", "depth": "levels"}
@@ -34,8 +37,8 @@ SHORT_RAMPS = {"smoke": (), "standard": (RAMP,), "full": (RAMP, LONG_RAMP)}
 SLOPES = {
     "smoke": (Case("slope", 64, 2**18, reach=0.1, bend=10.0),),
     "standard": (
-        Case("slope", 256, 256 * 90**2, 3, reach=0.3, bend=10.0),
-        Case("wide slope", 256, 2**20, 16, reach=0.1, bend=10.0),
+        Case("deep slope", 256, 256 * 90**2, 3, reach=0.3, bend=10.0),
+        Case("wide slope", 256, 2**20, 8, reach=0.1, bend=10.0),
         Case("antipodes", 256, 2**20, slope=0.7, reach=0.1, bend=10.0, offset=0.3),
         Case("valley", 256, 2**20, reach=0.02, bend=40.0, rise=1.0),
     ),
@@ -52,7 +55,7 @@ BOX = Case("small gradients", 400, 160000, 3, ALMOST_1, slope=1e-6, reach=1 / 40
 SHORT_WAYS = {
     "smoke": (Case("slope", 16, 40000, delta=1 - Fraction(1, 10**4), reach=0.1, bend=10.0),),
     "standard": (
-        Case("slope", 16, 160000, 1, 1 - Fraction(1, 10**4), reach=0.25, bend=10.0),
+        Case("deep slope", 16, 160000, 1, 1 - Fraction(1, 10**4), reach=0.25, bend=10.0),
         Case("antipodes", 16, 160000, 1, 1 - Fraction(1, 10**4), slope=0.8, reach=0.1, bend=10.0, offset=0.2),
         Case("valley", 16, 160000, 1, 1 - Fraction(1, 10**4), reach=0.02, bend=40.0, rise=1.0),
     ),
@@ -128,7 +131,7 @@ CHECKS.add(
         measure=_gradient_6,
         bound=_bound,
         top=_top,
-        faults=((UPHILL, "slope"), (SHORT_STEPS, "slope")),
+        faults=((UPHILL, "slope"), (LOUD, "slope"), (UPHILL, "valley"), (SHORT_STEPS, "valley")),
         seconds_each=_seconds_6,
         readings=FRESH,
         variants=("amended",),
@@ -173,7 +176,7 @@ CHECKS.add(
         measure=_gradient_9,
         bound=_bound,
         top=_top,
-        faults=((UPHILL, "slope"),),
+        faults=((UPHILL, "slope"), (UPHILL, "valley")),
         seconds_each=_seconds_9,
         readings={"ordering": "fresh"},
         variants=("amended",),

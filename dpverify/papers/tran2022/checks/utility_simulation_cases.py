@@ -134,16 +134,21 @@ class Fault:
         What every step is multiplied with.
     noise : float
         What sigma is multiplied with.
+    weight : float
+        What alpha is multiplied with.
     """
 
     name: str
     text: str
     direction: float = 1.0
     noise: float = 1.0
+    weight: float = 1.0
 
 
 NO_FAULT = Fault("", "")
 UPHILL = Fault("uphill", "every step goes the other way", direction=-1.0)
+HEAVY = Fault("heavy", "alpha is 64 times as large", weight=64.0)
+LOUD = Fault("loud", "sigma is a hundred times as large", noise=100.0)
 SHORT_STEPS = Fault("short steps", "every step is a hundredth as long", direction=0.01)
 
 
@@ -189,7 +194,7 @@ def run_theorem_6(statement: Statement, case: Case, seed: Seed, fault: Fault = N
     values, problem = theorem_values(statement, case), case.problem
     parameters = Parameters(
         case.steps,
-        values["alpha"],
+        min(1.0, fault.weight * values["alpha"]),
         values["eta"],
         fault.noise * values["sigma"],
         float(case.point["G"]),

@@ -294,7 +294,7 @@ SWEEPS_6: dict[str, dict[str, Sequence[Size]]] = {
 SWEEPS_9: dict[str, dict[str, Sequence[Size]]] = {
     "smoke": {},
     "standard": {
-        "N": [Size(n) for n in (40, 60, 80, 110)],
+        "N": [Size(n) for n in (40, 55, 75, 100)],
         "d": [Size(80, d) for d in (1, 2, 4)],
         "epsilon": [Size(60, 1, epsilon) for epsilon in (7.0, 12.0, 20.0)],
     },
