@@ -204,7 +204,7 @@ def sweep(
     for value in values:
         parameters = {**case.parameters, over: value, **(also(value) if also else {})}
         items = work(**parameters) if work else case.work
-        name = f"{case.name}-{over.lower()}-{value:g}"
+        name = f"{case.name}-{over.lower()}-{value}"
         made.append(replace(case, name=name, parameters=parameters, work=items, sweep=case.name, over=over))
     return tuple(made)
 

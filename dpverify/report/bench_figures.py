@@ -17,7 +17,7 @@ from dpverify.report.style import to_svg
 
 What = Literal["seconds", "memory"]
 
-UNITS: dict[What, str] = {"seconds": "seconds of one call", "memory": "bytes added at the peak"}
+UNITS: dict[What, str] = {"seconds": "time of one call", "memory": "memory added at the peak"}
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _picture(
     caption = bench_sweep.caption(
         title, over, UNITS[what], {name: (power.median, power.low, power.high) for name, power in powers.items()}
     )
-    draw = partial(bench_sweep.draw, title, subtitle, over, UNITS[what], lines)
+    draw = partial(bench_sweep.draw, title, subtitle, over, what, UNITS[what], lines)
     end = "" if what == "seconds" else "-memory"
     return Picture(group, sweep, f"bench-{group}-{sweep}{end}.svg", caption, to_svg(draw, caption))
 

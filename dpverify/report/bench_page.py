@@ -40,9 +40,10 @@ the order rotated from round to round; a measurement repeats a call until it las
 One thread and its processor time, unless the case says otherwise (wall: time that passes).""",
     """\
 A round gives one ratio of a form to its limit, a pass the median of its rounds. Printed is the median of the passes,
-with an interval made of their order alone, which assumes no law: rounds of one process are not independent, passes are
-as far as one machine on one day allows. With fewer than six passes no such interval reaches 95%: with three it runs
-from the smallest to the largest and has 75%. The spread is that of single rounds: middle half; extremes.""",
+with an interval for the median made of their order alone, which assumes no law: rounds of one process are not
+independent, passes are as far as one machine on one day allows. Of nine passes it runs from the second to the eighth
+and has a level of 96%; of five from the smallest to the largest, 94%; of three as well, 75%; one pass has none. The
+spread is that of single rounds: middle half, then extremes.""",
     """\
 A target is met, or missed, where the whole interval is on one side of it, and else too close to tell. Memory with a
 plus is what a call adds at its peak to what the process held before; without one it is all that a child process held,
@@ -106,12 +107,12 @@ def _warnings(bench: Bench) -> Iterator[str]:
 
 def all_targets(bench: Bench) -> Iterator[tuple[CaseRecord | FitRecord, TargetRecord]]:
     """Every target with what it is of: a case, or the fit of a sweep."""
-    for case in bench.cases:
-        for target in case.targets:
-            yield case, target
-    for fit in bench.fits:
-        if fit.target is not None:
-            yield fit, fit.target
+    for group in bench.groups:
+        for case in bench.cases:
+            yield from ((case, target) for target in case.targets if case.group == group)
+        for fit in bench.fits:
+            if fit.target is not None and fit.group == group:
+                yield fit, fit.target
 
 
 def _totals(bench: Bench) -> str:
@@ -140,7 +141,7 @@ def _targets(bench: Bench) -> str:
                 MARKS[target.outcome],
             ]
         )
-    return md.table(["case", "what", "target", "measured (95% interval)", ""], rows)
+    return md.table(["case", "what", "target", "measured (interval)", ""], rows)
 
 
 def _group(bench: Bench, name: str, title: str, pictures: Sequence[Picture]) -> Iterator[str]:
@@ -172,7 +173,7 @@ def _cases(cases: Sequence[CaseRecord]) -> str:
             row += [md.prose(show_counts(form))] if counts else []
             rows.append(row)
             first = ""
-    header = ["case", "form", "time", "ratio to the limit (95%)", "spread of rounds", "passes × rounds"]
+    header = ["case", "form", "time", "ratio to the limit (interval)", "spread of rounds", "passes × rounds"]
     return md.table(header + ["peak memory"] * memory + ["counts"] * counts, rows)
 
 
@@ -205,7 +206,7 @@ def _fits(fits: Sequence[FitRecord]) -> Iterator[str]:
     ]
     if rows:
         yield "Powers of the size, fitted to each pass (least squares of logarithms):"
-        yield md.table(["sweep", "form", "of", "sizes", "exponent (95%)", "passes"], rows)
+        yield md.table(["sweep", "form", "of", "sizes", "exponent (interval)", "passes"], rows)
 
 
 def _parts(case: CaseRecord) -> Iterator[str]:

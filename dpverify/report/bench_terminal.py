@@ -25,7 +25,7 @@ STYLES: dict[Outcome, str] = {
 
 CHANGES = {"slower": "bold red", "faster": "blue", "no difference seen": "", "too few passes": "dim"}
 
-HEADER = ("case", "form", "time", "ratio to the limit (95%)", "peak memory", "target")
+HEADER = ("case", "form", "time", "ratio to the limit (interval)", "peak memory", "target")
 
 
 def print_bench(bench: Bench, console: Console) -> None:
@@ -132,7 +132,7 @@ def _closing(bench: Bench) -> Iterator[str]:
         if busy(info):
             yield f"WARNING: other processes were at work meanwhile{others}; times and spreads are larger for it."
         if info.quick:
-            yield f"A quick run of {info.passes} passes: no interval has a level of 95%; leave out --quick for that."
+            yield f"A quick run of {info.passes} passes: its intervals have a level of 75%; without --quick, 96%."
 
 
 def _print(title: str, header: Sequence[str], rows: Sequence[tuple[Sequence[str], str]], console: Console) -> None:

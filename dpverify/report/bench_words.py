@@ -48,7 +48,9 @@ def show_value(value: float, kind: str) -> str:
         return show_seconds(value)
     if kind == "memory":
         return show_bytes(value)
-    return three(value) if kind == "ratio" else f"{value:.2f}".replace("-", "−")
+    if kind == "ratio":
+        return three(value)
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # adding 0 makes a negative zero a plain one
 
 
 def show_interval(value: Interval | None, kind: str = "ratio") -> str:

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
-from dpverify.report.bench_words import show_value
+from dpverify.report.bench_words import show_bound, show_value
 from dpverify.report.labels import EndLabel, end_labels
 from dpverify.report.numbers import show_float
 from dpverify.report.style import BLUE, GREEN, GREY, ORANGE, SKY, VERMILLION, canvas, heading, logarithmic, root
+
+DECADE = 10**0.5
 
 LOOKS = ((GREY, "s"), (BLUE, "D"), (VERMILLION, "o"), (GREEN, "^"), (ORANGE, "v"), (SKY, "P"), (GREY, "X"))
 """Colour and marker of each line, the limit first."""
@@ -37,7 +40,7 @@ class Line:
     high: Sequence[float]
 
 
-def draw(title: str, subtitle: str, over: str, unit: str, lines: Sequence[Line]) -> Figure:
+def draw(title: str, subtitle: str, over: str, kind: str, unit: str, lines: Sequence[Line]) -> Figure:
     """The figure.
 
     Parameters
@@ -46,6 +49,8 @@ def draw(title: str, subtitle: str, over: str, unit: str, lines: Sequence[Line])
         What is shown, and at which sizes.
     over, unit : str
         What stands on the axes.
+    kind : str
+        Whether values are ``seconds`` or ``memory``.
     lines : sequence of Line
         One per form, the limit first.
 
@@ -54,6 +59,7 @@ def draw(title: str, subtitle: str, over: str, unit: str, lines: Sequence[Line])
     Figure
         Fixed in size.
     """
+    subtitle = "; ".join(filter(None, [subtitle, "median of the passes, and all of them"]))
     axes = canvas(3.6, left=0.95, right=2.0)
     labels = []
     for line, (color, marker) in zip(lines, LOOKS * (len(lines) // len(LOOKS) + 1), strict=False):
@@ -62,9 +68,11 @@ def draw(title: str, subtitle: str, over: str, unit: str, lines: Sequence[Line])
         labels.append(EndLabel(line.values[-1], line.label, color))
     sizes = sorted({size for line in lines for size in line.sizes})
     values = [value for line in lines for value in (*line.low, *line.high)]
-    low, high = min(values) / 1.6, max(values) * 1.6
+    middle = (min(values) * max(values)) ** 0.5  # a decade or more is shown: what is flat shall look flat
+    low, high = min(min(values) / 1.6, middle / DECADE), max(max(values) * 1.6, middle * DECADE)
     axes.set(xscale="log", yscale="log", xlabel=over, ylabel=unit)
     logarithmic(axes.yaxis, low, high)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: show_bound(value, kind)))
     axes.xaxis.set_ticks(_apart(sizes), [show_float(size) for size in _apart(sizes)])
     axes.xaxis.set_ticks([], minor=True)
     axes.set_xlim(sizes[0] / 1.1, sizes[-1] * 1.1)

@@ -175,4 +175,4 @@ def test_three_digits(value: float, words: str) -> None:
 def test_bounds_and_exponents() -> None:
     assert show_bound(50e-6, "seconds") == "50 µs"
     assert show_bound(1.2, "ratio") == "1.2"
-    assert show_value(-0.004, "exponent") == "−0.00"
+    assert show_value(-0.004, "exponent") == "0.00"
