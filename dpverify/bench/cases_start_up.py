@@ -8,9 +8,8 @@ EMPTY = "python -c pass"
 
 
 def _command(*words: str) -> Forms:
-    from dpverify.bench.commands import python, run_command, warm
+    from dpverify.bench.commands import python, warm
 
-    run_command(python(*words))  # so that it is warm, whatever was measured before
     return {EMPTY: warm(python("-c", "pass")), "dpverify": warm(python(*words))}
 
 

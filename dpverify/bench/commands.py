@@ -103,7 +103,7 @@ def cold(words: Sequence[str]) -> Callable[[], Usage]:
 
 
 def warm(words: Sequence[str]) -> Callable[[], Usage]:
-    """A form: the command with the kernels that are kept already; run it once before it is timed."""
+    """A form: the command with the kernels that are kept already; each form is run once before it is timed."""
     return lambda: run_command(words)
 
 
