@@ -1,7 +1,8 @@
 """Run checks in this process or in several, with results that do not depend on how many there are.
 
 Parts of a check are joined in the order of its blocks, and only a few blocks are under way at a time, so that memory
-grows neither with the number of blocks nor with that of checks.
+grows neither with the number of blocks nor with that of checks. Short blocks travel in bundles: to send one and wake a
+worker costs a good part of a millisecond.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from typing import Any
 
 import msgspec
 
-from dpverify.harness.tasks import BlockOutcome, Job, describe, prepare_worker, run_task, single_threaded
+from dpverify.harness.tasks import BlockOutcome, Job, describe, prepare_worker, run_bundle, run_task, single_threaded
 from dpverify.ledger.results import CheckResult
 
 PER_WORKER = 2
-"""Blocks under way per worker."""
+"""Bundles under way per worker."""
+BUNDLE_SECONDS, BUNDLE_BLOCKS = 0.05, 16
+"""A bundle takes about as long as this, judged by the slowest block of its check so far, and has at most this many."""
 DIED = "the worker process died while it ran this check"
 INTERRUPTED = "interrupted before it was decided"
 
@@ -198,28 +201,32 @@ def _run_in_pool(desks: list[_Desk], tasks: deque[Task], workers: int) -> Outcom
 def _run_pool_once(desks: list[_Desk], tasks: deque[Task], workers: int, suspects: list[Task]) -> Outcomes:
     """Run tasks until all are done or a worker dies; then say which were under way."""
     before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), prepare_worker)
-    under_way: dict[Future[BlockOutcome], Task] = {}
+    jobs = [desk.job for desk in desks]
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), prepare_worker, (jobs,))
+    under_way: dict[Future[list[BlockOutcome]], list[Task]] = {}
+    slowest: dict[int, float] = {}
     finished = False
     try:
         while (tasks or under_way) and not suspects:
             while tasks and len(under_way) < PER_WORKER * workers and not suspects:
-                place, block = task = tasks.popleft()
+                bundle = _bundle(tasks, slowest, workers)
                 try:
-                    under_way[pool.submit(run_task, desks[place].job, block)] = task
+                    under_way[pool.submit(run_bundle, bundle[0][0], [block for _, block in bundle])] = bundle
                 except BrokenProcessPool:
-                    suspects.append(task)
+                    suspects.extend(bundle)
             done, _ = wait(under_way, return_when=FIRST_COMPLETED)
             for future in sorted(done, key=under_way.__getitem__):
-                task = under_way.pop(future)
+                bundle = under_way.pop(future)
                 error = future.exception()
-                if error is None:
-                    yield *task, future.result()
-                elif isinstance(error, BrokenProcessPool):
-                    suspects.append(task)
-                else:
-                    yield *task, BlockOutcome(None, 0.0, describe(error))
-        suspects.extend(under_way.values())
+                if isinstance(error, BrokenProcessPool):
+                    suspects.extend(bundle)
+                    continue
+                found = future.result() if error is None else [BlockOutcome(None, 0.0, describe(error))] * len(bundle)
+                for (place, block), outcome in zip(bundle, found, strict=True):
+                    slowest[place] = max(slowest.get(place, 0.0), outcome.seconds)
+                    yield place, block, outcome
+        for bundle in under_way.values():
+            suspects.extend(bundle)
         suspects.sort()
         finished = True
     finally:
@@ -229,3 +236,15 @@ def _run_pool_once(desks: list[_Desk], tasks: deque[Task], workers: int, suspect
                 child.terminate()
         for child in set(multiprocessing.active_children()) - before:
             child.join(10)
+
+
+def _bundle(tasks: deque[Task], slowest: dict[int, float], workers: int) -> list[Task]:
+    """Take the next tasks, of one check; one alone until it is known how long they take, and fewer near the end."""
+    place, _ = tasks[0]
+    most = 1
+    if place in slowest:
+        most = min(int(BUNDLE_SECONDS / max(slowest[place], 1e-6)), BUNDLE_BLOCKS, len(tasks) // (PER_WORKER * workers))
+    taken = [tasks.popleft()]
+    while tasks and len(taken) < most and tasks[0][0] == place:
+        taken.append(tasks.popleft())
+    return taken

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +87,10 @@ def item_id(key: str, reading: dict[str, str], variant: str, check: str) -> str:
     return f"{key}[{'|'.join(filter(None, [chosen, variant, check]))}]"
 
 
+_jobs: list[Job] = []
+"""The jobs of this worker process."""
+
+
 @dataclass(frozen=True)
 class BlockOutcome:
     """What one block gave.
@@ -129,6 +133,24 @@ def run_task(job: Job, block: int) -> BlockOutcome:
     return BlockOutcome(part, time.perf_counter() - start)
 
 
+def run_bundle(place: int, blocks: Sequence[int]) -> list[BlockOutcome]:
+    """Run some blocks of one job of this worker process, one after the other.
+
+    Parameters
+    ----------
+    place : int
+        Number of the job among those that the worker was prepared with.
+    blocks : sequence of int
+        Numbers of the blocks.
+
+    Returns
+    -------
+    list of BlockOutcome
+        One for each block.
+    """
+    return [run_task(_jobs[place], block) for block in blocks]
+
+
 def describe(error: BaseException) -> str:
     """Write an exception in one line, with the function and line that raised it and no path.
 
@@ -154,7 +176,14 @@ def single_threaded() -> Iterator[None]:
         yield
 
 
-def prepare_worker() -> None:
-    """Set up a worker process: Ctrl-C is the parent's business, and linear algebra has one thread."""
+def prepare_worker(jobs: Sequence[Job]) -> None:
+    """Set up a worker process: Ctrl-C is the parent's business, and linear algebra has one thread.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        What may be run here; with them once in the worker, a bundle is told by numbers alone.
+    """
+    _jobs[:] = jobs
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)
