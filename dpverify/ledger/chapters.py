@@ -21,6 +21,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "corrected-status": (),
     "reason": (),
     "why": (),
+    "finding": ("words",),
     "printed": (),
     "corrected": (),
     "corrected-statement": (),

@@ -58,6 +58,7 @@ class Filler:
             "corrected-status": lambda result, _: _amendment(result).status,
             "reason": lambda result, _: md.prose(_some(result.reason, result, "reason")),
             "why": lambda result, _: md.prose(_amendment(result).why),
+            "finding": _finding,
             "printed": lambda result, _: md.inline_math(_some(result.latex, result, "printed formula")),
             "corrected": lambda result, _: md.inline_math(_some(_amendment(result).latex, result, "corrected formula")),
             "corrected-statement": lambda result, _: md.prose(
@@ -149,6 +150,12 @@ def _amendment(result: Result) -> AmendmentResult:
     if result.amendment is None:
         raise MissingError(f"`{claim_id(result)}` has no corrected statement in this run")
     return result.amendment
+
+
+def _finding(result: Result, given: list[str]) -> str:
+    """The first finding that holds some words."""
+    found = next((finding for finding in result.findings if given[0] in finding), "")
+    return md.prose(_some(found, result, f"finding about {given[0]!r}"))
 
 
 def _some(text: str, result: Result, what: str) -> str:

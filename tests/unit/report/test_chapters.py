@@ -36,7 +36,7 @@ def told(text: str, results: list[Result], *, optional: bool = False, rests_on: 
 
 @pytest.fixture
 def fresh() -> Result:
-    return lemma_12("fresh")
+    return msgspec.structs.replace(lemma_12("fresh"), findings=["First.", "Of levels.", "Of levels again."])
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,7 @@ def fresh() -> Result:
         ("{status:lemma-12}", "✗ **refuted**"),
         ("{corrected-status:lemma-12}", "not refuted"),
         ("{ratio:lemma-12|smallest}", "∞"),
+        ("{finding:lemma-12|levels}", "Of levels."),
     ],
 )
 def test_placeholders_come_from_the_result(fresh: Result, placeholder: str, shown: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from sklearn.datasets import dump_svmlight_file
+from sklearn.datasets import dump_svmlight_file, load_digits
 
 from dpverify.cli import main
 from dpverify.report.write import regenerate as regenerate_report
@@ -19,11 +20,12 @@ from dpverify.train.compare_differences import PAIRS, corrected_level, differenc
 from dpverify.train.compare_methods import METHODS
 from dpverify.train.compare_page import figure_names, page
 from dpverify.train.compare_record import Comparison, Comparisons, command, decode, encode, merged, recorded
-from dpverify.train.compare_report import check, regenerate
+from dpverify.train.compare_report import check, read, regenerate
 from dpverify.train.compare_result import MEASURES, Outcome, interval
 from tests.unit.report.rendering import dead_links, raw_tables
 from tests.unit.report.sample import sample_run
 
+ROOT = Path(__file__).parents[3]
 Capture = pytest.CaptureFixture[str]
 SMALL: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-5, "n": 60, "epochs": 1, "seeds": 3}
 
@@ -236,3 +238,19 @@ def test_a_folder_that_cannot_take_the_report_is_refused_before_the_run(tmp_path
         assert out == ""
         assert err.count("\n") == 1
         assert rule in err
+
+
+def test_the_recorded_comparisons_are_what_the_code_gives_today(tmp_path: Path) -> None:
+    held = read(ROOT / "reports")
+    assert held is not None
+    x, y = load_digits(return_X_y=True)
+    file = tmp_path / "digits-parity.svm"  # as README.md writes it
+    dump_svmlight_file(x, y % 2, str(file))
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    for one in held.comparisons:
+        old, mine = one.result, one.result.data.name == file.name
+        assert one.source == (f"file {file.name}, SHA-256 {digest}" if mine else "comes with scikit-learn")
+        new = compare(CompareRequest(old.epsilon, old.delta, data=file if mine else None, seeds=2))
+        for recorded_method, method in zip(old.methods, new.methods, strict=True):
+            for was, now in zip(recorded_method.outcomes, method.outcomes, strict=False):
+                assert msgspec.structs.asdict(now) == pytest.approx(msgspec.structs.asdict(was), rel=1e-4), method.name
