@@ -1,0 +1,58 @@
+"""epsilon of composed Gaussian mechanisms against balls of many digits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+from dpverify.privacy.gaussian_balls import delta_ball
+from dpverify.privacy.gaussian_composition import composed_epsilon
+
+DIGITS = 1e-12
+
+
+def exact_is_near(mus: np.ndarray, delta: float, epsilon: float) -> bool:
+    """Whether delta lies between the exact deltas at epsilon (1 - 1e-12) and epsilon (1 + 1e-12)."""
+    for bits in (400, 1600, 6400, 25600):
+        ctx.prec = bits
+        mu = sum((arb(value) ** 2 for value in mus.tolist()), arb(0)).sqrt()
+        high, low = (delta_ball(mu, arb(epsilon) * (1 + arb(sign * DIGITS))) for sign in (-1, 1))
+        if high.rel_accuracy_bits() > 100 and low.rel_accuracy_bits() > 100:
+            return bool(low <= arb(delta) <= high)
+    raise AssertionError("not enough digits")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_twelve_digits_over_everything(seed: int) -> None:
+    rng, before, seen = np.random.default_rng(seed), ctx.prec, 0
+    try:
+        for _ in range(60):
+            mus = 10.0 ** rng.uniform(-rng.choice([0.0, 5.0, 100.0]), 0.0, size=int(rng.integers(1, 120)))
+            mus *= 10.0 ** rng.uniform(-8, 3) / math.sqrt(float((mus**2).sum()))
+            total = math.sqrt(float((mus**2).sum()))
+            near = math.erf(total / math.sqrt(8.0)) * (1.0 - 10.0 ** rng.uniform(-14, -0.1))
+            delta = float(10.0 ** rng.uniform(-300, -0.31)) if rng.random() < 0.5 else near
+            epsilon = composed_epsilon(mus, delta)
+            if epsilon > 0.0:
+                seen += 1
+                assert exact_is_near(mus, delta, epsilon), (mus, delta, epsilon)
+    finally:
+        ctx.prec = before
+    assert seen > 20
+
+
+def test_zero_and_infinity_are_where_they_belong() -> None:
+    assert composed_epsilon([], 1e-5) == 0.0
+    assert composed_epsilon([0.3, 0.4], 0.5) == 0.0
+    assert composed_epsilon([0.3], 0.0) == math.inf
+    assert composed_epsilon([1.0, math.inf], 1e-5) == math.inf
+    with pytest.raises(ValueError, match="at least 0"):
+        composed_epsilon([-1.0], 0.1)
+
+
+def test_squares_beyond_the_range_of_floats_are_added_all_the_same() -> None:
+    assert composed_epsilon([1e-200] * 4, 1e-210) == pytest.approx(composed_epsilon([2e-200], 1e-210), rel=1e-12)
+    assert composed_epsilon(np.full(4, 1e170), 0.1) == math.inf
