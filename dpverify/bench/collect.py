@@ -21,6 +21,7 @@ class _Samples:
     repeats: list[int] = field(default_factory=list)
     added: list[int] = field(default_factory=list)
     peaks: list[int] = field(default_factory=list)
+    call_added: int | None = None
     parts: dict[str, list[float]] = field(default_factory=dict)
     counts: dict[str, float] = field(default_factory=dict)
     missing: str = ""
@@ -69,6 +70,7 @@ class Desk:
             samples.seconds.append(times.seconds)
             samples.repeats.append(times.repeats)
             samples.peaks += times.peaks
+            samples.call_added = times.added if samples.call_added is None else samples.call_added
             for part, seconds in times.parts.items():
                 samples.parts.setdefault(part, []).extend(seconds)
         for name, found in answer.counts.items():
@@ -114,6 +116,7 @@ class Desk:
             repeats=samples.repeats,
             added=samples.added,
             peaks=samples.peaks,
+            call_added=samples.call_added,
             parts=samples.parts,
             counts=samples.counts,
             seconds=_interval(samples.seconds),

@@ -10,6 +10,7 @@ from statistics import median
 from time import perf_counter, process_time, thread_time
 
 from dpverify.bench.case import Case, Clock, Form, Missing, Usage
+from dpverify.bench.memory import added_memory, can_measure_memory
 
 CLOCKS: Mapping[Clock, Callable[[], float]] = {"thread": thread_time, "process": process_time, "wall": perf_counter}
 
@@ -18,6 +19,9 @@ SHORTEST = 0.02
 
 ROUND_BUDGET = 2.5
 """Seconds that all rounds of a case may take in one pass; at least one round is made."""
+
+LONGEST = 1.0
+"""Seconds of a call beyond which it is not made twice more for its memory alone."""
 
 SPARSE_PASSES = 3
 """Passes in which a form is timed that is too slow for every round."""
@@ -37,12 +41,15 @@ class Times:
         Peak memory of child processes in bytes, where the form runs one.
     parts : dict of str to list of float
         Seconds of the parts of a child process, where it tells.
+    added : int or None
+        Bytes that a call added to this process at its peak; taken in the first pass.
     """
 
     seconds: list[float] = field(default_factory=list)
     repeats: int = 1
     peaks: list[int] = field(default_factory=list)
     parts: dict[str, list[float]] = field(default_factory=dict)
+    added: int | None = None
 
 
 @dataclass
@@ -107,6 +114,10 @@ def measure_case(case: Case, *, seed: int = 0, rounds: int = 5, turn: int = 0) -
                 out.times[name] = Times()
                 _time(ready[name], clock, out.times[name])
     out.times = {name: out.times[name] for name in ready if name in out.times}
+    for name, times in out.times.items():
+        short = name in often and not times.peaks and min(times.seconds) < LONGEST
+        if turn == 0 and short and can_measure_memory():
+            times.added = added_memory(often[name])
     return out
 
 

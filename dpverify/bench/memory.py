@@ -43,6 +43,17 @@ def added_memory(form: Form) -> int:
     return max(_field("VmHWM") - before, 0)
 
 
+def can_measure_memory() -> bool:
+    """Whether the system can set the peak of this process back, without which only a fresh process tells anything.
+
+    Returns
+    -------
+    bool
+        True on Linux.
+    """
+    return _reset_peak()
+
+
 def _give_back() -> None:
     """Return freed memory to the system, so that the next call cannot hide in it."""
     with suppress(OSError, AttributeError):

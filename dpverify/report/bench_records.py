@@ -37,7 +37,8 @@ class FormRecord(Record, frozen=True, kw_only=True):
     """One form of a case: every sample, and what they come to.
 
     ``samples[k]`` are the seconds of one call in each round of pass k, ``repeats[k]`` how many calls one of them is the
-    mean of. ``added`` are bytes that a call added at its peak, ``peaks`` the most that a child process held.
+    mean of. ``added`` are bytes that a call added at its peak in fresh processes, ``call_added`` in that of the
+    first pass; ``peaks`` is the most that a child process held.
     """
 
     name: str
@@ -47,6 +48,7 @@ class FormRecord(Record, frozen=True, kw_only=True):
     repeats: list[int] = []
     added: list[int] = []
     peaks: list[int] = []
+    call_added: int | None = None
     parts: dict[str, list[float]] = {}
     counts: dict[str, float] = {}
     seconds: Interval | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import median
 
 from dpverify.report.bench_records import CaseRecord, FormRecord, Interval, Outcome, TargetRecord
 from dpverify.report.numbers import show_float
@@ -108,11 +109,10 @@ def about(target: TargetRecord) -> str:
 
 def show_memory(form: FormRecord) -> str:
     """Memory at the peak: what a call added, or what a child process held."""
-    values = form.added or form.peaks
-    if not values:
-        return ""
-    middle = sorted(values)[len(values) // 2]
-    return f"+{show_bytes(middle)}" if form.added else show_bytes(middle)
+    if form.peaks and not form.added:
+        return show_bytes(median(form.peaks))
+    values = form.added or ([] if form.call_added is None else [form.call_added])
+    return f"+{show_bytes(median(values))}" if values else ""
 
 
 def show_counts(form: FormRecord) -> str:

@@ -92,7 +92,7 @@ def test_names_must_be_those_that_prepare_gives(fields: dict[str, object]) -> No
 
 def test_no_garbage_is_collected_meanwhile() -> None:
     seen: list[bool] = []
-    measure_case(of({"look": lambda: seen.append(gc.isenabled())}), rounds=1)
+    measure_case(of({"look": lambda: seen.append(gc.isenabled())}), rounds=1, turn=1)
     assert set(seen) == {False}
     assert gc.isenabled()
 
@@ -106,6 +106,16 @@ def test_added_memory_is_what_the_call_touches(mebibytes: int) -> None:
 
     found = added_memory(work) / 2**20
     assert mebibytes - 1 <= found <= mebibytes + 3
+
+
+def test_the_first_pass_takes_the_memory_of_every_form() -> None:
+    forms = {"small": lambda: np.ones(2**10).sum(), "large": lambda: np.ones(2**22).sum()}
+    first, second = (measure_case(of(forms), rounds=1, turn=turn).times for turn in (0, 1))
+    assert first["small"].added is not None
+    assert first["large"].added is not None
+    assert first["small"].added < 2**20
+    assert 31 * 2**20 < first["large"].added < 36 * 2**20
+    assert second["large"].added is None
 
 
 def test_a_call_that_allocates_nothing_adds_next_to_nothing() -> None:
