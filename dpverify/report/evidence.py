@@ -9,6 +9,9 @@ from dpverify.report import markdown as md
 from dpverify.report.numbers import ratio, show, show_both, show_count, show_float, show_point
 from dpverify.report.words import COUNTEREXAMPLES, METHODS, status_label
 
+FOLDED = 4
+"""A derivation with more steps is folded: a reader sees that it is complete, and opens it to see how."""
+
 
 def counterexample_block(examples: Sequence[Counterexample]) -> str:
     """The counterexamples: where, both sides (exact and as floats), their ratio."""
@@ -41,14 +44,17 @@ def slack_line(slack: Slack | None, vacuous: Vacuous | None, region: str) -> str
 
 
 def derivation_block(derivation: DerivationResult) -> list[str]:
-    """A derivation: what it is, then its steps as a table."""
+    """A derivation: what it is, then its steps as a table, folded where they are many and none fails."""
     whose = "ours" if derivation.whose == "ours" else "the paper's own chain"
     state = "complete" if derivation.complete else "**not complete**"
     note = f" {md.prose(derivation.note)}" if derivation.note else ""
     header = ["step", "relation", "expression", "rule", "premises", "status", "points", "slack", "note"]
     rows = [_step_row(number, step) for number, step in enumerate(derivation.steps)]
     header, rows = _drop_empty(header, rows)
-    return [f"Derivation {md.code(derivation.name)} ({whose}; {state}).{note}", md.table(header, rows)]
+    steps = md.table(header, rows)
+    if derivation.complete and len(rows) > FOLDED:
+        steps = md.folded(f"its {len(rows)} steps", steps)
+    return [f"Derivation {md.code(derivation.name)} ({whose}; {state}).{note}", steps]
 
 
 def _step_row(number: int, step: StepResult) -> list[str]:

@@ -152,6 +152,11 @@ def link(text: str, target: str) -> str:
     return f"[{text}]({target})"
 
 
+def folded(summary: str, block: str) -> str:
+    """A block that a reader opens; ``summary`` is plain text. Where HTML is not shown it is simply there."""
+    return f"<details>\n<summary>{escape(summary, inside_line=True)}</summary>\n\n{block}\n\n</details>"
+
+
 def bullets(items: Iterable[str]) -> str:
     """A list of markdown fragments, one line each."""
     return "\n".join(f"- {' '.join(item.split())}" for item in items)

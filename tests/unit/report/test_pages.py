@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dpverify.ledger.results import Result, Run
+from dpverify.ledger.results import DerivationResult, Result, Run, StepResult
 from dpverify.report.claim import claim_section
+from dpverify.report.evidence import derivation_block
 from dpverify.report.markdown import document
 from dpverify.report.paper import paper_pages
 from tests.unit.report.rendering import PARSER, cells, raw_tables, tables
@@ -157,3 +158,16 @@ def test_hostile_text_stays_text() -> None:
 @pytest.mark.parametrize(("name", "made"), [("proved", rdp()), ("refuted", conversion())])
 def test_section_is_as_it_was_when_somebody_read_it(name: str, made: Result) -> None:
     assert document(claim_section([made])) == (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("steps", "complete", "folded"), [(5, True, True), (4, True, False), (5, False, False)])
+def test_a_long_derivation_that_is_complete_is_folded_and_still_a_table(
+    steps: int, complete: bool, folded: bool
+) -> None:
+    step = StepResult(expression="x", latex="x", relation="=", rule="algebra", status="checked")
+    chain = DerivationResult(name="d", whose="ours", steps=[step] * steps, complete=complete)
+    text = document(derivation_block(chain))
+    assert ("<details>" in text) is folded
+    assert (f"<summary>its {steps} steps</summary>\n\n| step |" in text) is folded
+    assert tables(text) == 1
+    assert "not complete" in text or complete
