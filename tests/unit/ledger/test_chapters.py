@@ -110,3 +110,17 @@ def test_the_bundled_chapters_are_sound_and_reach_the_utility_claims() -> None:
     parts = [chapter.part for chapter in load_specs().papers["tran2022"].chapters]
     assert parts[0] == ""
     assert {"Lemma 5", "Lemma 11", "Theorem 6", "Theorem 9"} <= {*parts}
+
+
+def test_what_chapters_rest_on_is_what_is_pinned() -> None:
+    for paper in load_specs().papers.values():
+        for chapter in paper.chapters:
+            for wanted in (one for passage in chapter.passage for one in passage.conditions()):
+                claim = paper.claims[wanted.about.claim]
+                for reading in claim.readings():
+                    if wanted.about.reading.items() <= reading.items():
+                        verdict = claim.verdict(reading)
+                        assert verdict is not None
+                        held = verdict.amendment if wanted.corrected else verdict
+                        assert held is not None
+                        assert held.status in wanted.statuses, f"{chapter.title}: {wanted.about}"
