@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from sympy import Integer, Rational, Symbol
@@ -20,8 +22,10 @@ from dpverify.papers.tran2022 import utility_theorem_derivations as theorems
 from dpverify.papers.tran2022.checks import utility_premises
 from dpverify.papers.tran2022.checks.utility_premises import CITED, CitedDerivationCheck, WholeDerivationCheck
 from dpverify.papers.tran2022.cited_derivations import Cited, cite, derivations_under, taken_for_granted
+from dpverify.papers.tran2022.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.papers.tran2022.reorder_total_derivations import bias
 from dpverify.symbolic.derivation import Derivation, Premise, Step, check_derivation, conclude
+from dpverify.symbolic.numbers import to_ball, to_value
 from dpverify.symbolic.ranges import real
 
 SPECS = load_specs()
@@ -152,3 +156,13 @@ def test_what_is_granted_is_named() -> None:
     assert taken_for_granted(chain) == sorted(taken_for_granted(chain), key=taken_for_granted(chain).index)
     assert set(taken_for_granted(chain)) <= BY_HAND
     assert all(isinstance(premise, Premise) for premise in chain.premises.values())
+
+
+@pytest.mark.parametrize(("examples", "steps"), [(2, 20), (3, 12), (5, 100), (16, 320)])
+def test_the_mean_of_the_estimates_own_part_is_far_below_its_bound(examples: int, steps: int) -> None:
+    rho = math.sqrt(examples / steps)
+    gamma = Fraction(math.isqrt(10**12 * examples // steps), 10**6)
+    own = constant_spread(Fraction(1))
+    squares = (mean_square("estimate", t, examples, Fraction(1, examples), gamma, own) for t in range(1, steps + 1))
+    exact = sum(math.sqrt(float(to_ball(to_value(square)))) for square in squares) / steps
+    assert exact <= 0.41 * 3.5 * math.sqrt(rho / examples)
