@@ -44,12 +44,8 @@ def c_1_bound(order: int, tau: Fraction, ratio: Fraction) -> arb:
 
     Parameters
     ----------
-    order : int
-        Renyi order, at least 2.
-    tau : Fraction
-        Part of the data that is drawn, in (0, 1].
-    ratio : Fraction
-        Variance of the noise over the squared sensitivity.
+    order, tau, ratio
+        As for :func:`pair_divergence`.
 
     Returns
     -------
@@ -66,12 +62,8 @@ def c_1_tail(order: int, tau: Fraction, ratio: Fraction) -> arb:
 
     Parameters
     ----------
-    order : int
-        Renyi order, at least 2.
-    tau : Fraction
-        Part of the data that is drawn.
-    ratio : Fraction
-        Variance of the noise over the squared sensitivity.
+    order, tau, ratio
+        As for :func:`pair_divergence`.
 
     Returns
     -------
@@ -87,12 +79,8 @@ def c_1_tail_terms(order: int, tau: Fraction, ratio: Fraction) -> arb:
 
     Parameters
     ----------
-    order : int
-        Renyi order, at least 2.
-    tau : Fraction
-        Part of the data that is drawn.
-    ratio : Fraction
-        Variance of the noise over the squared sensitivity.
+    order, tau, ratio
+        As for :func:`pair_divergence`.
 
     Returns
     -------
