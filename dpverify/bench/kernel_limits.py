@@ -8,10 +8,11 @@ from numpy.random import Generator
 from dpverify.kernels.clipping import clipped_sum
 from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
+from dpverify.kernels.normal import Words
 from dpverify.kernels.tape import fill_normal
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Vector
 from dpverify.papers.tran2022.tree_noise import LEVELS, fill_decay
-from dpverify.papers.tran2022.tree_noise_steps import advance
+from dpverify.papers.tran2022.tree_noise_steps import advance_from
 from dpverify.problems.logistic import slope
 
 clipped_logistic = clipped_sum(slope)
@@ -34,13 +35,13 @@ def draw_rows(rng: Generator, times: int, out: Vector) -> None:
 
 
 @kernel
-def stream_in_blocks(rng: Generator, steps: int, alpha: float, scale: float, slots: Matrix, block: Matrix) -> None:
+def stream_in_blocks(words: Words, steps: int, alpha: float, scale: float, slots: Matrix, block: Matrix) -> None:
     """Go through NOISE_1..NOISE_T in blocks, each written over the one before: O(d log T) numbers are kept."""
     decay, t = np.empty(LEVELS), 0
     fill_decay(alpha, decay)
     while t < steps:
         n = min(steps - t, block.shape[0])
-        advance(rng, t, decay, scale, slots, block[:n])
+        advance_from(words, t, decay, scale, slots, block[:n])
         t += n
 
 
