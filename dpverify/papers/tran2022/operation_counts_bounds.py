@@ -8,6 +8,7 @@ NOTES_run_time.md has the proofs of the bounds.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import comb
 from typing import NamedTuple
 
 from dpverify.papers.tran2022.compose_bounds import compose_count
@@ -119,6 +120,25 @@ def literal_total(steps: int, n_examples: int) -> Counts:
         if q >= 2:
             reads += 2 * ((steps - t) // n_examples + 1) * _nodes(t - n_examples + 1, t)
     return Counts(reads, reads + others)
+
+
+def coefficient_terms(steps: int, n_examples: int) -> int:
+    """Count the terms of the coefficients c_i of all steps 1 .. T, summed where the box prints them.
+
+    Parameters
+    ----------
+    steps : int
+        T, at least 1.
+    n_examples : int
+        N, at least 1.
+
+    Returns
+    -------
+    int
+        q(q - 1)/2 at step t, q = floor(t / N): numbers, not vectors, and not among ``Counts``.
+    """
+    epochs, rest = divmod(steps, n_examples)
+    return n_examples * comb(epochs, 3) + (rest + 1) * comb(epochs, 2)
 
 
 def stream_step(t: int, n_examples: int) -> Counts:

@@ -1,0 +1,210 @@
+"""Reconstruction of Algorithm 4 at every step: as printed and as a stream, against reading every node once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpverify.bench.case import Case, Forms, Target, sweep
+
+GAMMA = 0.05
+PRINTED, LOOKED_UP, STREAM, READING = "literal", "literal, coefficients looked up", "stream", "reading"
+
+
+def _forms(*, seed: int, N: int, d: int, epochs: float) -> Forms:
+    """All T = epochs N outputs, from nodes of unit Gaussians; the output is a new array each time."""
+    from functools import partial
+
+    import numpy as np
+
+    from dpverify.bench.reconstruction_limits import read_all
+    from dpverify.kernels.tape import generator
+    from dpverify.papers.tran2022.reconstruct import reconstruct
+    from dpverify.papers.tran2022.reconstruct_literal import reconstruct_literal
+    from dpverify.papers.tran2022.reconstruct_nodes import Nodes, node_count
+
+    def nodes_of(steps: int) -> Nodes:
+        return Nodes(*generator(seed).standard_normal((3, node_count(steps), d)))
+
+    forms = {
+        PRINTED: reconstruct_literal,
+        LOOKED_UP: partial(reconstruct_literal, looked_up=True),
+        STREAM: reconstruct,
+    }
+    small = nodes_of(50)
+    found = [form(small, examples=7, alpha=1 / 7, gamma=GAMMA)[0] for form in forms.values()]  # compiles
+    if not all(np.allclose(one, found[0], rtol=1e-12, atol=1e-12) for one in found):
+        raise ValueError("the forms do not agree")
+    nodes, total = nodes_of(round(epochs * N)), np.zeros(d)
+    timed: dict[str, Any] = {
+        name: partial(form, nodes, examples=N, alpha=1 / N, gamma=GAMMA) for name, form in forms.items()
+    }
+    return {READING: lambda: [read_all(family, total) for family in nodes], **timed}
+
+
+def _without_literal(*, seed: int, N: int, d: int, epochs: float) -> Forms:
+    forms = _forms(seed=seed, N=N, d=d, epochs=epochs)
+    return {name: forms[name] for name in (READING, STREAM)}
+
+
+def _counts(*, N: int, d: int, epochs: float) -> dict[str, dict[str, float]]:
+    """Exact, from the bits of t and N; the terms of the printed coefficients are numbers, not vectors."""
+    from dpverify.papers.tran2022.operation_counts_bounds import coefficient_terms, literal_total, stream_total
+
+    del d
+    steps = round(epochs * N)
+    literal, stream = literal_total(steps, N), stream_total(steps, N)
+    vectors, nodes = "additions of vectors", "nodes read"
+    found = {vectors: float(literal.adds), nodes: float(literal.reads)}
+    return {
+        PRINTED: {**found, "terms of coefficients": float(coefficient_terms(steps, N))},
+        LOOKED_UP: found,
+        STREAM: {vectors: float(stream.adds), nodes: float(stream.reads)},
+    }
+
+
+def _stream_counts(*, N: int, d: int, epochs: float) -> dict[str, dict[str, float]]:
+    return {STREAM: _counts(N=N, d=d, epochs=epochs)[STREAM]}
+
+
+def _steps(*, N: int, d: int, epochs: float) -> float:
+    del d
+    return float(round(epochs * N))
+
+
+def _state(*, seed: int, N: int, d: int, steps: int) -> dict[str, Any]:
+    """Step after step with nodes that are made when they are needed: what stays is the state."""
+    del seed
+
+    def run() -> None:
+        from dpverify.bench.reconstruction_limits import run_without_nodes
+
+        run_without_nodes(N, d, steps, 1 / N, GAMMA)
+
+    return {STREAM: run}
+
+
+def _state_times(*, seed: int, N: int, d: int, steps: int) -> Forms:
+    import numpy as np
+
+    from dpverify.bench.reconstruction_limits import add_constants
+
+    run, out = _state(seed=seed, N=N, d=d, steps=steps)[STREAM], np.zeros(d)
+    return {"writing three nodes a step": lambda: add_constants(steps, out), STREAM: run}
+
+
+def _state_bytes(N: int, d: int) -> float:
+    """Four rows of d numbers for each example, and half as much again for all else."""
+    return 1.5 * 4 * 8 * N * d + 2e6
+
+
+CASES: tuple[Case, ...] = (
+    *sweep(
+        Case(
+            "over-t",
+            "All steps at N = 256, d = 8, over the number of epochs T/N",
+            _forms,
+            limit=READING,
+            parameters={"N": 256, "d": 8},
+            forms=(READING, PRINTED, LOOKED_UP, STREAM),
+            item="step",
+            counts=_counts,
+            targets=[Target(STREAM, at_most=1.05, kind="exponent")],
+        ),
+        "epochs",
+        (8, 16, 32, 64),
+        work=_steps,
+    ),
+    Case(
+        "small",
+        "All steps at N = 256, d = 8, T = 64 N",
+        _forms,
+        limit=READING,
+        parameters={"N": 256, "d": 8, "epochs": 64},
+        forms=(READING, PRINTED, LOOKED_UP, STREAM),
+        work=64 * 256,
+        item="step",
+        counts=_counts,
+        targets=[Target(PRINTED, at_least=15, to=STREAM), Target(LOOKED_UP, at_least=15, to=STREAM)],
+    ),
+    *sweep(
+        Case(
+            "over-n",
+            "All steps at T = 8 N, d = 16, N a power of two, one less and one more",
+            _forms,
+            limit=READING,
+            parameters={"d": 16, "epochs": 8},
+            forms=(READING, PRINTED, LOOKED_UP, STREAM),
+            item="step",
+            counts=_counts,
+            targets=[Target(STREAM, at_most=1.05, kind="exponent")],
+        ),
+        "N",
+        (255, 256, 257, 512, 1024),
+        work=_steps,
+    ),
+    *sweep(
+        Case(
+            "over-d",
+            "All steps at N = 256, T = 8 N, over d",
+            _forms,
+            limit=READING,
+            parameters={"N": 256, "epochs": 8},
+            forms=(READING, PRINTED, LOOKED_UP, STREAM),
+            item="step",
+            counts=_counts,
+        ),
+        "d",
+        (1, 8, 64, 512),
+        work=_steps,
+    ),
+    Case(
+        "large",
+        "All steps at N = 1024, T = 64 N, d = 128: 400 MB of nodes",
+        _forms,
+        limit=READING,
+        parameters={"N": 1024, "d": 128, "epochs": 64},
+        forms=(READING, PRINTED, LOOKED_UP, STREAM),
+        work=64 * 1024,
+        item="step",
+        counts=_counts,
+        sparse=(PRINTED, LOOKED_UP),
+        targets=[Target(STREAM, at_most=5), Target(PRINTED, at_least=100, to=STREAM)],
+        passes=3,
+    ),
+    *sweep(
+        Case(
+            "large-over-t",
+            "The stream at N = 1024, d = 128, over the number of epochs T/N",
+            _without_literal,
+            limit=READING,
+            parameters={"N": 1024, "d": 128},
+            forms=(READING, STREAM),
+            item="step",
+            counts=_stream_counts,
+            targets=[Target(STREAM, at_most=5), Target(STREAM, at_most=1.05, kind="exponent")],
+            passes=3,
+        ),
+        "epochs",
+        (32, 64, 128),
+        work=_steps,
+    ),
+    *sweep(
+        Case(
+            "memory",
+            "Memory of the stream at N = 1024, d = 64, nodes made as they are needed",
+            _state_times,
+            limit="writing three nodes a step",
+            parameters={"N": 1024, "d": 64},
+            forms=("writing three nodes a step", STREAM),
+            item="step",
+            memory=_state,
+            targets=[
+                Target(STREAM, at_most=_state_bytes(1024, 64), kind="memory", words="4 N d numbers and half as much"),
+                Target(STREAM, at_most=0.2, kind="memory-exponent", words="nothing that grows with T"),
+            ],
+        ),
+        "steps",
+        (8192, 32_768, 131_072),
+        work=lambda *, N, d, steps: float(steps),
+    ),
+)
