@@ -159,7 +159,7 @@ def noncentrality(statistic: float, first: int, second: int, alpha: float) -> fl
 
 
 def _falling_root(of: Callable[[float], float], low: Point, high: Point, close: float) -> float:
-    """Find the root of a falling function between two points by false position, halving the weight of an end that stays.
+    """Find the root of a falling function between two points by false position, halving an end that stays.
 
     Returns the lower end, where the function is not below 0. (scipy.optimize takes longer to load than the audit.)
     """
