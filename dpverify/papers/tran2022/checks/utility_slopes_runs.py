@@ -1,4 +1,4 @@
-"""Runs from which exponents are read: Theorems 6 and 9 at G = L = R = 1, on the worst slope for each size.
+"""Runs from which exponents are read: Theorems 6 and 9 at G = L = R = 1, on a slope steep for each size.
 
 ``identical examples, slope s = c sqrt(N/T) down to the distance D with s D + s^2/2 = 1``. With a small c the run cannot
 leave the slope, with a large one it leaves early; in between, where the privacy noise lets about half of the runs

@@ -52,7 +52,7 @@ def test_the_mean_of_the_momentum_bound_is_the_mean_over_the_steps() -> None:
 def test_lemma_5_holds_on_every_run_and_sees_its_faults() -> None:
     check = lemmas.CHECKS.find("lemma-5", "whole-runs")
     for variant in ("printed", "amended"):
-        statement = load_specs().claim("tran2022:lemma-5").statement({}, variant)  # type: ignore[arg-type]  # a literal
+        statement = load_specs().claim("tran2022:lemma-5").statement({}, variant)
         found = _run(check, statement, "smoke")
         assert found.status == "not refuted"
         assert [control.refuted for control in found.controls] == [True, True]
