@@ -11,7 +11,6 @@ from dpverify.papers.tran2022.conversion_derivations import (
     derive_sufficient,
     derive_theorem_8_condition,
 )
-from dpverify.papers.tran2022.level_sum_derivations import derive_6_v, derive_count_later_log
 from dpverify.papers.tran2022.one_step_derivations import derive_count_first_log, derive_geometric
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -40,9 +39,7 @@ CHECKS.add(
     SearchCheck("theorem-8-condition", "search"),
     DerivationCheck("theorem-8-count-first-log", "derivation", build=derive_count_first_log, variants=("amended",)),
     SearchCheck("theorem-8-count-first-log", "search"),
-    DerivationCheck("theorem-8-count-later-log", "derivation", build=derive_count_later_log, variants=("amended",)),
     SearchCheck("theorem-8-count-later-log", "search"),
-    DerivationCheck("theorem-6-v", "derivation", build=derive_6_v, variants=("amended",)),
     *(
         SearchCheck("theorem-6-v", f"search-{depth}", readings={"depth": depth}, where=[f"depth == {value}"])
         for depth, value in (("levels", "floor(log2(T)) + 1"), ("height", "floor(log2(T))"))

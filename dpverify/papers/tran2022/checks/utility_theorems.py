@@ -8,9 +8,8 @@ from typing import Any
 
 from flint import arb
 
-from dpverify.harness import DerivationCheck, ExhaustiveCheck, PaperChecks, Point, SearchCheck, Vacuity
+from dpverify.harness import ExhaustiveCheck, PaperChecks, Point, SearchCheck, Vacuity
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022 import utility_theorem_derivations as derive
 from dpverify.papers.tran2022.utility_bounds import (
     coupling_bound,
     implicit_steps,
@@ -109,7 +108,6 @@ CHECKS.add(
         leaves_out=ONE_PROBLEM,
         seconds_each=0.005,
     ),
-    DerivationCheck("theorem-6", "derivation", build=derive.theorem_6, variants=("amended",)),
     ExhaustiveCheck(
         "theorem-9", "ramps-and-noise", points=lambda _: (*NOISY, *RAMPS), lhs=_travel_or_noise, leaves_out=ONE_PROBLEM
     ),
@@ -123,5 +121,4 @@ CHECKS.add(
         leaves_out=ONE_PROBLEM,
         seconds_each=0.01,
     ),
-    DerivationCheck("theorem-9", "derivation", build=derive.theorem_9, variants=("amended",)),
 )
