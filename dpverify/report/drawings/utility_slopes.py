@@ -81,8 +81,9 @@ def caption(data: Data) -> str:
     return (
         "Mean gradient norm of runs at the theorem's own parameters, on a slope that is a fixed multiple of sqrt(N/T), "
         f"and the theorem's bounds, over N ({data.parameters}; G = L = R = 1). The corrected bound is "
-        f"{show_float(min(ratios), 3)} to {show_float(max(ratios), 3)} times the simulated gradient at these sizes and {says}. In N the runs fall with "
-        f"the exponent {_interval(data, 0)}, the bound with {_words(data['fit-bound'][0])}."
+        f"{show_float(min(ratios), 3)} to {show_float(max(ratios), 3)} times the simulated gradient at these "
+        f"sizes and {says}. In N the runs fall with the exponent {_interval(data, 0)}, the bound "
+        f"with {_words(data['fit-bound'][0])}."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from dpverify.harness import Check, Context
 from dpverify.harness.checks import missed_controls
@@ -13,6 +13,7 @@ from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.checks.utility_simulation_cases import NO_FAULT, Case, Fault
 from dpverify.papers.tran2022.checks.utility_simulation_limits import NEAR, lower_limit, runs_needed
+from dpverify.papers.tran2022.checks.utility_simulation_verdict import Stream, Verdict, moved
 
 ALPHA, POWER = 1e-6, 0.99
 """Level of a whole check, shared out over its problems; and power at the declared excess."""
@@ -25,43 +26,6 @@ Measure = Callable[[Statement, Case, int, Fault], float]
 
 Side = Callable[[Statement, Case], float]
 """Statement and problem to a number in units of the gradient."""
-
-
-class Stream(NamedTuple):
-    """Runs of one problem, right or with a fault."""
-
-    name: str
-    case: Case
-    fault: Fault
-    n: int
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Runs of one problem against the bound.
-
-    Attributes
-    ----------
-    n : int
-        Runs.
-    mean, limit, bound : float
-        Mean of the runs, its one-sided lower confidence limit, and the bound; in units of the gradient.
-    """
-
-    n: int
-    mean: float
-    limit: float
-    bound: float
-
-    @property
-    def refutes(self) -> bool:
-        """Whether the limit is beyond the bound."""
-        return self.limit > self.bound
-
-    @property
-    def words(self) -> str:
-        """Mean, limit and bound."""
-        return f"mean {self.mean:.4g} over {self.n} runs, lower limit {self.limit:.4g}, bound {self.bound:.4g}"
 
 
 @dataclass(frozen=True)
@@ -269,27 +233,6 @@ class RunsCheck(Check):
             refuted=verdict.refutes,
             statistic=verdict.words,
         )
-
-
-def moved(values: Sequence[float], target: float) -> list[float]:
-    """Move values in [0, 1] towards 1, or towards 0, in proportion, until their mean is the target.
-
-    Parameters
-    ----------
-    values : sequence of float
-        In [0, 1].
-    target : float
-        In [0, 1].
-
-    Returns
-    -------
-    list of float
-        As many, in [0, 1].
-    """
-    mean = sum(values) / len(values)
-    if mean < target:
-        return [1.0 - (1.0 - value) * (1.0 - target) / (1.0 - mean) for value in values]
-    return [value * target / mean for value in values]
 
 
 def _counterexamples(beaten: Sequence[Stream], said: Mapping[str, Verdict]) -> list[Counterexample]:

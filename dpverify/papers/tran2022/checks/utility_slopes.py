@@ -7,19 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
 
 from dpverify.harness import Check, Context, PaperChecks
 from dpverify.harness.checks import missed_controls
 from dpverify.ledger.results import CheckResult, ControlResult, Method
+from dpverify.papers.tran2022.checks.utility_slopes_fit import LEVEL, Fit, Values, interval, slopes
 from dpverify.papers.tran2022.checks.utility_slopes_runs import DELTA, Size, mean_gradient, seconds, worst_slope
 from dpverify.papers.tran2022.onset_accounting import Theorem, corrected_parts, printed_bound
 
 CHECKS = PaperChecks("tran2022", __name__)
-
-LEVEL = 0.99
-"""Of every interval."""
 
 ROUNDING = 1e-9
 """Runs that never leave their slope give intervals without width."""
@@ -29,65 +25,6 @@ ASYMPTOTIC: Mapping[Theorem, Mapping[str, float]] = {
     "theorem-9": {"N": -2 / 3, "d": 1 / 3, "epsilon": -2 / 3},
 }
 """Exponents of the first term of the rates; the second, 1/sqrt(N), is smaller at all sizes here."""
-
-Values = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A power fitted to runs.
-
-    Attributes
-    ----------
-    middle, low, high : float
-        Mean over the replications of the least-squares slope, and its t interval.
-    bound, unit : float
-        Slopes of the corrected bound and of sqrt(N/T) over the same sizes.
-    """
-
-    middle: float
-    low: float
-    high: float
-    bound: float
-    unit: float
-
-
-def slopes(logs: Values, along: Values) -> Values:
-    """Fit a line to each row.
-
-    Parameters
-    ----------
-    logs : (..., sizes) array of float
-        Logarithms of what is measured.
-    along : (sizes,) array of float
-        Logarithms of the size.
-
-    Returns
-    -------
-    (...) array of float
-        Slopes by least squares.
-    """
-    x = along - along.mean()
-    found: Values = (logs * x).sum(axis=-1) / (x * x).sum()
-    return found
-
-
-def interval(values: Values) -> tuple[float, float, float]:
-    """Mean of independent values with Student's t interval.
-
-    Parameters
-    ----------
-    values : (n,) array of float
-        n >= 2.
-
-    Returns
-    -------
-    (float, float, float)
-        Mean, low, high.
-    """
-    middle = float(values.mean())
-    reach = float(stats.t.ppf(0.5 + LEVEL / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
-    return middle, middle - reach, middle + reach
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.checks import utility_simulation_limits as limits
 from dpverify.papers.tran2022.checks.utility_simulation_cases import NO_FAULT, UPHILL, Case, run_theorem_6
-from dpverify.papers.tran2022.checks.utility_simulation_check import RunsCheck, moved
+from dpverify.papers.tran2022.checks.utility_simulation_check import RunsCheck
+from dpverify.papers.tran2022.checks.utility_simulation_verdict import moved
 
 FRESH = {"ordering": "fresh", "depth": "levels"}
 
