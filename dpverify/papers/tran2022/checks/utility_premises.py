@@ -8,7 +8,7 @@ it proves a premise, and of the statement nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import msgspec
@@ -29,7 +29,8 @@ from dpverify.papers.tran2022 import utility_sampling_derivations as sampling
 from dpverify.papers.tran2022 import utility_theorem_derivations as theorems
 from dpverify.papers.tran2022.cited_derivations import derivations_under, taken_for_granted
 from dpverify.symbolic.derivation import Derivation, check_derivation
-from dpverify.symbolic.perturb import perturbations
+from dpverify.symbolic.perturb import Perturbation, perturbations
+from dpverify.symbolic.prepare import prepared
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -45,6 +46,14 @@ def checked_once(chain: Derivation, points: int, seed: int) -> DerivationResult:
     if key not in _checked or _checked[key][0] != chain:
         _checked[key] = chain, check_derivation(chain, points=points, seed=seed)
     return _checked[key][1]
+
+
+def _around_the_fault(chain: Derivation, fault: Perturbation) -> Perturbation:
+    """The faulty step and the next one: if they are refused, the whole chain is."""
+    clean, steps = prepared(chain), fault.derivation.steps
+    place = next(k for k, (old, new) in enumerate(zip(clean.steps, steps, strict=True)) if old != new)
+    start = clean.steps[place - 1].expr if place else clean.start
+    return replace(fault, derivation=replace(fault.derivation, start=start, steps=steps[place : place + 2]))
 
 
 @dataclass(frozen=True)
@@ -126,7 +135,7 @@ class CitedDerivationCheck(Check):
         controls: list[ControlResult] = []
         slack: list[str] = []
         for one in list(perturbations(chain))[::-1][:MOST_TRIED] if found.complete else []:
-            refused, why = one.judged(seed=context.seed)
+            refused, why = _around_the_fault(chain, one).judged(seed=context.seed)
             if refused:
                 controls.append(
                     ControlResult(
