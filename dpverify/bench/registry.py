@@ -80,12 +80,7 @@ def load(name: str) -> Group:
     """
     if name not in GROUPS:
         raise GroupError(name)
-    try:
-        module = import_module(f"dpverify.bench.{GROUPS[name]}")
-    except ModuleNotFoundError as error:
-        if error.name != f"dpverify.bench.{GROUPS[name]}":
-            raise
-        return Group(name, "", ())
+    module = import_module(f"dpverify.bench.{GROUPS[name]}")
     cases = tuple(module.CASES)
     names = [case.name for case in cases]
     twice = sorted({each for each in names if names.count(each) > 1})
