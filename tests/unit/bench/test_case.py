@@ -49,12 +49,12 @@ def test_names_are_those_that_a_case_tells() -> None:
 
 
 @pytest.mark.parametrize("name", GROUPS)
-def test_every_group_is_there_and_its_names_are_told(name: str) -> None:
+def test_every_group_is_there_and_its_forms_are_told(name: str) -> None:
     group = load(name)
     assert group.title
     assert group.cases
     for each in group.cases:
-        assert each.limit in each.names()
+        assert each.limit in each.forms
         assert each.name == each.name.lower().replace("_", "-").replace(" ", "-")
 
 
