@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dpverify.bench.case import Case, Forms, Target, sweep
@@ -25,7 +26,7 @@ def _forms(*, seed: int, N: int, d: int, epochs: float) -> Forms:
     def nodes_of(steps: int) -> Nodes:
         return Nodes(*generator(seed).standard_normal((3, node_count(steps), d)))
 
-    forms = {
+    forms: dict[str, Callable[..., Any]] = {
         PRINTED: reconstruct_literal,
         LOOKED_UP: partial(reconstruct_literal, looked_up=True),
         STREAM: reconstruct,
