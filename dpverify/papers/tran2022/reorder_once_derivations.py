@@ -26,10 +26,12 @@ POWER, END, LAST, FIRST, OLDEST, BLOCK, OWN, SQUARE, SUM2 = (
     for name in ("power", "end", "last", "first", "oldest", "block", "own", "square", "sum2")
 )
 CENTRE, SUM1 = Symbol("centre", real=True), Symbol("sum1", real=True)
-p: Final = Symbol("p", integer=True)
+GAP: Final = Symbol("gap", real=True)
+p: Final = Symbol("p", integer=True, nonnegative=True)
+BETA: Final = 1 - 1 / N
 JENSEN: Final = "Jensen at the worst step"
 WITHOUT: Final = "one order: every example once in an epoch"
-EVERY: Final = "every weight is near c = alpha (B - beta^(t+N-1))/(1-B), or 0 for t < N"
+EVERY: Final = "near c, for every example; c = alpha (B - beta^(t+N-1))/(1-B), or 0 for t < N"
 
 
 CONDITIONS: Final = (
@@ -72,6 +74,17 @@ def below() -> Derivation:
     return Derivation("not below", "ours", PLACES, CONDITIONS, -gap, steps, local=tuple(PLACES))
 
 
+def near() -> Derivation:
+    """Derive ``(w_p - c)^2 <= alpha^2 beta^(2p)``: both signs are at most ``alpha beta^p``; ``gap`` is ``w_p - c``."""
+    most = BETA**p / N
+    steps = (Step(most**2, "<=", "order", {"a": GAP**2, "b": most**2}, note="(most - gap)(most + gap) >= 0"),)
+    variables: dict[str, Variable] = {"N": integer(1, 12), "p": integer(0, N - 1), "gap": real(-most, most)}
+    signs = {"not above": cite(above()), "not below": cite(below())}
+    return Derivation(
+        "near c", "ours", variables, (most - GAP >= 0, most + GAP >= 0), GAP**2, steps, signs, local=("p", "gap")
+    )
+
+
 def around_a_number() -> Derivation:
     """Derive that the squares of weights around their mean are at most those around any number c."""
     apart = SUM2 - 2 * CENTRE * SUM1 + N * CENTRE**2
@@ -94,12 +107,11 @@ def mean_square() -> Derivation:
     Returns
     -------
     Derivation
-        From the exact mean square, by the variance around c; how far a weight is from c say :func:`above` and
-        :func:`below`.
+        From the exact mean square, by the variance around c; how far a weight is from c says :func:`near`.
     """
-    beta, many = 1 - 1 / N, N / Max(Integer(1), N - 1)
+    many = N / Max(Integer(1), N - 1)
     varied = cite(around_a_number())
-    powers = Sum((beta**2) ** p, (p, 0, N - 1))
+    powers = Sum((BETA**2) ** p, (p, 0, N - 1))
     around = G**2 * many
     steps = (
         Step(OWN * many * varied.lhs, "<=", "premise", {}, (WITHOUT,)),
@@ -107,7 +119,7 @@ def mean_square() -> Derivation:
         Step(OWN * many * powers / N**2, "<=", "premise", {}, (EVERY,), context=OWN * many * HOLE),
         Step(around * powers / N**2, "<=", "order", {"a": OWN, "b": G**2}, context=HOLE * many * powers / N**2),
         Step(
-            around / N**2 / (1 - beta**2), "<=", "geometric-sum-bound", {"x": beta**2, "m": N - 1},
+            around / N**2 / (1 - BETA**2), "<=", "geometric-sum-bound", {"x": BETA**2, "m": N - 1},
             context=around / N**2 * HOLE,
         ),
         Step(around / (2 * N - 1), "="),
@@ -120,8 +132,7 @@ def mean_square() -> Derivation:
         WITHOUT: Premise(SQUARE, "<=", OWN * many * varied.lhs),
         "around a number": varied,
         EVERY: Premise(varied.rhs, "<=", powers / N**2),
-        "not above": cite(above()),
-        "not below": cite(below()),
+        "near c": cite(near()),
     }
     return Derivation(
         "one permutation, gradients at one iterate", "ours", variables, (G**2 >= OWN,), SQUARE, steps, premises,

@@ -203,7 +203,7 @@ CITED: tuple[tuple[str, dict[str, str], tuple[Callable[[], Derivation], ...]], .
     (
         "theorem-6",
         ONCE_6,
-        (once.above, once.below, once.around_a_number, once.mean_square, once.sampling, parts.first_iterate),
+        (once.above, once.below, once.near, once.around_a_number, once.mean_square, once.sampling, parts.first_iterate),
     ),
 )  # fmt: skip
 """Every cited derivation, once, beside a statement that rests on it."""

@@ -50,7 +50,7 @@ BY_HAND = {
     "Jensen and Minkowski at every step",
     "Jensen at the worst step",
     "one order: every example once in an epoch",
-    "every weight is near c = alpha (B - beta^(t+N-1))/(1-B), or 0 for t < N",
+    "near c, for every example; c = alpha (B - beta^(t+N-1))/(1-B), or 0 for t < N",
     "the variances of the five terms add up",
 }
 
