@@ -67,7 +67,9 @@ class KernelCache(FunctionCache):
         if payload is None:
             return None
         compiled = self._impl.rebuild(target_context, pickle.loads(payload))
-        # A kernel among the arguments was pickled as a copy; the dispatcher must find the one it was asked for.
+        # A kernel among the arguments was pickled as a copy; the dispatcher, and code that calls this one, must find the
+        # one that was asked for.
+        compiled.fndesc.argtypes = arguments
         return compiled._replace(signature=compiled.signature.replace(args=arguments))
 
     def _save_overload(self, sig: Any, data: Any) -> None:

@@ -34,6 +34,19 @@ hits = sum(sum(f.stats.cache_hits.values()) for f in (total, apply))
 print("hits", hits)
 """
 
+OTHER_CALLER = """
+import numpy as np
+from callee import apply, total
+from dpverify.kernels.jit import kernel
+
+@kernel
+def outer(f, x):
+    return apply(f, x) + 1
+
+print(outer(total, np.arange(3.0)))
+"""
+"""Not run before: compiled against what another process left in the cache."""
+
 
 def start(folder: Path, *kinds: str, **environment: str) -> subprocess.Popen[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
@@ -72,6 +85,19 @@ def test_processes_that_compile_at_once_get_their_own_code(folder: Path) -> None
     assert not list(folder.rglob("*.tmp"))
     everything = ("f8", "i8", "f4")
     assert finish(start(folder, *everything)) == [*(want[kind] for kind in everything), "hits 6"]
+
+
+@pytest.mark.slow
+def test_new_code_calls_a_cached_kernel_that_takes_a_kernel(folder: Path) -> None:
+    (folder / "one.py").write_text(CALLEE.format(value=1), encoding="utf-8")
+    kernels = CALLER.replace("from callee", "from one").partition("for kind")[0]
+    (folder / "callee.py").write_text(kernels, encoding="utf-8")
+    (folder / "caller.py").write_text(
+        "import numpy as np\nfrom callee import apply, total\nprint(apply(total, np.arange(3.0)))\n"
+    )
+    assert finish(start(folder)) == ["4.0"]
+    (folder / "caller.py").write_text(OTHER_CALLER, encoding="utf-8")
+    assert finish(start(folder)) == ["5.0"]
 
 
 @pytest.mark.slow
