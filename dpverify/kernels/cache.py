@@ -67,8 +67,8 @@ class KernelCache(FunctionCache):
         if payload is None:
             return None
         compiled = self._impl.rebuild(target_context, pickle.loads(payload))
-        # A kernel among the arguments was pickled as a copy; the dispatcher, and code that calls this one, must find the
-        # one that was asked for.
+        # A kernel among the arguments was pickled as a copy; the dispatcher and code that calls this kernel must find
+        # the one that was asked for.
         compiled.fndesc.argtypes = arguments
         return compiled._replace(signature=compiled.signature.replace(args=arguments))
 
