@@ -146,13 +146,12 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call that hands on all these 
         t, count = begin + i, 0
         now, highest = now + 1 if now + 1 < N else 0, level(t)
         top = min(highest, K)
-        if first.shape[0] > 0:
+        if first.shape[0] > 0 and i + 1 < out.shape[0]:
             high = level(t + 1)  # of the next step: every level is a stream of its own, too many for the hardware
             for k in range(min(high, K) + 1):
                 ask_for(flat_G, place(first, k, t + 1), d)
                 ask_for(flat_Delta, place(first, k, t + 1), d)
-            if high < first.shape[0]:
-                ask_for(flat_r, place(first, high, t + 1), d)
+            ask_for(flat_r, place(first, high, t + 1), d)
             ask_for(flat_out, i + 1, d)
         if t < 2 * N:
             count += absorb(G, t, now, K, powers, F_G, first, rings, prefixes)

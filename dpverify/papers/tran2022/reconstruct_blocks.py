@@ -57,6 +57,5 @@ def place(first: Indices, k: int, t: int) -> int:
 
 @kernel
 def ask_for(rows: Vector, row: int, d: int) -> None:
-    """Ask for a row of length d ahead of its use, if there is one."""
-    if (row + 1) * d <= rows.shape[0]:
-        prefetch_row(rows, np.uint64(row * d), np.uint64(d))
+    """Ask for a row of length d ahead of its use."""
+    prefetch_row(rows, np.uint64(row * d), np.uint64(d))
