@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from dpverify.calibrate.result import Calibration, Real
 from dpverify.report.numbers import show_float
 
+OPEN = 0.005
+"""Relative width of what the accountant knows of mu from which it is told."""
+
 ROWS = {
     "printed": "as the paper prints it",
     "proof": "as its proof can support it",
@@ -66,6 +69,10 @@ def _ending(result: Calibration) -> Iterator[str]:
     if not result.certified["printed"]:
         at = f"at epsilon = {show_float(result.epsilon)} delta is {result.delta_bought:.4g}"
         yield f"warning: the printed sigma is NOT enough: {at}"
+    low, high = result.mu
+    if high > low * (1.0 + OPEN):
+        share = f"{100.0 * (high / low - 1.0):.2g}%"
+        yield f"what is needed is known to {share} only: the worst order of the examples lies between two bounds"
     yield "Replacing one example; real arithmetic, not floats; gradients of norm at most G are taken for granted."
 
 

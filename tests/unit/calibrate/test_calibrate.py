@@ -14,6 +14,7 @@ from dpverify.calibrate import run_calibrate
 from dpverify.calibrate.calibrate import calibrate
 from dpverify.calibrate.request import CalibrateRequest
 from dpverify.calibrate.result import Calibration
+from dpverify.calibrate.words import summary
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022 import sr_exhaustive_accounting as sr_exhaustive
 from dpverify.papers.tran2022.accountant_exhaustive import largest_sum
@@ -167,3 +168,12 @@ def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "json must be a file" in capsys.readouterr().err
     assert run_calibrate(algorithm="dp-nsgd", n=1, d=1, epsilon=-1.0, delta=0.1) == 2
     assert "epsilon" in capsys.readouterr().err
+
+
+def test_a_run_too_long_to_walk_through_is_bounded_and_says_how_well() -> None:
+    long = calibrate(ask(algorithm="sr-nsgd", n=100_003, steps=100_003 * 300_000, alpha=1e-4))
+    low, high = long.mu
+    assert low < high < 1.1 * low
+    assert long.certified["exact"]
+    assert "what is needed is known to" in summary(long)
+    assert "what is needed is known to" not in summary(calibrate(ask()))
