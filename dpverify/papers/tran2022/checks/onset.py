@@ -203,6 +203,6 @@ def _check(theorem: Theorem, seconds: float, noise: str, **readings: str) -> Ons
 
 
 CHECKS.add(
-    _check("theorem-6", 4.0, "sigma by the accountant", depth="levels"),
-    _check("theorem-9", 5.0, "sigma by the accountant, between a lower and an upper bound"),
+    _check("theorem-6", 4.5, "sigma by the accountant", depth="levels"),
+    _check("theorem-9", 5.5, "sigma by the accountant, between a lower and an upper bound"),
 )
