@@ -134,23 +134,6 @@ def anchors() -> Derivation:
     )  # fmt: skip
 
 
-def first_iterate() -> Derivation:
-    """Derive the same part under one permutation, the gradients taken at w_1: on average at most ``eta L T``."""
-    claim, away = "tran2022:lemma-11", 2 * ETA * L * (N - 1) / N
-    every = Sum(away * (t - 1), (t, 1, T)) / T
-    whole = ETA * L * (T - 1)
-    steps = (
-        Step(every, "<=", "premise", {}, (claim,), note="t - 1 steps from w_1, at every t"),
-        Step(away * Sum(i, (i, 0, T - 1)) / T, "="),
-        Step(away * ((T - 1) * T / 2) / T, "=", "sum-integers", {"m": T - 1}, context=away * HOLE / T),
-        Step(whole * ((N - 1) / N), "="),
-        Step(whole, "<=", "order", {"a": (N - 1) / N, "b": Integer(1)}, context=whole * HOLE),
-        Step(ETA * L * T, "<=", "order", {"a": T - 1, "b": T}, context=ETA * L * HOLE),
-    )
-    given = {claim: Premise(ANCHORS, "<=", every)}
-    return _derivation("anchors, one permutation", ANCHORS, steps, given, "N", "T", "L", "eta")
-
-
 def lag() -> Derivation:
     """Derive the lag at every step: ``eta L (1-alpha)/alpha``, that is ``eta L (N-1)``."""
     claim = "tran2022:lemma-11-drift"

@@ -1,5 +1,7 @@
 """Theorems 6 and 9, corrected, derived from Lemmas 5, 11 and 12 or 7 with every term that they leave out.
 
+Under one permutation Lemma 11 is false and little is left: :mod:`dpverify.papers.tran2022.utility_once_derivations`.
+
 Letters that the statements do not have: ``gradient``, the expected norm at the output; ``error``, the mean over the run
 of E|m_hat_t - grad F(w_t)|, and its parts ``sampling``, ``anchors`` (steps away from the anchors), ``lag``,
 ``startup``, ``noise``; ``drop``, the expected decrease of the loss; ``count``, Algorithm 1's V. The parts are premises
@@ -14,8 +16,8 @@ from sympy import Integer, Rational, Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022 import level_sum_derivations as level_sum
-from dpverify.papers.tran2022 import reorder_once_derivations as once
 from dpverify.papers.tran2022 import sr_sharp_derivations as sr_sharp
+from dpverify.papers.tran2022 import utility_once_derivations as once
 from dpverify.papers.tran2022 import utility_premises_derivations as parts_of
 from dpverify.papers.tran2022 import utility_sampling_derivations as estimate
 from dpverify.papers.tran2022.cited_derivations import cite
@@ -47,6 +49,8 @@ def theorem_6(statement: Statement) -> Derivation:
     Derivation
         From the expected norm to the bound in N, T, G, L and R.
     """
+    if statement.reading["ordering"] == "once":
+        return once.theorem(statement)
     full = sympy_definitions(statement)
     alpha, G, sigma, d, T, N = (full[name] for name in ("alpha", "G", "sigma", "d", "T", "N"))
 
@@ -56,7 +60,7 @@ def theorem_6(statement: Statement) -> Derivation:
     levels = cite(level_sum.count(), COUNT, T=T, N=N)
     premises = {"tran2022:lemma-12": Premise(NOISE, "<=", around(COUNT)), "tran2022:theorem-6-v": levels}
     noise = ((around(COUNT), "tran2022:lemma-12"), (around(levels.rhs), "tran2022:theorem-6-v"))
-    return _derive(statement, _sampling(statement), noise, premises)
+    return _derive(statement, cite(parts_of.sampling(), N=N), noise, premises)
 
 
 def theorem_9(statement: Statement) -> Derivation:
@@ -72,18 +76,13 @@ def theorem_9(statement: Statement) -> Derivation:
     Derivation
         From the expected norm to the bound in N, T, delta, G, L and R.
     """
+    if statement.reading["ordering"] == "once":
+        return once.theorem(statement)
     full = sympy_definitions(statement)
     noise = cite(sr_sharp.norm(), NOISE, N=full["N"], T=full["T"], d=full["d"], delta=full["delta"])
-    fresh = statement.reading["ordering"] == "fresh"
-    sampling = cite(estimate.sampling(), N=full["N"], T=full["T"]) if fresh else _sampling(statement)
+    sampling = cite(estimate.sampling(), N=full["N"], T=full["T"])
     name = "tran2022:lemma-7"
     return _derive(statement, sampling, ((noise.rhs, name),), {name: noise})
-
-
-def _sampling(statement: Statement) -> Premise:
-    """Premise about the momentum's sampling error at alpha = 1/N; under one permutation with the gradients at w_1."""
-    fresh = statement.reading["ordering"] == "fresh"
-    return cite(parts_of.sampling() if fresh else once.sampling(), N=sympy_definitions(statement)["N"])
 
 
 def _derive(
@@ -93,14 +92,10 @@ def _derive(
     full = sympy_definitions(statement)
     eta, L, R, T, N = (full[name] for name in ("eta", "L", "R", "T", "N"))
     _, printed = sympy_sides(statement)
-    fresh = statement.reading["ordering"] == "fresh"
     where = {"N": N, "eta": eta}
     parts: dict[str, tuple[Any, Premise]] = {
         "sampling": (SAMPLING, sampling),
-        "anchors": (
-            ANCHORS,
-            cite(parts_of.anchors(), **where) if fresh else cite(parts_of.first_iterate(), **where, T=T),
-        ),
+        "anchors": (ANCHORS, cite(parts_of.anchors(), **where)),
         "lag": (LAG, cite(parts_of.lag(), **where)),
         "startup": (STARTUP, cite(parts_of.startup(), N=N, T=T)),
     }

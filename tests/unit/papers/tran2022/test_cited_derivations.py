@@ -48,9 +48,8 @@ BY_HAND = {
     "the present epoch counts from its present place, those before from their ends",
     "the estimate's weights",
     "Jensen and Minkowski at every step",
-    "Jensen at the worst step",
-    "one order: every example once in an epoch",
-    "near c, for every example; c = alpha (B - beta^(t+N-1))/(1-B), or 0 for t < N",
+    "steps of length eta on an L-smooth loss",
+    "one plain step of length |grad F(w_1)|/L on an L-smooth loss; for L = 0 the gradient is 0",
     "the variances of the five terms add up",
 }
 
