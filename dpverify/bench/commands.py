@@ -62,7 +62,8 @@ def run_command(words: Sequence[str], *, cache: Path | None = None, codes: Seque
         if code not in codes:
             errors.seek(0)
             told = errors.read().decode(errors="replace").strip().splitlines()
-            raise CommandError(f"{' '.join(words)}: exit code {code}: {told[-1] if told else 'no message'}")
+            named = " ".join("python" if word == sys.executable else word for word in words)  # no path of this machine
+            raise CommandError(f"{named}: exit code {code}: {told[-1] if told else 'no message'}")
     return Usage(peak)
 
 

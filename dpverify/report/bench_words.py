@@ -81,11 +81,10 @@ def show_parameters(case: CaseRecord) -> str:
 
 
 def show_target(target: TargetRecord) -> str:
-    """What a target asks for: ``at most 1.2``, ``at least 100``."""
-    if target.words:
-        return target.words
+    """What a target asks for: ``at most 1.2``; in words too, where they say more."""
     bound, word = (target.at_least, "at least") if target.at_most is None else (target.at_most, "at most")
-    return f"{word} {show_bound(0.0 if bound is None else bound, target.kind)}"
+    told = f"{word} {show_bound(0.0 if bound is None else bound, target.kind)}"
+    return f"{target.words} ({told})" if target.words else told
 
 
 def show_bound(value: float, kind: str) -> str:

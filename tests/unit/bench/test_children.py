@@ -148,7 +148,7 @@ def test_a_command_and_its_peak_memory() -> None:
 
 
 def test_a_command_that_fails_says_why() -> None:
-    with pytest.raises(CommandError, match=r"exit code 3: no such thing"):
+    with pytest.raises(CommandError, match=r"^python -c .*: exit code 3: no such thing"):
         run_command(python("-c", "import sys; print('no such thing', file=sys.stderr); sys.exit(3)"))
     assert isinstance(run_command(python("-c", "import sys; sys.exit(3)"), codes=(0, 3)), Usage)
 
