@@ -120,7 +120,14 @@ def _totals(bench: Bench) -> str:
     if not outcomes:
         return "No case that was measured has a target."
     found = [f"{outcomes.count(word)} {word}" for word in MARKS if word in outcomes]
-    return f"{plural(len(outcomes), 'target')}: {', '.join(found)}."
+    failed = [
+        f"{md.prose(of.name if isinstance(of, CaseRecord) else of.sweep)} ({of.group}): {md.prose(about(target))}, "
+        f"{md.prose(show_target(target))}, is {show_interval(target.value, target.kind)}"
+        for of, target in all_targets(bench)
+        if target.outcome == "missed"
+    ]
+    total = f"{plural(len(outcomes), 'target')}: {', '.join(found)}."
+    return f"{total} Missed:\n\n{md.bullets(failed)}" if failed else total
 
 
 def _targets(bench: Bench) -> str:
