@@ -122,7 +122,7 @@ def test_the_conditions_of_a_cited_derivation_are_proven_of_every_use() -> None:
 
 
 def _result(check: CitedDerivationCheck | WholeDerivationCheck, statement: Statement) -> CheckResult:
-    context = Context(statement, BUDGETS["smoke"], seed=3, check=check.name)
+    context = Context(statement, BUDGETS["standard"], seed=3, check=check.name)
     return check.finish(context, [check.run_block(context, 0)])
 
 
