@@ -77,6 +77,7 @@ def verify_run(
     seed: int = 0,
     jobs: int = 1,
     progress: Report | None = None,
+    spare: bool = False,
 ) -> Run:
     """Judge claims and return the whole run: the results with the manifest that a report needs.
 
@@ -86,6 +87,8 @@ def verify_run(
         As for :func:`verify`.
     progress : callable, optional
         Called after each block of work with a :class:`~dpverify.harness.Progress`.
+    spare : bool
+        Start no worker processes where that would take longer than the work.
 
     Returns
     -------
@@ -100,7 +103,7 @@ def verify_run(
         When ``budget``, ``seed`` or ``jobs`` is outside its range.
     """
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
-    return harness.verify(loaded, loaded.select(claims, paper), budget, seed, jobs, progress)
+    return harness.verify(loaded, loaded.select(claims, paper), budget, seed, jobs, progress, spare=spare)
 
 
 def audit(

@@ -41,7 +41,7 @@ def verify(
     seed
         The same seed gives the same verdicts, whatever the number of jobs.
     jobs
-        Worker processes; one per core by default.
+        Worker processes; by default one per core, or none where the work is soon done.
     json
         Write the run to this file, or to stdout for - (the table then goes to stderr).
     report
@@ -55,7 +55,7 @@ def verify(
     _check_numbers(seed, jobs)
     check_json(json)
     _check_report(report)
-    run = _judge(claims, paper, specs, budget, seed, jobs or usable_cores())
+    run = _judge(claims, paper, specs, budget, seed, jobs)
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
         stack.callback(_write_report, run, report)
         stack.callback(_write_json, run, json)
@@ -78,7 +78,7 @@ def _judge(
     specs: Path | None,
     budget: Literal["smoke", "standard", "full"],
     seed: int,
-    jobs: int,
+    jobs: int | None,
 ) -> Run:
     from dpverify.ledger import load_specs
 
@@ -90,7 +90,10 @@ def _judge(
         from dpverify.api import verify_run
 
         _check_claims(loaded)
-        return verify_run(*claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=jobs, progress=progress)
+        most, spare = jobs or usable_cores(), jobs is None
+        return verify_run(
+            *claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=most, progress=progress, spare=spare
+        )
 
 
 def _check_claims(specs: Specs) -> None:

@@ -22,6 +22,9 @@ from dpverify.ledger.results import CheckResult, Result, Run, RunInfo
 from dpverify.ledger.specs import Specs
 from dpverify.ledger.statements import Statement
 
+WORTH_WORKERS = 10.0
+"""Declared core seconds from which worker processes save more time than they take to start; about 2 s each."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -178,6 +181,22 @@ def _cost(job: Job) -> float:
         return 0.0
 
 
+def declared(jobs: Sequence[Job]) -> float:
+    """Core seconds that checks declare to take within their shares.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        With their shares.
+
+    Returns
+    -------
+    float
+        A sum; a check that cannot be planned counts nothing.
+    """
+    return math.fsum(min(_cost(job), job.context.share) for job in jobs)
+
+
 def false_alarm(results: Sequence[Result]) -> float:
     """Chance that any red in some results is false.
 
@@ -203,6 +222,7 @@ def verify(
     jobs: int = 1,
     progress: Report | None = None,
     source: str = PAPERS,
+    spare: bool = False,
 ) -> Run:
     """Judge claims.
 
@@ -222,6 +242,8 @@ def verify(
         Told after each block.
     source : str
         Where checks are found: "module:function".
+    spare : bool
+        Start no workers where they would take longer to start than the work does.
 
     Returns
     -------
@@ -236,7 +258,9 @@ def verify(
     start = time.perf_counter()
     suite = Suite(specs, budget, seed, source)
     cases = [case for claim in (specs.claims() if claims is None else claims) for case in suite.cases(claim)]
-    found, interrupted = run_jobs([job for case in cases for job in case.jobs], jobs, progress)
+    work = [job for case in cases for job in case.jobs]
+    workers = 1 if spare and jobs > 1 and declared(work) < WORTH_WORKERS else jobs
+    found, interrupted = run_jobs(work, workers, progress)
     results, place = [], 0
     for case in cases:
         results.append(case.result(found[place : place + len(case.jobs)]))
