@@ -19,7 +19,7 @@ Build = Callable[[Statement], Derivation]
 SPECS = load_specs()
 NOISE_6 = "16*G*sqrt((log2(N)+3)*log2(T+1)*N/T)/log2(T)"
 FRESH_6 = f"(R + 13/3*L)*sqrt(N/T) + 2*G/sqrt(2*N-1) + 2*G*N/T + {NOISE_6}"
-ONCE_6 = f"(R + 2*L)*sqrt(N/T) + 2*L*sqrt(T/N) + 2*G*sqrt(N/(max(1, N-1)*(2*N-1))) + 2*G*N/T + {NOISE_6}"
+ONCE_6 = "sqrt(2*L*R) + L*(T-1)/(2*sqrt(N*T))"
 
 WINDOWS = "(6*G**2 + 2*sqrt(T/N)*(4*G**2 + (1-sqrt(N/T))**2*L**2)/(2-sqrt(N/T)))*log2(1+N/2)/(1-exp(-1))**2"
 FRESH_9 = (
@@ -72,6 +72,12 @@ def test_theorem_6_is_derived(ordering: str, formula: str) -> None:
     derivation = theorem_6(statement)
     assert check_derivation(derivation, points=20).complete
     assert conclude(derivation, statement) == "equal"
+
+
+def test_a_shorter_way_under_one_permutation_does_not_follow() -> None:
+    smaller = ONCE_6.replace("L*(T-1)", "99/100*L*(T-1)")
+    statement = amended("theorem-6", {"ordering": "once", "depth": "levels"}, formula=smaller, requires=["T >= 2"])
+    assert not check_derivation(theorem_6(statement), points=20).complete
 
 
 def test_a_smaller_noise_term_does_not_follow() -> None:
