@@ -17,6 +17,18 @@ CACHE_VARIABLE = "NUMBA_CACHE_DIR"
 """Environment variable that says where compiled kernels are kept; an empty folder there makes a run cold."""
 
 
+LAUNCHER = """
+import os, sys, time
+begin = time.perf_counter()
+child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, used = os.wait4(child, 0)
+seconds = time.perf_counter() - begin
+os.write(int(sys.argv[1]), f"{os.waitstatus_to_exitcode(status)} {used.ru_maxrss} {seconds}".encode())
+"""
+"""A small process between this one and the command: the kernel counts what a process held before it became the command
+as the command's own, and this one may hold much."""
+
+
 class CommandError(RuntimeError):
     """A command that is measured ended as it should not."""
 
@@ -54,17 +66,21 @@ def run_command(words: Sequence[str], *, cache: Path | None = None, codes: Seque
         When it ends with another code.
     """
     environment = environment_of(cache)
-    with tempfile.TemporaryFile() as errors:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as told_by_it, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
-            words, env=environment, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
-        )
-        code, peak = _wait(process)
+            python("-I", "-S", "-c", LAUNCHER, str(writing), *words),
+            env=environment, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True, pass_fds=(writing,),
+        )  # fmt: skip
+        os.close(writing)
+        _wait(process)
+        code, peak, seconds = (float(word) for word in told_by_it.read().split() or (1, 0, 0))
         if code not in codes:
             errors.seek(0)
             told = errors.read().decode(errors="replace").strip().splitlines()
             named = " ".join("python" if word == sys.executable else word for word in words)  # no path of this machine
-            raise CommandError(f"{named}: exit code {code}: {told[-1] if told else 'no message'}")
-    return Usage(peak)
+            raise CommandError(f"{named}: exit code {code:.0f}: {told[-1] if told else 'no message'}")
+    return Usage(int(peak) * (1 if sys.platform == "darwin" else 1024), seconds=seconds)
 
 
 def environment_of(cache: Path | None) -> Mapping[str, str]:
@@ -108,14 +124,12 @@ def warm(words: Sequence[str]) -> Callable[[], Usage]:
     return lambda: run_command(words)
 
 
-def _wait(process: subprocess.Popen[bytes]) -> tuple[int, int]:
-    """Exit code and peak memory in bytes; if this process is interrupted, the other and its own children end."""
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a process; if this one is interrupted, the other and its own children end."""
     try:
-        _, status, used = os.wait4(process.pid, 0)
+        process.wait()
     except BaseException:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
         process.wait()
         raise
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, used.ru_maxrss if sys.platform == "darwin" else used.ru_maxrss * 1024
