@@ -115,4 +115,7 @@ def symbol(name: str) -> str:
 
 def _words(fixed: Mapping[str, Sequence[float]]) -> str:
     named = {column.removeprefix(PARAMETER): values[0] for column, values in fixed.items()}
-    return ",  ".join(f"{symbol(name)} = {show_float(value)}" for name, value in sorted(named.items()))
+    theorem = named.pop("theorem", None)  # a name, no parameter
+    words = [] if theorem is None else [f"Theorem {theorem:.0f}"]
+    words += [f"{symbol(name)} = {show_float(value)}" for name, value in sorted(named.items())]
+    return ",  ".join(words)
