@@ -11,6 +11,7 @@ from dpverify.report.bench_figures import pictures
 from dpverify.report.bench_page import DATA, PAGE, bench_page
 from dpverify.report.bench_records import SCHEMA, Bench, decode, encode, merged
 from dpverify.report.collect import ReportError
+from dpverify.report.folder import differing, update
 from dpverify.report.manifest import GENERATED
 
 
@@ -115,13 +116,15 @@ def write_bench(bench: Bench, folder: Path) -> list[str]:
     """
     old = recorded_bench(folder)
     whole = merged(bench, old) if old is not None else bench
-    return _update(folder, {f"data/{DATA}.json": encode(whole), **render_bench(whole)})
+    files = {f"data/{DATA}.json": encode(whole), **render_bench(whole)}
+    return update(folder, files, _old(folder, files))
 
 
 def regenerate_bench(folder: Path) -> list[str]:
     """Write the page and the figures anew, from the data; see :func:`write_bench`."""
     bench = recorded_bench(folder)
-    return _update(folder, render_bench(bench) if bench is not None else {})
+    files = render_bench(bench) if bench is not None else {}
+    return update(folder, files, _old(folder, files))
 
 
 def check_bench(folder: Path) -> list[str]:
@@ -144,23 +147,7 @@ def check_bench(folder: Path) -> list[str]:
     """
     bench = recorded_bench(folder)
     wanted = render_bench(bench) if bench is not None else {}
-    return sorted(
-        [*(name for name, content in wanted.items() if not _same(folder / name, content)), *_old(folder, wanted)]
-    )
-
-
-def _update(folder: Path, files: Mapping[str, bytes]) -> list[str]:
-    changed = [name for name, content in files.items() if not _same(folder / name, content)]
-    for name in changed:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f".{path.name}.part")
-        aside.write_bytes(files[name])
-        aside.replace(path)
-    gone = _old(folder, files)
-    for name in gone:
-        (folder / name).unlink()
-    return sorted([*changed, *gone])
+    return sorted([*differing(folder, wanted), *_old(folder, wanted)])
 
 
 def _old(folder: Path, wanted: Mapping[str, bytes]) -> list[str]:
@@ -170,7 +157,3 @@ def _old(folder: Path, wanted: Mapping[str, bytes]) -> list[str]:
     if page.is_file() and page.read_bytes().startswith(GENERATED.encode()):
         found.append(PAGE)
     return sorted(name for name in found if name not in wanted)
-
-
-def _same(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.read_bytes() == content

@@ -7,7 +7,6 @@ Files of others in the folder are left alone.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Container, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from dpverify.ledger.specs import PaperSpec
 from dpverify.report.collect import ReportError, by_paper, pictures
 from dpverify.report.drawings import overview
 from dpverify.report.figures import svg
+from dpverify.report.folder import differing, update
 from dpverify.report.index import OVERVIEW, index_page, totals
 from dpverify.report.manifest import GENERATED
 from dpverify.report.paper import paper_pages
@@ -60,7 +60,8 @@ def write_report(runs: Sequence[Run], directory: Path, papers: Papers | None = N
     data = {f"data/{key}.json": encode(run) for key, run in new.items()}
     for name, content in data.items():
         decode_run(name, content)  # what cannot be read back, such as a NaN that is no string, is not recorded
-    return _update(directory, {**data, **pages})
+    files = {**data, **pages}
+    return update(directory, files, _orphans(directory, files))
 
 
 def regenerate(directory: Path) -> list[str]:
@@ -81,7 +82,8 @@ def regenerate(directory: Path) -> list[str]:
     ReportError
         When the data cannot be read or a figure cannot be drawn; then nothing is written.
     """
-    return _update(directory, render(_read(directory), None, other_pages(directory)))
+    files = render(_read(directory), None, other_pages(directory))
+    return update(directory, files, _orphans(directory, files))
 
 
 def check(directory: Path) -> list[str]:
@@ -103,8 +105,7 @@ def check(directory: Path) -> list[str]:
         When the data cannot be read or a figure cannot be drawn.
     """
     wanted = render(_read(directory), None, other_pages(directory))
-    differ = [name for name, content in wanted.items() if not _same(directory / name, content)]
-    return sorted([*differ, *_orphans(directory, wanted)])
+    return sorted([*differing(directory, wanted), *_orphans(directory, wanted)])
 
 
 def render(runs: Mapping[str, Run], papers: Papers | None = None, others: Sequence[str] = ()) -> dict[str, bytes]:
@@ -157,28 +158,6 @@ def _read(directory: Path, besides: Container[str] = ()) -> dict[str, Run]:
         if any(key != stem for key in by_paper([run])):
             raise ReportError(f"data/{stem}.json: it holds results of another paper than {stem!r}")
     return runs
-
-
-def _update(directory: Path, files: Mapping[str, bytes]) -> list[str]:
-    """Write the files that differ, and take away what no data give any more."""
-    changed = [name for name, content in files.items() if not _same(directory / name, content)]
-    for name in changed:
-        path = directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.part")
-        part.write_bytes(files[name])
-        part.replace(path)
-    gone = _orphans(directory, files)
-    for name in gone:
-        (directory / name).unlink()
-        with contextlib.suppress(OSError):  # another file is in it
-            if (folder := (directory / name).parent) != directory:
-                folder.rmdir()
-    return sorted([*changed, *gone])
-
-
-def _same(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.read_bytes() == content
 
 
 def _orphans(directory: Path, wanted: Mapping[str, bytes]) -> list[str]:

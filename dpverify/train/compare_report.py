@@ -12,6 +12,7 @@ import msgspec
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.report.files import check_folder, write_whole
+from dpverify.report.folder import differing
 from dpverify.train.compare_figure import svg
 from dpverify.train.compare_page import figure_names, page
 from dpverify.train.compare_record import Comparison, Comparisons, decode, encode, merged
@@ -92,8 +93,7 @@ def check(folder: Path) -> list[str]:
     """Compare the page and the figures with what the data give; returns the files that differ, sorted."""
     comparisons = read(folder)
     wanted = {} if comparisons is None else render(comparisons)
-    differ = [name for name, content in wanted.items() if not _same(folder / name, content)]
-    return sorted([*differ, *_left(folder, wanted)])
+    return sorted([*differing(folder, wanted), *_left(folder, wanted)])
 
 
 def render(comparisons: Comparisons) -> dict[str, bytes]:
@@ -116,7 +116,7 @@ def render(comparisons: Comparisons) -> dict[str, bytes]:
 
 
 def _update(folder: Path, files: Mapping[str, bytes]) -> list[str]:
-    changed = [name for name, content in files.items() if not _same(folder / name, content)]
+    changed = differing(folder, files)
     for name in changed:
         check_folder(NAME, (folder / name).parent)
         write_whole(NAME, folder / name, files[name])
@@ -131,7 +131,3 @@ def _left(folder: Path, wanted: Mapping[str, bytes]) -> list[str]:
     found = [f"figures/{path.name}" for path in (folder / "figures").glob("comparison-*.svg")]
     found += [PAGE] if (folder / PAGE).is_file() else []
     return [name for name in found if name not in wanted]
-
-
-def _same(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.read_bytes() == content
