@@ -58,7 +58,7 @@ def run_command(words: Sequence[str], *, cache: Path | None = None, codes: Seque
     Returns
     -------
     Usage
-        The most memory that it, or the largest of its own child processes that it waited for, held at a time.
+        How long it took, and the most memory that it, or the largest of the child processes that it waited for, held.
 
     Raises
     ------

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 import pytest
 
-from dpverify.harness import Progress, errors, exit_code, unconfirmed, verify
-from dpverify.harness.engine import DIED, INTERRUPTED
+from dpverify.harness import Progress, errors, exit_code, runner, unconfirmed, verify
+from dpverify.harness.engine import DIED, INTERRUPTED, run_jobs
 from dpverify.harness.manifest import machine, versions
 from dpverify.harness.runner import Suite
+from dpverify.harness.tasks import Job
 from dpverify.ledger import Specs
 from dpverify.ledger.results import CheckResult, Result, Run, decode, encode
 
@@ -87,6 +88,23 @@ def test_a_part_is_judged_as_in_the_whole(run: Run, demo: Specs) -> None:
         msgspec.structs.replace(run, results=[r for r in run.results if r.claim == "demo:walk"])
     )
     assert set(part.papers) == {"demo"}
+
+
+@pytest.mark.parametrize(("worth", "workers"), [(0.0, 2), (1e9, 1)])
+def test_no_workers_are_started_for_less_than_they_take(
+    demo: Specs, monkeypatch: pytest.MonkeyPatch, worth: float, workers: int
+) -> None:
+    asked: list[int] = []
+
+    def here(jobs: Sequence[Job], given: int, progress: object) -> tuple[list[CheckResult], bool]:
+        asked.append(given)
+        return run_jobs(jobs, 1)
+
+    monkeypatch.setattr(runner, "run_jobs", here)
+    monkeypatch.setattr(runner, "WORTH_WORKERS", worth)
+    verify(demo, [demo.claim("demo:sum")], jobs=2, source=SOURCE + "load", spare=True)
+    verify(demo, [demo.claim("demo:sum")], jobs=2, source=SOURCE + "load")
+    assert asked == [workers, 2]
 
 
 @pytest.mark.slow
