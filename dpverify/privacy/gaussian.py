@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from scipy.special import erfinv
+from scipy.special import erfinv, ndtri_exp
 
 from dpverify.privacy.gaussian_balls import certify
 from dpverify.privacy.mills import LOG_ROOT_TWO_PI, ROOT_HALF, mills, mills_gap
@@ -24,6 +24,9 @@ __all__ = ["certify", "compose_mu", "delta_of", "epsilon_of", "log_delta_of", "m
 
 STEPS = 200  # of Newton's method; it takes 4 to 7 except where delta is within 1e-3 of 1
 SETTLED = 4e-16  # a relative step that changes nothing
+LARGE = 1e8  # from this mu on, exp(epsilon) Phi(-mu/2 - epsilon/mu) moves epsilon by less than 1, of mu^2/2
+SMALL = 1e-100  # below this mu, epsilon/mu depends on delta/mu alone, to a hundred digits
+LINEAR = 1e-20  # a mu at which that is so to twenty digits, and nothing underflows
 
 
 def compose_mu(mus: Iterable[float]) -> float:
@@ -138,9 +141,11 @@ def epsilon_of(mu: float, delta: float) -> float:
     if mu == math.inf or delta == 0:
         return math.inf
     target = math.log(delta)
+    if mu >= LARGE:
+        return mu * (0.5 * mu - float(ndtri_exp(target)))
+    if mu < SMALL:
+        return mu * (epsilon_of(LINEAR, delta / mu * LINEAR) / LINEAR)
     epsilon = mu * (0.5 * mu + math.sqrt(-2.0 * target))
-    if epsilon == math.inf:
-        return math.inf
     for _ in range(STEPS):
         left = epsilon / mu - 0.5 * mu
         log_delta = _log_delta(mu, epsilon, left)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from flint import arb, ctx
+from numpy.typing import NDArray
 
 from dpverify.privacy.gaussian import compose_mu, epsilon_of
-from dpverify.privacy.gaussian_balls import delta_ball
 from dpverify.privacy.mills import ROOT_HALF
+
+Values: TypeAlias = NDArray[np.float64]
 
 SENSITIVE: Final = 0.3
 """epsilon over mu from which on floats alone give thirteen digits."""
@@ -23,7 +25,13 @@ SENSITIVE: Final = 0.3
 SPLITTER: Final = 134217729.0
 """2^27 + 1: splits a float into two of half the bits."""
 
-BITS: Final = 256
+FEW: Final = 256
+"""Numbers that Python adds up sooner than numpy."""
+
+BITS: Final = 128
+"""Of the balls; as many more as the two terms of delta, which are near 1/2, have leading digits in common."""
+
+SETTLED: Final = 2.0**-56
 STEPS: Final = 60
 
 
@@ -47,43 +55,50 @@ def composed_epsilon(mus: Iterable[float], delta: float) -> float:
     ValueError
         If one mu is negative or NaN, or delta is outside [0, 1].
     """
-    values = mus.tolist() if isinstance(mus, np.ndarray) else list(mus)
-    mu = compose_mu(values)
+    values = np.asarray(mus if isinstance(mus, np.ndarray) else list(mus), dtype=np.float64)
+    mu = compose_mu(values.tolist())
     epsilon = epsilon_of(mu, delta)
-    if epsilon >= SENSITIVE * mu or epsilon == math.inf:
+    if epsilon >= SENSITIVE * mu or epsilon == math.inf or delta == 1:
         return epsilon
     if epsilon == 0.0 and delta > math.erf(0.5 * ROOT_HALF * mu) * (1.0 + 1e-12):
         return 0.0
-    return _refined(values, delta, epsilon)
+    return _refined(values, mu, delta, epsilon)
 
 
-def _refined(mus: list[float], delta: float, epsilon: float) -> float:
+def _refined(mus: Values, rough: float, delta: float, epsilon: float) -> float:
     """Newton's method on delta, which is convex in epsilon, with all digits of the sum of squares."""
     before = ctx.prec
-    ctx.prec = BITS
+    ctx.prec = BITS + 2 * max(0, -math.frexp(rough)[1])
     try:
         mu, found, root = _root_of_squares(mus), arb(epsilon), arb(2).sqrt()
         for _ in range(STEPS):
-            slope = found.exp() * ((mu / 2 + found / mu) / root).erfc() / 2
-            step = ((delta_ball(mu, found) - arb(delta)) / slope).mid()
+            u, h = found / mu / root, mu / 2 / root
+            right = found.exp() * (u + h).erfc()  # twice minus the slope
+            step = (((u - h).erfc() - right - 2 * arb(delta)) / right).mid()
             found = (found + step).mid()
-            if not abs(step) > abs(found) * 2.0**-60:
+            if not abs(step) * abs(step) > SETTLED * abs(found) * mu:  # what is left is at most step^2/mu
                 break
         return max(float(found), 0.0)
     finally:
         ctx.prec = before
 
 
-def _root_of_squares(mus: list[float]) -> arb:
-    """Root of the sum of squares to thirty digits: squares and their rounding errors, summed without error."""
-    scale = math.frexp(max(mus))[1]
-    values = np.ldexp(np.array(mus), -scale)  # at most 1; what underflows is below 10^-300 of the sum
+def _root_of_squares(mus: Values) -> arb:
+    """Root of the sum of squares to thirty digits: squares and their rounding errors, summed with theirs."""
+    scale = math.frexp(float(mus.max()))[1]
+    values = np.ldexp(mus, -scale)  # at most 1; what underflows is below 10^-300 of the sum
     squares = values * values
     split = values * SPLITTER
     high = split - (split - values)
     low = values - high
-    errors = ((high * high - squares) + 2.0 * high * low) + low * low  # exact: Dekker's product
-    terms = squares.tolist() + errors.tolist()
+    rest = float((((high * high - squares) + 2.0 * high * low) + low * low).sum())  # exact terms: Dekker's product
+    while squares.size > FEW:
+        if squares.size % 2:
+            squares = np.append(squares, 0.0)
+        a, b = squares[::2], squares[1::2]
+        squares = a + b
+        kept = squares - a
+        rest += float(((a - (squares - kept)) + (b - kept)).sum())  # exact terms: Knuth's sum
+    terms = [*squares.tolist(), rest]
     total = math.fsum(terms)
-    rest = math.fsum([*terms, -total])
-    return ((arb(total) + arb(rest)).sqrt() * arb(2) ** scale).mid()
+    return ((arb(total) + arb(math.fsum([*terms, -total]))).sqrt() * arb(2) ** scale).mid()

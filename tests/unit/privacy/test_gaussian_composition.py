@@ -56,3 +56,47 @@ def test_zero_and_infinity_are_where_they_belong() -> None:
 def test_squares_beyond_the_range_of_floats_are_added_all_the_same() -> None:
     assert composed_epsilon([1e-200] * 4, 1e-210) == pytest.approx(composed_epsilon([2e-200], 1e-210), rel=1e-12)
     assert composed_epsilon(np.full(4, 1e170), 0.1) == math.inf
+
+
+@pytest.mark.parametrize(
+    "mu", [5e-324, 1e-310, 1e-300, 1e-155, 1e-101, 1e-100, 1e-12, 1.0, 1e7, 1e8, 1e30, 1e77, 1e150]
+)
+@pytest.mark.parametrize("delta", [5e-324, 1e-310, 1e-100, 1e-6, 0.3, 0.99, 1 - 2**-53])
+def test_extreme_mechanisms_have_twelve_digits(mu: float, delta: float) -> None:
+    before = ctx.prec
+    try:
+        epsilon = composed_epsilon([mu], delta)
+        if epsilon == 0.0:
+            assert delta >= math.erf(mu / math.sqrt(8.0)) * (1 - 1e-12)
+        elif epsilon < 1e-300:  # fewer digits: the neighbouring floats enclose the truth
+            ctx.prec = 6400
+            high, low = (delta_ball(mu, arb(epsilon) + sign * arb(5e-324)) for sign in (-1, 1))
+            assert low <= arb(delta) <= high
+        elif mu >= 1e7:  # the second term of delta is at most phi(x)/(x + mu), with x = epsilon/mu - mu/2
+            ctx.prec = 2000
+            x, y = (arb(epsilon) * (1 + arb(sign * DIGITS)) / arb(mu) - arb(mu) / 2 for sign in (1, -1))
+            assert (x / arb(2).sqrt()).erfc() / 2 <= arb(delta)
+            second = (-y * y / 2).exp() / (2 * arb.pi()).sqrt() / (y + arb(mu))
+            assert (y / arb(2).sqrt()).erfc() / 2 - second >= arb(delta)
+        else:
+            assert exact_is_near(np.array([mu]), delta, epsilon)
+    finally:
+        ctx.prec = before
+
+
+def test_near_zero_all_mechanisms_count_to_the_last() -> None:
+    rng, before = np.random.default_rng(5), ctx.prec
+    try:
+        for count in (255, 256, 257, 1023, 3000):
+            mus = rng.exponential(size=count)
+            mus /= math.sqrt(float((mus**2).sum()))
+            for delta in (0.38, 0.382924):
+                assert exact_is_near(mus, delta, composed_epsilon(mus, delta))
+    finally:
+        ctx.prec = before
+
+
+def test_delta_one_and_no_noise() -> None:
+    assert composed_epsilon([math.inf], 1.0) == 0.0
+    assert composed_epsilon([math.inf, 1.0], 0.5) == math.inf
+    assert composed_epsilon(np.array([3, 4]), 1.0) == 0.0
