@@ -143,10 +143,13 @@ def audit(
 
 
 def _p_value(epsilon: float, found: Finding) -> float:
-    """Bisect for the level at which the bound passes the claim."""
+    """Find the level at which the bound passes the claim: in closed form where there is one, else by bisection."""
     bound = found.epsilon_at
     if bound is None:
         return 1.0
+    level = None if found.level_at is None else found.level_at(epsilon)
+    if level is not None:
+        return min(max(float(f"{level:.2g}"), 1e-12), 1.0)
     low, high = -12.0, 0.0  # powers of ten
     if bound(10.0**low) > epsilon:
         return 1e-12

@@ -11,22 +11,20 @@ Gaussian mechanism, increasing in mu, turns it into epsilon. No direction is lea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy import special
 
 from dpverify.privacy.audit_moments import Moments, check_law
 from dpverify.privacy.audit_records import AuditError, Finding, Report
 from dpverify.privacy.audit_sampling import BLOCK_CALLS, BLOCK_FLOATS, Source
 from dpverify.privacy.audit_scores import unit_of
-from dpverify.privacy.gaussian import epsilon_of
+from dpverify.privacy.gaussian import epsilon_of, mu_of
+from dpverify.privacy.noncentral_f import MOST, SERIES, cdf, lower_noncentrality
 
 Floats = NDArray[np.float64]
-Point: TypeAlias = tuple[float, float]
 
 MOST_DIMENSIONS = 2000
 """Numbers in an output, at most: the covariance is a matrix."""
@@ -36,9 +34,6 @@ NO_NOISE = 1e-12
 
 APART = 1e-9
 """Difference of the means, in units of the outputs' spread, that is more than rounding."""
-
-SERIES = 1e6
-"""Noncentrality up to which the distribution function is computed."""
 
 
 class MuBound(NamedTuple):
@@ -116,65 +111,32 @@ def mu_of_statistic(statistic: float, rank: int, low: int, high: int, alpha: flo
     second = low + high - 1 - rank
     if second < 1:
         return 0.0
-    return math.sqrt(noncentrality(statistic, rank, second, alpha) * (low + high) / (low * high))
+    return math.sqrt(lower_noncentrality(statistic, rank, second, alpha) * (low + high) / (low * high))
 
 
-def noncentrality(statistic: float, first: int, second: int, alpha: float) -> float:
-    """Lower confidence bound on the noncentrality of an F statistic.
-
-    Beyond the reach of the series, the bound comes from numerator and denominator apart, alpha/2 each. It excludes
-    nothing that the exact one does not, so that it may take over at any value of the statistic.
+def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
+    """Find the level at which the bound on mu is a given one: the chance of so large a statistic under that mu.
 
     Parameters
     ----------
+    mu : float
+        At least 0.
     statistic : float
         F, at least 0.
-    first, second : int
-        Degrees of freedom of numerator and denominator.
-    alpha : float
-        Chance of a bound above the truth.
+    rank : int
+        Directions with noise, at least 1.
+    n : int
+        Outputs on each data set.
 
     Returns
     -------
-    float
-        At least 0.
+    float or None
+        From one value of the distribution function; None where it is out of reach.
     """
-    total = first * statistic
-    if total > SERIES:
-        least = 2.0 * float(special.gammaincinv(second / 2.0, alpha / 2.0)) / second
-        root = math.sqrt(total * least) - math.sqrt(2.0 * float(special.gammainccinv(first / 2.0, alpha / 2.0)))
-        return max(0.0, root) ** 2
-
-    def excess(value: float) -> float:
-        return float(special.ncfdtr(first, second, value, statistic)) - (1.0 - alpha)
-
-    low, above = 0.0, excess(0.0)
-    if above <= 0.0:
-        return 0.0
-    high, below = total + 1.0, excess(total + 1.0)
-    while below > 0.0:
-        low, above, high = high, below, 2.0 * high
-        below = excess(high)
-    return _falling_root(excess, (low, above), (high, below), 1e-9 * high)
-
-
-def _falling_root(of: Callable[[float], float], low: Point, high: Point, close: float) -> float:
-    """Find the root of a falling function between two points by false position, halving an end that stays.
-
-    Returns the lower end, where the function is not below 0. (scipy.optimize takes longer to load than the audit.)
-    """
-    (a, above), (b, below), stayed = low, high, 0
-    while b - a > close:
-        middle = (a * -below + b * above) / (above - below)
-        middle = min(max(middle, a + 0.5 * close), b - 0.5 * close)
-        value = of(middle)
-        if value >= 0.0:
-            a, above = middle, value
-            below, stayed = (0.5 * below, 1) if stayed == 1 else (below, 1)
-        else:
-            b, below = middle, value
-            above, stayed = (0.5 * above, -1) if stayed == -1 else (above, -1)
-    return a
+    second, noncentrality = 2 * n - 1 - rank, 0.5 * n * mu * mu
+    if second < 1 or rank * statistic > SERIES or noncentrality > MOST:
+        return None
+    return 1.0 - cdf(rank, second, noncentrality, statistic)
 
 
 def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator, report: Report) -> Finding:
@@ -236,9 +198,18 @@ def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator,
         return found
     check_law(*sides)
     mu, statistic, rank = bound_mu(*sides, alpha)
+    sure = rank == 0 or math.isinf(mu)
 
     def epsilon_at(level: float) -> float:
-        other = mu if math.isinf(mu) or rank == 0 else mu_of_statistic(statistic, rank, done, done, level)
-        return math.inf if math.isinf(other) else epsilon_of(other, delta) if other > 0.0 else 0.0
+        return _epsilon(mu if sure else mu_of_statistic(statistic, rank, done, done, level), delta)
 
-    return found._replace(epsilon=epsilon_at(alpha), epsilon_at=epsilon_at, mu=mu, statistic=statistic, rank=rank)
+    def level_at(epsilon: float) -> float | None:
+        return None if sure else level_of_mu(mu_of(epsilon, delta), statistic, rank, done)
+
+    return found._replace(
+        epsilon=_epsilon(mu, delta), epsilon_at=epsilon_at, level_at=level_at, mu=mu, statistic=statistic, rank=rank
+    )
+
+
+def _epsilon(mu: float, delta: float) -> float:
+    return math.inf if math.isinf(mu) else epsilon_of(mu, delta) if mu > 0.0 else 0.0

@@ -12,6 +12,7 @@ from scipy import special
 from dpverify.privacy.audit_counting import largest_bound, lower_epsilon
 from dpverify.privacy.audit_records import Power, number
 from dpverify.privacy.gaussian import mu_of
+from dpverify.privacy.noncentral_f import SERIES, lower_noncentrality, quantile
 
 Floats = NDArray[np.float64]
 
@@ -119,17 +120,14 @@ def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: fl
         return Power(chance=CHANCE, shortfall=None, largest_epsilon="inf")
     claimed = mu_of(epsilon, delta)
     null = 0.5 * n * claimed**2
-    if null > 1e6:
+    critical = quantile(rank, second, null, 1.0 - alpha) if null <= SERIES else math.inf
+    if rank * critical > SERIES:
         z = float(special.ndtri(1.0 - alpha) + special.ndtri(CHANCE))
         ratio = 1.0 + z * math.sqrt(2.0 / n + claimed**2 / (2.0 * second)) / claimed
         return Power(chance=CHANCE, shortfall=1.0 - 1.0 / ratio, largest_epsilon="inf")
-    critical = _quantile(rank, second, null, 1.0 - alpha)
-
-    def seen(mu: float) -> bool:
-        value = 0.5 * n * mu**2
-        return value > 1e7 or float(special.ncfdtr(rank, second, value, critical)) <= 1.0 - CHANCE
-
-    return Power(chance=CHANCE, shortfall=_shortfall(seen, claimed), largest_epsilon="inf")
+    seen = math.sqrt(lower_noncentrality(critical, rank, second, 1.0 - CHANCE) * 2.0 / n)
+    shortfall = 1.0 - claimed / seen if 0.0 < claimed < seen <= claimed * MOST else None
+    return Power(chance=CHANCE, shortfall=shortfall, largest_epsilon="inf")
 
 
 def _shortfall(seen: Callable[[float], bool], claimed: float) -> float | None:
@@ -146,16 +144,3 @@ def _shortfall(seen: Callable[[float], bool], claimed: float) -> float | None:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if seen(claimed * middle) else (middle, high)
     return 1.0 - 1.0 / high
-
-
-def _quantile(first: int, second: int, noncentrality: float, chance: float) -> float:
-    low, high = 0.0, 1.0 + noncentrality / first
-    while float(special.ncfdtr(first, second, noncentrality, high)) < chance:
-        low, high = high, 2.0 * high
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        if float(special.ncfdtr(first, second, noncentrality, middle)) < chance:
-            low = middle
-        else:
-            high = middle
-    return high

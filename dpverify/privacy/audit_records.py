@@ -119,6 +119,8 @@ class Finding(NamedTuple):
         Directions with noise; with the Gaussian law only.
     epsilon_at : callable or None
         The bound at another chance of being above the truth; None where nothing was drawn.
+    level_at : callable or None
+        The other way round: the chance at which the bound is a given epsilon, or None where it has no closed form.
     """
 
     rule: str
@@ -134,6 +136,7 @@ class Finding(NamedTuple):
     notes: tuple[str, ...] = ()
     interrupted: bool = False
     epsilon_at: Callable[[float], float] | None = None
+    level_at: Callable[[float], float | None] | None = None
 
 
 def number(value: float) -> float | str:

@@ -216,7 +216,9 @@ def _not_finite(row: Floats, call: int, which: int) -> AuditError:
 def _same(before: object, now: object) -> bool:
     try:
         if isinstance(before, np.ndarray) and isinstance(now, np.ndarray):
-            return bool(np.array_equal(before, now, equal_nan=before.dtype.kind in "fc"))
+            return np.array_equal(before, now) or (
+                before.dtype.kind in "fc" and np.array_equal(before, now, equal_nan=True)  # takes ten times as long
+            )
         if isinstance(before, (tuple, list)) and isinstance(now, (tuple, list)):
             return len(before) == len(now) and all(map(_same, before, now))
         if isinstance(before, (int, float, str, bytes)):

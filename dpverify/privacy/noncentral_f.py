@@ -1,0 +1,157 @@
+"""The noncentral F distribution solved for its noncentrality, and for its quantile.
+
+Its distribution function goes from 1 to 0 within a few steps of the root of the noncentrality and is flat elsewhere,
+so that a search on it crawls. As a quantile of the standard normal, over that root, it is nearly a straight line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from scipy import special
+
+SERIES = 1e6
+"""Numerator degrees of freedom times F up to which the distribution function is computed for a bound."""
+
+MOST = 1e7
+"""Noncentrality up to which the distribution function is asked for at all."""
+
+STEEPEST = 40.0
+"""Standard normal quantile that stands for the probabilities 0 and 1."""
+
+PATIENCE = 3
+"""Steps of false position to one side before a bracket is halved."""
+
+
+def cdf(first: int, second: int, noncentrality: float, value: float) -> float:
+    """Compute the distribution function.
+
+    Parameters
+    ----------
+    first, second : int
+        Degrees of freedom of numerator and denominator, at least 1.
+    noncentrality : float
+        At least 0.
+    value : float
+        At least 0.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+    """
+    return float(special.ncfdtr(first, second, noncentrality, value))
+
+
+def lower_noncentrality(statistic: float, first: int, second: int, alpha: float) -> float:
+    """Lower confidence bound on the noncentrality of an F statistic.
+
+    Beyond the reach of the series, the bound comes from numerator and denominator apart, alpha/2 each. It excludes
+    nothing that the exact one does not, so that it may take over at any value of the statistic.
+
+    Parameters
+    ----------
+    statistic : float
+        F, at least 0.
+    first, second : int
+        Degrees of freedom of numerator and denominator.
+    alpha : float
+        Chance of a bound above the truth.
+
+    Returns
+    -------
+    float
+        At least 0.
+    """
+    total = first * statistic
+    if total > SERIES:
+        least = 2.0 * float(special.gammaincinv(second / 2.0, alpha / 2.0)) / second
+        root = math.sqrt(total * least) - math.sqrt(2.0 * float(special.gammainccinv(first / 2.0, alpha / 2.0)))
+        return max(0.0, root) ** 2
+    if cdf(first, second, 0.0, statistic) <= 1.0 - alpha:
+        return 0.0
+    goal = _normal(1.0 - alpha)
+
+    def excess(root: float) -> float:
+        return _normal(cdf(first, second, root * root, statistic)) - goal
+
+    middle = math.sqrt(max(0.0, total - first)) - goal
+    return falling_root(excess, middle, 0.5 + 1e-3 * abs(middle), least=0.0) ** 2
+
+
+def quantile(first: int, second: int, noncentrality: float, chance: float) -> float:
+    """Smallest value that F stays below with a chance.
+
+    Parameters
+    ----------
+    first, second : int
+        Degrees of freedom of numerator and denominator.
+    noncentrality : float
+        At most ``MOST``.
+    chance : float
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        With a relative error of some 1e-9.
+    """
+    goal = _normal(chance)
+
+    def lack(root: float) -> float:
+        return goal - _normal(cdf(first, second, noncentrality, root * root / first))
+
+    middle = math.sqrt(noncentrality + first) + goal
+    return falling_root(lack, middle, 0.5 + 1e-3 * abs(middle), least=0.0) ** 2 / first
+
+
+def falling_root(of: Callable[[float], float], guess: float, step: float, *, least: float) -> float:
+    """Find where a falling function crosses 0: bracket it around a guess, then false position, halving an end that stays.
+
+    Parameters
+    ----------
+    of : callable
+        The function; not below 0 at ``least``, below 0 far above it.
+    guess, step : float
+        Where to begin, and how far to go first; steps double.
+    least : float
+        Nothing below it is looked at.
+
+    Returns
+    -------
+    float
+        The lower end of a bracket with a relative width of 5e-10, where the function is not below 0 as computed; or
+        ``least``. (scipy.optimize takes longer to load than an audit lasts.)
+    """
+    a = b = max(guess, least)
+    above = below = of(a)
+    while below >= 0.0:
+        a, above = b, below
+        b, step = b + step, 2.0 * step
+        below = of(b)
+    while above < 0.0 and a > least:
+        b, below = a, above
+        a, step = max(least, a - step), 2.0 * step
+        above = of(a)
+    if above < 0.0:
+        return least
+    close, stayed = 5e-10 * b, 0
+    while b - a > close:
+        middle = (a * -below + b * above) / (above - below)
+        if abs(stayed) > PATIENCE:  # steps of rounding, near probability 1: only their order can be trusted
+            middle = 0.5 * (a + b)
+        middle = min(max(middle, a + 0.5 * close), b - 0.5 * close)
+        value = of(middle)
+        if value >= 0.0:
+            a, above = middle, value
+            below, stayed = (0.5 * below, stayed + 1) if stayed > 0 else (below, 1)
+        else:
+            b, below = middle, value
+            above, stayed = (0.5 * above, stayed - 1) if stayed < 0 else (above, -1)
+    return a
+
+
+def _normal(chance: float) -> float:
+    """Quantile of the standard normal, finite."""
+    return min(max(float(special.ndtri(chance)), -STEEPEST), STEEPEST)
