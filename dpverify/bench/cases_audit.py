@@ -69,7 +69,7 @@ def _any(*, seed: int, n: int, d: int) -> Forms:
 
 
 def _whole(*, seed: int, n: int) -> Forms:
-    """Whole audits, the drawing and the learning of a rule included."""
+    """Whole audits of a false claim and of a true one, the drawing and the learning of a rule included."""
     import numpy as np
 
     from dpverify.privacy.audit import audit
@@ -83,6 +83,7 @@ def _whole(*, seed: int, n: int) -> Forms:
     return {
         "draw": lambda: _draw(rng, n, 1),
         "law given": lambda: audit(mechanism, epsilon=1.0, n=n, law="gaussian", seed=seed),
+        "law given, claim true": lambda: audit(mechanism, epsilon=3.0, n=n, law="gaussian", seed=seed),
         "nothing assumed": lambda: audit(mechanism, epsilon=1.0, n=n, seed=seed),
     }
 
@@ -103,10 +104,18 @@ def _both(name: str, title: str, prepare: Any) -> tuple[Case, ...]:
     )
 
 
+def _wholes() -> tuple[Case, ...]:
+    """Over the number of outputs; with few of them, what an audit takes whatever their number is more than drawing."""
+    given = ("law given", "law given, claim true")
+    case = Case("whole-audit", "Whole audits of 2 n outputs, a rule learned where nothing is assumed", _whole,
+                limit="draw", forms=("draw", *given, "nothing assumed"), item="output", clock="process",
+                targets=[Target(form, at_most=2.0) for form in given])  # fmt: skip
+    few, usual, many = sweep(case, "n", (10_000, 100_000, 1_000_000), work=lambda *, n: 2.0 * n)
+    return replace(few, targets=()), usual, replace(many, passes=3)
+
+
 CASES = (
     *_both("law-given", "Bound where the law is Gaussian, from outputs that are there", _gaussian),
     *_both("nothing-assumed", "Bound with nothing assumed, from outputs that are there and a rule", _any),
-    Case("whole-audit", "Whole audits of 2 n outputs, a rule learned where nothing is assumed", _whole, limit="draw",
-         forms=("draw", "law given", "nothing assumed"), parameters={"n": 100_000}, work=200_000, item="output",
-         clock="process", targets=[Target("law given", at_most=2.0)]),
-)  # fmt: skip
+    *_wholes(),
+)

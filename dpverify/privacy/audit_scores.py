@@ -116,17 +116,18 @@ def trees(x: Floats, b: Bits) -> Score:
         The score.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier  # takes a second to load
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import ThreadpoolController
 
+    threads = ThreadpoolController()  # it looks for libraries in all that is loaded: once, not at every block
     kept = slice(0, TREE_ROUNDS)
     model = HistGradientBoostingClassifier(
         max_iter=40, max_leaf_nodes=16, min_samples_leaf=20, learning_rate=0.15, early_stopping=False, random_state=0
     )
-    with threadpool_limits(limits=1):  # threads that wait for each other on busy cores take ten times as long
+    with threads.limit(limits=1):  # threads that wait for each other on busy cores take ten times as long
         model.fit(x[kept], b[kept])
 
     def score(y: Floats) -> Floats:
-        with threadpool_limits(limits=1):
+        with threads.limit(limits=1):
             return np.asarray(model.decision_function(y), dtype=np.float64)
 
     return score

@@ -107,7 +107,7 @@ def quantile(first: int, second: int, noncentrality: float, chance: float) -> fl
 
 
 def falling_root(of: Callable[[float], float], guess: float, step: float, *, least: float) -> float:
-    """Find where a falling function crosses 0: bracket it around a guess, then false position, halving an end that stays.
+    """Find where a falling function crosses 0: bracket it, then false position, halving an end that stays.
 
     Parameters
     ----------

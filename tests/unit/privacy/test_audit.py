@@ -289,3 +289,16 @@ def test_ctrl_c_keeps_what_was_drawn(law: Any) -> None:
 def test_the_default_data_sets_differ_in_one_example() -> None:
     first, second = default_datasets()
     assert int((first != second).sum()) == 1
+
+
+@pytest.mark.parametrize("claim", [0.9, 0.95, 1.0])
+def test_the_p_value_is_the_level_at_which_the_bound_is_the_claim(claim: float) -> None:
+    """It is one value of the distribution function, to two digits, where the bound at a level is searched for."""
+
+    def at(confidence: float) -> AuditResult:
+        return audit(gaussian, epsilon=claim, law="gaussian", n=30_000, seed=4, confidence=confidence)
+
+    p = at(0.95).p_value
+    assert p is not None
+    assert 1e-12 < p < 0.9
+    assert at(1.0 - 0.94 * p).epsilon < claim < at(1.0 - 1.06 * p).epsilon
