@@ -62,19 +62,6 @@ def machine() -> dict[str, str]:
     return found
 
 
-def cores() -> int:
-    """Cores that this process may run on.
-
-    Returns
-    -------
-    int
-        At least 1.
-    """
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def load() -> float:
     """Processes that wanted a core, mean of the last minute.
 

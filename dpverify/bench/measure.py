@@ -10,7 +10,7 @@ from statistics import median
 from time import perf_counter, process_time, thread_time
 
 from dpverify.bench.case import Case, Clock, Form, Missing, Usage
-from dpverify.bench.memory import added_memory, can_measure_memory
+from dpverify.bench.memory import AddedPeak, added_memory, can_measure_memory
 
 CLOCKS: Mapping[Clock, Callable[[], float]] = {"thread": thread_time, "process": process_time, "wall": perf_counter}
 
@@ -20,7 +20,7 @@ SHORTEST = 0.02
 ROUND_BUDGET = 2.5
 """Seconds that all rounds of a case may take in one pass; at least one round is made."""
 
-LONGEST = 1.0
+LONGEST = 2.0
 """Seconds of a call beyond which it is not made twice more for its memory alone."""
 
 SPARSE_PASSES = 3
@@ -112,7 +112,9 @@ def measure_case(case: Case, *, seed: int = 0, rounds: int = 5, turn: int = 0) -
         for name in case.sparse if turn < SPARSE_PASSES else ():
             if name in ready:
                 out.times[name] = Times()
-                _time(ready[name], clock, out.times[name])
+                peak = AddedPeak() if turn == 0 and can_measure_memory() else None
+                command = _time(ready[name], clock, out.times[name])
+                out.times[name].added = None if peak is None or command else peak.read()
     out.times = {name: out.times[name] for name in ready if name in out.times}
     for name, times in out.times.items():
         short = name in often and not times.peaks and min(times.seconds) < LONGEST
@@ -179,21 +181,23 @@ def _seconds(form: Form, clock: Callable[[], float], repeats: int) -> tuple[floa
     return clock() - begin, perf_counter() - wall
 
 
-def _time(form: Form, clock: Callable[[], float], times: Times) -> None:
+def _time(form: Form, clock: Callable[[], float], times: Times) -> bool:
+    """Take one measurement; whether it was a command's, whose memory is not this process's."""
     if times.repeats > 1:
         times.seconds.append(_seconds(form, clock, times.repeats)[0] / times.repeats)
-        return
+        return False
     begin = clock()
     result = form()
     took = clock() - begin
     if not isinstance(result, Usage):
         times.seconds.append(took)
-        return
+        return False
     times.seconds.append(took if result.seconds is None else result.seconds)
     if result.peak:
         times.peaks.append(result.peak)
     for name, seconds in result.parts.items():
         times.parts.setdefault(name, []).append(seconds)
+    return True
 
 
 @contextmanager

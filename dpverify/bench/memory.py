@@ -32,15 +32,23 @@ def added_memory(form: Form) -> int:
         Bytes, at least 0.
     """
     form()
-    gc.collect()
-    _give_back()
-    if not _reset_peak():
-        before = _peak_of_process()
-        form()
-        return max(_peak_of_process() - before, 0)
-    before = _field("VmRSS")
+    peak = AddedPeak()
     form()
-    return max(_field("VmHWM") - before, 0)
+    return peak.read()
+
+
+class AddedPeak:
+    """The memory that is added at the peak from here on; for a form too slow to be called once more for it alone."""
+
+    def __init__(self) -> None:
+        gc.collect()
+        _give_back()
+        self._exact = _reset_peak()
+        self._before = _field("VmRSS") if self._exact else _peak_of_process()
+
+    def read(self) -> int:
+        """Bytes added since, at the peak; at least 0."""
+        return max((_field("VmHWM") if self._exact else _peak_of_process()) - self._before, 0)
 
 
 def can_measure_memory() -> bool:

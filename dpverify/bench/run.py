@@ -14,7 +14,8 @@ from numpy.random import SeedSequence
 from dpverify.bench.child import Request
 from dpverify.bench.children import ask
 from dpverify.bench.collect import Desk, fits
-from dpverify.bench.machine import Watch, cores, load, machine
+from dpverify.bench.cores import usable_cores
+from dpverify.bench.machine import Watch, load, machine
 from dpverify.bench.measure import SPARSE_PASSES
 from dpverify.bench.registry import Group
 from dpverify.harness.manifest import commit, versions
@@ -87,7 +88,7 @@ def run(
         versions=versions(),
         commit=commit(),
         machine=machine(),
-        cores=cores(),
+        cores=usable_cores(),
         seed=seed,
         passes=amount.passes,
         rounds=amount.rounds,

@@ -120,3 +120,18 @@ def test_the_first_pass_takes_the_memory_of_every_form() -> None:
 
 def test_a_call_that_allocates_nothing_adds_next_to_nothing() -> None:
     assert added_memory(lambda: None) < 2**20
+
+
+def test_a_sparse_form_has_its_memory_from_the_call_that_is_timed() -> None:
+    order: list[str] = []
+
+    def large() -> float:
+        order.append("large")
+        return float(np.ones(2**22).sum())
+
+    forms: Forms = {"limit": lambda: None, "large": large, "command": lambda: Usage(0)}
+    times = measure_case(of(forms, sparse=("large", "command")), rounds=1, turn=0).times
+    assert order == ["large"]
+    assert times["large"].added is not None
+    assert 31 * 2**20 < times["large"].added < 36 * 2**20
+    assert times["command"].added is None  # it is no process: nothing is known of its memory

@@ -1,4 +1,4 @@
-"""What this process may use."""
+"""What this process may use. Nothing heavy is imported: the command line asks too."""
 
 from __future__ import annotations
 
