@@ -36,11 +36,14 @@ class Usage:
         Seconds of its parts by name, where it tells.
     seconds : float or None
         What counts as the time of the call, where that is not how long it took.
+    core_seconds : float
+        Seconds of cores that it used, with the processes that it waited for.
     """
 
     peak: int
     parts: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None
+    core_seconds: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dpverify.bench.case import Case, Forms, Target
+
+COLD, WARM = "cold", "warm"
+CHECKS, COMPILATION, ON_ONE_CORE = "its checks, shared by the cores", "cold − warm", "cold − warm, seconds of cores"
+
+IN_TURN = (COLD, WARM, CHECKS, COMPILATION, ON_ONE_CORE)
+"""First the cold run, then the warm one with the kernels that it left, then what the two tell."""
 
 
 def _budget(budget: str) -> Forms:
     from dpverify.bench.whole_runs import ColdThenWarm
 
     runs = ColdThenWarm("--budget", budget)
-    return {"warm": runs.warm, "cold": runs.cold, "compilation": runs.compilation}
+    forms = (runs.cold, runs.warm, runs.checks, runs.compilation, runs.compilation_on_one_core)
+    return dict(zip(IN_TURN, forms, strict=True))
 
 
 def _smoke(*, seed: int) -> Forms:
@@ -30,37 +39,30 @@ def _at_once(*, seed: int, processes: int) -> Forms:
     return {"one process": crowd.alone, "at once": crowd.together}
 
 
-IN_TURN = ("cold", "warm", "compilation")
-"""First the cold run, then the warm one with the kernels that it left, then the difference of the two."""
+def _whole(budget: str, prepare: Callable[..., Forms], *targets: Target, passes: int) -> Case:
+    return Case(
+        budget,
+        f"dpverify verify --budget {budget}, all claims",
+        prepare,
+        limit=CHECKS,
+        forms=IN_TURN,
+        clock="wall",
+        sparse=IN_TURN,
+        passes=passes,
+        long=True,
+        targets=targets,
+    )
+
 
 CASES = (
-    Case(
+    _whole(
         "smoke",
-        "dpverify verify --budget smoke, all claims",
         _smoke,
-        limit="warm",
-        forms=("warm", "cold", "compilation"),
-        clock="wall",
-        sparse=IN_TURN,
-        passes=3,
-        long=True,
-        targets=[
-            Target("warm", at_most=180.0, kind="seconds"),
-            Target("compilation", at_most=60.0, kind="seconds", words="cold at most 60 s above warm, on 2 cores"),
-        ],
+        Target(WARM, at_most=180.0, kind="seconds"),
+        Target(COMPILATION, at_most=60.0, kind="seconds", words="compiling all that it needs, on 2 cores"),
+        passes=2,
     ),
-    Case(
-        "standard",
-        "dpverify verify --budget standard, all claims",
-        _standard,
-        limit="warm",
-        forms=("warm", "cold", "compilation"),
-        clock="wall",
-        sparse=IN_TURN,
-        passes=1,
-        long=True,
-        targets=[Target("warm", at_most=1800.0, kind="seconds")],
-    ),
+    _whole("standard", _standard, Target(WARM, at_most=1800.0, kind="seconds"), passes=1),
     Case(
         "compile-at-once",
         "Processes that compile the same kernels into one empty folder at once, and agree",
@@ -70,7 +72,7 @@ CASES = (
         parameters={"processes": 4},
         clock="wall",
         sparse=("one process", "at once"),
-        passes=3,
+        passes=2,
         long=True,
     ),
 )

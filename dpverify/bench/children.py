@@ -12,10 +12,7 @@ from typing import IO
 import msgspec
 
 from dpverify.bench.child import Answer, Request
-from dpverify.bench.commands import environment_of, python
-
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-"""Libraries of linear algebra are measured on one thread, like all else unless a case says otherwise."""
+from dpverify.bench.commands import ONE_THREAD, environment_of, python
 
 PATIENCE = 10.0
 """Seconds that a process has to end after Ctrl-C."""

@@ -16,6 +16,9 @@ from dpverify.bench.case import Usage
 CACHE_VARIABLE = "NUMBA_CACHE_DIR"
 """Environment variable that says where compiled kernels are kept; an empty folder there makes a run cold."""
 
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""Libraries of linear algebra are measured on one thread, like all else unless a case says otherwise. Whole commands
+are not told: they run as they do from a prompt."""
 
 LAUNCHER = """
 import os, sys, time
@@ -23,7 +26,8 @@ begin = time.perf_counter()
 child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
 _, status, used = os.wait4(child, 0)
 seconds = time.perf_counter() - begin
-os.write(int(sys.argv[1]), f"{os.waitstatus_to_exitcode(status)} {used.ru_maxrss} {seconds}".encode())
+cores = used.ru_utime + used.ru_stime
+os.write(int(sys.argv[1]), f"{os.waitstatus_to_exitcode(status)} {used.ru_maxrss} {seconds} {cores}".encode())
 """
 """A small process between this one and the command: the kernel counts what a process held before it became the command
 as the command's own, and this one may hold much."""
@@ -74,20 +78,21 @@ def run_command(words: Sequence[str], *, cache: Path | None = None, codes: Seque
         )  # fmt: skip
         os.close(writing)
         _wait(process)
-        code, peak, seconds = (float(word) for word in told_by_it.read().split() or (1, 0, 0))
+        code, peak, seconds, cores = (float(word) for word in told_by_it.read().split() or (1, 0, 0, 0))
         if code not in codes:
             errors.seek(0)
             told = errors.read().decode(errors="replace").strip().splitlines()
             named = " ".join("python" if word == sys.executable else word for word in words)  # no path of this machine
             raise CommandError(f"{named}: exit code {code:.0f}: {told[-1] if told else 'no message'}")
-    return Usage(int(peak) * (1 if sys.platform == "darwin" else 1024), seconds=seconds)
+    return Usage(int(peak) * (1 if sys.platform == "darwin" else 1024), seconds=seconds, core_seconds=cores)
 
 
 def environment_of(cache: Path | None) -> Mapping[str, str]:
-    """The environment of a command: this one's, with the package where it is, and the kernels kept in ``cache``."""
+    """The environment of a command: this one's without ``ONE_THREAD``, with this package, kernels kept in ``cache``."""
     home = str(Path(__file__).resolve().parents[2])
     paths = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    inherited = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
+    environment = {**inherited, "PYTHONPATH": os.pathsep.join(paths)}
     return environment if cache is None else {**environment, CACHE_VARIABLE: str(cache)}
 
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import finalize
 
 from dpverify.bench.case import Usage
 from dpverify.bench.commands import CommandError, dpverify, empty_cache, run_command
+from dpverify.bench.cores import usable_cores
 
 JUDGED = (0, 1)
 """Exit codes of a run that went to its end; what it says of its pins is not what is measured."""
 
 
 class ColdThenWarm:
-    """A run with an empty folder of compiled kernels, then the same run with what it left there.
+    """A run with an empty folder of compiled kernels, then the same run with what it left there, and what they come to.
 
     Parameters
     ----------
@@ -28,20 +31,21 @@ class ColdThenWarm:
 
     def __init__(self, *words: str) -> None:
         self._words = words
-        self._cache = tempfile.TemporaryDirectory(prefix="dpverify-cold-", ignore_cleanup_errors=True)
-        self._seconds: dict[str, float] = {}
+        self._cache = Path(tempfile.mkdtemp(prefix="dpverify-cold-"))
+        self._runs: dict[str, _WholeRun] = {}
+        finalize(self, shutil.rmtree, self._cache, ignore_errors=True)
 
     def cold(self) -> Usage:
-        """Run with a new empty folder.
+        """Run with an empty folder.
 
         Returns
         -------
         Usage
-            Peak memory, and the seconds of each check.
+            Its peak memory.
         """
-        self._cache.cleanup()
-        self._cache = tempfile.TemporaryDirectory(prefix="dpverify-cold-", ignore_cleanup_errors=True)
-        return self._run("cold")
+        shutil.rmtree(self._cache)
+        self._cache.mkdir()
+        return replace(self._run("cold"), parts={})
 
     def warm(self) -> Usage:
         """Run with the folder as the run before left it.
@@ -50,8 +54,26 @@ class ColdThenWarm:
         -------
         Usage
             Peak memory, and the seconds of each check.
+
+        Raises
+        ------
+        CommandError
+            When it does not come to the verdicts of the cold run.
         """
-        return self._run("warm")
+        used = self._run("warm")
+        if self._runs["warm"].verdicts != self._runs["cold"].verdicts:
+            raise CommandError("the cold run and the warm one came to different verdicts")
+        return used
+
+    def checks(self) -> Usage:
+        """Tell how long the checks of the last warm run take if all cores share them evenly and nothing else is done.
+
+        Returns
+        -------
+        Usage
+            Its time is the sum of the checks' own seconds over the cores.
+        """
+        return Usage(0, seconds=self._runs["warm"].checks / usable_cores())
 
     def compilation(self) -> Usage:
         """Tell how much longer the last cold run took than the last warm one.
@@ -61,13 +83,33 @@ class ColdThenWarm:
         Usage
             Its time is the difference, at least a millisecond.
         """
-        return Usage(0, seconds=max(self._seconds["cold"] - self._seconds["warm"], 1e-3))
+        return Usage(0, seconds=max(self._runs["cold"].seconds - self._runs["warm"].seconds, 1e-3))
+
+    def compilation_on_one_core(self) -> Usage:
+        """Tell how many more seconds of cores the last cold run used than the last warm one.
+
+        Returns
+        -------
+        Usage
+            Its time is the difference, at least a millisecond.
+        """
+        return Usage(0, seconds=max(self._runs["cold"].core_seconds - self._runs["warm"].core_seconds, 1e-3))
 
     def _run(self, name: str) -> Usage:
-        begin = perf_counter()
-        used, found = _verify(*self._words, cache=Path(self._cache.name))
-        self._seconds[name] = perf_counter() - begin
-        return Usage(used.peak, parts=check_seconds(found))
+        used, found = _verify(*self._words, cache=self._cache)
+        parts = check_seconds(found)
+        seconds = 0.0 if used.seconds is None else used.seconds
+        self._runs[name] = _WholeRun(seconds, used.core_seconds, sum(parts.values()), verdicts(found))
+        return replace(used, parts=parts)
+
+
+class _WholeRun(NamedTuple):
+    """What is kept of a run: its seconds, those of cores, those of its checks, and its verdicts."""
+
+    seconds: float
+    core_seconds: float
+    checks: float
+    verdicts: Sequence[tuple[str, str, str]]
 
 
 class Crowd:

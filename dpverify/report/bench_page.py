@@ -1,53 +1,60 @@
-"""The page on speed, benchmarks.md: targets first, then every case with its spread, then how it was measured."""
+"""The page on speed, benchmarks.md: the result, each target, every case with its spread, how it was measured."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import log
 from statistics import median
 
 from dpverify.report import markdown as md
 from dpverify.report.bench_figures import Picture
-from dpverify.report.bench_records import Bench, BenchInfo, CaseRecord, FitRecord, FormRecord, TargetRecord, busy
+from dpverify.report.bench_records import Bench, BenchInfo, CaseRecord, FitRecord, FormRecord, busy
+from dpverify.report.bench_targets import result, targets_table
 from dpverify.report.bench_words import (
-    MARKS,
-    about,
     show_counts,
     show_interval,
     show_memory,
     show_parameters,
     show_seconds,
+    show_sizes,
     show_spread,
-    show_target,
+    show_value,
 )
 from dpverify.report.manifest import GENERATED
 from dpverify.report.numbers import show_float
-from dpverify.report.words import plural
 
 PAGE = "benchmarks.md"
 DATA = "benchmarks"
 """Name of the data without its ending: data/benchmarks.json."""
 
 INTRODUCTION = """\
-Each number is a ratio to a limit measured beside it: the time that drawing the same Gaussians takes, or reading the
-same bytes once, or the algorithm as it is printed, or another library. A ratio of 1 to a physical limit cannot be
-beaten; how fast the machine is drops out."""
+How to read it. Each number is a ratio, or stands beside one, to a limit that was measured in the same process, in
+turns: what has to be done in any case, written plainly (drawing the same Gaussians with the library's generator,
+reading the same bytes once, starting Python), or the algorithm as it is printed; how fast the machine is drops out. A
+ratio below 1 means that ours does that work faster than the plain way: its own generator, memory asked for ahead. In a
+few cases the limit is ours, and the ratio says how many times as long a peer or the literal algorithm takes."""
 
 METHOD = (
     """\
 A pass goes through all cases; the next one begins when it is done, in fresh processes, so that two passes of a case are
 minutes apart and have other addresses. In a pass the forms of a case are called once to compile, then timed in turns,
 the order rotated from round to round; a measurement repeats a call until it lasts 20 ms; the garbage collector is off.
-One thread and its processor time, unless the case says otherwise (wall: time that passes).""",
+Slow forms are timed once in each of the first passes, and whole runs in turn: cold, then warm. One thread and its
+processor time, unless the case says otherwise (process: all threads; wall: time that passes).""",
     """\
 A round gives one ratio of a form to its limit, a pass the median of its rounds. Printed is the median of the passes,
 with an interval for the median made of their order alone, which assumes no law: rounds of one process are not
 independent, passes are as far as one machine on one day allows. Of nine passes it runs from the second to the eighth
-and has a level of 96%; of five from the smallest to the largest, 94%; of three as well, 75%; one pass has none. The
-spread is that of single rounds: middle half, then extremes.""",
+and has a level of 96%; of five from the smallest to the largest, 94%; of three as well, 75%, of two, 50%; one run has
+none, and says so. The spread is that of single rounds: middle half, then extremes.""",
     """\
-A target is met, or missed, where the whole interval is on one side of it, and else too close to tell. Memory with a
-plus is what a call adds at its peak to what the process held before; without one it is all that a child process held,
-or the process that started it, some 17 MiB, if that was more. Counts are operations, which no machine changes.""",
+A target is met, or missed, where the whole interval is on one side of it, and else too close to tell; with three passes
+or fewer that is a weaker word, and the number of passes stands beside it. An exponent is fitted to few sizes: where
+time is no power of the size, the one between the two largest sizes differs from the fitted one.""",
+    """\
+Memory with a plus is what a call adds at its peak to what the process held before; without one it is the most that a
+command, or the largest of its processes, held, or the process that started it, some 17 MiB, if that was more. None is
+given for tasks that other processes do. Counts are operations, which no machine changes.""",
 )
 
 SLOWEST = 20
@@ -73,11 +80,11 @@ def bench_page(bench: Bench, pictures: Sequence[Picture]) -> str:
         [
             GENERATED,
             "# How fast it is",
-            " ".join(INTRODUCTION.split()),
+            *result(bench),
             *_warnings(bench),
-            "## Targets",
-            _totals(bench),
-            _targets(bench),
+            " ".join(INTRODUCTION.split()),
+            "## Targets, one by one",
+            targets_table(bench),
             *(block for name, title in bench.groups.items() for block in _group(bench, name, title, pictures)),
             "## How it was measured",
             *(" ".join(text.split()) for text in METHOD),
@@ -88,9 +95,15 @@ def bench_page(bench: Bench, pictures: Sequence[Picture]) -> str:
 
 
 def _where() -> str:
-    data = f"data/{DATA}.json"
-    made, compared = md.code("dpverify bench --report reports"), md.code("dpverify bench --against FILE")
-    return f"Every sample is in {md.link(md.code(data), data)}. Made by {made}; {compared} compares two runs."
+    data, words = (
+        f"data/{DATA}.json",
+        ("dpverify bench --long --report reports", "--long", "dpverify bench --against FILE"),
+    )
+    made, long, compared = map(md.code, words)
+    return (
+        f"Every sample is in {md.link(md.code(data), data)}. Made by {made}; without {long} whole runs are not "
+        f"measured again, and stay with the facts of the run that measured them. {compared} compares two runs."
+    )
 
 
 def _warnings(bench: Bench) -> Iterator[str]:
@@ -105,52 +118,6 @@ def _warnings(bench: Bench) -> Iterator[str]:
             yield f"> [!NOTE]\n> A quick run, of {info.passes} passes: its intervals have a level of 75%. {groups}."
 
 
-def all_targets(bench: Bench) -> Iterator[tuple[CaseRecord | FitRecord, TargetRecord]]:
-    """Every target with what it is of: a case, or the fit of a sweep."""
-    for group in bench.groups:
-        for case in bench.cases:
-            yield from ((case, target) for target in case.targets if case.group == group)
-        for fit in bench.fits:
-            if fit.target is not None and fit.group == group:
-                yield fit, fit.target
-
-
-def _totals(bench: Bench) -> str:
-    outcomes = [target.outcome for _, target in all_targets(bench)]
-    if not outcomes:
-        return "No case that was measured has a target."
-    found = [f"{outcomes.count(word)} {word}" for word in MARKS if word in outcomes]
-    failed = [
-        f"{md.prose(of.name if isinstance(of, CaseRecord) else of.sweep)} ({of.group}): {md.prose(about(target))}, "
-        f"{md.prose(show_target(target))}, is {show_interval(target.value, target.kind)}"
-        for of, target in all_targets(bench)
-        if target.outcome == "missed"
-    ]
-    total = f"{plural(len(outcomes), 'target')}: {', '.join(found)}."
-    return f"{total} Missed:\n\n{md.bullets(failed)}" if failed else total
-
-
-def _targets(bench: Bench) -> str:
-    rows = []
-    titles = {(case.group, case.sweep): case.title for case in bench.cases if case.sweep}
-    for of, target in all_targets(bench):
-        if isinstance(of, CaseRecord):
-            title, detail = of.title, show_parameters(of)
-        else:
-            sizes = f"{of.over} = {show_float(of.sizes[0])} to {show_float(of.sizes[-1])}"
-            title, detail = titles.get((of.group, of.sweep), of.sweep), sizes
-        rows.append(
-            [
-                md.link(md.prose(title), f"#{of.group}") + (f"\n{md.prose(detail)}" if detail else ""),
-                md.prose(about(target)),
-                md.prose(show_target(target)),
-                show_interval(target.value, target.kind),
-                MARKS[target.outcome],
-            ]
-        )
-    return md.table(["case", "what", "target", "measured (interval)", ""], rows)
-
-
 def _group(bench: Bench, name: str, title: str, pictures: Sequence[Picture]) -> Iterator[str]:
     cases = [case for case in bench.cases if case.group == name]
     yield f"{md.anchor(name)}\n\n## {md.prose(title or name)}"
@@ -158,7 +125,7 @@ def _group(bench: Bench, name: str, title: str, pictures: Sequence[Picture]) -> 
     for case in cases:
         if case.error:
             yield f"> [!WARNING]\n> {md.code(case.name)} could not be measured: {md.prose(case.error)}"
-    yield from _fits([fit for fit in bench.fits if fit.group == name])
+    yield from _fits([fit for fit in bench.fits if fit.group == name], cases)
     for picture in pictures:
         if picture.group == name:
             yield f"![{md.escape(picture.caption)}](figures/{picture.file})"
@@ -171,9 +138,8 @@ def _cases(cases: Sequence[CaseRecord]) -> str:
     memory = any(show_memory(form) for case in cases for form in case.forms)
     counts = any(form.counts for case in cases for form in case.forms)
     for case in cases:
-        first = f"**{md.prose(case.title)}**\n{md.prose(show_parameters(case))}" + (
-            f"\n{case.clock} time" if case.clock != "thread" else ""
-        )
+        clock = f"{case.clock} time" if case.clock != "thread" else ""
+        first = "\n".join(filter(None, [f"**{md.prose(case.title)}**", md.prose(show_parameters(case)), clock]))
         for form in case.forms:
             row = [first, *_form(case, form)]
             row += [show_memory(form)] if memory else []
@@ -199,21 +165,35 @@ def _form(case: CaseRecord, form: FormRecord) -> list[str]:
     return [name, time, ratio, show_spread(form.ratio), made]
 
 
-def _fits(fits: Sequence[FitRecord]) -> Iterator[str]:
+def _fits(fits: Sequence[FitRecord], cases: Sequence[CaseRecord]) -> Iterator[str]:
     rows = [
         [
             md.code(fit.sweep),
             md.prose(fit.form),
             fit.what,
-            f"{fit.over} = {show_float(fit.sizes[0])} to {show_float(fit.sizes[-1])}",
+            show_sizes(fit),
             show_interval(fit.exponent, "exponent"),
+            _last_exponent(fit, [case for case in cases if case.sweep == fit.sweep]),
             str(fit.exponent.passes),
         ]
         for fit in fits
     ]
     if rows:
         yield "Powers of the size, fitted to each pass (least squares of logarithms):"
-        yield md.table(["sweep", "form", "of", "sizes", "exponent (interval)", "passes"], rows)
+        yield md.table(
+            ["sweep", "form", "of", "sizes", "exponent (interval)", "between the two largest", "passes"], rows
+        )
+
+
+def _last_exponent(fit: FitRecord, cases: Sequence[CaseRecord]) -> str:
+    """Power between the two largest sizes: where it differs from the fitted one, there is no one power."""
+    values = []
+    for case in cases[-2:]:
+        form = next(form for form in case.forms if form.name == fit.form)
+        middles = [median(rounds) for rounds in form.samples if rounds] if fit.what == "seconds" else form.added
+        values.append((log(case.parameters[fit.over]), log(max(median(middles), 1.0 if fit.what == "memory" else 0.0))))
+    (x, y), (further, higher) = values
+    return show_value((higher - y) / (further - x), "exponent")
 
 
 def _parts(case: CaseRecord) -> Iterator[str]:
@@ -239,7 +219,7 @@ def _parts(case: CaseRecord) -> Iterator[str]:
 def _manifest(info: BenchInfo, *, several: bool) -> Iterator[str]:
     facts = [
         ("groups", ", ".join(info.groups) if several else ""),
-        ("passes", str(info.passes)),
+        ("passes, at most", str(info.passes)),
         ("rounds in a pass, at most", str(info.rounds)),
         ("seed", str(info.seed)),
         ("commit", info.commit),

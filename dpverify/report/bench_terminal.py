@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpverify.report.bench_page import all_targets
 from dpverify.report.bench_records import Bench, CaseRecord, Comparison, FormRecord, Outcome, TargetRecord, busy
+from dpverify.report.bench_targets import all_targets
 from dpverify.report.bench_words import about, show_interval, show_memory, show_seconds, show_target
 from dpverify.report.numbers import show_float
 from dpverify.report.terminal import readable

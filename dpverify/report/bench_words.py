@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from statistics import median
 
-from dpverify.report.bench_records import CaseRecord, FormRecord, Interval, Outcome, TargetRecord
+from dpverify.report.bench_records import CaseRecord, FitRecord, FormRecord, Interval, Outcome, TargetRecord
 from dpverify.report.numbers import show_float
 
 MARKS: dict[Outcome, str] = {
@@ -55,11 +55,11 @@ def show_value(value: float, kind: str) -> str:
 
 
 def show_interval(value: Interval | None, kind: str = "ratio") -> str:
-    """Median and interval: ``1.12 (1.10 to 1.15)``; the median alone where there was one pass."""
+    """Median and interval: ``1.12 (1.10 to 1.15)``; one pass has no interval, and says so."""
     if value is None:
         return ""
     if value.passes == 1:
-        return show_value(value.median, kind)
+        return f"{show_value(value.median, kind)} (one run, no interval)"
     low, high = show_value(value.low, kind), show_value(value.high, kind)
     unit = low.partition(" ")[2]
     if unit and unit == high.partition(" ")[2]:
@@ -78,6 +78,11 @@ def show_spread(value: Interval | None) -> str:
 def show_parameters(case: CaseRecord) -> str:
     """Sizes of a case: ``N = 1024, T = 65536``."""
     return ", ".join(f"{name} = {show_float(value)}" for name, value in case.parameters.items())
+
+
+def show_sizes(fit: FitRecord) -> str:
+    """Sizes of a sweep: ``T = 10 to 1000, 3 sizes``."""
+    return f"{fit.over} = {show_float(fit.sizes[0])} to {show_float(fit.sizes[-1])}, {len(fit.sizes)} sizes"
 
 
 def show_target(target: TargetRecord) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -14,11 +15,10 @@ from dpverify.bench import run as running
 from dpverify.bench.case import Usage
 from dpverify.bench.child import Answer, Request
 from dpverify.bench.children import ask
-from dpverify.bench.commands import CommandError, cold, environment_of, python, run_command
+from dpverify.bench.commands import ONE_THREAD, CommandError, cold, environment_of, python, run_command
 from dpverify.bench.measure import Measured, Times
 from dpverify.bench.registry import Group
 from dpverify.bench.run import Amount, run
-from dpverify.bench.whole_runs import check_seconds
 from tests.unit.bench.runs import case
 
 TOY = '''
@@ -169,16 +169,18 @@ def test_the_environment_finds_this_package(tmp_path: Path) -> None:
     assert environment_of(tmp_path)[commands.CACHE_VARIABLE] == str(tmp_path)
 
 
-def test_seconds_of_the_checks_of_a_run() -> None:
-    check = {"name": "search", "seconds": 0.5}
-    result: dict[str, object] = {"claim": "toy:lemma-1", "reading": {}, "checks": [check], "amendment": None}
-    other: dict[str, object] = {
-        "claim": "toy:lemma-2",
-        "reading": {"a": "b"},
-        "checks": [],
-        "amendment": {"checks": [check]},
-    }
-    assert check_seconds({"results": [result, other]}) == {
-        "toy:lemma-1[printed|search]": 0.5,
-        "toy:lemma-2[a=b|amended|search]": 0.5,
-    }
+def test_linear_algebra_has_one_thread_where_we_measure_and_its_own_in_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ONE_THREAD:
+        monkeypatch.setenv(name, "1")  # as in a process that measures
+    run_command(python("-c", f"import json, os; json.dump(dict(os.environ), open(r'{tmp_path}/seen', 'w'))"))
+    assert not set(ONE_THREAD) & set(json.loads((tmp_path / "seen").read_text()))
+
+
+def test_the_seconds_of_cores_of_a_command_count_the_processes_that_it_waited_for() -> None:
+    busy = "import time; end = time.process_time() + 0.2\nwhile time.process_time() < end: pass"
+    used = run_command(python("-c", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}])"))
+    assert used.core_seconds >= 0.2
+    assert used.seconds is not None
+    assert used.seconds >= 0.2
