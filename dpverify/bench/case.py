@@ -81,6 +81,8 @@ class Target:
         The form that a ratio is to; the limit of the case by default.
     words : str
         The target as the reader should see it, where its numbers alone do not say it.
+    at : sequence of numbers
+        Sizes of a sweep at which it must be reached; all of them by default.
     """
 
     form: str
@@ -89,6 +91,7 @@ class Target:
     kind: Kind = "ratio"
     to: str = ""
     words: str = ""
+    at: Sequence[int | float] = ()
 
     def __post_init__(self) -> None:
         """Refuse a target with no bound or two."""
@@ -186,7 +189,8 @@ def sweep(
     Parameters
     ----------
     case : Case
-        The case; its parameters are those that stay. Targets of an exponent hold for the sweep, others at every size.
+        The case; its parameters are those that stay. Targets of an exponent hold for the sweep, others at the sizes that
+        they name, or at every size.
     over : str
         The parameter that is varied.
     values : sequence of numbers
@@ -203,12 +207,18 @@ def sweep(
     """
     if len(values) < 2 or list(values) != sorted(set(values)):
         raise ValueError(f"values={list(values)}: a sweep needs two sizes or more, increasing")
+    strange = {size for target in case.targets for size in target.at} - set(values)
+    if strange:
+        raise ValueError(f"at={sorted(strange)}: a target names sizes that the sweep over {list(values)} has not")
     made = []
     for value in values:
         parameters = {**case.parameters, over: value, **(also(value) if also else {})}
         items = work(**parameters) if work else case.work
         name = f"{case.name}-{over.lower()}-{value}"
-        made.append(replace(case, name=name, parameters=parameters, work=items, sweep=case.name, over=over))
+        due = [target for target in case.targets if not target.at or value in target.at]
+        made.append(
+            replace(case, name=name, parameters=parameters, targets=due, work=items, sweep=case.name, over=over)
+        )
     return tuple(made)
 
 

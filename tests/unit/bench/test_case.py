@@ -26,6 +26,15 @@ def test_a_sweep_is_a_case_per_size() -> None:
     assert small.over == "T"
 
 
+def test_a_target_of_a_sweep_holds_at_the_sizes_that_it_names() -> None:
+    everywhere, there = Target("ours", at_most=5.0), Target("ours", at_most=2.0, at=(1000,))
+    small, large = sweep(case(targets=[everywhere, there]), "T", (10, 1000))
+    assert list(small.targets) == [everywhere]
+    assert list(large.targets) == [everywhere, there]
+    with pytest.raises(ValueError, match=r"at=\[1000\]: a target names sizes"):
+        sweep(case(targets=[there]), "T", (10, 100))
+
+
 @pytest.mark.parametrize("values", [(1,), (2, 1), (1, 1)])
 def test_a_sweep_needs_increasing_sizes(values: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="increasing"):
