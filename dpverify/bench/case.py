@@ -189,8 +189,8 @@ def sweep(
     Parameters
     ----------
     case : Case
-        The case; its parameters are those that stay. Targets of an exponent hold for the sweep, others at the sizes that
-        they name, or at every size.
+        The case; its parameters are those that stay. Targets of an exponent hold for the sweep, others at the sizes
+        that they name, or at every size.
     over : str
         The parameter that is varied.
     values : sequence of numbers
