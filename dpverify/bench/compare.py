@@ -2,8 +2,9 @@
 
 What is compared is the logarithm of the ratio to the limit, so that a machine that is slower today slows both and drops
 out. One value a pass, since rounds of one process are not independent; the two runs' passes are compared by the exact
-Wilcoxon-Mann-Whitney test, which assumes no law, and Holm's correction over all comparisons keeps the chance of any
-false alarm below :data:`ALPHA`. The size of the change is the Hodges-Lehmann estimate, its interval inverts the test.
+Wilcoxon-Mann-Whitney test, which assumes no law, and Holm's correction over all tests that can find anything keeps the
+chance of any false alarm below :data:`ALPHA`. The size of the change is the Hodges-Lehmann estimate, its interval
+inverts the test.
 """
 
 from __future__ import annotations
@@ -45,12 +46,14 @@ def compare(new: Bench, old: Bench, alpha: float = ALPHA) -> list[Comparison]:
     """
     pairs = list(_pairs(new, old))
     tests = [rank_test(ours, theirs) for _, _, ours, theirs in pairs]
-    corrected = holm(tests)
+    able = able_to_find([2 * float(null_law(len(ours), len(theirs))[0]) for _, _, ours, theirs in pairs], alpha)
+    strict = iter(holm([p for p, can in zip(tests, able, strict=True) if can]))
+    corrected = [next(strict) if can else 1.0 for can in able]
     out = []
     for (case, form, ours, theirs), p, kept in zip(pairs, tests, corrected, strict=True):
         shift, low, high, level = shift_interval(ours, theirs)
         sizes = (len(ours), len(theirs))
-        seen = detectable(*sizes, alpha / len(pairs))
+        seen = detectable(*sizes, alpha / max(1, sum(able)))
         out.append(
             Comparison(
                 group=case.group,
@@ -142,6 +145,29 @@ def rank_test(x: Array, y: Array) -> float:
     law = null_law(len(x), len(y))
     tail = math.ceil(min(wins, len(x) * len(y) - wins))
     return min(1.0, 2 * float(law[: tail + 1].sum()))
+
+
+def able_to_find(smallest: Sequence[float], alpha: float) -> list[bool]:
+    """Tell which tests can find anything at all; those of too few passes are left out and cost the others nothing.
+
+    Tarone's rule (Biometrics 46, 1990): it looks at how small each p can be, never at what was found.
+
+    Parameters
+    ----------
+    smallest : sequence of float
+        The smallest p that each test can give: known from the numbers of passes, before anything is measured.
+    alpha : float
+        Chance of any false alarm.
+
+    Returns
+    -------
+    list of bool
+        As many as there may be, so that each can still reach its share of ``alpha``.
+    """
+    count = 1
+    while sum(count * p <= alpha for p in smallest) > count:
+        count += 1
+    return [count * p <= alpha for p in smallest]
 
 
 def holm(p: Sequence[float]) -> list[float]:

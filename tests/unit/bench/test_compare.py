@@ -8,7 +8,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.bench.compare import ALPHA, compare, holm, null_law, pooled_spread, rank_test, shift_interval
+from dpverify.bench.compare import (
+    ALPHA,
+    able_to_find,
+    compare,
+    holm,
+    null_law,
+    pooled_spread,
+    rank_test,
+    shift_interval,
+)
 from dpverify.bench.power import POWER, detectable
 from dpverify.report.bench_records import Bench
 from tests.unit.bench.runs import bench, case, desk
@@ -54,6 +63,24 @@ def test_holm() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([]) == []
     assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+def test_tests_that_can_find_nothing_are_left_out() -> None:
+    assert able_to_find([1e-4, 1e-4, 0.1, 0.02], 0.01) == [True, True, False, False]
+    assert able_to_find([0.004, 0.004, 0.004], 0.01) == [False] * 3  # each could alone; of which, nobody may choose
+    assert able_to_find([0.003, 0.003, 0.003], 0.01) == [True] * 3
+    assert able_to_find([], 0.01) == []
+
+
+def test_cases_of_few_passes_cost_the_others_no_power() -> None:
+    """Nine passes reach p = 4.1e-5 at best, too much for one of 250 tests; 249 of one pass each are no tests."""
+    slower = [
+        desk(case("slower"), [{"limit": [1.0], "ours": [seconds + 0.001 * k]} for k in range(9)]) for seconds in (2, 3)
+    ]
+    few = [desk(case(f"few-{number}"), [{"limit": [1.0], "ours": [2.0]}]) for number in range(249)]
+    found = compare(bench(slower[1], *few), bench(slower[0], *few))
+    assert [each.change for each in found] == ["slower", *["too few passes"] * 249]
+    assert found[0].corrected == pytest.approx(found[0].p)
 
 
 def test_the_interval_inverts_the_test() -> None:
