@@ -22,7 +22,7 @@ from dpverify.privacy.audit_records import AuditError, Finding, Report
 from dpverify.privacy.audit_sampling import BLOCK_CALLS, BLOCK_FLOATS, Source
 from dpverify.privacy.audit_scores import unit_of
 from dpverify.privacy.gaussian import epsilon_of, mu_of
-from dpverify.privacy.noncentral_f import MOST, SERIES, cdf, lower_noncentrality
+from dpverify.privacy.noncentral_f import REACH, SERIES, cdf, lower_noncentrality
 
 Floats = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
         From one value of the distribution function; None where it is out of reach.
     """
     second, noncentrality = 2 * n - 1 - rank, 0.5 * n * mu * mu
-    if second < 1 or rank * statistic > SERIES or noncentrality > MOST:
+    if second < 1 or rank * statistic > SERIES or noncentrality > REACH:
         return None
     return 1.0 - cdf(rank, second, noncentrality, statistic)
 

@@ -12,7 +12,7 @@ from scipy import special
 from dpverify.privacy.audit_counting import largest_bound, lower_epsilon
 from dpverify.privacy.audit_records import Power, number
 from dpverify.privacy.gaussian import mu_of
-from dpverify.privacy.noncentral_f import SERIES, lower_noncentrality, quantile
+from dpverify.privacy.noncentral_f import REACH, SERIES, noncentrality_of, quantile
 
 Floats = NDArray[np.float64]
 
@@ -120,12 +120,14 @@ def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: fl
         return Power(chance=CHANCE, shortfall=None, largest_epsilon="inf")
     claimed = mu_of(epsilon, delta)
     null = 0.5 * n * claimed**2
-    critical = quantile(rank, second, null, 1.0 - alpha) if null <= SERIES else math.inf
-    if rank * critical > SERIES:
+    if null > SERIES:
         z = float(special.ndtri(1.0 - alpha) + special.ndtri(CHANCE))
         ratio = 1.0 + z * math.sqrt(2.0 / n + claimed**2 / (2.0 * second)) / claimed
         return Power(chance=CHANCE, shortfall=1.0 - 1.0 / ratio, largest_epsilon="inf")
-    seen = math.sqrt(lower_noncentrality(critical, rank, second, 1.0 - CHANCE) * 2.0 / n)
+    critical = quantile(rank, second, null, 1.0 - alpha)
+    if rank * critical > REACH:
+        return Power(chance=CHANCE, shortfall=None, largest_epsilon="inf")
+    seen = math.sqrt(noncentrality_of(critical, rank, second, 1.0 - CHANCE) * 2.0 / n)
     shortfall = 1.0 - claimed / seen if 0.0 < claimed < seen <= claimed * MOST else None
     return Power(chance=CHANCE, shortfall=shortfall, largest_epsilon="inf")
 

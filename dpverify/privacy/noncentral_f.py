@@ -14,7 +14,7 @@ from scipy import special
 SERIES = 1e6
 """Numerator degrees of freedom times F up to which the distribution function is computed for a bound."""
 
-MOST = 1e7
+REACH = 1e7
 """Noncentrality up to which the distribution function is asked for at all."""
 
 STEEPEST = 40.0
@@ -69,14 +69,34 @@ def lower_noncentrality(statistic: float, first: int, second: int, alpha: float)
         least = 2.0 * float(special.gammaincinv(second / 2.0, alpha / 2.0)) / second
         root = math.sqrt(total * least) - math.sqrt(2.0 * float(special.gammainccinv(first / 2.0, alpha / 2.0)))
         return max(0.0, root) ** 2
-    if cdf(first, second, 0.0, statistic) <= 1.0 - alpha:
+    return noncentrality_of(statistic, first, second, 1.0 - alpha)
+
+
+def noncentrality_of(statistic: float, first: int, second: int, chance: float) -> float:
+    """Find the noncentrality at which F stays below a value with a chance.
+
+    Parameters
+    ----------
+    statistic : float
+        The value, at least 0; at most ``REACH`` over ``first``, or the series does not reach it.
+    first, second : int
+        Degrees of freedom of numerator and denominator.
+    chance : float
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        At least 0; 0 where the chance is no larger without any noncentrality.
+    """
+    if cdf(first, second, 0.0, statistic) <= chance:
         return 0.0
-    goal = _normal(1.0 - alpha)
+    goal = _normal(chance)
 
     def excess(root: float) -> float:
         return _normal(cdf(first, second, root * root, statistic)) - goal
 
-    middle = math.sqrt(max(0.0, total - first)) - goal
+    middle = math.sqrt(max(0.0, first * statistic - first)) - goal
     return falling_root(excess, middle, 0.5 + 1e-3 * abs(middle), least=0.0) ** 2
 
 
@@ -88,7 +108,7 @@ def quantile(first: int, second: int, noncentrality: float, chance: float) -> fl
     first, second : int
         Degrees of freedom of numerator and denominator.
     noncentrality : float
-        At most ``MOST``.
+        At most ``REACH``.
     chance : float
         In (0, 1).
 
