@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from dpverify.bench.cores import usable_cores
 from dpverify.cli.exits import BadInput, complain
+from dpverify.cli.machine import usable_cores
 from dpverify.cli.output import STDOUT, check_folder, check_json, write_json
 from dpverify.cli.words import Target, Whole
 
