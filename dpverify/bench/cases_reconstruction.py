@@ -109,23 +109,14 @@ CASES: tuple[Case, ...] = (
             forms=(READING, PRINTED, LOOKED_UP, STREAM),
             item="step",
             counts=_counts,
-            targets=[Target(STREAM, at_most=1.05, kind="exponent")],
+            targets=[
+                Target(STREAM, at_most=1.05, kind="exponent"),
+                *(Target(literal, at_least=15, to=STREAM, at=(64,)) for literal in (PRINTED, LOOKED_UP)),
+            ],
         ),
         "epochs",
         (8, 16, 32, 64),
         work=_steps,
-    ),
-    Case(
-        "small",
-        "All steps at N = 256, d = 8, T = 64 N",
-        _forms,
-        limit=READING,
-        parameters={"N": 256, "d": 8, "epochs": 64},
-        forms=(READING, PRINTED, LOOKED_UP, STREAM),
-        work=64 * 256,
-        item="step",
-        counts=_counts,
-        targets=[Target(PRINTED, at_least=15, to=STREAM), Target(LOOKED_UP, at_least=15, to=STREAM)],
     ),
     *sweep(
         Case(
