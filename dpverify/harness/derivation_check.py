@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -16,6 +16,7 @@ from dpverify.ledger.statements import Statement
 
 if TYPE_CHECKING:  # sympy is slow to import, and the worker of a simulation does not need it
     from dpverify.symbolic.derivation import Derivation
+    from dpverify.symbolic.perturb import Perturbation
 
 Build = Callable[[Statement], "Derivation"]
 
@@ -104,22 +105,10 @@ class DerivationCheck(Check):
         from dpverify.symbolic.derivation import check_derivation, conclude
         from dpverify.symbolic.perturb import perturbations
 
-        results, slack = [_moved_against(derivation, context.statement)], []
         moved = list(perturbations(derivation))
-        for one in moved[:: max(1, -(-len(moved) // context.budget.perturbed))]:
-            refused, why = one.judged(seed=context.seed)
-            if refused:
-                results.append(
-                    ControlResult(
-                        name=f"constant moved {len(results)}",
-                        fault=one.fault,
-                        at_declared_size=True,
-                        refuted=True,
-                        statistic=why,
-                    )
-                )
-            else:
-                slack.append(f"with {one.fault} it {why}")
+        tried = moved[:: max(1, -(-len(moved) // context.budget.perturbed))]
+        controls, slack = judge_moved(tried, context.seed, first=1)
+        results = [_moved_against(derivation, context.statement), *controls]
         for name, build in self.faults.items():
             faulty = build(context.statement)
             checked = check_derivation(faulty, points=context.budget.points, seed=context.seed)
@@ -134,6 +123,45 @@ class DerivationCheck(Check):
                 )
             )
         return results, slack
+
+
+def judge_moved(
+    moved: Iterable[Perturbation], seed: int, *, first: int = 0, enough: int | None = None
+) -> tuple[list[ControlResult], list[str]]:
+    """Judge derivations with one constant moved each: one that is refused is a control, one that passes has slack.
+
+    Parameters
+    ----------
+    moved : iterable of Perturbation
+        What is tried, in this order.
+    seed : int
+        Seed of the points at which steps are evaluated.
+    first : int
+        Number in the name of the first control.
+    enough : int or None
+        Stop after so many controls; None to try all.
+
+    Returns
+    -------
+    controls : list of ControlResult
+        Those that are refused.
+    slack : list of str
+        Of each that passes, what was moved and what lets it pass.
+    """
+    controls: list[ControlResult] = []
+    slack: list[str] = []
+    for one in moved:
+        refused, why = one.judged(seed=seed)
+        if refused:
+            name = f"constant moved {first + len(controls)}"
+            controls.append(
+                ControlResult(name=name, fault=one.fault, at_declared_size=True, refuted=True, statistic=why)
+            )
+        else:
+            slack.append(f"with {one.fault} it {why}")
+        if len(controls) == enough:
+            break
+    return controls, slack
 
 
 def _moved_against(derivation: Derivation, statement: Statement) -> ControlResult:

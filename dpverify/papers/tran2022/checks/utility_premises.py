@@ -15,7 +15,8 @@ import msgspec
 
 from dpverify.harness import Check, Context, DerivationCheck, PaperChecks
 from dpverify.harness.checks import missed_controls
-from dpverify.ledger.results import CheckResult, ControlResult, DerivationResult, Method
+from dpverify.harness.derivation_check import judge_moved
+from dpverify.ledger.results import CheckResult, DerivationResult, Method
 from dpverify.papers.tran2022 import level_sum_derivations as level_sum
 from dpverify.papers.tran2022 import reorder_lemma_derivations as lemma
 from dpverify.papers.tran2022 import reorder_mean_derivations as mean
@@ -136,21 +137,9 @@ class CitedDerivationCheck(Check):
             return CheckResult(name=self.name, method="derivation", status="untested", message=message)
         chain = self.build()
         found = checked_once(chain, context.budget.points, context.seed)
-        controls: list[ControlResult] = []
-        slack: list[str] = []
-        for one in list(perturbations(chain))[::-1][:MOST_TRIED] if found.complete else []:
-            refused, why = _around_the_fault(chain, one).judged(seed=context.seed)
-            if refused:
-                controls.append(
-                    ControlResult(
-                        name=f"constant moved {len(controls)}", fault=one.fault, at_declared_size=True, refuted=True,
-                        statistic=why,
-                    )
-                )  # fmt: skip
-            else:
-                slack.append(f"with {one.fault} it {why}")
-            if len(controls) == context.budget.perturbed:
-                break
+        tried = list(perturbations(chain))[::-1][:MOST_TRIED] if found.complete else []
+        around = (_around_the_fault(chain, one) for one in tried)
+        controls, slack = judge_moved(around, context.seed, enough=context.budget.perturbed)
         missed = missed_controls(controls)
         fine = found.complete and not missed
         ends = f"from {found.steps[0].expression} to {found.steps[-1].expression}"
