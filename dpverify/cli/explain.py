@@ -61,7 +61,8 @@ def _checks(spec: ClaimSpec) -> list[str]:
     from dpverify.papers import load
 
     checks = load(spec.paper)
-    return [] if checks is None else [entry.check.name for entry in checks.entries(spec.record.id)]
+    found = [] if checks is None else checks.of(spec.record.id)
+    return [f"{check.name} ({check.runs_from})" if check.runs_from else check.name for check in found]
 
 
 def _stored(spec: ClaimSpec, report: Path) -> list[Result]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+BudgetName: TypeAlias = Literal["smoke", "standard", "full"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,22 @@ class Budget:
     examples: int
     points: int
     perturbed: int
+
+    def reaches(self, least: BudgetName) -> bool:
+        """Whether this budget is the least one that is asked for, or a larger one.
+
+        Parameters
+        ----------
+        least : str
+            "smoke", "standard" or "full".
+
+        Returns
+        -------
+        bool
+            By the order of the budgets.
+        """
+        names = list(BUDGETS)
+        return names.index(self.name) >= names.index(least)
 
 
 BUDGETS = {

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from dpverify.harness.budget import BudgetName
 from dpverify.harness.context import Context
 from dpverify.ledger.results import CheckResult, ControlResult, Method
 from dpverify.ledger.statements import Statement
@@ -32,6 +33,8 @@ class Check:
         "printed", "amended" or both.
     leaves_out : str
         What the evidence leaves out, for the report.
+    least_budget : str
+        The smallest budget in which the check runs; in smaller ones it costs nothing and its statement stays untested.
     """
 
     claim: str
@@ -39,10 +42,16 @@ class Check:
     readings: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     variants: tuple[str, ...] = field(default=("printed", "amended"), kw_only=True)
     leaves_out: str = field(default="", kw_only=True)
+    least_budget: BudgetName = field(default="smoke", kw_only=True)
 
     method: ClassVar[Method]
     divisible: ClassVar[bool] = False
     """Whether the check does less work with a smaller share, instead of leaving all of it undone."""
+
+    @property
+    def runs_from(self) -> str:
+        """In words, from which budget on the check runs; empty where it runs in all."""
+        return "" if self.least_budget == "smoke" else f"runs from the {self.least_budget} budget on"
 
     def applies(self, statement: Statement) -> bool:
         """Whether this check can judge a statement.

@@ -119,6 +119,23 @@ def failed(job: Job, error: str) -> CheckResult:
     )
 
 
+def not_due(job: Job) -> CheckResult:
+    """Result of a check that runs in larger budgets only.
+
+    Parameters
+    ----------
+    job : Job
+        What is not run.
+
+    Returns
+    -------
+    CheckResult
+        Untested, with the budget from which on it runs.
+    """
+    check = job.find()
+    return CheckResult(name=job.check, method=check.method, status="untested", message=check.runs_from)
+
+
 def run_jobs(jobs: Sequence[Job], workers: int, progress: Report | None = None) -> tuple[list[CheckResult], bool]:
     """Run checks.
 
@@ -165,6 +182,8 @@ def run_jobs(jobs: Sequence[Job], workers: int, progress: Report | None = None) 
 
 def _open(job: Job) -> _Desk:
     try:
+        if not job.due:
+            return _Desk(job, 0, result=not_due(job))
         desk = _Desk(job, job.find().blocks(job.context))
     except Exception as error:  # noqa: BLE001  as in run_task: a plan that cannot be made is this check's error
         desk = _Desk(job, 0, error=describe(error))

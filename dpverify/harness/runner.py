@@ -176,7 +176,7 @@ def _known_claims_only(specs: Specs, key: str, checks: PaperChecks | None) -> No
 
 def _cost(job: Job) -> float:
     try:
-        return job.find().cost(job.context)
+        return job.find().cost(job.context) if job.due else 0.0
     except Exception:  # noqa: BLE001  a check that cannot be planned costs nothing; running it reports its error
         return 0.0
 

@@ -58,6 +58,11 @@ class Job:
         return checks.find(self.claim, self.check)
 
     @property
+    def due(self) -> bool:
+        """Whether the check runs in this budget."""
+        return self.context.budget.reaches(self.find().least_budget)
+
+    @property
     def label(self) -> str:
         """Name for people: as in pytest."""
         statement = self.context.statement

@@ -144,6 +144,15 @@ def test_an_error_of_a_check_fails(session: pytest.Pytester) -> None:
     )
 
 
+def test_a_check_that_runs_in_larger_budgets_only_is_skipped_with_the_reason(session: pytest.Pytester) -> None:
+    keep(session, "sum")
+    session.makeini((session.path / "tox.ini").read_text().replace(":load_known\n", ":load_known_patient\n"))
+    result = run(session, "specs", "-rs")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED*untested: runs from the standard budget on"])
+    run(session, "specs", "--dpverify-budget", "standard").assert_outcomes(passed=2)
+
+
 def test_a_pin_that_is_not_confirmed_is_counted(session: pytest.Pytester) -> None:
     keep(session, "root")
     verdicts = session.path / "specs" / "demo" / "verdicts.toml"

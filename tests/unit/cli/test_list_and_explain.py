@@ -69,6 +69,11 @@ def test_explain_shows_the_record_the_verdict_and_the_checks(toy: Path, capsys: 
     assert out.rstrip().endswith("Checks\n  count")
 
 
+def test_explain_says_from_which_budget_on_a_check_runs(capsys: Capture) -> None:
+    assert main(["explain", "tran2022:theorem-9-rate"]) == 0
+    assert "slopes (runs from the standard budget on)" in " ".join(capsys.readouterr().out.split())
+
+
 def test_explain_shows_the_evidence_of_a_report(toy: Path, tmp_path: Path, capsys: Capture) -> None:
     folder = str(tmp_path / "out")
     assert main(["verify", "--specs", str(toy), "--jobs", "1", "--report", folder]) == 0

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.harness import BUDGETS
-from dpverify.harness.budget import budget_named, fair_share, shares
+from dpverify.harness.budget import BudgetName, budget_named, fair_share, shares
+
+
+def test_a_budget_reaches_itself_and_the_smaller_ones() -> None:
+    names: tuple[BudgetName, ...] = ("smoke", "standard", "full")
+    reached = {name: [least for least in names if budget.reaches(least)] for name, budget in BUDGETS.items()}
+    assert reached == {"smoke": ["smoke"], "standard": ["smoke", "standard"], "full": ["smoke", "standard", "full"]}
 
 
 def test_everything_fits() -> None:

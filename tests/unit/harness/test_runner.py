@@ -8,7 +8,7 @@ import pytest
 from dpverify.harness import Progress, errors, exit_code, runner, unconfirmed, verify
 from dpverify.harness.engine import DIED, INTERRUPTED, run_jobs
 from dpverify.harness.manifest import machine, versions
-from dpverify.harness.runner import Suite
+from dpverify.harness.runner import Suite, declared
 from dpverify.harness.tasks import Job
 from dpverify.ledger import Specs
 from dpverify.ledger.results import CheckResult, Result, Run, decode, encode
@@ -126,6 +126,26 @@ def test_a_check_that_raises_is_our_error_and_takes_nothing_else_down(demo: Spec
     (line,) = errors(raised)
     assert line.startswith("raises: ZeroDivisionError: the author divided by zero (in run_block, demo_checks.py:")
     assert results["sum"].status == results["size"].status == "not refuted"
+
+
+def test_a_check_waits_for_its_least_budget_and_costs_nothing_till_then(demo: Specs) -> None:
+    claims = [demo.claim("demo:sum"), demo.claim("demo:root")]
+    for budget, waiting in (
+        ("smoke", {"sum": "standard", "root": "full"}),
+        ("standard", {"root": "full"}),
+        ("full", {}),
+    ):
+        suite = Suite(demo, budget, 0, SOURCE + "load_patient")
+        jobs = [job for claim in claims for case in suite.cases(claim) for job in case.jobs]
+        assert declared(jobs) == len(jobs) - len(waiting)
+        results = by_claim(verify(demo, claims, budget, source=SOURCE + "load_patient"))
+        for claim, least in waiting.items():
+            (check,) = results[claim].checks
+            assert (check.status, check.error) == ("untested", "")
+            assert check.message == f"runs from the {least} budget on"
+        assert {claim for claim, result in results.items() if result.status == "untested"} == set(waiting)
+        if budget == "full":
+            assert "ZeroDivisionError" in results["root"].checks[0].error
 
 
 def test_an_error_gives_exit_code_1(demo: Specs) -> None:

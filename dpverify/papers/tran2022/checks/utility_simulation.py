@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpverify.harness import PaperChecks
+from dpverify.harness.budget import BudgetName
 from dpverify.harness.printed_side import printed_side
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.checks import utility_simulation_lemmas
@@ -32,7 +33,11 @@ LONG_RAMP = Case("long ramp", 1600, 1600 * 56**2, 3, bend=7.0)
 """No run leaves these: the gradient is G at every iterate."""
 
 RAMPS = {"smoke": (RAMP,), "standard": (RAMP, LONG_RAMP), "full": (RAMP, LONG_RAMP)}
-SHORT_RAMPS = {"smoke": (), "standard": (RAMP,), "full": (RAMP, LONG_RAMP)}
+SHORT_RAMPS = {"standard": (RAMP,), "full": (RAMP, LONG_RAMP)}
+RAMP_CHECKS: tuple[tuple[dict[str, str], dict[str, tuple[Case, ...]], BudgetName], ...] = (
+    (FRESH, RAMPS, "smoke"),
+    (ONCE, SHORT_RAMPS, "standard"),
+)
 
 SLOPES = {
     "smoke": (Case("slope", 64, 2**18, reach=0.1, bend=10.0),),
@@ -51,6 +56,7 @@ run; for delta = 10^-6 it would need T = 10^10 N."""
 
 BOX = Case("small gradients", 400, 160000, 3, ALMOST_1, slope=1e-6, reach=1 / 40, bend=5.0)
 """G = 10^-6, L = G/4, R = 2.5 G: in these units the noise of the box, which lacks the factor L, is far too large."""
+BOX_FROM: dict[str, BudgetName] = {"fresh": "standard", "once": "full"}
 
 SHORT_WAYS = {
     "smoke": (Case("slope", 16, 40000, delta=1 - Fraction(1, 10**4), reach=0.1, bend=10.0),),
@@ -113,6 +119,7 @@ CHECKS.add(
             "theorem-6",
             f"runs-ramp-{readings['ordering']}",
             cases=cases,
+            least_budget=least,
             measure=_gradient_6,
             bound=_bound,
             top=_top,
@@ -122,7 +129,7 @@ CHECKS.add(
             region="Algorithm 1 at the theorem's parameters on a ramp that no run can leave; identical examples",
             leaves_out="floats; the depth matters for T < 2N only",
         )
-        for readings, cases in ((FRESH, RAMPS), (ONCE, SHORT_RAMPS))
+        for readings, cases, least in RAMP_CHECKS
     ),
     RunsCheck(
         "theorem-6",
@@ -143,7 +150,8 @@ CHECKS.add(
         RunsCheck(
             "theorem-9",
             f"runs-box-{ordering}",
-            cases={"smoke": (), "standard": (BOX,) if ordering == "fresh" else (), "full": (BOX,)},
+            cases={"standard": (BOX,), "full": (BOX,)},
+            least_budget=least,
             measure=_gradient_9_box,
             bound=_bound,
             top=_top,
@@ -154,12 +162,13 @@ CHECKS.add(
             "without L, in units in which G and L are small; identical examples, so that the order does not matter",
             leaves_out="floats; with the proof's noise, L times as large, this problem is harmless",
         )
-        for ordering in ("fresh", "once")
+        for ordering, least in BOX_FROM.items()
     ),
     RunsCheck(
         "theorem-9",
         "runs-printed",
-        cases={"smoke": (), "standard": (PRINTED_9,), "full": (PRINTED_9,)},
+        cases={"standard": (PRINTED_9,), "full": (PRINTED_9,)},
+        least_budget="standard",
         measure=_gradient_9,
         bound=_bound,
         top=_top,
@@ -188,7 +197,8 @@ CHECKS.add(
         "theorem-6",
         "runs-search",
         family=FAMILY_6,
-        effort={"smoke": Effort(0, 0), "standard": Effort(120, 8), "full": Effort(1000, 40)},
+        effort={"standard": Effort(120, 8), "full": Effort(1000, 40)},
+        least_budget="standard",
         measure=_gradient_6,
         bound=_bound,
         top=_top,
@@ -201,7 +211,8 @@ CHECKS.add(
         "theorem-9",
         "runs-search",
         family=FAMILY_9,
-        effort={"smoke": Effort(0, 0), "standard": Effort(60, 4), "full": Effort(300, 30)},
+        effort={"standard": Effort(60, 4), "full": Effort(300, 30)},
+        least_budget="standard",
         measure=_gradient_9,
         bound=_bound,
         top=_top,

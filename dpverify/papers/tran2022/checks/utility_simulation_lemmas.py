@@ -198,7 +198,8 @@ CHECKS.add(
     RunsCheck(
         "lemma-11",
         "runs",
-        cases={"smoke": (), "standard": (ANTIPODES,), "full": (ANTIPODES,)},
+        cases={"standard": (ANTIPODES,), "full": (ANTIPODES,)},
+        least_budget="standard",
         measure=lambda statement, case, seed, fault: run_6(case, seed, fault).sampled,
         bound=_momentum_bound,
         top=_twice(_momentum_bound),
@@ -212,7 +213,8 @@ CHECKS.add(
     RunsCheck(
         "lemma-12",
         "runs",
-        cases={"smoke": (), "standard": (NOISY,), "full": (NOISY,)},
+        cases={"standard": (NOISY,), "full": (NOISY,)},
+        least_budget="standard",
         measure=lambda statement, case, seed, fault: run_6(case, seed, fault).noise,
         bound=_noise_bound_6,
         top=_twice(_noise_bound_6),
@@ -226,7 +228,8 @@ CHECKS.add(
         RunsCheck(
             "lemma-7",
             f"runs-{ordering}",
-            cases={"smoke": (), "standard": (case,), "full": (case,)},
+            cases={"standard": (case,), "full": (case,)},
+            least_budget="standard",
             measure=measure,
             bound=_noise_bound_9,
             top=_twice(_noise_bound_9),

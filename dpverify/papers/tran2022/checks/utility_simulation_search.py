@@ -153,11 +153,11 @@ class SearchRunsCheck(Check):
     def cost(self, context: Context) -> float:
         """Declared core seconds, confirmation and wrong optimizer included."""
         effort = self.effort[context.budget.name]
-        return self.seconds_each * (effort.runs + 3 * 2 * CONFIRMED) if effort.first else 0.0
+        return self.seconds_each * (effort.runs + 3 * 2 * CONFIRMED)
 
     def blocks(self, context: Context) -> int:
-        """One; none where it does not fit into the budget, or nothing is searched."""
-        return 1 if 0.0 < self.cost(context) <= context.share else 0
+        """One; none where it does not fit into the budget."""
+        return 1 if self.cost(context) <= context.share else 0
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Search, confirm, and plant the faults.
@@ -222,8 +222,6 @@ class SearchRunsCheck(Check):
         """Give the result of the only block, or say why there is none."""
         if total is not None:
             return total[0]
-        if not self.effort[context.budget.name].first:
-            return self._result(status="untested", message=f"no search in the {context.budget.name} budget")
         reason = f"the search needs {self.cost(context):.3g} core seconds, and its share is {context.share:.3g}"
         return self._result(status="inconclusive", message=reason)
 

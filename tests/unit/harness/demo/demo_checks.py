@@ -166,6 +166,8 @@ BROKEN.add(
 )
 INTERRUPTED = PaperChecks("demo", __name__)
 INTERRUPTED.add(CountingCheck("sum", "counts"), BrokenCheck("root", "interrupts"), BrokenCheck("size", "fine"))
+PATIENT = PaperChecks("demo", __name__)
+PATIENT.add(CountingCheck("sum", "counts", least_budget="standard"), BrokenCheck("root", "raises", least_budget="full"))
 
 
 def load(key: str) -> PaperChecks | None:
@@ -178,6 +180,10 @@ def load_broken(key: str) -> PaperChecks | None:
 
 def load_interrupted(key: str) -> PaperChecks | None:
     return INTERRUPTED if key == "demo" else None
+
+
+def load_patient(key: str) -> PaperChecks | None:
+    return PATIENT if key == "demo" else None
 
 
 def load_orphan(key: str) -> PaperChecks | None:
@@ -200,3 +206,7 @@ def load_known(key: str) -> PaperChecks | None:
 
 def load_known_broken(key: str) -> PaperChecks | None:
     return _known(BROKEN) if key == "demo" else None
+
+
+def load_known_patient(key: str) -> PaperChecks | None:
+    return _known(PATIENT) if key == "demo" else None
