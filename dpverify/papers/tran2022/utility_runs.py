@@ -17,7 +17,7 @@ from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import Seed, generator, shuffle
 from dpverify.kernels.typing import Indices, Matrix, Vector
-from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
+from dpverify.papers.tran2022.dp_nsgd_parameters import Ordering, Parameters
 from dpverify.papers.tran2022.tree_noise import LEVELS, fill_decay
 from dpverify.problems.worst_slope import Slope, slope_at
 
@@ -25,9 +25,26 @@ GRADIENT, SAMPLED, NOISE, ERROR, LAST, FARTHEST = range(6)
 """Places in what a run returns."""
 
 
+def last_shuffle(problem: Slope, ordering: Ordering, steps: int) -> int:
+    """Last step at which a run may shuffle its examples, if an epoch begins there; 0: they are all the same."""
+    if not problem.offsets.any():
+        return 0
+    return steps if ordering == "fresh" else 1
+
+
+@kernel
+def write_means(
+    steps: int, gradient: float, sampled: float, noise: float, error: float, last: float, farthest: float, out: Vector
+) -> None:
+    """Write what a run is summed up to into ``out``, shape (6,): means from the four sums over its steps."""
+    out[GRADIENT], out[SAMPLED] = gradient / steps, sampled / steps
+    out[NOISE], out[ERROR] = noise / steps, error / steps
+    out[LAST], out[FARTHEST] = last, farthest
+
+
 @kernel
 def run_slope(
-    steps: int, numbers: Vector, offsets: Vector, order: Indices, fresh: bool, order_rng: Generator,
+    steps: int, numbers: Vector, offsets: Vector, order: Indices, shuffled: int, order_rng: Generator,
     noise_rng: Generator, alpha: float, eta: float, scale: float, decay: Vector, slots: Matrix, out: Vector,
 ) -> None:  # fmt: skip
     """Run Algorithm 1 on a slope and write means over the run into ``out``.
@@ -41,9 +58,9 @@ def run_slope(
     offsets : (N,) array of float
         a_n.
     order : (N,) array of int
-        The permutation; shuffled at each epoch's first step.
-    fresh : bool
-        Whether it is shuffled after the first epoch too.
+        The permutation; shuffled at each epoch's first step, if that is not beyond ``shuffled``.
+    shuffled : int
+        From ``last_shuffle``.
     order_rng, noise_rng : Generator
         For the permutations and for the noise.
     alpha, eta, scale : float
@@ -62,14 +79,11 @@ def run_slope(
         zeros[t] = level(t)
     u, m, beta = 0.0, 0.0, 1.0 - alpha
     gradients, sampled, noises, errors, farthest = 0.0, 0.0, 0.0, 0.0, 0.0
-    mixed = False  # identical examples need no order
-    for n in range(n_examples):
-        mixed = mixed or offsets[n] != 0.0
     i = 0
     for t in range(1, steps + 1):
         if i == n_examples:
             i = 0
-        if i == 0 and mixed and (fresh or t == 1):
+        if i == 0 and t <= shuffled:
             shuffle(order_rng, order)
         full = slope_at(u, numbers)
         m = beta * m + alpha * (full + offsets[order[i]])
@@ -102,9 +116,7 @@ def run_slope(
         if length > 0.0:
             u -= eta * (m_hat / length)
         farthest = max(farthest, abs(u))
-    out[GRADIENT], out[SAMPLED] = gradients / steps, sampled / steps
-    out[NOISE], out[ERROR] = noises / steps, errors / steps
-    out[LAST], out[FARTHEST] = u, farthest
+    write_means(steps, gradients, sampled, noises, errors, u, farthest, out)
 
 
 @dataclass(frozen=True)
@@ -158,8 +170,8 @@ def slope_run(problem: Slope, parameters: Parameters, seed: Seed = 0, *, directi
     fill_decay(p.alpha, decay)
     slots = np.zeros((p.steps.bit_length(), problem.dimension))
     run_slope(
-        p.steps, problem.numbers, problem.offsets, np.arange(problem.examples), p.ordering == "fresh",
-        generator(seed, 0), generator(seed, 1), p.alpha, direction * p.eta, p.node_deviation(problem.examples),
-        decay, slots, out,
+        p.steps, problem.numbers, problem.offsets, np.arange(problem.examples),
+        last_shuffle(problem, p.ordering, p.steps), generator(seed, 0), generator(seed, 1), p.alpha, direction * p.eta,
+        p.node_deviation(problem.examples), decay, slots, out,
     )  # fmt: skip
     return RunMeans(*out.tolist())

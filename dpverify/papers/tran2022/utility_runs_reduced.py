@@ -19,13 +19,13 @@ from dpverify.kernels.typing import Indices, Matrix, Tape, Vector
 from dpverify.papers.tran2022.reconstruct import DELTA, G, R, Stack, new_constants, new_state
 from dpverify.papers.tran2022.sr_nsgd import sr_step
 from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
-from dpverify.papers.tran2022.utility_runs import ERROR, FARTHEST, GRADIENT, LAST, NOISE, SAMPLED, RunMeans
+from dpverify.papers.tran2022.utility_runs import RunMeans, last_shuffle, write_means
 from dpverify.problems.worst_slope import Slope, slope_at
 
 
 @kernel
 def run_reduced_slope(
-    steps: int, numbers: Vector, offsets: Vector, order: Indices, fresh: bool, order_rng: Generator, K: int,
+    steps: int, numbers: Vector, offsets: Vector, order: Indices, shuffled: int, order_rng: Generator, K: int,
     alpha: float, eta: float, weights: Vector, powers: Vector, decay: Vector, noisy: bool, deviations: Vector,
     tape: Tape, rng: Generator, unit: Vector, gradients: Matrix, anchors: Matrix, left: Stack, nodes: Stack,
     rings: Stack, prefixes: Stack, w: Vector, m: Vector, m_hat: Vector, iterates: Matrix, momenta: Stack,
@@ -35,18 +35,8 @@ def run_reduced_slope(
 
     Parameters
     ----------
-    steps : int
-        T, at least 1.
-    numbers : (4,) array of float
-        s, D, L and r of the slope.
-    offsets : (N,) array of float
-        a_n.
-    order : (N,) array of int
-        The permutation; shuffled at each epoch's first step.
-    fresh : bool
-        Whether it is shuffled after the first epoch too.
-    order_rng : Generator
-        For the permutations.
+    steps, ..., order_rng : as in ``run_slope``
+        The slope, and the order of the examples.
     K, alpha, ..., done : as in ``sr_step``
         The state of Algorithm 2, and what its steps take.
     out : (6,) array of float
@@ -58,15 +48,12 @@ def run_reduced_slope(
         0, or what ``sr_step`` gave at the first step that was not done.
     """
     N, d = offsets.shape[0], w.shape[0]
-    mixed = False  # identical examples need no order
-    for n in range(N):
-        mixed = mixed or offsets[n] != 0.0
     sampled, noises, errors, total, farthest = 0.0, 0.0, 0.0, 0.0, 0.0
     i = 0
     for t in range(1, steps + 1):
         if i == N:
             i = 0
-        if i == 0 and mixed and (fresh or t == 1):
+        if i == 0 and t <= shuffled:
             shuffle(order_rng, order)
         offset = offsets[order[i]]
         i += 1
@@ -91,8 +78,7 @@ def run_reduced_slope(
         noises += math.sqrt(apart * apart + rest)
         errors += math.sqrt(error * error + rest)
         farthest = max(farthest, abs(w[0]))
-    out[GRADIENT], out[SAMPLED], out[NOISE], out[ERROR] = total / steps, sampled / steps, noises / steps, errors / steps
-    out[LAST], out[FARTHEST] = w[0], farthest
+    write_means(steps, total, sampled, noises, errors, w[0], farthest, out)
     return 0
 
 
@@ -129,11 +115,11 @@ def reduced_slope_run(problem: Slope, parameters: SrParameters, seed: Seed = 0, 
     left, nodes = np.zeros_like(state.prefixes), np.zeros_like(state.prefixes)
     weights, powers, decay = new_constants(N, p.alpha, p.gamma)
     failed = run_reduced_slope(
-        p.steps, problem.numbers, problem.offsets, np.arange(N), p.ordering == "fresh", generator(seed, 0),
-        floor_log2(N), p.alpha, direction * p.eta, weights, powers, decay, bool(p.sigma > 0.0), p.deviations(N),
-        np.empty((0, d)), generator(seed, 1), np.zeros(d), np.zeros((3, d)), np.zeros((2, d)), left, nodes,
-        state.rings, state.prefixes, np.zeros(d), np.zeros(d), np.zeros(d), np.empty((0, d)), np.empty((2, 0, d)),
-        done, out,
+        p.steps, problem.numbers, problem.offsets, np.arange(N), last_shuffle(problem, p.ordering, p.steps),
+        generator(seed, 0), floor_log2(N), p.alpha, direction * p.eta, weights, powers, decay, bool(p.sigma > 0.0),
+        p.deviations(N), np.empty((0, d)), generator(seed, 1), np.zeros(d), np.zeros((3, d)), np.zeros((2, d)), left,
+        nodes, state.rings, state.prefixes, np.zeros(d), np.zeros(d), np.zeros(d), np.empty((0, d)),
+        np.empty((2, 0, d)), done, out,
     )  # fmt: skip
     if failed:
         raise check.ArgumentError("momentum", f"not finite at step {int(done[0]) + 1}", "must stay finite")
