@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -79,10 +80,7 @@ def weight(**named: Any) -> float:
     ArgumentError
         If it is no number, or outside (0, 1].
     """
-    variable, value = _number("must lie in (0, 1]", named)
-    if not 0.0 < value <= 1.0:
-        raise ArgumentError(variable, value, "must lie in (0, 1]")
-    return value
+    return _number(named, "must lie in (0, 1]", lambda x: 0.0 < x <= 1.0)
 
 
 def proportion(**named: Any) -> float:
@@ -103,10 +101,7 @@ def proportion(**named: Any) -> float:
     ArgumentError
         If it is no number, or outside [0, 1].
     """
-    variable, value = _number("must lie in [0, 1]", named)
-    if not 0.0 <= value <= 1.0:
-        raise ArgumentError(variable, value, "must lie in [0, 1]")
-    return value
+    return _number(named, "must lie in [0, 1]", lambda x: 0.0 <= x <= 1.0)
 
 
 def positive(**named: Any) -> float:
@@ -127,10 +122,7 @@ def positive(**named: Any) -> float:
     ArgumentError
         If it is no number, not finite, or not above 0.
     """
-    variable, value = _number("must be finite and above 0", named)
-    if not 0.0 < value < math.inf:
-        raise ArgumentError(variable, value, "must be finite and above 0")
-    return value
+    return _number(named, "must be finite and above 0", lambda x: 0.0 < x < math.inf)
 
 
 def not_negative(**named: Any) -> float:
@@ -151,10 +143,7 @@ def not_negative(**named: Any) -> float:
     ArgumentError
         If it is no number, not finite, or below 0.
     """
-    variable, value = _number("must be finite and at least 0", named)
-    if not 0.0 <= value < math.inf:
-        raise ArgumentError(variable, value, "must be finite and at least 0")
-    return value
+    return _number(named, "must be finite and at least 0", lambda x: 0.0 <= x < math.inf)
 
 
 def array(*shape: int | None, **named: Any) -> NDArray[np.float64]:
@@ -232,14 +221,17 @@ def physical_bytes() -> int:
         return 1 << 48
 
 
-def _number(rule: str, named: dict[str, Any]) -> tuple[str, float]:
+def _number(named: dict[str, Any], rule: str, fits: Callable[[float], bool]) -> float:
     ((variable, value),) = named.items()
     try:
         if isinstance(value, str | bytes | bool):
             raise TypeError
-        return variable, float(value)
+        number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentError(variable, value, rule) from None
+    if not fits(number):
+        raise ArgumentError(variable, number, rule)
+    return number
 
 
 def _short(value: object) -> str:
