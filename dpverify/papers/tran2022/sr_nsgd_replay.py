@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.kernels.jit import CompilationError, is_kernel, kernel
+from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import ExampleGradient, Indices, Intervals, Matrix, Vector
-from dpverify.papers.tran2022.dp_nsgd_callable import IndexGradient
+from dpverify.papers.tran2022.dp_nsgd_gradient import IndexGradient, any_function, compiled, compiling
 from dpverify.papers.tran2022.reconstruct import DELTA, G, R, Stack
 from dpverify.papers.tran2022.reconstruct_nodes import Nodes, node_count, nodes_of_leaves
 from dpverify.papers.tran2022.sr_nsgd_schedule import check_schedule
@@ -179,16 +179,12 @@ def replay(
     -----
     Source: definitions of F^G, F^Delta, F^r in section 4, with each step's own epoch; of f in section 3.
     """
-    if not is_kernel(gradient):
-        raise check.ArgumentError("gradient", gradient, "must be a kernel (w, x_row, y, out); see replay_callable")
+    gradient = compiled(gradient, "replay_callable")
     x = check.array(None, None, x=x)
     y = check.array(len(x), y=y)
     iterates, schedule, anchors, out = _checked(len(x), iterates, schedule, anchors)
-    try:
+    with compiling(gradient):
         write_leaves(gradient, x, y, iterates, schedule, anchors, out)
-    except CompilationError as error:
-        rule = "must compile as (w, x_row, y, out) with float64 arrays and a float y"
-        raise check.ArgumentError("gradient", f"{gradient!r}: {str(error).strip().splitlines()[0]}", rule) from error
     return _nodes(out, anchors, alpha)
 
 
@@ -217,8 +213,7 @@ def replay_callable(
     ArgumentError
         As :func:`replay`; also if a gradient has another shape than (d,).
     """
-    if not callable(gradient):
-        raise check.ArgumentError("gradient", gradient, "must be a function (w, n)")
+    gradient = any_function(gradient)
     iterates, schedule, anchors, out = _checked(check.whole(1, examples=examples), iterates, schedule, anchors)
 
     def ask(w: Vector, n: int) -> Vector:
