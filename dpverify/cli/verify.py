@@ -55,9 +55,12 @@ def verify(
     _check_numbers(seed, jobs)
     check_json(json)
     _check_report(report)
-    run = _judge(claims, paper, specs, budget, seed, jobs)
+    from dpverify.ledger import load_specs
+
+    loaded = load_specs(specs)
+    run = _judge(loaded, claims, paper, budget, seed, jobs)
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
-        stack.callback(_write_report, run, report)
+        stack.callback(_write_report, run, loaded, report)
         stack.callback(_write_json, run, json)
         _show(run, on_stderr=json == STDOUT)
     from dpverify.harness import exit_code
@@ -73,16 +76,13 @@ def _check_numbers(seed: int, jobs: int | None) -> None:
 
 
 def _judge(
+    loaded: Specs,
     claims: tuple[str, ...],
     paper: str | None,
-    specs: Path | None,
     budget: Literal["smoke", "standard", "full"],
     seed: int,
     jobs: int | None,
 ) -> Run:
-    from dpverify.ledger import load_specs
-
-    loaded = load_specs(specs)
     loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
     from dpverify.cli.progress import progress_on_stderr
 
@@ -141,13 +141,13 @@ def _write_json(run: Run, target: str | None) -> None:
         write_json(target, encode(run))
 
 
-def _write_report(run: Run, folder: Path | None) -> None:
+def _write_report(run: Run, specs: Specs, folder: Path | None) -> None:
     if folder is None:
         return
     from dpverify.report.collect import ReportError
     from dpverify.report.write import write_report
 
     try:
-        write_report([run], folder)
+        write_report([run], folder, specs.papers)
     except (ReportError, OSError) as error:
         raise BadInput("--report", folder, f"cannot be written ({error})") from error

@@ -43,7 +43,7 @@ def write_report(runs: Sequence[Run], directory: Path, papers: Papers | None = N
     directory : pathlib.Path
         The folder; it is made if need be.
     papers : Mapping[str, PaperSpec] or None
-        The specs that were judged, for the chapters; None: the bundled ones.
+        The specs that were judged, for the chapters; of a paper that is not among them, the bundled ones.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def render(runs: Mapping[str, Run], papers: Papers | None = None, others: Sequen
     runs : Mapping[str, Run]
         Paper key to its run.
     papers : Mapping[str, PaperSpec] or None
-        Their specs, for the chapters; None: the bundled ones.
+        Their specs, for the chapters; of a paper that is not among them, the bundled ones.
     others : sequence of str
         Pages of others that the first page should name; see :data:`~dpverify.report.places.OTHERS`.
 
@@ -131,7 +131,9 @@ def render(runs: Mapping[str, Run], papers: Papers | None = None, others: Sequen
         When a figure cannot be drawn, or two would share a file.
     """
     ordered = dict(sorted(runs.items()))
-    known = _bundled() if papers is None else papers
+    known = papers or {}
+    if not ordered.keys() <= known.keys():
+        known = {**_bundled(), **known}
     files = {INDEX: index_page(ordered, others).encode()}
     found = totals(ordered)
     if found:

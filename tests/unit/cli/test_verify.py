@@ -85,6 +85,20 @@ def test_json_and_report_are_written(verify: list[str], tmp_path: Path, capsys: 
     assert "toy:lemma-1" in capsys.readouterr().out
 
 
+def test_the_report_has_the_chapters_of_the_specs_that_were_judged(
+    verify: list[str], toy: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    assert main([*verify, "--report", str(folder)]) == 0
+    assert "All about sums" not in (folder / "toy.md").read_text()
+    chapter = '[[chapter]]\ntitle = "All about sums"\n[[chapter.passage]]\ntext = "Lemma 2 is {status:lemma-2}."\n'
+    (toy / "toy" / "chapters.toml").write_text(chapter)
+    assert main([*verify, "--report", str(folder)]) == 0
+    page = (folder / "toy.md").read_text()
+    assert "All about sums" in page
+    assert "Lemma 2 is " in page
+
+
 def test_the_same_seed_gives_the_same_results(toy: Path) -> None:
     first, second = (dv.verify_run(specs=toy, seed=3).results for _ in range(2))
     assert [result.status for result in first] == ["not refuted", "refuted"]

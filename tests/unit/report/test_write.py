@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from dpverify.ledger.chapters import Chapter, Passage
+from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import Result, Run, Slack, decode, encode
 from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.write import check, regenerate, render, write_report
@@ -28,6 +31,20 @@ def test_folder_holds_data_pages_and_figures(reports: Path, files: Mapping[str, 
     found = {path.relative_to(reports).as_posix() for path in reports.rglob("*") if path.is_file()}
     assert found == {*files, f"data/{PAPER}.json"}
     assert all((reports / name).read_bytes() == content for name, content in files.items())
+
+
+def test_chapters_are_those_of_the_specs_that_are_given_and_else_the_bundled_ones(run: Run) -> None:
+    bundled = load_specs().papers[PAPER]
+    passage = Passage(text="These words stand in one folder only.")
+    ours = replace(bundled, chapters=(Chapter(title="Ours", passage=[passage]),))
+    bare = replace(bundled, chapters=())
+    given = {"none": None, "other": {"zhang2021": ours}, "ours": {PAPER: ours}, "bare": {PAPER: bare}}
+    pages = {name: render({PAPER: run}, papers)[f"{PAPER}.md"].decode() for name, papers in given.items()}
+    assert passage.text in pages["ours"]
+    titles = [f"# {chapter.title}" for chapter in bundled.chapters]
+    assert any(title in pages["none"] for title in titles)
+    assert not any(title in pages["ours"] + pages["bare"] for title in titles)
+    assert pages["other"] == pages["none"]
 
 
 def test_data_come_back_as_they_were(reports: Path, run: Run) -> None:
