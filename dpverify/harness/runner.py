@@ -7,8 +7,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import msgspec
-
 from dpverify.harness.budget import budget_named, shares
 from dpverify.harness.context import Context
 from dpverify.harness.engine import Report, run_jobs
@@ -39,7 +37,7 @@ class Case:
     printed, amended : tuple of Job
         Checks of the printed statement and of the corrected one.
     judged : str
-        The record's hash, with the text of the amendment where there is one.
+        The record's hash, with the text of the amendment where there is one; both with the domains of their symbols.
     modules : tuple of str
         Where the checks are from.
     """
@@ -147,7 +145,7 @@ class Suite:
             judged = claim.record_hash
             if amendment is not None:
                 amended = self._jobs(claim, claim.statement(reading, "amended"), entries, share)
-                judged += msgspec.json.encode(amendment).decode()
+                judged += claim.text(amendment)
             used = {job.check for job in (*printed, *amended)}
             modules = tuple(entry.module for entry in entries if entry.check.name in used)
             cases.append(Case(claim, reading, printed, amended, judged, modules))

@@ -13,7 +13,7 @@ import msgspec
 
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.reading import StatementReader
-from dpverify.ledger.records import Claim, Verdict
+from dpverify.ledger.records import Amendment, Claim, Verdict
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.ledger.vocabulary import Vocabulary
 from dpverify.ledger.wording import amended_wording, printed_wording
@@ -41,11 +41,26 @@ class ClaimSpec:
 
     @cached_property
     def record_hash(self) -> str:
-        """First 16 hex digits of the SHA-256 of the record as canonical JSON, without `transcription`."""
-        fields = msgspec.to_builtins(self.record)
-        del fields["transcription"]
-        canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+        """First 16 hex digits of the SHA-256 of the record's text."""
+        return hashlib.sha256(self.text(self.record).encode()).hexdigest()[:16]
+
+    def text(self, record: Claim | Amendment) -> str:
+        """Write this claim's record, or an amendment of it, as all that a judgement of it rests on.
+
+        Parameters
+        ----------
+        record
+            The record, or an amendment.
+
+        Returns
+        -------
+        str
+            Canonical JSON: the record without `transcription`, and the domains of the symbols in its formulas.
+        """
+        fields = msgspec.to_builtins(record)
+        fields.pop("transcription", None)
+        fields["domains"] = self.vocabulary.domain_texts(_formulas(record))
+        return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
     def readings(self) -> list[dict[str, str]]:
         """Return every combination of choices, first choices (the default) first; ``[{}]`` if there are none."""
@@ -122,6 +137,17 @@ class ClaimSpec:
                 raise place.at("amendment").error("", "this reading has no amendment")
             wording = amended_wording(self.record, verdict.amendment)
         return StatementReader(wording, self.vocabulary, place, Problems()).read(self.record, self.key, chosen)
+
+
+def _formulas(record: Claim | Amendment) -> Iterator[str]:
+    """Yield every formula, condition, assumption and defined symbol of a record."""
+    if isinstance(record, Claim):
+        yield from (record.lhs or "", record.printed or "", *record.assumes)
+    else:
+        yield record.formula or ""
+    yield from record.requires or ()
+    for let in record.let or ():
+        yield from (let.symbol, let.value)
 
 
 def full_id(claim: str, paper: str) -> str:

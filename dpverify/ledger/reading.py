@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from dpverify.ledger.domains import Domain
 from dpverify.ledger.errors import FormulaError, Place, Problems, shown, suggest
 from dpverify.ledger.formula import Formula, free_names
 from dpverify.ledger.graph import find_cycle, topological_order
@@ -64,7 +63,7 @@ class StatementReader:
         let = self.definitions()
         nodes = (lhs, rhs, *requires, *(value for _, value in let))
         names = {name for node in nodes if node is not None for name in free_names(node)} | {name for name, _ in let}
-        names = _with_domains(names, vocabulary.domains)
+        names = vocabulary.with_domains(names)
         return Statement(
             key=key,
             variant="amended" if wording.amended else "printed",
@@ -130,13 +129,3 @@ class StatementReader:
                 self.place.at("quantity").error(shown(name), f"unknown quantity{suggest(name, known)}")
             )
         return known.get(name) if name is not None else None
-
-
-def _with_domains(names: set[str], domains: Mapping[str, Domain]) -> set[str]:
-    """Return the names, and those that their domains mention, and so on."""
-    seen: set[str] = set()
-    todo = names
-    while todo:
-        seen |= todo
-        todo = {other for name in todo for other in domains[name].names} - seen
-    return seen

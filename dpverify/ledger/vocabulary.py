@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dpverify.ledger.assumptions import Tag, parse_tag
@@ -58,6 +58,32 @@ class Vocabulary:
         """Check that a tree uses declared names only; raises `FormulaError`."""
         arities = {name: function.arity for name, function in self.functions.items()}
         check_names(text, node, frozenset(self.symbols), arities)
+
+    def with_domains(self, names: Iterable[str]) -> set[str]:
+        """Return symbols, and those that their domains mention, and so on."""
+        seen: set[str] = set()
+        todo = set(names)
+        while todo:
+            seen |= todo
+            todo = {other for name in todo for other in self.domains[name].names} - seen
+        return seen
+
+    def domain_texts(self, texts: Iterable[str]) -> dict[str, str]:
+        """Return the domains, as the paper's file has them, of all symbols that formulas rest on.
+
+        Parameters
+        ----------
+        texts
+            Formulas and conditions. Their words are looked up and nothing is parsed: it takes a fraction of the time,
+            and an index of a sum that is called like a symbol brings one domain too many.
+
+        Returns
+        -------
+        dict
+            Name of a symbol -> its domain.
+        """
+        words = {word for text in texts for word in _NAME.findall(text)}
+        return {name: self.symbols[name].domain for name in self.with_domains(words & self.symbols.keys())}
 
     def latex(self, node: Formula | Compare) -> str:
         """Typeset a tree in the paper's letters."""

@@ -148,6 +148,7 @@ def test_the_hash_is_that_of_the_record_without_its_transcription(specs: Specs, 
     claim = specs.claim("toy2024:lemma-2")
     fields = json.loads(msgspec.json.encode(claim.record))
     del fields["transcription"]
+    fields["domains"] = {name: symbol.domain for name, symbol in claim.statement().symbols.items()}
     canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     assert claim.record_hash == hashlib.sha256(canonical).hexdigest()[:16]
 
@@ -157,12 +158,39 @@ def test_the_hash_is_that_of_the_record_without_its_transcription(specs: Specs, 
     assert other.record_hash != claim.record_hash
 
 
+@pytest.mark.parametrize(
+    ("edit", "changed"),
+    [
+        (('domain = "real, 0 < alpha <= 1"', 'domain = "real, 0 < alpha < 1"'), {"proposition-1", "lemma-2"}),
+        (('domain = "integer, N >= 1"', 'domain = "integer, N >= 2"'), {"proposition-1", "lemma-2"}),
+        (('domain = "real"', 'domain = "real, W > 0"'), {"lemma-2"}),
+    ],
+)
+def test_the_hash_changes_with_the_domains_of_the_symbols_that_the_record_uses(
+    specs: Specs, write: Write, edit: tuple[str, str], changed: set[str]
+) -> None:
+    edited = load_specs(write(edit))
+    before, after = ({c.record.id: c.record_hash for c in each.claims()} for each in (specs, edited))
+    assert {claim for claim in before if before[claim] != after[claim]} == changed
+
+
+def test_the_text_of_an_amendment_has_the_domains_of_its_own_symbols_and_of_those_that_they_mention(
+    specs: Specs,
+) -> None:
+    claim = specs.claim("toy2024:lemma-2")
+    verdict = claim.verdict({"ordering": "once"})
+    assert verdict is not None
+    assert verdict.amendment is not None
+    domains = json.loads(claim.text(verdict.amendment))["domains"]
+    assert domains == {name: specs.papers["toy2024"].symbols[name].domain for name in ("alpha", "G", "V", "T", "N")}
+
+
 def test_the_hash_never_changes_by_itself() -> None:
     record = Claim(id="a-1", where="w", source="full", quote="é", kind="count", statement="s")
     from dpverify.ledger.claims import ClaimSpec
     from dpverify.ledger.vocabulary import Vocabulary
 
-    assert ClaimSpec(record, "p", Vocabulary()).record_hash == "a9d8c87b84e527c3"
+    assert ClaimSpec(record, "p", Vocabulary()).record_hash == "9b51b30522a9b7d8"
 
 
 def test_statements_and_claims_travel_between_processes(specs: Specs) -> None:
