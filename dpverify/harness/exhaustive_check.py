@@ -11,16 +11,18 @@ import msgspec
 
 from dpverify.harness.budget import Budget
 from dpverify.harness.checks import Check, missed_controls
-from dpverify.harness.context import Context, as_point
+from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.exact_results import CounterexampleKind, counterexample, slack_of
 from dpverify.harness.planted import Outcome, Planted, Rule
 from dpverify.harness.search import Findings
 from dpverify.harness.sharper import FACTORS, sharper_statement
 from dpverify.harness.sides import LeftSide, Probe, Prober
+from dpverify.ledger.formula import to_text
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.decide import to_number
+from dpverify.symbolic.statements import requires_hold
 
 PointLike = Mapping[str, int | Fraction | str]
 NO_NUMBER = Number(float="nan")
@@ -28,16 +30,18 @@ NO_NUMBER = Number(float="nan")
 
 @dataclass(frozen=True)
 class ExhaustiveCheck(Check):
-    """Decide a statement at every point of a finite set.
+    """Decide a statement at every point of a finite set that meets the statement's conditions.
 
     Attributes
     ----------
     points : callable
-        The points for a budget, at least one; integers may be ints.
+        The points for a budget; integers may be ints. At least one must meet the statement's conditions; those that do
+        not are left out and counted.
     lhs : callable or None
         Left side at a point; None takes the claim's own formula.
     holds : callable or None
-        Rule instead of two sides, for a statement in words: True, False, None or an Outcome.
+        Rule instead of two sides, for a statement in words: True, False, None or an Outcome. Where its points do not
+        set all symbols of the statement, the conditions are the rule's own business.
     enough : str
         Why these points are the whole story, which makes this a proof; empty where they are not.
     planted : sequence of Planted
@@ -85,7 +89,7 @@ class ExhaustiveCheck(Check):
         """
         del block
         statement = context.statement
-        found, notes = self._go_through(context, statement, self.lhs, self.holds, stop=False)
+        found, notes, outside = self._go_through(context, statement, self.lhs, self.holds, stop=False)
         controls = self._controls(context, statement, found)
         missed = missed_controls(controls) if controls or not found.violations else ""
         status: Status
@@ -98,6 +102,8 @@ class ExhaustiveCheck(Check):
         message = f"{len(found.probes)} points, {len(found.violations)} violations"
         if found.undecided or found.undefined:
             message += f", {found.undecided} not decided, {found.undefined} with an undefined side"
+        if outside:
+            message += f", {outside} more left out: they do not meet the conditions"
         return CheckResult(
             name=self.name,
             method="exhaustive",
@@ -117,15 +123,40 @@ class ExhaustiveCheck(Check):
         del context
         return total[0]
 
+    def meets_conditions(self, point: Point, statement: Statement) -> bool:
+        """Whether a point certainly meets the conditions of a statement, as far as they are about the point.
+
+        Parameters
+        ----------
+        point : mapping
+            Of this check.
+        statement : Statement
+            Of its claim.
+
+        Returns
+        -------
+        bool
+            True as well for a point of a rule that does not set all symbols of the statement.
+        """
+        if not statement.requires or (self.holds is not None and not point.keys() >= set(statement.free)):
+            return True
+        return requires_hold(statement, point) is True
+
     def _go_through(
         self, context: Context, statement: Statement, lhs: LeftSide | None, holds: Rule | None, *, stop: bool
-    ) -> tuple[Findings, dict[int, str]]:
-        """Probe every point (or until the first violation); notes are kept by the identity of their probe."""
+    ) -> tuple[Findings, dict[int, str], int]:
+        """Probe every point (or until the first violation), and count those outside the conditions.
+
+        Notes are kept by the identity of their probe.
+        """
         found, notes, prober = Findings(), dict[int, str](), Prober(statement, lhs)
-        seen = 0
+        seen = outside = 0
         for values in self.points(context.budget):
             seen += 1
             point = as_point(values)
+            if not self.meets_conditions(point, statement):
+                outside += 1
+                continue
             if holds is None:
                 probe = prober.probe(point)
                 found.undefined = prober.undefined
@@ -141,19 +172,22 @@ class ExhaustiveCheck(Check):
                     break
         if seen == 0:
             raise ValueError(f"points of check {self.name!r} must not be empty.")
-        return found, notes
+        if seen == outside:
+            conditions = ", ".join(to_text(condition) for condition in statement.requires)
+            raise ValueError(f"points of check {self.name!r} must meet {conditions}: none of {seen} does.")
+        return found, notes, outside
 
     def _controls(self, context: Context, statement: Statement, found: Findings) -> list[ControlResult]:
         faults = [(p.name, p.rhs or "another rule", p.at_declared_size, p) for p in self.planted]
         results = []
         if self.holds is None and not found.violations and (sharper := sharper_statement(statement, found, FACTORS[0])):
             fault, faulty = sharper
-            seen, _ = self._go_through(context, faulty, self.lhs, None, stop=True)
+            seen, *_ = self._go_through(context, faulty, self.lhs, None, stop=True)
             results.append(_control("sharper", fault, True, seen))
         for name, fault, declared, planted in faults:
             holds = planted.holds or (self.holds if planted.lhs is None else None)
             faulty = planted.statement(statement)
-            seen, _ = self._go_through(context, faulty, planted.lhs or self.lhs, holds, stop=True)
+            seen, *_ = self._go_through(context, faulty, planted.lhs or self.lhs, holds, stop=True)
             results.append(_control(name, fault, declared, seen))
         return results
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpverify.harness import BUDGETS, Context, ExhaustiveCheck, Outcome, Planted, Point
-from dpverify.ledger.formula import parse
+from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 
@@ -102,3 +102,27 @@ def test_a_rule_needs_a_fault_and_no_left_side() -> None:
         ExhaustiveCheck("walk", "rule", points=up_to(3), holds=even)
     with pytest.raises(ValueError, match="not both"):
         ExhaustiveCheck("walk", "rule", points=up_to(3), holds=even, lhs=lambda _p, _s: Fraction(0))
+
+
+def test_points_that_break_the_conditions_are_left_out_and_counted(statements: dict[str, Statement]) -> None:
+    statement = replace(statements["bits"], lhs=parse("s"), rhs=parse("3"), requires=(parse_relation("s <= 4"),))
+    result = run(ExhaustiveCheck("bits", "all", points=up_to(9)), statement)
+    assert (result.n, [c.parameters["s"].exact for c in result.counterexamples]) == (4, ["4"])
+    assert result.message == "4 points, 1 violations, 5 more left out: they do not meet the conditions"
+    within = replace(statement, requires=(parse_relation("s <= 3"),))
+    assert run(ExhaustiveCheck("bits", "all", points=up_to(9)), within).status == "not refuted"
+
+
+def test_points_that_all_break_the_conditions_are_refused(statements: dict[str, Statement]) -> None:
+    statement = replace(statements["bits"], requires=(parse_relation("s > 9"),))
+    with pytest.raises(ValueError, match="'all' must meet s > 9: none of 9 does"):
+        run(ExhaustiveCheck("bits", "all", points=up_to(9)), statement)
+
+
+def test_conditions_count_for_a_rule_where_its_points_set_all_symbols(statements: dict[str, Statement]) -> None:
+    planted = [Planted("never", holds=lambda _p, _s: False)]
+    statement = replace(statements["bits"], requires=(parse_relation("mod(s, 2) == 0"),))
+    check = ExhaustiveCheck("bits", "rule", points=up_to(9), holds=even, planted=planted)
+    assert (run(check, statement).status, run(check, statement).n) == ("not refuted", 4)
+    own = replace(check, points=lambda _: [{"k": k} for k in (1, 2)], holds=lambda point, _: point["k"] < 3)
+    assert run(own, statement).n == 2

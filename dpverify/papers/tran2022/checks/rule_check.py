@@ -72,7 +72,7 @@ class RuleCheck(ExhaustiveCheck):
         result = msgspec.structs.replace(result, message=result.message.removesuffix(f"; {self.enough}"))
         for values in self.points(context.budget):
             point = as_point(values)
-            if self.interior(point):
+            if self.interior(point) and self.meets_conditions(point, context.statement):
                 said = self.holds(point, context.statement)
                 outcome = said if isinstance(said, Outcome) else Outcome(said)
                 if outcome.ok is False:
