@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Sequence
 
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import AmendmentResult, Result
@@ -12,8 +13,10 @@ from dpverify.report.collect import Picture, claim_id, counterexamples, derivati
 from dpverify.report.figures import caption
 from dpverify.report.words import MARKS, RELATIONS_TO_DERIVED, kind_words, pin_words, reading_words, status_label
 
+_IMAGE = re.compile(r"^!\[.*\]\((?:[^()]*/)?([^/()]+)\)$", re.MULTILINE)
 
-def claim_section(results: Sequence[Result], figures: str = "figures") -> list[str]:
+
+def claim_section(results: Sequence[Result], figures: str = "figures", shown: Container[str] = ()) -> list[str]:
     """The section of a claim.
 
     Parameters
@@ -22,6 +25,8 @@ def claim_section(results: Sequence[Result], figures: str = "figures") -> list[s
         All results of one claim, one per reading.
     figures : str
         The folder of the figures, seen from the page.
+    shown : container of str
+        Files of the figures that the page shows above: there is but a link to each.
 
     Returns
     -------
@@ -41,7 +46,7 @@ def claim_section(results: Sequence[Result], figures: str = "figures") -> list[s
         words = reading_words(result.reading)
         blocks.append(f"#### Reading: {md.prose(words)}" if words else "")
         blocks.extend([] if shared else _printed(result))
-        blocks.extend(_verdict(result, figures))
+        blocks.extend(_verdict(result, figures, shown))
     return blocks
 
 
@@ -57,18 +62,17 @@ def _printed(result: Result) -> list[str]:
     return [f"As printed, in words: {md.prose(result.printed)}"] if result.printed else []
 
 
-def _verdict(result: Result, folder: str) -> list[str]:
+def _verdict(result: Result, folder: str, shown: Container[str]) -> list[str]:
     pin = pin_words(result)
     beside = f" ({pin})" if pin else ""
     relation = result.relation_to_derived
-    about = {picture.file: picture for picture in pictures(result)}
     return [
         f"**Verdict: {_plain(result.status)}**{beside}. {md.prose(result.reason)}",
         "> [!WARNING]\n> The sources disagree: this says nothing of the paper." if result.sources_disagree else "",
         md.bullets(map(md.prose, result.findings)),
         evidence.counterexample_block(counterexamples(result)),
         evidence.slack_line(result.slack, result.vacuous, result.region),
-        *_figures(about, folder),
+        *(_shown_above(each) if each.file in shown else figure_block(each, folder) for each in pictures(result)),
         *_amendment(result.amendment),
         *_derivations(result),
         RELATIONS_TO_DERIVED[relation] if relation else "",
@@ -80,14 +84,24 @@ def _plain(status: Status) -> str:
     return f"{MARKS[status]} {status}"
 
 
-def _figures(about: Mapping[str, Picture], folder: str) -> list[str]:
-    return [figure_block(picture, folder) for picture in about.values()]
-
-
 def figure_block(picture: Picture, folder: str) -> str:
     """A figure with its caption under it; ``folder`` is that of the figures, seen from the page."""
     text = md.prose(caption(picture.name, picture.columns))
     return f"![{text}]({folder}/{picture.file})\n\n*{text}*"
+
+
+def figure_place(picture: Picture) -> str:
+    """The anchor of a figure that stands apart from its claim."""
+    return f"figure-{picture.file.removesuffix('.svg')}"
+
+
+def figures_in(blocks: Iterable[str]) -> set[str]:
+    """Files of the figures that some blocks of markdown show, without their folder."""
+    return {file for block in blocks for file in _IMAGE.findall(block)}
+
+
+def _shown_above(picture: Picture) -> str:
+    return f"The figure {md.code(picture.name)} is {md.link('shown above', f'#{figure_place(picture)}')}."
 
 
 def _derivations(source: Result | AmendmentResult) -> list[str]:

@@ -10,7 +10,7 @@ from dpverify.ledger.formula import FormulaError, parse
 from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result, Slack
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
-from dpverify.report.claim import figure_block
+from dpverify.report.claim import figure_block, figure_place
 from dpverify.report.collect import claim_id, counterexamples, pictures
 from dpverify.report.numbers import ratio, show_both, show_float, show_slack
 from dpverify.report.places import Places
@@ -142,7 +142,8 @@ class Filler:
     def _figure(self, result: Result, given: list[str]) -> str:
         for picture in pictures(result):
             if picture.name.startswith(given[0]):
-                return figure_block(picture, self.places.page("figures"))
+                place = md.anchor(figure_place(picture))
+                return f"{place}\n\n{figure_block(picture, self.places.page('figures'))}"
         raise MissingError(f"`{claim_id(result)}` has no figure {given[0]} in this run")
 
 

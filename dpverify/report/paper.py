@@ -11,7 +11,7 @@ from dpverify.ledger.results import Result, Run
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
 from dpverify.report.chapters import chapter_blocks
-from dpverify.report.claim import claim_section
+from dpverify.report.claim import claim_section, figures_in
 from dpverify.report.collect import by_claim, claim_id
 from dpverify.report.layout import Layout, PartPage, lay_out
 from dpverify.report.manifest import GENERATED, manifest, status_legend
@@ -57,20 +57,23 @@ def _front(key: str, run: Run, layout: Layout, paper: PaperSpec | None, others: 
     untested = [result for result in run.results if result.status == "untested"]
     groups = by_claim(judged)
     whole = not layout.parts
+    told = list(_chapters(run, paper, "", places))
+    parts = [block for part in by_part(judged) if whole for block in _chapters(run, paper, part, places)]
+    shown = figures_in([*told, *parts])
     return md.document(
         [
             GENERATED,
             f"# {title(key, run)}",
             _imprint(key, run),
-            *(told := list(_chapters(run, paper, "", places))),
+            *told,
             f"Beside the theory: {other_links(others)}." if told and others else "",
             "## In short",
             *summary(run.results, places, layout.part_links()),
             "## Verdicts" if judged and whole else "",
             verdict_table(judged, places) if whole else "",
-            *(block for part in by_part(judged) if whole for block in _chapters(run, paper, part, places)),
+            *parts,
             "## Claims" if groups and whole else "",
-            *(block for group in groups if whole for block in claim_section(group)),
+            *(block for group in groups if whole for block in claim_section(group, shown=shown)),
             *_untested(untested, (result.claim for result in judged)),
             "## How to read this",
             *status_legend(),
@@ -89,16 +92,18 @@ def _part(
     for word, other in zip(("before", "next"), around, strict=True):
         ways += [f"{word}: {md.link(other.title, places.page(other.file))}"] if other else []
     ways.append(md.link("the status words", f"{front}#how-to-read-this"))
+    told = list(_chapters(run, paper, page.part, places)) if page.number == 1 else []
+    figures, shown = places.page("figures"), figures_in(told)
     return md.document(
         [
             GENERATED,
             f"# {page.title}",
             " · ".join(ways),
-            *(_chapters(run, paper, page.part, places) if page.number == 1 else []),
+            *told,
             "## Verdicts",
             verdict_table([result for group in page.groups for result in group], places),
             "## Claims",
-            *(block for group in page.groups for block in claim_section(group, places.page("figures"))),
+            *(block for group in page.groups for block in claim_section(group, figures, shown)),
         ]
     )
 

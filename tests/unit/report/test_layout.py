@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from dpverify.ledger import load_specs
+from dpverify.ledger.chapters import Chapter, Passage
 from dpverify.ledger.results import Run
+from dpverify.ledger.specs import PaperSpec
 from dpverify.report import layout
 from dpverify.report.front import front_block
 from dpverify.report.layout import LIMIT, lay_out
@@ -93,6 +97,32 @@ def test_pages_that_no_longer_belong_are_an_error_and_go_away(
 def test_figures_are_found_from_a_page_of_a_part(split: Mapping[str, str]) -> None:
     shown = [target for text in split.values() for target in re.findall(r"\]\(([^)]*\.svg)\)", text)]
     assert any(target.startswith("../figures/") for target in shown)
+
+
+@pytest.mark.parametrize("limit", [LIMIT, 2_500])
+def test_a_figure_that_a_chapter_shows_is_linked_from_its_claim(
+    monkeypatch: pytest.MonkeyPatch, run: Run, limit: int
+) -> None:
+    monkeypatch.setattr(layout, "LIMIT", limit)
+    bare = replace(load_specs().papers[PAPER], chapters=())
+    text = "See:\n\n{figure:lemma-12|slack}"
+    chapter = Chapter(title="Noise", part="Lemma 12", passage=[Passage(text=text)])
+    page = f"{PAPER}.md" if limit == LIMIT else f"{PAPER}/lemma-12.md"
+
+    def pages_with(paper: PaperSpec) -> dict[str, str]:
+        files = render({PAPER: run}, {PAPER: paper})
+        return {name: content.decode() for name, content in files.items() if name.endswith(".md")}
+
+    def images(text: str) -> list[str]:
+        return re.findall(r"!\[.*\]\(.*/([^/)]*-slack[^/)]*)\)", text)
+
+    pages = pages_with(replace(bare, chapters=(chapter,)))
+    written = pages[page]
+    without, with_chapter = images(pages_with(bare)[page]), images(written)
+    assert sorted(with_chapter) == sorted(without), "each is shown once, with the chapter or without"
+    assert written.count(f'<a id="figure-{with_chapter[0].removesuffix(".svg")}"></a>\n\n![') == 1
+    assert "The figure `slack` is [shown above](#figure-" in written
+    assert dead_links(pages, {*render({PAPER: run}), f"data/{PAPER}.json"}) == []
 
 
 def test_places_seen_from_elsewhere() -> None:
