@@ -10,7 +10,8 @@ step.
 
 Two forms give the same iterates, bit for bit, from the same seed: :class:`DpNsgd` on a jitted gradient of one example,
 and :class:`~dpverify.papers.tran2022.dp_nsgd_callable.DpNsgdCallable` on any Python function. Both draw permutations
-from the seed's stream 0 and noise from its stream 1.
+from the seed's stream 0 and noise from its stream 1, the second by the library and the first by
+:mod:`dpverify.kernels.normal`: no evidence rests on the noise that it draws.
 
 Conventions where the box is silent: a momentum m^_t of length 0 moves nothing; the box returns w_1..w_T, we keep
 w_{T+1}, which it computes, as well; its last permutation, of an epoch without steps where N divides T, is not drawn.
@@ -24,7 +25,8 @@ from numpy.random import Generator
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
-from dpverify.kernels.tape import Seed, fill_normal, shuffle
+from dpverify.kernels.normal import Words, fill_normal_from, take_words, wrapping
+from dpverify.kernels.tape import Seed, shuffle
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Tape, Vector
 from dpverify.kernels.vector import copy_into
 from dpverify.papers.tran2022.dp_nsgd_gradient import compiled, compiling
@@ -95,7 +97,7 @@ def noisy_step(
 @kernel
 def run_steps(
     gradient: ExampleGradient, x: Matrix, y: Vector, first: int, last: int, order: Indices, fresh: bool,
-    order_rng: Generator, noise_rng: Generator, tape: Tape, alpha: float, eta: float, scale: float, decay: Vector,
+    order_rng: Generator, words: Words, tape: Tape, alpha: float, eta: float, scale: float, decay: Vector,
     unit: Vector, g: Vector, w: Vector, m: Vector, m_hat: Vector, slots: Matrix, iterates: Matrix, done: Indices,
 ) -> int:  # fmt: skip
     """Do the steps ``first <= t <= last`` of Algorithm 1; arrays as in ``noisy_step``, the rest as follows.
@@ -112,8 +114,10 @@ def run_steps(
         The permutation; shuffled at each epoch's first step.
     fresh : bool
         Whether it is shuffled after the first epoch too.
-    order_rng, noise_rng : Generator
-        For the permutations, and for the noise where there is no tape.
+    order_rng : Generator
+        For the permutations.
+    words : (4,) array of uint64
+        For the noise where there is no tape: state of an SFC64, which is advanced.
     tape : (T, d) or (0, d) array of float
         Unit Gaussians, row t - 1 for step t; no rows: they are drawn.
     unit, g : (d,) array of float
@@ -135,7 +139,7 @@ def run_steps(
             if tape.shape[0] > 0:
                 copy_into(unit, tape[t - 1])
             else:
-                fill_normal(noise_rng, unit)
+                fill_normal_from(words, unit)
         if not noisy_step(t, alpha, eta, scale, decay, unit, g, w, m, m_hat, slots, iterates, done):
             return t
     return 0
@@ -174,13 +178,14 @@ class DpNsgd(NsgdRun):
         self._x = check.array(None, None, x=x)
         self._y = check.array(len(self._x), y=y)
         super().__init__(len(self._x), start, parameters, seed, tape, keep)
+        self._words = take_words(self._noise_rng)
 
     def _steps(self, first: int, last: int) -> None:
         p = self.parameters
-        with compiling(self._compiled):
+        with compiling(self._compiled), wrapping():
             failed = run_steps(
                 self._compiled, self._x, self._y, first, last, self._order, p.ordering == "fresh",
-                self._order_rng, self._noise_rng, self._tape, p.alpha, p.eta, self._scale, self._decay,
+                self._order_rng, self._words, self._tape, p.alpha, p.eta, self._scale, self._decay,
                 self._unit, self._gradient, *self._state,
             )  # fmt: skip
         if failed:

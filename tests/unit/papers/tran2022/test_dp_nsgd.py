@@ -224,7 +224,7 @@ def test_jitted_run_is_its_python_body() -> None:
         made = DpNsgd(pull, X, Y, START, BASE, keep=True)
         about = made._decay, made._unit, made._gradient, *made._state
         failed = steps(
-            pull, X, Y, 1, 100, made._order, True, made._order_rng, made._noise_rng, made._tape,
+            pull, X, Y, 1, 100, made._order, True, made._order_rng, made._words, made._tape,
             BASE.alpha, BASE.eta, made.node_deviation, *about,
         )  # fmt: skip
         assert failed == 0
