@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
-from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import ExhaustiveCheck, PaperChecks, Planted, SearchCheck
 from dpverify.harness.planted import Rule
-from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.checks.privacy import RUNS, Corner, at_depth, depth_of
 from dpverify.papers.tran2022.checks.privacy_sides import momentum_delta
-from dpverify.privacy.gaussian_balls import delta_ball
-from dpverify.symbolic.numbers import to_ball, to_value
+from dpverify.papers.tran2022.checks.privacy_tail import tail_points, within_delta
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -24,29 +21,13 @@ NOT_PRIVATE: list[Corner] = [
 """One condition broken at a time: epsilon far above log(1/delta) (twice), alpha below 1/N, T below N/4."""
 
 
-def _tail_points(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
-    """Epsilon up to 7/3 of log(1/delta), from delta near 1 to 1e-2000."""
-    del budget
-    for exponent in (Fraction(1, 100), Fraction(1, 4), 1, 2, 5, 10, 50, 300, 2000):
-        bottom = 10**exponent if isinstance(exponent, int) else None
-        delta = Fraction(1, bottom) if bottom else 1 - Fraction(exponent)
-        log = to_ball(to_value(1 / delta)).log()
-        for share in (Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(7, 3)):
-            epsilon = Fraction(int((log * 10**6 * share.numerator / share.denominator).floor().fmpz()), 10**6)
-            yield {"delta": delta, "epsilon": epsilon}
+def _tail(stretched: Fraction) -> Rule:
+    """Whether a Gaussian with mu = 1/sigma, at the smallest sigma, meets delta."""
+    return within_delta(Fraction(1), 2, stretched)
 
 
-def _tail(share: Fraction) -> Rule:
-    def holds(point: Point, statement: Statement) -> Outcome:
-        """Whether a Gaussian with mu = 1/sigma, at the smallest sigma, meets delta; epsilon is stretched by `share`."""
-        del statement
-        delta = to_ball(to_value(point["delta"]))
-        log, epsilon = (1 / delta).log(), to_ball(to_value(point["epsilon"] * share))
-        exact = delta_ball(epsilon / (2 * log.sqrt()), epsilon)
-        return Outcome(True if exact <= delta else False if exact > delta else None, exact, delta)
-
-    return holds
-
+DELTAS = [Fraction(99, 100), Fraction(3, 4), *(Fraction(1, 10**exponent) for exponent in (1, 2, 5, 10, 50, 300, 2000))]
+SHARES = [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(7, 3)]
 
 TAIL = (
     "mu <= 1/sigma <= epsilon/(2 r) with r = sqrt(log(1/delta)), so delta(epsilon) <= P(Z > x) <= exp(-x^2/2)/2 for "
@@ -82,7 +63,7 @@ CHECKS.add(
     ExhaustiveCheck(
         "theorem-4-dp",
         "tail",
-        points=_tail_points,
+        points=tail_points(DELTAS, SHARES),
         holds=_tail(Fraction(1)),
         enough=TAIL,
         planted=[Planted("epsilon up to 2.8 log(1/delta)", holds=_tail(Fraction(6, 5)), at_declared_size=True)],

@@ -12,10 +12,10 @@ from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.papers.tran2022.checks.privacy_sides import ordering_of
 from dpverify.papers.tran2022.checks.privacy_sr_sides import divergence, trade_off
+from dpverify.papers.tran2022.checks.privacy_tail import tail_points, within_delta
 from dpverify.papers.tran2022.privacy_sr_accounting import Nodes, exact_sums
 from dpverify.papers.tran2022.privacy_sr_level_bounds import Part, family_bounds, part_bound
 from dpverify.papers.tran2022.sr_nsgd_noise import tape_layout
-from dpverify.privacy.gaussian_balls import delta_ball
 from dpverify.privacy.participation import pattern_count, patterns
 from dpverify.symbolic.numbers import to_ball, to_value
 
@@ -151,27 +151,13 @@ ENOUGH: Mapping[str, str] = {
 }
 
 
-def _tail_points(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
-    del budget
-    for exponent in (1, 2, 5, 10, 50, 300, 2000):
-        delta = Fraction(1, 10**exponent)
-        log = to_ball(to_value(1 / delta)).log()
-        for share in (Fraction(1, 1000), Fraction(1), Fraction(4), Fraction(9)):
-            epsilon = Fraction(int((log * 10**6 * share.numerator / share.denominator).floor().fmpz()), 10**6)
-            yield {"delta": delta, "epsilon": epsilon}
-
-
 def _tail(stretched: Fraction) -> Rule:
-    def holds(point: Point, statement: Statement) -> Outcome:
-        """Whether a Gaussian with mu^2 = 7/(4 sigma^2), at the smallest sigma, meets delta."""
-        del statement
-        delta = to_ball(to_value(point["delta"]))
-        log, epsilon = (1 / delta).log(), to_ball(to_value(point["epsilon"] * stretched))
-        exact = delta_ball((arb(7) / 4).sqrt() * epsilon / (4 * log.sqrt()), epsilon)
-        return Outcome(True if exact <= delta else False if exact > delta else None, exact, delta)
+    """Whether a Gaussian with mu^2 = 7/(4 sigma^2), at the smallest sigma, meets delta."""
+    return within_delta(Fraction(7, 4), 4, stretched)
 
-    return holds
 
+DELTAS = [Fraction(1, 10**exponent) for exponent in (1, 2, 5, 10, 50, 300, 2000)]
+SHARES = [Fraction(1, 1000), Fraction(1), Fraction(4), Fraction(9)]
 
 TAIL = (
     "mu <= 1.323 epsilon/(4 r) with r = sqrt(log(1/delta)), so delta(epsilon) <= P(Z > x) <= exp(-x^2/2)/2 for "
@@ -247,7 +233,7 @@ CHECKS.add(
     ExhaustiveCheck(
         "theorem-8-dp",
         "tail",
-        points=_tail_points,
+        points=tail_points(DELTAS, SHARES),
         holds=_tail(Fraction(1)),
         enough=TAIL,
         planted=[Planted("epsilon up to 12 log(1/delta)", holds=_tail(Fraction(4, 3)), at_declared_size=True)],
