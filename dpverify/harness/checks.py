@@ -79,6 +79,24 @@ class Check:
         del context
         return 1.0
 
+    def beyond_share(self, context: Context) -> str:
+        """Say that the check needs more than its share of the budget.
+
+        Parameters
+        ----------
+        context : Context
+            What the check runs on.
+
+        Returns
+        -------
+        str
+            What it needs and what there is; empty where it fits.
+        """
+        needs, share, budget = self.cost(context), context.share, context.budget.name
+        if needs <= share:
+            return ""
+        return f"it needs {needs:.3g} core seconds, and its share of the {budget} budget is {share:.3g}"
+
     def blocks(self, context: Context) -> int:
         """Number of blocks, at least 0; by default 1."""
         del context

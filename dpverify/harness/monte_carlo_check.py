@@ -97,7 +97,7 @@ class MonteCarloCheck(Check):
     def blocks(self, context: Context) -> int:
         """Blocks of all samples; none where the plan does not fit into the budget."""
         here = self._at_point(context)
-        if self.cost(context) > context.share:
+        if self.beyond_share(context):
             return 0
         return self._plan(here).blocks * len(self._streams(here))
 
@@ -178,11 +178,8 @@ class MonteCarloCheck(Check):
         )
 
     def _over_budget(self, context: Context, plan: Plan) -> CheckResult:
-        needs, share = self.cost(context), context.share
-        reason = (
-            f"the plan needs {plan.n} replications, about {needs:.3g} core seconds, and its share of the "
-            f"{context.budget.name} budget is {share:.3g}: a larger budget, or a plan that sees less, would decide it"
-        )
+        way_out = "a larger budget, or a plan that sees less, would decide it"
+        reason = f"the plan has {plan.n} replications: {self.beyond_share(context)}; {way_out}"
         return self._result(context, plan, status="inconclusive", message=reason)
 
     def _result(self, context: Context, plan: Plan, **found: Any) -> CheckResult:

@@ -103,7 +103,7 @@ def test_a_plan_over_its_share_draws_nothing_and_says_what_would_decide(statemen
     result = run(check, statements["walk"], share=10.0)
     assert result.status == "inconclusive"
     assert result.n == 0
-    assert f"the plan needs {PLAN.n} replications" in result.message
+    assert f"the plan has {PLAN.n} replications" in result.message
     assert "its share of the smoke budget is 10" in result.message
     assert result.detects == "all standard deviations times 1.1"
 

@@ -74,7 +74,7 @@ class RunsCheck(Check):
 
     def blocks(self, context: Context) -> int:
         """Blocks of all problems; none where they do not fit into the budget."""
-        return 0 if self.cost(context) > context.share else len(self._places(context))
+        return 0 if self.beyond_share(context) else len(self._places(context))
 
     def run_block(self, context: Context, block: int) -> tuple[str, list[float]]:
         """Do some runs on one problem.
@@ -128,8 +128,7 @@ class RunsCheck(Check):
             reason = "vacuous on every problem here: no gradient can be as large as the bound, and nothing was run"
             return self._result(status="inconclusive", message=reason)
         if total is None:
-            reason = f"the plan needs {self.cost(context):.3g} core seconds, and its share is {context.share:.3g}"
-            return self._result(status="inconclusive", message=reason)
+            return self._result(status="inconclusive", message=self.beyond_share(context))
         said = {stream.name: self._judge(context, stream, total[stream.name]) for stream in streams}
         controls = [self._moved(context, stream, total[stream.name]) for stream in own]
         controls += [

@@ -157,7 +157,7 @@ class SearchRunsCheck(Check):
 
     def blocks(self, context: Context) -> int:
         """One; none where it does not fit into the budget."""
-        return 1 if self.cost(context) <= context.share else 0
+        return 0 if self.beyond_share(context) else 1
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Search, confirm, and plant the faults.
@@ -222,8 +222,7 @@ class SearchRunsCheck(Check):
         """Give the result of the only block, or say why there is none."""
         if total is not None:
             return total[0]
-        reason = f"the search needs {self.cost(context):.3g} core seconds, and its share is {context.share:.3g}"
-        return self._result(status="inconclusive", message=reason)
+        return self._result(status="inconclusive", message=self.beyond_share(context))
 
     def _result(self, **found: Any) -> CheckResult:
         return CheckResult(

@@ -61,7 +61,7 @@ class SlopesCheck(Check):
 
     def blocks(self, context: Context) -> int:
         """One for each size; none where they do not fit into the budget."""
-        return 0 if self.cost(context) > context.share else len(self._places(context))
+        return 0 if self.beyond_share(context) else len(self._places(context))
 
     def run_block(self, context: Context, block: int) -> tuple[str, list[float]]:
         """Do all runs of one size.
@@ -99,8 +99,7 @@ class SlopesCheck(Check):
         """
         sweeps = self.sweeps[context.budget.name]
         if total is None:
-            reason = f"the plan needs {self.cost(context):.3g} core seconds, and its share is {context.share:.3g}"
-            return self._result(status="inconclusive", message=reason)
+            return self._result(status="inconclusive", message=self.beyond_share(context))
         found = {name: np.array([values for of, values in total if of == name]).T for name in sweeps}
         rows = {name: slopes(np.log(found[name]), self._along(name, sizes)) for name, sizes in sweeps.items()}
         fits = {name: self._fit(rows[name], name, sizes) for name, sizes in sweeps.items()}
