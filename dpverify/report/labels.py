@@ -1,13 +1,16 @@
-"""Labels at the ends of lines, instead of a legend that the eye has to travel to."""
+"""Labels at the ends of lines, instead of a legend that the eye has to travel to, and tables below the axes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
 from dpverify.report.style import root
+
+LINE = 14.0
+"""Height of a row of a table below the axes, in points."""
 
 
 @dataclass(frozen=True)
@@ -70,3 +73,31 @@ def apart(wanted: Sequence[float], sizes: Sequence[float], tall: float) -> list[
         if moved < 1e-6:
             break
     return heights
+
+
+def write_below(axes: Axes, words: Iterable[tuple[str, float, int, str]], *, down: float, ha: str = "center") -> None:
+    """Write a table below the axes.
+
+    Parameters
+    ----------
+    axes : Axes
+        The axes.
+    words : iterable of (str, float, int, str)
+        What is written, how far to the right as a part of the axes' width, in which row from 0, in which colour.
+    down : float
+        Points from the axes to the first row.
+    ha : {"center", "left"}
+        What of a word stands at its place.
+    """
+    for word, place, row, color in words:
+        axes.annotate(
+            word,
+            (place, 0),
+            xytext=(0, -down - LINE * row),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            fontsize=8.5,
+            color=color,
+            ha=ha,
+            annotation_clip=False,
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import EndLabel, end_labels
+from dpverify.report.labels import LINE, EndLabel, end_labels, write_below
 from dpverify.report.numbers import show_float
 from dpverify.report.style import BLACK, BLUE, GREEN, GREY, VERMILLION, canvas, heading, logarithmic, root
 
@@ -29,9 +29,6 @@ SHAPE = Shape(
 
 SETTINGS = 5
 """So many columns of the table say what is asked; their most common values are grey."""
-
-LINE = 14.0
-"""Height of a row of the table in points."""
 
 
 def draw(data: Data) -> Figure:
@@ -77,25 +74,15 @@ def draw(data: Data) -> Figure:
     axes.set_ylabel("bound on the gradient / G")
     heading(axes, "From which N on the theorem says something", data.parameters)
     end_labels(axes, labels)
-    text = [("below G from N =", PLACES[SETTINGS] - 0.06, 0, GREY)]
-    text += [(word, place, 1, GREY) for word, place in zip(HEADS, PLACES, strict=True)]
+    write_below(axes, [("below G from N =", PLACES[SETTINGS] - 0.06, 0, GREY)], down=44, ha="left")
+    text = [(word, place, 1, GREY) for word, place in zip(HEADS, PLACES, strict=True)]
     usual = [max(data[name], key=list(data[name]).count) for name in CELLS[:SETTINGS]]
     for number, row in enumerate(rows):
         shown = [*(_words(value) for value in row[:-2]), _range(row[-1], row[-2])]
         for column, (word, place) in enumerate(zip(shown, PLACES, strict=True)):
             common = column < SETTINGS and row[column] == usual[column]
             text.append((word, place, number + 2, GREY if common else BLACK))
-    for word, place, line, color in text:
-        axes.annotate(
-            word,
-            (place, 0),
-            xytext=(0, -44 - LINE * line),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            fontsize=8.5,
-            color=color,
-            ha="left" if line == 0 else "center",
-        )
+    write_below(axes, text, down=44)
     return root(axes)
 
 

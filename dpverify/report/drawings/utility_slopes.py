@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import EndLabel, end_labels
+from dpverify.report.labels import LINE, EndLabel, end_labels, write_below
 from dpverify.report.numbers import show_float
 from dpverify.report.style import BLACK, BLUE, GREEN, GREY, VERMILLION, canvas, heading, logarithmic, root
 
@@ -23,9 +23,6 @@ SHAPE = Shape(
     required=("x", "simulated", "simulated-low", "simulated-high", "corrected", "printed", "steps", *FITS),
     follows={"fit": "fit", **dict.fromkeys(FITS[1:], "fit")},
 )
-
-LINE = 14.0
-"""Height of a row of the table in points."""
 
 
 def draw(data: Data) -> Figure:
@@ -93,18 +90,7 @@ def _table(axes: Axes, data: Data) -> None:
     for number, name in enumerate(ROWS):
         row = (name, _interval(data, number), _words(data["fit-bound"][number]), _words(data["fit-rate"][number]))
         text += [(word, place, number + 1, BLACK) for word, place in zip(row, PLACES, strict=True)]
-    for word, place, line, color in text:
-        axes.annotate(
-            word,
-            (place, 0),
-            xytext=(0, -48 - LINE * line),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            fontsize=8.5,
-            color=color,
-            ha="center",
-            annotation_clip=False,
-        )
+    write_below(axes, text, down=48)
 
 
 def _interval(data: Data, row: int) -> str:
