@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -83,29 +84,29 @@ def _judge(
     seed: int,
     jobs: int | None,
 ) -> Run:
-    loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
+    chosen = loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
     from dpverify.cli.progress import progress_on_stderr
 
     with progress_on_stderr() as progress:
         from dpverify.api import verify_run
 
-        _check_claims(loaded)
+        _check_claims(loaded, {claim.paper for claim in chosen})
         most, spare = jobs or usable_cores(), jobs is None
         return verify_run(
             *claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=most, progress=progress, spare=spare
         )
 
 
-def _check_claims(specs: Specs) -> None:
-    """Refuse specs that lack a claim which our checks of that paper are about."""
+def _check_claims(specs: Specs, papers: Set[str]) -> None:
+    """Refuse specs that lack a claim which our checks of one of these papers are about."""
     from dpverify.papers import load
 
-    for key, paper in specs.papers.items():
+    for key in sorted(papers):
         checks = load(key)
-        for entry in checks.entries() if checks is not None else ():
-            if entry.check.claim not in paper.claims:
-                rule = f"{key} must have the claim {entry.check.claim!r}, which the check {entry.check.name!r} judges"
-                raise BadInput("--specs", specs.directory, rule)
+        for claim in sorted(checks.claims() - specs.papers[key].claims.keys()) if checks is not None else ():
+            names = ", ".join(repr(check.name) for check in checks.of(claim)) if checks is not None else ""
+            rule = f"{key} must have the claim {claim!r}, which the check {names} judges"
+            raise BadInput("--specs", specs.directory, rule)
 
 
 def _show(run: Run, *, on_stderr: bool) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from typing import TypeVar
 
 from dpverify.harness.checks import Check
 
 PAPERS = "dpverify.papers:load"
 """Where checks are found by default: a module, and its function from a paper's key to its checks or None."""
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,23 @@ class Entry:
     module: str
 
 
+@dataclass(frozen=True)
+class _Later:
+    """A file of checks that is imported when one of its claims is asked for."""
+
+    module: str
+    claims: frozenset[str]
+
+    def load(self, key: str) -> PaperChecks:
+        """Import the file, and hold its claims against those that it was announced with."""
+        checks: PaperChecks = import_module(self.module).CHECKS
+        if checks.key != key:
+            raise ValueError(f"{self.module} must belong to {key}, got key={checks.key!r}.")
+        if wrong := sorted(checks.claims() ^ self.claims):
+            raise ValueError(f"{self.module} must judge the claims that it is announced with, got {', '.join(wrong)}.")
+        return checks
+
+
 class PaperChecks:
     """The checks of one paper.
 
@@ -43,6 +63,8 @@ class PaperChecks:
         self.key = key
         self.module = module
         self._entries: dict[tuple[str, str], Entry] = {}
+        self._later: list[_Later] = []
+        self._whole: dict[str, dict[str, Entry]] = {}  # the checks of a claim, by name, once it was asked for
 
     def add(self, *checks: Check) -> None:
         """Add checks.
@@ -78,8 +100,25 @@ class PaperChecks:
         for entry in other.entries():
             self._insert(entry)
 
+    def later(self, module: str, claims: Iterable[str]) -> None:
+        """Announce another file of the same paper: it is imported when one of its claims is asked for.
+
+        Parameters
+        ----------
+        module : str
+            Its name; it has its checks as ``CHECKS``.
+        claims : iterable of str
+            Ids, without the paper, of all claims that it judges, and of no others.
+        """
+        self._later.append(_Later(module, frozenset(claims)))
+        self._whole.clear()
+
+    def claims(self) -> set[str]:
+        """Ids, without the paper, of the claims that have a check; nothing is imported for it."""
+        return {claim for claim, _ in self._entries}.union(*(part.claims for part in self._later))
+
     def entries(self, claim: str | None = None) -> list[Entry]:
-        """List checks in the order in which they were added.
+        """List checks in the order in which they were added, those of announced files last.
 
         Parameters
         ----------
@@ -90,8 +129,16 @@ class PaperChecks:
         -------
         list of Entry
             The checks, each with its module.
+
+        Raises
+        ------
+        ValueError
+            If an announced file judges other claims than it was announced with, or a name is taken.
         """
-        return [entry for entry in self._entries.values() if claim in (None, entry.check.claim)]
+        if claim is not None:
+            return list(self._of(claim).values())
+        parts = [part.load(self.key) for part in self._later]
+        return [*self._entries.values(), *(entry for part in parts for entry in part.entries())]
 
     def of(self, claim: str) -> list[Check]:
         """List the checks of a claim.
@@ -126,15 +173,50 @@ class PaperChecks:
         KeyError
             If there is none.
         """
-        return self._entries[claim, name].check
+        return self._of(claim)[name].check
+
+    def _of(self, claim: str) -> dict[str, Entry]:
+        if claim not in self._whole:
+            found = {name: entry for (judged, name), entry in self._entries.items() if judged == claim}
+            for part in self._later:
+                if claim in part.claims:
+                    for entry in part.load(self.key).entries(claim):
+                        _put(found, entry.check.name, entry)
+            self._whole[claim] = found
+        return self._whole[claim]
 
     def _insert(self, entry: Entry) -> None:
         claim, name = entry.check.claim, entry.check.name
         if not name or set(name) & set("[]|:= "):
             raise ValueError(f"name of a check of {claim} must be a word without []|:= and spaces, got name={name!r}.")
-        if (claim, name) in self._entries:
-            raise ValueError(f"name of a check of {claim} must be new, got name={name!r} twice.")
-        self._entries[claim, name] = entry
+        _put(self._entries, (claim, name), entry)
+        self._whole.clear()
+
+
+def _put(entries: dict[Key, Entry], key: Key, entry: Entry) -> None:
+    if key in entries:
+        raise ValueError(f"name of a check of {entry.check.claim} must be new, got name={entry.check.name!r} twice.")
+    entries[key] = entry
+
+
+def recorded_share(source: str, budget: str) -> float | None:
+    """Core seconds that one divisible check may take, where the place with the checks says so.
+
+    Parameters
+    ----------
+    source : str
+        "module:function"; the module may have the seconds of each budget as ``SEARCH_SECONDS``. The other checks then
+        all fit.
+    budget : str
+        "smoke", "standard" or "full".
+
+    Returns
+    -------
+    float or None
+        None where it is to be made out from what the checks declare.
+    """
+    recorded: Mapping[str, float] = getattr(import_module(source.partition(":")[0]), "SEARCH_SECONDS", {})
+    return recorded.get(budget)
 
 
 def load_checks(source: str, paper: str) -> PaperChecks | None:

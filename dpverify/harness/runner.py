@@ -7,13 +7,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dpverify.harness.budget import budget_named, shares
+import msgspec
+
+from dpverify.harness.budget import Shares, budget_named, shares
 from dpverify.harness.context import Context
 from dpverify.harness.engine import Report, run_jobs
 from dpverify.harness.hashes import evidence_hash
 from dpverify.harness.judge import judge
 from dpverify.harness.manifest import commit, machine, versions
-from dpverify.harness.registry import PAPERS, Entry, PaperChecks, load_checks
+from dpverify.harness.registry import PAPERS, Entry, PaperChecks, load_checks, recorded_share
 from dpverify.harness.tasks import Job
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.results import CheckResult, Result, Run, RunInfo
@@ -77,7 +79,7 @@ class Case:
 
 
 class Suite:
-    """The checks of all claims of some specs, with one seed and one budget.
+    """The checks of all claims of some specs, with one seed and one budget; they are imported as claims are asked for.
 
     Parameters
     ----------
@@ -100,14 +102,23 @@ class Suite:
         if seed < 0:
             raise ValueError(f"seed must be at least 0, got seed={seed}.")
         self.specs, self.budget, self.seed, self.source = specs, budget_named(budget), seed, source
-        self._checks = {key: load_checks(source, key) for key in specs.papers}
-        for key, checks in self._checks.items():
-            _known_claims_only(specs, key, checks)
-        self._cases = {claim.key: self._cases_of(claim, math.inf) for claim in specs.claims()}
-        jobs = [job for cases in self._cases.values() for case in cases for job in case.jobs]
+        self._checks: dict[str, PaperChecks | None] = {}
+        self._cases: dict[str, list[Case]] = {}
+        share = recorded_share(source, budget)
+        self.shares = self.computed_shares() if share is None else Shares(share, math.inf)
+
+    def computed_shares(self) -> Shares:
+        """Share the budget out by what all checks of all papers declare; this imports them all.
+
+        Returns
+        -------
+        Shares
+            Of each kind of check.
+        """
+        jobs = [job for claim in self.specs.claims() for case in self._open(claim) for job in case.jobs]
         divisible = [_cost(job) for job in jobs if job.find().divisible]
         whole = [_cost(job) for job in jobs if not job.find().divisible]
-        self.shares = shares(divisible, whole, self.budget.seconds)
+        return shares(divisible, whole, self.budget.seconds)
 
     def cases(self, claim: ClaimSpec) -> list[Case]:
         """List what is to be judged of a claim.
@@ -124,8 +135,20 @@ class Suite:
         """
         return [
             replace(case, printed=self._shared(case.printed), amended=self._shared(case.amended))
-            for case in self._cases[claim.key]
+            for case in self._open(claim)
         ]
+
+    def _open(self, claim: ClaimSpec) -> list[Case]:
+        """Cases of a claim, without their shares."""
+        if claim.key not in self._cases:
+            self._cases[claim.key] = self._cases_of(claim, math.inf)
+        return self._cases[claim.key]
+
+    def _checks_of(self, paper: str) -> PaperChecks | None:
+        if paper not in self._checks:
+            self._checks[paper] = checks = load_checks(self.source, paper)
+            _known_claims_only(self.specs, paper, checks)
+        return self._checks[paper]
 
     def _shared(self, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
         return tuple(replace(job, context=replace(job.context, share=self._share(job))) for job in jobs)
@@ -134,7 +157,7 @@ class Suite:
         return self.shares.divisible if job.find().divisible else self.shares.whole
 
     def _cases_of(self, claim: ClaimSpec, share: float) -> list[Case]:
-        checks = self._checks[claim.paper]
+        checks = self._checks_of(claim.paper)
         entries = [] if checks is None else checks.entries(claim.record.id)
         cases = []
         for reading in claim.readings():
@@ -166,10 +189,9 @@ class Suite:
 
 
 def _known_claims_only(specs: Specs, key: str, checks: PaperChecks | None) -> None:
-    for entry in checks.entries() if checks is not None else []:
-        if entry.check.claim not in specs.papers[key].claims:
-            name, claim = entry.check.name, entry.check.claim
-            raise ValueError(f"claim of check {name!r} must be one of {key}, got claim={claim!r}.")
+    for claim in sorted(checks.claims() - specs.papers[key].claims.keys()) if checks is not None else ():
+        for check in checks.of(claim) if checks is not None else ():
+            raise ValueError(f"claim of check {check.name!r} must be one of {key}, got claim={claim!r}.")
 
 
 def _cost(job: Job) -> float:

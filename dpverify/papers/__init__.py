@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dpverify.harness.registry import PaperChecks
 
+SEARCH_SECONDS = {"smoke": 0.12436562317788488, "standard": 2.860417318846139, "full": 218.8423303985057}
+"""Core seconds that one search may take in each budget, so that all checks of all papers fit.
+
+It follows from what all checks declare (:func:`dpverify.harness.budget.shares`), and is written down so that one claim
+does not wait for the code of all others. A test fails where it is out of date, and says what to write.
+"""
+
 
 def load(key: str) -> PaperChecks | None:
     """Load the checks of one paper.
