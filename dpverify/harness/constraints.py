@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from flint import arb
 
@@ -90,7 +91,7 @@ def _reachable(node: Formula, symbol: str) -> bool:
             return False
 
 
-def solve(inequality: Inequality, symbol: str, env: Mapping[str, Fraction | arb]) -> tuple[str, Fraction] | None:
+def solve(inequality: Inequality, symbol: str, env: Mapping[str, Any]) -> tuple[str, Fraction] | None:
     """Solve for a symbol, the others having values.
 
     Parameters
@@ -125,9 +126,7 @@ def solve(inequality: Inequality, symbol: str, env: Mapping[str, Fraction | arb]
     return None if inside is None else (op, inside)
 
 
-def _undo(
-    op: str, node: Formula, end: Exact, symbol: str, env: Mapping[str, Fraction | arb]
-) -> tuple[str, Formula, Exact] | None:
+def _undo(op: str, node: Formula, end: Exact, symbol: str, env: Mapping[str, Any]) -> tuple[str, Formula, Exact] | None:
     """Move the outermost operation of ``node op end`` to the other side."""
     match node:
         case Neg(arg):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import permutations
-
-from flint import arb
 
 from dpverify.harness.candidates import MODE_BITS, PAYLOAD_BITS, value_at
 from dpverify.harness.constraints import Inequality, can_solve, links, solve
@@ -18,13 +16,18 @@ from dpverify.ledger.domains import Domain
 from dpverify.ledger.formula import free_names
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.compile import compile_relation
-from dpverify.symbolic.evaluate import evaluate, holds_compiled, values
-from dpverify.symbolic.numbers import EvaluationError
+from dpverify.symbolic.evaluate import cached_closure, holds_compiled, run, values
+from dpverify.symbolic.numbers import EvaluationError, is_integer
+from dpverify.symbolic.sums import Closure, Env
 
 BITS_PER_SYMBOL = MODE_BITS + PAYLOAD_BITS
+DEFINITION_BITS = 256
+"""Precision in which a definition is computed."""
 MAX_PERMUTED = 7
 """With more symbols than this their order is not searched for."""
 
+Ways = tuple[tuple[str, bool], ...]
+Relation = Callable[[Env], bool | None]
 Region = Mapping[str, tuple[Fraction | None, Fraction | None]]
 
 
@@ -53,9 +56,33 @@ class Sampler:
     solved: Mapping[str, list[Inequality]]
 
     @cached_property
-    def _needed(self) -> tuple[frozenset[str], ...]:
-        """Names that each definition needs."""
-        return tuple(free_names(formula) for _, formula in self.statement.let)
+    def _definitions(self) -> tuple[tuple[str, frozenset[str], Closure], ...]:
+        """Name of each definition, the names that it needs, and its compiled formula."""
+        return tuple((name, free_names(formula), cached_closure(formula)) for name, formula in self.statement.let)
+
+    @cached_property
+    def _of_symbol(self) -> dict[str, tuple[tuple[str, frozenset[str], Closure], ...]]:
+        """Definitions that the interval of a symbol takes."""
+        found = {}
+        for symbol, inequalities in self.solved.items():
+            names = frozenset[str]().union(*(inequality.names for inequality in inequalities))
+            taken = []
+            for definition in reversed(self._definitions):
+                if definition[0] in names:
+                    names |= definition[1]
+                    taken.append(definition)
+            found[symbol] = tuple(reversed(taken))
+        return found
+
+    @cached_property
+    def _integers(self) -> tuple[str, ...]:
+        return tuple(name for name, domain in self.domains.items() if domain.kind == "integer")
+
+    @cached_property
+    def _conditions(self) -> tuple[Relation, ...]:
+        """Conditions of the domains and of the statement, compiled."""
+        of_domains = (each for domain in self.domains.values() for each in domain.constraints)
+        return tuple(compile_relation(each) for each in (*of_domains, *self.statement.requires))
 
     @property
     def bits(self) -> int:
@@ -104,7 +131,9 @@ class Sampler:
         interval = Interval(lo, hi, integer=self.domains[symbol].kind == "integer")
         if interval.integer:
             interval = interval.rounded()
-        known = self.with_definitions(env)
+        if not self.solved[symbol]:
+            return interval
+        known = _defined(env, self._of_symbol[symbol])
         for inequality in self.solved[symbol]:
             if (end := solve(inequality, symbol, known)) is not None:
                 interval = interval.cut(*end)
@@ -130,30 +159,26 @@ class Sampler:
 
     def in_domain(self, point: Point) -> bool:
         """Whether a whole point certainly meets every domain and condition, whatever the region."""
-        if any(point[s].denominator != 1 for s in self.symbols if self.domains[s].kind == "integer"):
+        if any(point[symbol].denominator != 1 for symbol in self._integers if symbol in point):
             return False
-        env = self.with_definitions(point)
+        env = _defined(point, self._definitions)
         if any(name not in env for name in self.statement.let_names):
             return False  # a definition has no value here
-        given = values(env)  # once for all conditions: most of the time of a condition would go into it
-        for name, domain in self.domains.items():
-            value = env[name]
-            if domain.kind == "integer" and not (isinstance(value, Fraction) and value.denominator == 1):
-                return False
-            if not all(holds_compiled(compile_relation(each), given) is True for each in domain.constraints):
-                return False
-        return all(holds_compiled(compile_relation(each), given) is True for each in self.statement.requires)
+        if not all(is_integer(env[name]) for name in self._integers):
+            return False
+        return all(holds_compiled(condition, env) is True for condition in self._conditions)
 
-    def with_definitions(self, env: Point) -> dict[str, Fraction | arb]:
-        """Values, and those of the definitions that they suffice for."""
-        known: dict[str, Fraction | arb] = dict(env)
-        for (name, formula), needed in zip(self.statement.let, self._needed, strict=True):
-            if needed <= known.keys():
-                try:
-                    known[name] = evaluate(formula, known)
-                except EvaluationError:
-                    continue
-        return known
+
+def _defined(env: Point, definitions: Sequence[tuple[str, frozenset[str], Closure]]) -> Env:
+    """Values as compiled formulas read them, with those of the definitions that they suffice for."""
+    known = values(env)
+    for name, needed, closure in definitions:
+        if needed <= known.keys():
+            try:
+                known[name] = run(closure, known, DEFINITION_BITS)
+            except EvaluationError:
+                continue
+    return known
 
 
 def make_sampler(
@@ -227,16 +252,32 @@ def _best_order(
     head, rest = natural[: len(first)], natural[len(first) :]
     if len(rest) > MAX_PERMUTED:
         return natural
-    place = {symbol: i for i, symbol in enumerate(natural)}
+    integers = frozenset(s for s in rest if domains[s].kind == "integer")
+    return (*head, *_best_tail(head, rest, integers, tuple(tuple(way.items()) for way in ways if way)))
+
+
+@lru_cache(maxsize=256)
+def _best_tail(
+    head: tuple[str, ...],
+    rest: tuple[str, ...],
+    integers: frozenset[str],
+    ways: tuple[tuple[tuple[str, bool], ...], ...],
+) -> tuple[str, ...]:
+    """Order of the rest; kept, since the statements of a claim and their controls ask the same."""
+    place = {symbol: i for i, symbol in enumerate(rest)}
 
     def badness(tail: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]]:
         at = {symbol: i for i, symbol in enumerate((*head, *tail))}
-        missed = sum(1 for way in ways if way and not way[max(way, key=at.__getitem__)])
-        kinds = [domains[s].kind != "integer" for s in tail]
-        late = sum(a > b for i, a in enumerate(kinds) for b in kinds[i + 1 :])
-        return missed, late, tuple(place[s] for s in tail)
+        missed = sum(not max((at[symbol], solved) for symbol, solved in way)[1] for way in ways)
+        seen = late = 0
+        for symbol in reversed(tail):
+            if symbol in integers:
+                seen += 1
+            else:
+                late += seen  # the integers that come after this real
+        return missed, late, tuple(place[symbol] for symbol in tail)
 
-    return (*head, *min(permutations(rest), key=badness))
+    return min(permutations(rest), key=badness)
 
 
 def _number(bits: Sequence[bool]) -> int:

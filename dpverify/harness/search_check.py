@@ -24,6 +24,7 @@ from dpverify.ledger.statements import Statement
 
 FEWEST_EXAMPLES = 50
 
+Corner = dict[str, Fraction]
 Ends = tuple[int | Fraction | str | None, int | Fraction | str | None]
 
 
@@ -97,13 +98,14 @@ class SearchCheck(Check):
         statement, examples = context.statement, self._examples(context)
         sampler = self._sampler(statement)
         prober = Prober(statement, self.lhs)
-        found = search(sampler, prober, self._corners(statement), examples, self._seed(context, block))
+        first = self._corners(statement, sampler)
+        found = search(sampler, prober, first, examples, self._seed(context, block))
         region = _describe(sampler, statement)
         if not found.probes:
             reason = f"no point drawn meets the domain and the conditions ({found.undefined} with an undefined side)"
             return CheckResult(name=self.name, method="search", status="untested", message=reason, region=region)
         counterexamples = self._counterexamples(context, sampler, prober, found, examples)
-        controls = self._controls(context, sampler, found, examples)
+        controls = self._controls(context, sampler, first, found, examples)
         missed = "" if counterexamples and not controls else missed_controls(controls)
         status: Status = "refuted" if counterexamples else "inconclusive" if missed else "not refuted"
         return CheckResult(
@@ -138,11 +140,11 @@ class SearchCheck(Check):
     def _seed(self, context: Context, block: int, stream: str = "") -> int:
         return int(context.rng(block, stream).integers(1 << 62))
 
-    def _corners(self, statement: Statement) -> list[dict[str, Fraction]]:
+    def _corners(self, statement: Statement, sampler: Sampler) -> list[Corner]:
         """The author's corners; where one leaves symbols open, they are made as simple and as large as can be."""
-        points: dict[tuple[tuple[str, Fraction], ...], dict[str, Fraction]] = {}
+        points: dict[tuple[tuple[str, Fraction], ...], Corner] = {}
         samplers: dict[frozenset[str], Sampler] = {}
-        symbols = self._sampler(statement).symbols
+        symbols = sampler.symbols
         for corner in self.corners:
             given = {name: value for name, value in as_point(corner).items() if name in symbols}
             if corner and not given:
@@ -177,18 +179,24 @@ class SearchCheck(Check):
         )
         return [counterexample(kind, probe) for kind, probe in named if probe is not None]
 
-    def _controls(self, context: Context, sampler: Sampler, found: Findings, examples: int) -> list[ControlResult]:
-        results = [] if found.violations else self._sharper(context, sampler, found, examples)
+    def _controls(
+        self, context: Context, sampler: Sampler, first: Sequence[Corner], found: Findings, examples: int
+    ) -> list[ControlResult]:
+        results = [] if found.violations else self._sharper(context, sampler, first, found, examples)
         for planted in self.planted:
             statement = planted.statement(context.statement)
             fault = planted.rhs or "another left side"
             lhs = planted.lhs or self.lhs
             results.append(
-                self._control(context, sampler, examples, planted.name, fault, statement, lhs, planted.at_declared_size)
+                self._control(
+                    context, sampler, first, examples, planted.name, fault, statement, lhs, planted.at_declared_size
+                )
             )
         return results
 
-    def _sharper(self, context: Context, sampler: Sampler, found: Findings, examples: int) -> list[ControlResult]:
+    def _sharper(
+        self, context: Context, sampler: Sampler, first: Sequence[Corner], found: Findings, examples: int
+    ) -> list[ControlResult]:
         """Move the right side beyond the sharpest point, until a search with a seed of its own finds a violation."""
         results = []
         for factor in FACTORS:
@@ -196,7 +204,7 @@ class SearchCheck(Check):
             if sharper is None:
                 break
             name = f"sharper by {decimal_text(factor)}"
-            results = [self._control(context, sampler, examples, name, *sharper, self.lhs, True)]
+            results = [self._control(context, sampler, first, examples, name, *sharper, self.lhs, True)]
             if results[0].refuted:
                 break
         return results
@@ -205,6 +213,7 @@ class SearchCheck(Check):
         self,
         context: Context,
         sampler: Sampler,
+        first: Sequence[Corner],
         examples: int,
         name: str,
         fault: str,
@@ -214,7 +223,7 @@ class SearchCheck(Check):
     ) -> ControlResult:
         """Search a faulty statement in the same way, with seeds of its own, until it is refuted."""
         seed = self._seed(context, 0, f"control {name}")
-        found = search(sampler, Prober(statement, lhs), self._corners(context.statement), examples, seed, stop=True)
+        found = search(sampler, Prober(statement, lhs), first, examples, seed, stop=True)
         return ControlResult(
             name=name,
             fault=fault,

@@ -1,6 +1,6 @@
 """Where the paper's words, the algebra and the kernels of tran2022 meet.
 
-A file of checks is imported when a claim that it judges is asked for, so that one claim does not wait for the code of all.
+A file of checks is imported when a claim that it judges is asked for: one claim does not wait for the code of all.
 """
 
 from __future__ import annotations
