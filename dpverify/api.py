@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -78,6 +79,7 @@ def verify_run(
     jobs: int = 1,
     progress: Report | None = None,
     spare: bool = False,
+    beside: Executor | None = None,
 ) -> Run:
     """Judge claims and return the whole run: the results with the manifest that a report needs.
 
@@ -89,6 +91,8 @@ def verify_run(
         Called after each block of work with a :class:`~dpverify.harness.Progress`.
     spare : bool
         Start no worker processes where that would take longer than the work.
+    beside : concurrent.futures.Executor, optional
+        One worker process that was started already, to share the work with where no others are started.
 
     Returns
     -------
@@ -103,7 +107,9 @@ def verify_run(
         When ``budget``, ``seed`` or ``jobs`` is outside its range.
     """
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
-    return harness.verify(loaded, loaded.select(claims, paper), budget, seed, jobs, progress, spare=spare)
+    return harness.verify(
+        loaded, loaded.select(claims, paper), budget, seed, jobs, progress, spare=spare, beside=beside
+    )
 
 
 def audit(

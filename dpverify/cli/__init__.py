@@ -1,5 +1,26 @@
 """The command line: ``dpverify verify``, ``list``, ``explain``, ``train``, ``bench``, ``doctor``."""
 
-from dpverify.cli.app import main
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def main(tokens: Sequence[str] | None = None) -> int:
+    """Run one command; see :func:`dpverify.cli.app.main`.
+
+    Parameters
+    ----------
+    tokens : sequence of str, optional
+        The words after ``dpverify``; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    from dpverify.cli.app import main as run  # not above: a worker process imports this package, and parses no words
+
+    return run(tokens)
+
 
 __all__ = ["main"]

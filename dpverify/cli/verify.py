@@ -7,8 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from dpverify.cli.beside import process_beside
 from dpverify.cli.exits import BadInput, complain
-from dpverify.cli.machine import usable_cores
+from dpverify.cli.machine import collect_seldom, usable_cores
 from dpverify.cli.output import STDOUT, check_folder, check_json, write_json
 from dpverify.cli.words import Target, Whole
 
@@ -85,16 +86,26 @@ def _judge(
     jobs: int | None,
 ) -> Run:
     chosen = loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
-    from dpverify.cli.progress import progress_on_stderr
+    collect_seldom()
+    with process_beside([] if jobs is not None else [claim.key for claim in chosen]) as beside:
+        from dpverify.cli.progress import progress_on_stderr
 
-    with progress_on_stderr() as progress:
-        from dpverify.api import verify_run
+        with progress_on_stderr() as progress:
+            from dpverify.api import verify_run
 
-        _check_claims(loaded, {claim.paper for claim in chosen})
-        most, spare = jobs or usable_cores(), jobs is None
-        return verify_run(
-            *claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=most, progress=progress, spare=spare
-        )
+            _check_claims(loaded, {claim.paper for claim in chosen})
+            most, spare = jobs or usable_cores(), jobs is None
+            return verify_run(
+                *claims,
+                paper=paper,
+                specs=loaded,
+                budget=budget,
+                seed=seed,
+                jobs=most,
+                progress=progress,
+                spare=spare,
+                beside=beside,
+            )
 
 
 def _check_claims(specs: Specs, papers: Set[str]) -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import multiprocessing
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any
 
 import msgspec
@@ -136,7 +138,9 @@ def not_due(job: Job) -> CheckResult:
     return CheckResult(name=job.check, method=check.method, status="untested", message=check.runs_from)
 
 
-def run_jobs(jobs: Sequence[Job], workers: int, progress: Report | None = None) -> tuple[list[CheckResult], bool]:
+def run_jobs(
+    jobs: Sequence[Job], workers: int, progress: Report | None = None, beside: Executor | None = None
+) -> tuple[list[CheckResult], bool]:
     """Run checks.
 
     Parameters
@@ -147,6 +151,8 @@ def run_jobs(jobs: Sequence[Job], workers: int, progress: Report | None = None) 
         Processes; 1 runs everything in this one.
     progress : callable or None
         Told after each block.
+    beside : concurrent.futures.Executor or None
+        One worker process that shares the work of this one, where ``workers`` is 1.
 
     Returns
     -------
@@ -166,7 +172,10 @@ def run_jobs(jobs: Sequence[Job], workers: int, progress: Report | None = None) 
         desks = [_open(job) for job in jobs]
         tasks = deque((place, block) for place, desk in enumerate(desks) for block in range(desk.blocks))
         total = len(tasks)
-        run = _run_here(desks, tasks) if workers == 1 else _run_in_pool(desks, tasks, workers)
+        if workers > 1:
+            run = _run_in_pool(desks, tasks, workers)
+        else:
+            run = _run_here(desks, tasks) if beside is None else _run_beside(desks, tasks, beside)
         interrupted = False
         try:
             for done, (place, block, outcome) in enumerate(run, 1):
@@ -203,6 +212,54 @@ def _close(desk: _Desk) -> CheckResult:
 def _run_here(desks: list[_Desk], tasks: deque[Task]) -> Outcomes:
     for place, block in tasks:
         yield place, block, run_task(desks[place].job, block)
+
+
+def _run_beside(desks: list[_Desk], tasks: deque[Task], beside: Executor) -> Outcomes:
+    """Run the last task here while the first ones run in the process beside, until they meet."""
+    found: SimpleQueue[tuple[list[Task], list[BlockOutcome]] | None] = SimpleQueue()
+    lost: list[Task] = []
+    lock = Lock()
+
+    def feed() -> None:
+        """Hand out bundles one by one; all that this thread does is wait."""
+        slowest: dict[int, float] = {}
+        while True:
+            with lock:
+                if not tasks:
+                    break
+                bundle = _bundle(tasks, slowest, 1)
+            place = bundle[0][0]
+            try:
+                outcomes = beside.submit(run_bundle, place, [block for _, block in bundle]).result()
+            except (BrokenProcessPool, CancelledError):
+                lost.extend(bundle)
+                break
+            except Exception as error:  # noqa: BLE001  as in run_task: it is this check's error
+                outcomes = [BlockOutcome(None, 0.0, describe(error))] * len(bundle)
+            slowest[place] = max(slowest.get(place, 0.0), *(outcome.seconds for outcome in outcomes))
+            found.put((bundle, outcomes))
+        found.put(None)
+
+    beside.submit(prepare_worker, [desk.job for desk in desks])
+    feeder = Thread(target=feed, daemon=True)
+    feeder.start()
+    try:
+        feeding = True
+        while feeding:
+            with lock:
+                task = tasks.pop() if tasks and not lost else None
+            if task is not None:
+                yield *task, run_task(desks[task[0]].job, task[1])
+            while feeding and (task is None or not found.empty()):
+                if (ready := found.get()) is None:
+                    feeding = False
+                    continue
+                for (place, block), outcome in zip(*ready, strict=True):
+                    yield place, block, outcome
+        # What killed the process beside must not kill this one: the rest goes the careful way.
+        yield from _run_in_pool(desks, deque([*lost, *tasks]), 1)
+    finally:
+        tasks.clear()
 
 
 def _run_in_pool(desks: list[_Desk], tasks: deque[Task], workers: int) -> Outcomes:

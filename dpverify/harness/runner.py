@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -243,6 +244,7 @@ def verify(
     progress: Report | None = None,
     source: str = PAPERS,
     spare: bool = False,
+    beside: Executor | None = None,
 ) -> Run:
     """Judge claims.
 
@@ -264,6 +266,8 @@ def verify(
         Where checks are found: "module:function".
     spare : bool
         Start no workers where they would take longer to start than the work does.
+    beside : concurrent.futures.Executor or None
+        One worker process that was started already, to share the work with where no others are started.
 
     Returns
     -------
@@ -280,7 +284,7 @@ def verify(
     cases = [case for claim in (specs.claims() if claims is None else claims) for case in suite.cases(claim)]
     work = [job for case in cases for job in case.jobs]
     workers = 1 if spare and jobs > 1 and declared(work) < WORTH_WORKERS else jobs
-    found, interrupted = run_jobs(work, workers, progress)
+    found, interrupted = run_jobs(work, workers, progress, beside)
     results, place = [], 0
     for case in cases:
         results.append(case.result(found[place : place + len(case.jobs)]))

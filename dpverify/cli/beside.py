@@ -1,0 +1,60 @@
+"""A process beside this one for a run of a few claims: both load the code at once, and then share the checks.
+
+It is started before the code of the checks is loaded here, and nothing heavy is imported at the top of this file.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+
+from dpverify.cli.machine import usable_cores
+
+FEW = 8
+"""Claims up to which a run may be over before workers, started when their number is known, would be ready."""
+
+
+@contextmanager
+def process_beside(claims: Sequence[str]) -> Iterator[Executor | None]:
+    """Start a process that loads the code of some claims' checks; it is ended when the block is left.
+
+    Parameters
+    ----------
+    claims : sequence of str
+        Full ids.
+
+    Yields
+    ------
+    concurrent.futures.Executor or None
+        With one worker; None for no claims, for more than a few, or on one core.
+    """
+    if not 0 < len(claims) <= FEW or usable_cores() < 2:
+        yield None
+        return
+    before = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+    pool.submit(_load, list(claims))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in set(multiprocessing.active_children()) - before:
+            child.terminate()  # it has nothing left to do, or Ctrl-C came
+
+
+def _load(claims: list[str]) -> None:
+    """Import the checks of the claims, in the process beside."""
+    from dpverify.cli.machine import collect_seldom
+    from dpverify.harness.tasks import prepare_worker
+
+    prepare_worker([])
+    collect_seldom()
+    from dpverify.papers import load
+
+    for claim in claims:
+        paper, _, name = claim.partition(":")
+        checks = load(paper)
+        if checks is not None:
+            checks.of(name)
