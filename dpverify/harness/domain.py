@@ -8,6 +8,8 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import permutations
 
+from flint import fmpq
+
 from dpverify.harness.candidates import MODE_BITS, PAYLOAD_BITS, value_at
 from dpverify.harness.constraints import Inequality, can_solve, links, solve
 from dpverify.harness.context import Point
@@ -16,7 +18,7 @@ from dpverify.ledger.domains import Domain
 from dpverify.ledger.formula import free_names
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.compile import compile_relation
-from dpverify.symbolic.evaluate import cached_closure, holds_compiled, run, values
+from dpverify.symbolic.evaluate import cached_closure, holds_compiled, run
 from dpverify.symbolic.numbers import EvaluationError, is_integer
 from dpverify.symbolic.sums import Closure, Env
 
@@ -171,7 +173,7 @@ class Sampler:
 
 def _defined(env: Point, definitions: Sequence[tuple[str, frozenset[str], Closure]]) -> Env:
     """Values as compiled formulas read them, with those of the definitions that they suffice for."""
-    known = values(env)
+    known: Env = {name: fmpq(value.numerator, value.denominator) for name, value in env.items()}
     for name, needed, closure in definitions:
         if needed <= known.keys():
             try:

@@ -49,7 +49,12 @@ def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values, 
     while moved:
         moved = False
         for symbol in sampler.symbols:
-            for point in _moves(sampler, best, symbol):
+            for change in _moves(sampler, best, symbol):
+                # Most moves make the point longer: its bits alone say so.
+                bits = length[0] + sum(complexity(value) - complexity(best[name]) for name, value in change.items())
+                if bits > length[0]:
+                    continue
+                point = {**best, **change}
                 if (shorter := size(point)) >= length:
                     continue
                 if tries <= 0:
@@ -62,17 +67,17 @@ def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values, 
 
 
 def _moves(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
-    """Yield points with a simpler value of one symbol; then with another symbol moved along."""
+    """Yield changes of a point: a simpler value of one symbol; then with another symbol moved along."""
     interval, value = sampler.interval(symbol, point), point[symbol]
     for simpler in (*_simplest_members(interval), *_smaller(interval, value)):
-        yield {**point, symbol: simpler}
+        yield {symbol: simpler}
     for smaller in _smaller(interval, value):
         for other, along in point.items():
             if other != symbol:
-                yield {**point, symbol: smaller, other: along + smaller - value}
+                yield {symbol: smaller, other: along + smaller - value}
                 if smaller and value:
-                    yield {**point, symbol: smaller, other: along * value / smaller}
-                    yield {**point, symbol: smaller, other: along * smaller / value}
+                    yield {symbol: smaller, other: along * value / smaller}
+                    yield {symbol: smaller, other: along * smaller / value}
 
 
 @lru_cache(maxsize=1024)

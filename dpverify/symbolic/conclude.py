@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -13,7 +14,7 @@ from dpverify.symbolic.facts import Facts
 from dpverify.symbolic.from_sympy import compile_expr
 from dpverify.symbolic.numbers import EvaluationError, compare
 from dpverify.symbolic.prepare import prepared
-from dpverify.symbolic.ranges import Range
+from dpverify.symbolic.ranges import Range, Variable
 from dpverify.symbolic.setting import Setting
 from dpverify.symbolic.signs import implied, is_nonnegative
 from dpverify.symbolic.steps import Derivation, symbol_conditions
@@ -128,6 +129,7 @@ def _without_local_values(derivation: Derivation, statement: Any) -> str:
     variables, rng = derivation.variables, Random("local values")
     own = Setting.tests_of(derivation.assumptions)
     for point in _points(derivation, statement)[:_LOCAL_POINTS]:
+        point = dict(point)  # noqa: PLW2901  the points are kept for the next comparison
         for _ in range(_LOCAL_TRIES):
             if all(test(dict(point)) is True for test in own):
                 break
@@ -172,8 +174,16 @@ def _relation(derived: Any, printed: Any, statement: Any, derivation: Derivation
 
 def _points(derivation: Derivation, statement: Any) -> list[dict[str, Any]]:
     """Points of the statement's domain."""
-    symbols = sympy_symbols(statement).values()
-    return Setting(derivation.variables, symbols, sympy_conditions(statement), _POINTS, 0).points.found
+    symbols = tuple(sympy_symbols(statement).values())
+    return _points_of(tuple(derivation.variables.items()), symbols, sympy_conditions(statement))
+
+
+@lru_cache(maxsize=64)
+def _points_of(
+    variables: tuple[tuple[str, Variable], ...], symbols: tuple[Any, ...], conditions: tuple[Any, ...]
+) -> list[dict[str, Any]]:
+    """Draw them once: the controls of a derivation move the printed side, and its domain stays as it is."""
+    return Setting(dict(variables), symbols, conditions, _POINTS, 0).points.found
 
 
 def _seen(derived: Any, printed: Any, points: list[dict[str, Any]]) -> tuple[bool, bool]:
