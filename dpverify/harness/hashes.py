@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+Import = ast.Import | ast.ImportFrom
 PASSED_OVER = frozenset({"kind", "type_comment"})
 DIGITS = 16
 
@@ -63,7 +65,6 @@ def import_closure(modules: Iterable[str]) -> set[str]:
     return closure
 
 
-@cache
 def code_hash(module: str) -> str:
     """Hash the syntax tree of a module.
 
@@ -77,17 +78,39 @@ def code_hash(module: str) -> str:
     str
         64 hex digits; the same for two sources that differ only in comments, docstrings and layout.
     """
+    return _read(module).digest
+
+
+@dataclass(frozen=True)
+class _Code:
+    """What is kept of a module: the hash of its tree, the imports anywhere in it, and those at its top."""
+
+    digest: str
+    imports: tuple[Import, ...]
+    passed_on: tuple[ast.ImportFrom, ...]
+
+
+@cache
+def _read(module: str) -> _Code:
+    path = _source(module)
+    if path is None:
+        raise ValueError(f"module must have Python source, got module={module!r}.")
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     words: list[str] = []
-    _spell(_tree(module), words)
-    return hashlib.sha256("".join(words).encode()).hexdigest()
+    imports: list[Import] = []
+    _spell(tree, words, imports)
+    digest = hashlib.sha256("".join(words).encode()).hexdigest()
+    return _Code(digest, tuple(imports), tuple(node for node in tree.body if isinstance(node, ast.ImportFrom)))
 
 
-def _spell(node: object, words: list[str]) -> None:
+def _spell(node: object, words: list[str], imports: list[Import]) -> None:
     """Spell a syntax tree without places, docstrings and empty fields, which differ between Python versions.
 
-    Each word ends with a zero byte. A list is filled, for generators of generators would take twice the time.
+    Each word ends with a zero byte. Lists are filled, for generators of generators would take twice the time.
     """
     if isinstance(node, ast.AST):
+        if isinstance(node, Import):
+            imports.append(node)
         kind = type(node)
         words.append(f"({kind.__name__}\0")
         for name in kind._fields:
@@ -99,11 +122,11 @@ def _spell(node: object, words: list[str]) -> None:
             if value is None or (not value and isinstance(value, list)):
                 continue
             words.append(f".{name}\0")
-            _spell(value, words)
+            _spell(value, words, imports)
         words.append(")\0")
     elif isinstance(node, list):
         for item in node:
-            _spell(item, words)
+            _spell(item, words, imports)
     else:
         words.append(f"{type(node).__name__}:{node!r}\0")
 
@@ -114,14 +137,6 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
             return rest
         case _:
             return body
-
-
-@cache
-def _tree(module: str) -> ast.Module:
-    path = _source(module)
-    if path is None:
-        raise ValueError(f"module must have Python source, got module={module!r}.")
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @cache
@@ -141,14 +156,12 @@ def _imported(module: str) -> tuple[str, ...]:
     """Modules of the same top-level package that a module's own code imports, anywhere in it."""
     top = module.partition(".")[0]
     found: dict[str, None] = {}
-    for node in ast.walk(_tree(module)):
+    for node in _read(module).imports:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             package = _absolute(module, node)
             names = [_defining(package, alias.name) for alias in node.names]
-        else:
-            continue
         found.update((name, None) for name in names if name.partition(".")[0] == top and _source(name) is not None)
     return tuple(found)
 
@@ -169,9 +182,8 @@ def _defining(package: str, name: str) -> str:
         return f"{package}.{name}"
     path = _source(package)
     if path is not None and path.name == "__init__.py":
-        for node in _tree(package).body:
-            if isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    if (alias.asname or alias.name) == name:
-                        return _defining(_absolute(package, node), alias.name)
+        for node in _read(package).passed_on:
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    return _defining(_absolute(package, node), alias.name)
     return package

@@ -118,6 +118,9 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(child)
 
 
+_NONE: frozenset[str] = frozenset()
+
+
 def free_names(node: Node) -> frozenset[str]:
     """Return the names that a node takes from outside: all but the indices of its sums.
 
@@ -136,5 +139,9 @@ def free_names(node: Node) -> frozenset[str]:
             return frozenset({name})
         case Sum(body, index, lo, hi):
             return (free_names(body) - {index}) | free_names(lo) | free_names(hi)
+        case Bin(_, left, right):
+            return free_names(left) | free_names(right)
+        case Num() | Inf():
+            return _NONE
         case _:
-            return frozenset[str]().union(*(free_names(child) for child in children(node)))
+            return _NONE.union(*map(free_names, children(node)))
