@@ -5,12 +5,14 @@ It is started before the code of the checks is loaded here, and nothing heavy is
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from dpverify.cli.machine import usable_cores
+from dpverify.cli.machine import collect_seldom, usable_cores
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 FEW = 8
 """Claims up to which a run may be over before workers, started when their number is known, would be ready."""
@@ -33,6 +35,9 @@ def process_beside(claims: Sequence[str]) -> Iterator[Executor | None]:
     if not 0 < len(claims) <= FEW or usable_cores() < 2:
         yield None
         return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
     before = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
     pool.submit(_load, list(claims))
@@ -46,11 +51,10 @@ def process_beside(claims: Sequence[str]) -> Iterator[Executor | None]:
 
 def _load(claims: list[str]) -> None:
     """Import the checks of the claims, in the process beside."""
-    from dpverify.cli.machine import collect_seldom
+    collect_seldom()
     from dpverify.harness.tasks import prepare_worker
 
     prepare_worker([])
-    collect_seldom()
     from dpverify.papers import load
 
     for claim in claims:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 Import = ast.Import | ast.ImportFrom
@@ -116,7 +117,7 @@ def _spell(node: object, words: list[str], imports: list[Import]) -> None:
         for name in kind._fields:
             if name in PASSED_OVER:
                 continue
-            value = getattr(node, name, None)
+            value: Any = getattr(node, name, None)
             if name == "body" and isinstance(node, DOCUMENTED):
                 value = _without_docstring(value)
             if value is None or (not value and isinstance(value, list)):

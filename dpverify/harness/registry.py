@@ -137,8 +137,11 @@ class PaperChecks:
         """
         if claim is not None:
             return list(self._of(claim).values())
-        parts = [part.load(self.key) for part in self._later]
-        return [*self._entries.values(), *(entry for part in parts for entry in part.entries())]
+        found = dict(self._entries)
+        for part in self._later:
+            for entry in part.load(self.key).entries():
+                _put(found, (entry.check.claim, entry.check.name), entry)
+        return list(found.values())
 
     def of(self, claim: str) -> list[Check]:
         """List the checks of a claim.
@@ -214,8 +217,13 @@ def recorded_share(source: str, budget: str) -> float | None:
     -------
     float or None
         None where it is to be made out from what the checks declare.
+
+    Raises
+    ------
+    ValueError
+        If the source is not of that form.
     """
-    recorded: Mapping[str, float] = getattr(import_module(source.partition(":")[0]), "SEARCH_SECONDS", {})
+    recorded: Mapping[str, float] = getattr(import_module(_place(source)[0]), "SEARCH_SECONDS", {})
     return recorded.get(budget)
 
 
@@ -239,8 +247,13 @@ def load_checks(source: str, paper: str) -> PaperChecks | None:
     ValueError
         If the source is not of that form.
     """
+    module, function = _place(source)
+    load: Callable[[str], PaperChecks | None] = getattr(import_module(module), function)
+    return load(paper)
+
+
+def _place(source: str) -> tuple[str, str]:
     module, colon, function = source.partition(":")
     if not colon:
         raise ValueError(f"source must be module:function, got source={source!r}.")
-    load: Callable[[str], PaperChecks | None] = getattr(import_module(module), function)
-    return load(paper)
+    return module, function

@@ -33,7 +33,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    for cached in (hashes.code_hash, hashes._tree, hashes._source, hashes._imported):
+    for cached in (hashes._read, hashes._source, hashes._imported):
         cached.cache_clear()
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -32,6 +34,54 @@ def test_included_checks_keep_their_module() -> None:
         whole.include(topic)
     with pytest.raises(ValueError, match="must belong to demo"):
         whole.include(PaperChecks("other", "checks"))
+
+
+def announced(monkeypatch: pytest.MonkeyPatch, name: str, *checks: Check, key: str = "demo") -> str:
+    """A module with checks that can be imported."""
+    module = ModuleType(f"announced_{name}")
+    part = PaperChecks(key, module.__name__)
+    part.add(*checks)
+    module.CHECKS = part  # type: ignore[attr-defined]  # a module made on the spot
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return module.__name__
+
+
+def test_announced_files_are_imported_for_their_claims_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = PaperChecks("demo", "checks")
+    whole.later(
+        announced(monkeypatch, "first", Nothing("lemma-1", "a"), Nothing("lemma-2", "a")), ["lemma-1", "lemma-2"]
+    )
+    whole.later("no.such.module", ["lemma-3"])
+    whole.later(announced(monkeypatch, "second", Nothing("lemma-1", "b")), ["lemma-1"])
+    whole.add(Nothing("lemma-1", "own"))
+    assert whole.claims() == {"lemma-1", "lemma-2", "lemma-3"}
+    assert [check.name for check in whole.of("lemma-1")] == ["own", "a", "b"]
+    assert whole.entries("lemma-2")[0].module == "announced_first"
+    assert whole.of("lemma-4") == []
+    with pytest.raises(ModuleNotFoundError):
+        whole.of("lemma-3")
+    with pytest.raises(ModuleNotFoundError):
+        whole.entries()
+
+
+def test_announced_files_judge_what_they_are_announced_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = announced(monkeypatch, "part", Nothing("lemma-1", "a"), Nothing("lemma-2", "a"))
+    for claims in (["lemma-1"], ["lemma-1", "lemma-2", "lemma-3"]):
+        whole = PaperChecks("demo", "checks")
+        whole.later(module, claims)
+        with pytest.raises(ValueError, match=r"announced_part must judge the claims .* got lemma-[23]\."):
+            whole.of("lemma-1")
+    other = PaperChecks("demo", "checks")
+    other.later(announced(monkeypatch, "other", Nothing("lemma-1", "a"), key="another"), ["lemma-1"])
+    with pytest.raises(ValueError, match="must belong to demo"):
+        other.of("lemma-1")
+    twice = PaperChecks("demo", "checks")
+    for _ in range(2):
+        twice.later(module, ["lemma-1", "lemma-2"])
+    with pytest.raises(ValueError, match="twice"):
+        twice.of("lemma-1")
+    with pytest.raises(ValueError, match="twice"):
+        twice.entries()
 
 
 @pytest.mark.parametrize("name", ["", "two words", "a|b", "a[b", "x=1", "a:b"])

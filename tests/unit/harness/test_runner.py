@@ -1,17 +1,26 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 import pytest
 
 from dpverify.harness import Progress, errors, exit_code, runner, unconfirmed, verify
+from dpverify.harness.budget import Shares
 from dpverify.harness.engine import DIED, INTERRUPTED, run_jobs
 from dpverify.harness.manifest import machine, versions
+from dpverify.harness.registry import recorded_share
 from dpverify.harness.runner import Suite, declared
 from dpverify.harness.tasks import Job
 from dpverify.ledger import Specs
 from dpverify.ledger.results import CheckResult, Result, Run, decode, encode
+from dpverify.papers import SEARCH_SECONDS
 
 SOURCE = "tests.unit.harness.demo.demo_checks:"
 
@@ -96,7 +105,7 @@ def test_no_workers_are_started_for_less_than_they_take(
 ) -> None:
     asked: list[int] = []
 
-    def here(jobs: Sequence[Job], given: int, progress: object) -> tuple[list[CheckResult], bool]:
+    def here(jobs: Sequence[Job], given: int, *_: object) -> tuple[list[CheckResult], bool]:
         asked.append(given)
         return run_jobs(jobs, 1)
 
@@ -110,6 +119,43 @@ def test_no_workers_are_started_for_less_than_they_take(
 @pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_workers(run: Run, demo: Specs) -> None:
     assert without_times(judged(demo, "load", 2)) == without_times(run)
+
+
+@contextmanager
+def process() -> Iterator[Executor]:
+    pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+    try:
+        yield pool
+    finally:
+        pool.shutdown()
+
+
+@pytest.mark.slow
+def test_results_do_not_depend_on_a_process_beside(run: Run, demo: Specs) -> None:
+    with process() as beside:
+        assert without_times(verify(demo, source=SOURCE + "load", beside=beside)) == without_times(run)
+
+
+@pytest.mark.slow
+def test_a_process_beside_that_dies_costs_the_check_that_killed_it_only(demo: Specs) -> None:
+    claims = [demo.claim(f"demo:{name}") for name in ("bits", "root", "size")]
+    with process() as beside:  # it takes the first check, and this process the last one
+        run = verify(demo, claims, source=SOURCE + "load_broken", beside=beside)
+    found = by_claim(run)
+    assert found["bits"].checks[0].error == DIED
+    assert [found[name].status for name in ("bits", "size")] == ["inconclusive", "not refuted"]
+
+
+def test_a_process_beside_that_was_ended_leaves_the_work_to_this_one(run: Run, demo: Specs) -> None:
+    class Ended(Executor):
+        def submit(self, *_: object, **__: object) -> Future[Any]:
+            future = Future[Any]()
+            future.set_exception(BrokenProcessPool())
+            return future
+
+    claims = [demo.claim("demo:sum")]
+    results = verify(demo, claims, source=SOURCE + "load", beside=Ended()).results
+    assert [result.status for result in results] == [r.status for r in run.results if r.claim == "demo:sum"]
 
 
 def test_another_seed_draws_other_numbers(demo: Specs) -> None:
@@ -223,6 +269,14 @@ def test_arguments_outside_their_ranges_are_refused(demo: Specs, arguments: dict
 def test_a_check_of_an_unknown_claim_is_refused(demo: Specs) -> None:
     with pytest.raises(ValueError, match="claim of check 'orphan' must be one of demo, got claim='nowhere'"):
         Suite(demo, "smoke", 0, SOURCE + "load_orphan")
+
+
+def test_a_share_that_is_written_down_is_taken_and_nothing_else_is_imported(demo: Specs) -> None:
+    assert recorded_share(SOURCE + "load", "smoke") is None
+    assert Suite(demo, "smoke", 0, SOURCE + "load").shares.divisible > SEARCH_SECONDS["smoke"]
+    suite = Suite(demo, "smoke", 0)
+    assert suite.shares == Shares(SEARCH_SECONDS["smoke"], math.inf)
+    assert suite.cases(demo.claim("demo:sum"))[0].jobs == ()  # the demonstration is none of our papers
 
 
 def test_the_manifest_has_no_time_and_no_path(run: Run) -> None:

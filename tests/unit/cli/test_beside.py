@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from dpverify.cli import beside
+from dpverify.cli.beside import FEW, process_beside
+
+
+@pytest.mark.parametrize(("claims", "cores"), [(0, 2), (FEW + 1, 2), (1, 1)])
+def test_no_process_for_no_claims_for_many_or_on_one_core(
+    claims: int, cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beside, "usable_cores", lambda: cores)
+    with process_beside(["tran2022:lemma-12"] * claims) as pool:
+        assert pool is None
+
+
+@pytest.mark.slow
+def test_the_process_has_loaded_the_checks_of_the_claims_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    import multiprocessing
+
+    monkeypatch.setattr(beside, "usable_cores", lambda: 2)
+    before = multiprocessing.active_children()
+    with process_beside(["tran2022:proposition-18"]) as pool:
+        assert pool is not None
+        loaded = pool.submit(_loaded).result()
+        assert "dpverify.papers.tran2022.checks.compose" in loaded
+        assert "dpverify.papers.tran2022.checks.run_time" not in loaded
+        (child,) = set(multiprocessing.active_children()) - set(before)
+    child.join(10)
+    assert not child.is_alive()
+
+
+def _loaded() -> set[str]:
+    import sys
+
+    return set(sys.modules)
