@@ -13,6 +13,7 @@ from typing import Protocol
 from scipy import special
 
 from dpverify.harness import chi_square
+from dpverify.harness.exact_tests import opposite_signs_limit
 from dpverify.harness.tails import Tail
 
 SECONDS_PER_FLOAT = 1e-7
@@ -133,6 +134,32 @@ def correlation_power(correlation: float, length: float, alpha: float) -> float:
         reach = float(special.ndtr((r * norm - threshold) / math.sqrt(1.0 - r * r)))
         best = max(best, (1.0 - shortfall) * reach)
     return best
+
+
+def opposite_signs_power(correlation: float, length: int, alpha: float) -> float:
+    """Power of the test of opposite signs against two correlated rows.
+
+    The signs of two normal numbers with correlation r are opposite with probability ``arccos(r) / pi`` (Sheppard).
+
+    Parameters
+    ----------
+    correlation : float
+        r in (-1, 1), not 0.
+    length : int
+        Length of the rows.
+    alpha : float
+        Level of the test of this one pair.
+
+    Returns
+    -------
+    float
+        The power, exactly (both sides of the rejection region).
+    """
+    limit = opposite_signs_limit(length, alpha)
+    if limit < 0:
+        return 0.0
+    chance = math.acos(correlation) / math.pi
+    return float(special.bdtr(limit, length, chance) + special.bdtrc(length - limit - 1, length, chance))
 
 
 @dataclass(frozen=True)

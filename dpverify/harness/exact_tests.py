@@ -142,6 +142,72 @@ def pair_scores(gram: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int
     return scores, first.astype(np.int64), second.astype(np.int64)
 
 
+def opposite_signs_limit(values: int, alpha: float) -> int:
+    """Most opposite signs that are too few to be chance, where two rows are independent: their number is binomial.
+
+    Parameters
+    ----------
+    values : int
+        Length of the rows.
+    alpha : float
+        Chance of refuting a true null; half of it lies on this side.
+
+    Returns
+    -------
+    int
+        The largest k with ``2 P(at most k of values) <= alpha``; -1 where there is none. As many equal signs are too
+        few on the other side.
+    """
+    if 2.0 * special.bdtr(0, values, 0.5) > alpha:
+        return -1
+    limit = int(special.bdtrik(alpha / 2.0, values, 0.5))
+    while 2.0 * special.bdtr(limit, values, 0.5) > alpha:
+        limit -= 1
+    while 2.0 * special.bdtr(limit + 1, values, 0.5) <= alpha:
+        limit += 1
+    return limit
+
+
+def opposite_signs_test(
+    name: str, opposite: NDArray[np.int64], values: int, alpha: float, label: Callable[[int], str] = index_label
+) -> TestOutcome:
+    """Test that the signs of each pair of rows are independent, in both directions.
+
+    The signs of two independent vectors of standard normal numbers are opposite in as many places as a fair coin falls
+    on one side: the binomial law holds exactly.
+
+    Parameters
+    ----------
+    name : str
+        What is tested.
+    opposite : ndarray of int, shape (k,)
+        In how many places the signs of each pair are opposite. The pairs need not be independent.
+    values : int
+        Length of the rows.
+    alpha : float
+        Chance of refuting a true null, over all k together.
+    label : callable
+        Name of the pair at an index from 0.
+
+    Returns
+    -------
+    TestOutcome
+        Names the most extreme pair.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to test.
+    """
+    if opposite.size == 0:
+        raise ValueError(f"{name}: opposite must not be empty.")
+    worst = int(np.argmax(np.abs(2 * opposite - values)))
+    fewer = int(min(opposite[worst], values - opposite[worst]))
+    p_value = min(1.0, 2.0 * float(special.bdtr(fewer, values, 0.5)) * opposite.size)
+    detail = f"opposite signs in {int(opposite[worst])} of {values} values at {label(worst)}"
+    return TestOutcome(name, p_value, p_value <= alpha, f"{detail}, the most extreme of {opposite.size} pairs")
+
+
 def distribution_test(name: str, counts: NDArray[np.int64], cdf: Floats, alpha: float) -> TestOutcome:
     """Test a law by its distribution function on a grid, with the Dvoretzky-Kiefer-Wolfowitz band.
 

@@ -66,8 +66,8 @@ class Judge(Protocol):
     The sums of two blocks are joined with ``+``, so that memory does not grow with the number of replications.
     """
 
-    def collect(self, context: Context, sample: Sample) -> Any:
-        """Sum up the sample of one block."""
+    def collect(self, context: Context, sample: Any) -> Any:
+        """Sum up the sample of one block: a Sample, or, if the check's simulation gives them, Pieces of one."""
         ...
 
     def decide(self, context: Context, statistics: Any, alpha: float) -> Judgement:

@@ -13,11 +13,12 @@ from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, as_point
 from dpverify.harness.exact_results import numbers
 from dpverify.harness.judgement import Judge, Judgement, Sample
+from dpverify.harness.pieces import Pieces
 from dpverify.harness.plan import Plan
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 
-Simulate = Callable[[Context, np.random.Generator, int], Sample]
+Simulate = Callable[[Context, np.random.Generator, int], Sample | Pieces]
 Sums = dict[int, Any]
 
 
@@ -67,7 +68,8 @@ class MonteCarloCheck(Check):
     plan : Plan or callable
         What must be seen and with which error rates; may depend on the context.
     simulate : callable
-        Context, generator and size to a sample with that many iid replications along the first axis.
+        Context, generator and size to a sample with that many iid replications along the first axis, or to pieces of
+        it for a judge that takes them, so that it never lies in memory as a whole.
     judge : Judge
         Turns samples into a judgement.
     controls : sequence of Control
@@ -213,7 +215,13 @@ class MonteCarloCheck(Check):
 
 
 def _changed(simulate: Simulate, change: Callable[[Context, Sample, np.random.Generator], Sample]) -> Simulate:
-    return lambda context, rng, size: change(context, simulate(context, rng, size), rng)
+    def faulty(context: Context, rng: np.random.Generator, size: int) -> Sample | Pieces:
+        sample = simulate(context, rng, size)
+        if isinstance(sample, Pieces):
+            return sample.changed(lambda part: change(context, part, rng))
+        return change(context, sample, rng)
+
+    return faulty
 
 
 def _control(stream: _Stream, said: Judgement) -> ControlResult:

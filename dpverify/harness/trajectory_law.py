@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,9 @@ from scipy import special  # scipy.stats would take a third of a second to load
 from dpverify.harness.context import Context
 from dpverify.harness.effects import Effect
 from dpverify.harness.judgement import Judgement, PlantedFault, Sample
-from dpverify.harness.trajectory_statistics import (
-    TrajectoryStatistics,
-    collect,
-    simulated_variance,
-)
+from dpverify.harness.pieces import Pieces
+from dpverify.harness.trajectory_statistics import Pairs, TrajectoryStatistics, simulated_variance
+from dpverify.harness.trajectory_sums import collect
 from dpverify.harness.trajectory_tests import TrajectoryEffect, trajectory_tests
 from dpverify.harness.whitening import whitening
 
@@ -35,20 +34,39 @@ class TrajectoryLaw:
         The exact covariance, shape (T, T), positive definite, in squared units of the trajectory.
     printed, corrected : callable or None
         The paper's variance at each step and ours, shape (T,), for the figure only.
+    pairs : {"products", "signs"}
+        How pairs of steps are compared. Opposite signs take 2.5 times the replications that inner products take to see
+        a correlation, and, of a thousand steps, a twentieth of the time of each.
+    share : float
+        Part of the replications whose values are counted for the marginal law, in (0, 1]. They are the first of each
+        piece that is drawn, whatever was drawn; every other test uses all replications.
+
+    Raises
+    ------
+    ValueError
+        If the share is outside its range, or pairs are compared in a way that is unknown.
     """
 
     covariance: Callable[[Context], Floats]
     printed: Callable[[Context], Floats] | None = None
     corrected: Callable[[Context], Floats] | None = None
+    pairs: Pairs = "products"
+    share: float = 1.0
 
-    def collect(self, context: Context, sample: Sample) -> TrajectoryStatistics:
+    def __post_init__(self) -> None:
+        if not 0.0 < self.share <= 1.0:
+            raise ValueError(f"share must lie in (0, 1], got share={self.share}.")
+        if self.pairs not in get_args(Pairs):
+            raise ValueError(f"pairs must be one of {', '.join(get_args(Pairs))}, got pairs={self.pairs!r}.")
+
+    def collect(self, context: Context, sample: Sample | Pieces) -> TrajectoryStatistics:
         """Whiten one block and sum it up.
 
         Parameters
         ----------
         context : Context
             Gives the covariance its parameters.
-        sample : ndarray, shape (n, T, d)
+        sample : ndarray of shape (n, T, d), or Pieces of it
             Trajectories.
 
         Returns
@@ -61,8 +79,7 @@ class TrajectoryLaw:
         ValueError
             If the sample or the covariance has a wrong shape or is not finite.
         """
-        white = whitening(self.covariance(context)).whiten(sample)
-        return collect(white, np.einsum("ntd,ntd->t", sample, sample))
+        return collect(whitening(self.covariance(context)), sample, pairs=self.pairs, share=self.share)
 
     def decide(self, context: Context, statistics: TrajectoryStatistics, alpha: float) -> Judgement:
         """Say whether the sample follows the law, and which test says otherwise.
@@ -130,10 +147,14 @@ class TrajectoryLaw:
         ------
         TypeError
             If the effect is of another kind.
+        ValueError
+            If it is planned for pairs that are compared in another way.
         """
         del context
         if not isinstance(effect, TrajectoryEffect):
             raise TypeError(f"effect of a TrajectoryLaw must be a TrajectoryEffect, got {type(effect).__name__}.")
+        if effect.pairs != self.pairs:
+            raise ValueError(f"pairs of the effect and of the judge must agree, got {effect.pairs} and {self.pairs}.")
         faults = []
         if (scale := effect.scale) is not None:
             fault = f"all standard deviations times {scale:g}"
@@ -150,8 +171,7 @@ class TrajectoryLaw:
     def _mix_last(self, context: Context, sample: Sample, keep: float, take: float) -> Sample:
         """Replace the last whitened row by ``keep`` times itself and ``take`` times the first."""
         by = whitening(self.covariance(context))
-        white = by.whiten(sample)
-        change = (keep - 1.0) * white[-1] + take * white[0]
+        change = (keep - 1.0) * by.step(sample, -1 % len(by.factor)) + take * by.step(sample, 0)
         faulty = sample.copy()
         faulty[:, -1, :] += by.factor[-1, -1] * change
         return faulty

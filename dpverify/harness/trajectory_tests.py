@@ -1,32 +1,37 @@
 """Whether a sample of trajectories follows a Gaussian law over all steps at once: seven exact tests that share alpha.
 
 Whitened by the exact covariance, the rows (one per step, replications and coordinates side by side) are iid standard
-normal vectors. Their lengths, inner products, sums and values all have laws known without approximation. Because the
-Cholesky factor is triangular, a fault shows first in the row of the step at which it enters.
+normal vectors. Their lengths, inner products, signs, sums and values all have laws known without approximation. Because
+the Cholesky factor is triangular, a fault shows first in the row of the step at which it enters.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpverify.harness.effects import correlation_power, scale_power
+from dpverify.harness.effects import correlation_power, opposite_signs_power, scale_power
 from dpverify.harness.exact_tests import (
     TestOutcome,
     distribution_test,
     normal_test,
+    opposite_signs_test,
     pair_scores,
     scale_test,
 )
-from dpverify.harness.trajectory_statistics import GRID_CDF, TrajectoryStatistics
+from dpverify.harness.trajectory_statistics import GRID_CDF, Pairs, TrajectoryStatistics
+
+Floats = NDArray[np.float64]
 
 SHARE = 1.0 / 7.0
 """Part of alpha that each of the seven tests is given."""
-SECONDS_PER_PRODUCT = 2e-11
-"""Core seconds of one product of two floats in a large matrix product, roughly."""
+SECONDS_PER_PAIR = {"products": 2e-11, "signs": 2e-12}
+"""Core seconds that two values of different steps take, roughly: one product in a large matrix product, or one bit."""
 SECONDS_PER_NUMBER = 3e-8
-"""Of drawing and whitening a number; twice what it took."""
+"""Of drawing and whitening a number; more than it took."""
 
 
 def trajectory_tests(statistics: TrajectoryStatistics, alpha: float) -> list[TestOutcome]:
@@ -46,34 +51,38 @@ def trajectory_tests(statistics: TrajectoryStatistics, alpha: float) -> list[Tes
     """
     steps, d = statistics.sums.shape
     n, part = statistics.n, alpha * SHARE
-    lengths = np.diag(statistics.gram)
+    along, across = statistics.lengths.sum(axis=1), statistics.lengths.sum(axis=0)
+    means = statistics.sums.ravel() / np.sqrt(n)
     outcomes = [
-        scale_test("scale of all", np.array([lengths.sum()]), n * d * steps, part, lambda _: "all steps together"),
-        scale_test("scale of a step", lengths, n * d, part, lambda i: f"t={i + 1}"),
+        scale_test("scale of all", np.array([along.sum()]), n * d * steps, part, lambda _: "all steps together"),
+        scale_test("scale of a step", along, n * d, part, lambda i: f"t={i + 1}"),
+        scale_test("scale of a coordinate", across, n * steps, part, lambda i: f"coordinate {i + 1}"),
+        normal_test("mean", means, part, lambda i: f"t={i // d + 1}, coordinate {i % d + 1}"),
     ]
     if steps > 1:
-        scores, first, second = pair_scores(statistics.gram)
-        outcomes.append(_named_pair("pair of steps", scores, first, second, part, "t"))
-    means = statistics.sums.ravel() / np.sqrt(n)
-    outcomes.append(normal_test("mean", means, part, lambda i: f"t={i // d + 1}, coordinate {i % d + 1}"))
-    across = np.diag(statistics.coordinates)
-    outcomes.append(scale_test("scale of a coordinate", across, n * steps, part, lambda i: f"coordinate {i + 1}"))
+        outcomes.append(_pairs("pair of steps", "t", statistics.gram, statistics.opposite, n * d, part))
     if d > 1:
-        scores, first, second = pair_scores(statistics.coordinates)
-        outcomes.append(_named_pair("pair of coordinates", scores, first, second, part, "coordinate"))
+        products, opposite = statistics.coordinates, statistics.opposite_coordinates
+        outcomes.append(_pairs("pair of coordinates", "coordinate", products, opposite, n * steps, part))
     outcomes.append(distribution_test("marginal law", statistics.counts, GRID_CDF, part))
     return outcomes
 
 
-def _named_pair(
-    name: str,
-    scores: np.ndarray[tuple[int], np.dtype[np.float64]],
-    first: np.ndarray[tuple[int], np.dtype[np.int64]],
-    second: np.ndarray[tuple[int], np.dtype[np.int64]],
-    alpha: float,
-    what: str,
+def _pairs(
+    name: str, what: str, products: Floats | None, opposite: NDArray[np.int64] | None, values: int, alpha: float
 ) -> TestOutcome:
-    return normal_test(name, scores, alpha, lambda i: f"{what} {first[i] + 1} and {what} {second[i] + 1}")
+    """Test pairs of rows of so many values, by inner products or by opposite signs."""
+    if products is not None:
+        scores, first, second = pair_scores(products)
+        return normal_test(name, scores, alpha, lambda i: f"{what} {first[i] + 1} and {what} {second[i] + 1}")
+    if opposite is None:
+        raise ValueError(f"{name}: statistics must have inner products or opposite signs, got neither.")
+
+    def label(place: int) -> str:
+        later = (math.isqrt(8 * place + 1) + 1) // 2
+        return f"{what} {place - later * (later - 1) // 2 + 1} and {what} {later + 1}"
+
+    return opposite_signs_test(name, opposite, values, alpha, label)
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,8 @@ class TrajectoryEffect:
         One whitened row's standard deviation this many times its value.
     correlation : float or None
         One pair of whitened rows with this correlation.
+    pairs : {"products", "signs"}
+        How pairs are compared, as the judge is told.
 
     Raises
     ------
@@ -104,6 +115,7 @@ class TrajectoryEffect:
     scale: float | None = None
     row_scale: float | None = None
     correlation: float | None = None
+    pairs: Pairs = "products"
 
     def __post_init__(self) -> None:
         if self.rows < 1 or self.columns < 1:
@@ -137,8 +149,8 @@ class TrajectoryEffect:
 
     @property
     def seconds(self) -> float:
-        """Core seconds that one replication takes, roughly; whitening and the inner products of all steps count."""
-        return (SECONDS_PER_NUMBER + SECONDS_PER_PRODUCT * self.rows) * self.values
+        """Core seconds that one replication takes, roughly; whitening and the comparison of all steps count."""
+        return (SECONDS_PER_NUMBER + SECONDS_PER_PAIR[self.pairs] * self.rows) * self.values
 
     def power(self, n: int, alpha: float) -> float:
         """Power against the hardest of the declared faults, each by the one test made for it."""
@@ -149,6 +161,6 @@ class TrajectoryEffect:
         if self.row_scale is not None:
             powers.append(scale_power(self.row_scale, n * self.columns, part / self.rows))
         if self.correlation is not None:
-            pairs = self.rows * (self.rows - 1) // 2
-            powers.append(correlation_power(self.correlation, n * self.columns, part / pairs))
+            power = correlation_power if self.pairs == "products" else opposite_signs_power
+            powers.append(power(self.correlation, n * self.columns, part / (self.rows * (self.rows - 1) // 2)))
         return min(powers)

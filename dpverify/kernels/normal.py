@@ -5,7 +5,8 @@ source's state stay in registers, and the sign of a number comes with the width 
 library's, the ziggurat of Marsaglia and Tsang with 256 layers, and so are its tables: the same words give the same
 numbers, and leave the source in the same state.
 
-Checks draw with :func:`~dpverify.kernels.tape.fill_normal`, by the library alone: no evidence rests on this module.
+A test holds millions of numbers against the library's, and checks draw by the library too
+(:func:`~dpverify.kernels.tape.fill_normal`): no evidence rests on this module alone.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -9,11 +11,13 @@ from scipy import special, stats
 
 from dpverify.harness import Context, MeanEffect, MeanLaw, Plan, ProportionEffect, SubGaussian, TrajectoryEffect
 from dpverify.harness.effects import Effect
-from dpverify.harness.exact_tests import distribution_test, normal_test, pair_scores, scale_test
+from dpverify.harness.exact_tests import distribution_test, normal_test, opposite_signs_test, pair_scores, scale_test
 from dpverify.harness.tails import proportion_limits
 from dpverify.harness.trajectory_law import TrajectoryLaw
-from dpverify.harness.trajectory_statistics import TrajectoryStatistics, cholesky_factor, collect, whiten
+from dpverify.harness.trajectory_statistics import Pairs, TrajectoryStatistics
+from dpverify.harness.trajectory_sums import collect
 from dpverify.harness.trajectory_tests import SHARE, trajectory_tests
+from dpverify.harness.whitening import whitening
 
 Floats = NDArray[np.float64]
 SEEDS = 1000
@@ -29,8 +33,8 @@ def trajectories(rng: np.random.Generator, n: int = N) -> Floats:
     return sample
 
 
-def statistics_of(sample: Floats) -> TrajectoryStatistics:
-    return collect(whiten(cholesky_factor(COVARIANCE), sample), np.square(sample).sum(axis=(0, 2)))
+def statistics_of(sample: Floats, pairs: Pairs = "products") -> TrajectoryStatistics:
+    return collect(whitening(COVARIANCE), sample, pairs=pairs)
 
 
 def assert_rate(hits: int, trials: int, at_most: float, at_least: float = 0.0) -> None:
@@ -40,11 +44,12 @@ def assert_rate(hits: int, trials: int, at_most: float, at_least: float = 0.0) -
     assert low <= hits <= high, f"{hits} of {trials}, wanted a rate from {at_least} to {at_most}"
 
 
-def test_all_trajectory_tests_together_refute_a_true_law_at_most_alpha_often() -> None:
+@pytest.mark.parametrize("pairs", ["products", "signs"])
+def test_all_trajectory_tests_together_refute_a_true_law_at_most_alpha_often(pairs: Pairs) -> None:
     hits = 0
     by_test: dict[str, int] = {}
     for seed in range(SEEDS):
-        outcomes = trajectory_tests(statistics_of(trajectories(np.random.default_rng(seed))), ALPHA)
+        outcomes = trajectory_tests(statistics_of(trajectories(np.random.default_rng(seed)), pairs), ALPHA)
         hits += any(outcome.refuted for outcome in outcomes)
         for outcome in outcomes:
             by_test[outcome.name] = by_test.get(outcome.name, 0) + outcome.refuted
@@ -57,13 +62,20 @@ def test_all_trajectory_tests_together_refute_a_true_law_at_most_alpha_often() -
 
 def test_each_exact_test_has_exactly_its_level_where_it_makes_one_comparison() -> None:
     hits = {"scale": 0, "normal": 0, "pair": 0}
+    signs = 0
     for seed in range(SEEDS):
         rows = np.random.default_rng([1, seed]).standard_normal((2, 3))  # 3 numbers: nothing here is asymptotic
         hits["scale"] += scale_test("", np.array([rows[0] @ rows[0]]), 3, ALPHA).refuted
         hits["normal"] += normal_test("", np.array([rows[0].sum() / 3**0.5]), ALPHA).refuted
         hits["pair"] += normal_test("", pair_scores(rows @ rows.T)[0], ALPHA).refuted
+        more = np.random.default_rng([6, seed]).standard_normal((2, 17))
+        opposite = np.array([((more[0] < 0.0) != (more[1] < 0.0)).sum()])
+        signs += opposite_signs_test("", opposite, 17, ALPHA).refuted
     for count in hits.values():
         assert_rate(count, SEEDS, at_most=ALPHA, at_least=ALPHA)
+    level = 2 * stats.binom.cdf(4, 17, 0.5)  # the largest that is not above alpha: counts are whole numbers
+    assert 0.04 < level <= ALPHA
+    assert_rate(signs, SEEDS, at_most=level, at_least=level)
 
 
 def test_the_distribution_band_keeps_its_level_on_a_grid() -> None:
@@ -88,6 +100,8 @@ LAW = TrajectoryLaw(lambda _: COVARIANCE)
         TrajectoryEffect(T, D, scale=0.8),
         TrajectoryEffect(T, D, row_scale=1.4),
         TrajectoryEffect(T, D, correlation=0.7),
+        TrajectoryEffect(T, D, correlation=0.7, pairs="signs"),
+        TrajectoryEffect(T, D, correlation=-0.5, pairs="signs"),
     ],
     ids=lambda effect: effect.text,
 )
@@ -95,12 +109,12 @@ def test_trajectory_faults_of_the_declared_size_are_refuted_with_the_declared_po
     context: Context, effect: TrajectoryEffect
 ) -> None:
     plan = Plan(effect, alpha=1e-3, power=POWER)
-    (fault,) = LAW.planted(context, effect)
+    (fault,) = replace(LAW, pairs=effect.pairs).planted(context, effect)
     seen = 0
     for seed in range(400):
         rng = np.random.default_rng([3, seed])
         sample = fault.change(context, trajectories(rng, plan.n), rng)
-        seen += any(outcome.refuted for outcome in trajectory_tests(statistics_of(sample), plan.alpha))
+        seen += any(outcome.refuted for outcome in trajectory_tests(statistics_of(sample, effect.pairs), plan.alpha))
     assert_rate(400 - seen, 400, at_most=1.0 - POWER)
 
 

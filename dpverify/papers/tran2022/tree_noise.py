@@ -139,10 +139,10 @@ def draw_noise_from(words: Words, alpha: float, scale: float, out: Matrix) -> No
 
 
 @kernel
-def draw_noises(rng: Generator, alpha: float, scale: float, out: Matrix) -> None:
-    """Fill ``out``, shape (n, T, d), with n independent trajectories, one after the other from one generator."""
+def draw_noises_from(words: Words, alpha: float, scale: float, out: Matrix) -> None:
+    """Fill ``out``, shape (n, T, d), with n independent trajectories, one after the other from one SFC64."""
     for i in range(out.shape[0]):
-        draw_noise(rng, alpha, scale, out[i])
+        draw_noise_from(words, alpha, scale, out[i])
 
 
 @kernel

@@ -18,6 +18,7 @@ from dpverify.harness import (
     TrajectoryEffect,
     TrajectoryLaw,
 )
+from dpverify.harness.pieces import Pieces
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 
@@ -62,6 +63,21 @@ def test_a_kernel_that_follows_its_law(statements: dict[str, Statement]) -> None
         ("control too small", False, True),
     ]
     assert set(result.figures) == {"noise-variance"}
+
+
+def in_pieces(most: int) -> Any:
+    def simulate(_context: Context, rng: np.random.Generator, size: int) -> Pieces:
+        sizes = [min(most, size - done) for done in range(0, size, most)]
+        return Pieces(size, (0.5 * rng.standard_normal((n, 2, 1)) for n in sizes))
+
+    return simulate
+
+
+def test_a_sample_in_pieces_is_the_sample(statements: dict[str, Statement]) -> None:
+    whole, pieces = (run(replace(CHECK, simulate=draw), statements["walk"]) for draw in (noise(0.5), in_pieces(7)))
+    assert pieces.status == "not refuted"
+    assert pieces.statistic == whole.statistic
+    assert [control.statistic for control in pieces.controls] == [control.statistic for control in whole.controls]
 
 
 def test_a_kernel_that_does_not_is_no_verdict_on_the_paper(statements: dict[str, Statement]) -> None:

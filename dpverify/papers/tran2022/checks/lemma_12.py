@@ -80,6 +80,10 @@ CHECKS.add(
     ),
     DerivationCheck("lemma-12", "derivation", build=derive_lemma_12, variants=("amended",)),
     whole_runs.noise_law(
-        "lemma-12", "noise-law", whole_runs.FAST, whole_runs.plan(0.1, 0.05), (*whole_runs.SHAPE, *whole_runs.SHORT_RUN)
+        "lemma-12",
+        "noise-law",
+        whole_runs.FAST,
+        (whole_runs.MIDDLE, whole_runs.FINE),
+        (*whole_runs.SHAPE, *whole_runs.SHORT_RUN),
     ),
 )

@@ -12,7 +12,20 @@ from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Plan
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022 import tree_noise, tree_noise_faults, tree_noise_literal
 from dpverify.papers.tran2022.checks import whole_runs
-from dpverify.papers.tran2022.checks.whole_runs import noise_law, plan, whole_run
+from dpverify.papers.tran2022.checks.whole_runs import (
+    FAST,
+    FINE,
+    LONG,
+    LONG_RUN,
+    MIDDLE,
+    ROUGH,
+    SHAPE,
+    SHORT_RUN,
+    SLOW,
+    SLOW_RUN,
+    noise_law,
+    whole_run,
+)
 from dpverify.papers.tran2022.compose_bounds import covariance_factor
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -79,17 +92,11 @@ def _runs(budget: Budget) -> Iterable[dict[str, int]]:
 
 
 CHECKS.add(
-    noise_law(
-        "algorithm-1-noise",
-        "noise-law",
-        whole_runs.FAST,
-        plan(0.1, 0.05),
-        (*whole_runs.SHAPE, *whole_runs.SHORT_RUN),
-    ),
-    noise_law("algorithm-1-noise", "noise-law-long", whole_runs.LONG, plan(0.3, 0.05), whole_runs.LONG_RUN),
-    noise_law("algorithm-1-noise", "noise-law-slow-decay", whole_runs.SLOW, plan(0.3, 0.05), whole_runs.SLOW_RUN),
-    noise_law("algorithm-1-noise", "printed-loops", whole_runs.FAST, plan(0.3, 0.1), (), whole_run(whole_runs.literal)),
-    noise_law("algorithm-1-noise", "step-by-step", whole_runs.FAST, plan(0.3, 0.1), (), whole_run(whole_runs.stepwise)),
+    noise_law("algorithm-1-noise", "noise-law", FAST, (MIDDLE, FINE), (*SHAPE, *SHORT_RUN)),
+    noise_law("algorithm-1-noise", "noise-law-long", LONG, (ROUGH, FINE), LONG_RUN, pairs="signs"),
+    noise_law("algorithm-1-noise", "noise-law-slow-decay", SLOW, (ROUGH, FINE), SLOW_RUN, pairs="signs"),
+    noise_law("algorithm-1-noise", "printed-loops", FAST, (ROUGH, MIDDLE), (), whole_run(whole_runs.literal)),
+    noise_law("algorithm-1-noise", "step-by-step", FAST, (ROUGH, MIDDLE), (), whole_run(whole_runs.stepwise)),
     ExhaustiveCheck(
         "algorithm-1-noise",
         "coefficients",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from dpverify.harness import Context, Control, MonteCarloCheck, Plan, TrajectoryEffect, TrajectoryLaw
+from dpverify.harness.pieces import Pieces, drawn_in_pieces
+from dpverify.harness.trajectory_statistics import Pairs
+from dpverify.kernels.normal import fill_normal_from, take_words, wrapping
+from dpverify.kernels.tape import generator
 from dpverify.papers.tran2022 import tree_noise, tree_noise_faults, tree_noise_literal
 from dpverify.papers.tran2022.compose_bounds import covariance_matrix
 from dpverify.papers.tran2022.tree_noise_faults import Fault
@@ -23,13 +28,19 @@ FAST: Parameters = {"alpha": "1/8", "N": 100, "T": 255, "d": COORDINATES}
 power of two."""
 
 LONG: Parameters = {"alpha": "1/8", "N": 100, "T": 1023, "d": COORDINATES}
-"""The same decay over ten levels of the tree."""
+"""The same decay over ten levels of the tree. Signs are compared: inner products would take most of the time."""
 
 SLOW: Parameters = {"alpha": "1/700", "N": 701, "T": 1023, "d": COORDINATES}
 """Decay so weak that a node shows wherever it is used, up to half a tree later."""
 
 Draw = Callable[[np.random.Generator, float, Any], None]
-Simulate = Callable[[Context, np.random.Generator, int], Any]
+Simulate = Callable[[Context, np.random.Generator, int], Pieces]
+
+BLOCK = 2048
+"""Replications of a block. They never lie in memory together, and its sums are large: one for every pair of steps."""
+
+SHARE = 0.25
+"""Part of the runs of 1023 steps whose values are counted for the marginal law: still more values than FAST has."""
 
 
 def stepwise(rng: np.random.Generator, alpha: float, out: Any) -> None:
@@ -47,21 +58,36 @@ def literal(rng: np.random.Generator, alpha: float, out: Any) -> None:
     out[:] = tree_noise_literal.noise_from_nodes(nodes, steps, depth=depth, alpha=alpha)
 
 
-def streams(context: Context, rng: np.random.Generator, size: int) -> Any:
-    """Simulate runs of shape (T, d) with the production kernel, all in one call, in units of one node's deviation."""
-    out = np.empty((size, int(context.point["T"]), int(context.point["d"])))
-    tree_noise.draw_noises(rng, float(context.point["alpha"]), 1.0, out)
-    return out
+def shape(context: Context) -> tuple[int, int]:
+    """T and d."""
+    return int(context.point["T"]), int(context.point["d"])
+
+
+def spawned(rng: np.random.Generator) -> np.random.Generator:
+    """Spawn a generator on SFC64, for kernels that draw from its state."""
+    return generator(cast("np.random.SeedSequence", rng.bit_generator.seed_seq), 0)
+
+
+def streams(context: Context, rng: np.random.Generator, size: int) -> Pieces:
+    """Simulate runs of shape (T, d) with the production kernel, in units of one node's deviation."""
+    words, alpha = take_words(spawned(rng)), float(context.point["alpha"])
+
+    def fill(runs: Any) -> None:
+        with wrapping():
+            tree_noise.draw_noises_from(words, alpha, 1.0, runs)
+
+    return drawn_in_pieces(size, shape(context), fill)
 
 
 def whole_run(draw: Draw) -> Simulate:
-    """Simulate runs of shape (T, d) with a kernel that makes one run at a time."""
+    """Simulate runs of shape (T, d) with a kernel that makes one run at a time and draws by the library."""
 
-    def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
-        out = np.empty((size, int(context.point["T"]), int(context.point["d"])))
-        for run in out:
-            draw(rng, float(context.point["alpha"]), run)
-        return out
+    def simulate(context: Context, rng: np.random.Generator, size: int) -> Pieces:
+        def fill(runs: Any) -> None:
+            for run in runs:
+                draw(rng, float(context.point["alpha"]), run)
+
+        return drawn_in_pieces(size, shape(context), fill)
 
     return simulate
 
@@ -69,10 +95,19 @@ def whole_run(draw: Draw) -> Simulate:
 def planted(fault: Fault) -> Control:
     """Make a control of a wrong kernel."""
 
-    def faulty(rng: np.random.Generator, alpha: float, out: Any) -> None:
-        fault(rng.standard_normal(out.shape), alpha, 1.0, out)
+    def simulate(context: Context, rng: np.random.Generator, size: int) -> Pieces:
+        words, alpha = take_words(spawned(rng)), float(context.point["alpha"])
 
-    return Control(fault.name, fault.text, whole_run(faulty))
+        def fill(runs: Any) -> None:
+            tapes = np.empty(runs.shape)
+            with wrapping():
+                fill_normal_from(words, tapes.reshape(-1))
+            for tape, run in zip(tapes, runs, strict=True):
+                fault(tape, alpha, 1.0, run)
+
+        return drawn_in_pieces(size, shape(context), fill)
+
+    return Control(fault.name, fault.text, simulate)
 
 
 def law(context: Context) -> Any:
@@ -88,17 +123,49 @@ def _covariance(steps: int, alpha: float) -> Any:
     return made
 
 
-def plan(smoke: float, otherwise: float) -> Callable[[Context], Plan]:
-    """Plan to see a pair of steps with a correlation, smaller outside smoke runs, and wrong deviations."""
+@dataclass(frozen=True)
+class Seen:
+    """Smallest faults that a check must see.
+
+    Attributes
+    ----------
+    correlation : float
+        Of one pair of whitened steps.
+    row_scale, scale : float
+        How many times too large the deviation of one whitened step, or of all, may be. They take fewer replications
+        than the correlation.
+    """
+
+    correlation: float
+    row_scale: float
+    scale: float
+
+
+ROUGH, MIDDLE, FINE = Seen(0.3, 1.25, 1.02), Seen(0.1, 1.1, 1.005), Seen(0.05, 1.035, 1.002)
+
+
+def plan(smoke: Seen, otherwise: Seen, pairs: Pairs = "products") -> Callable[[Context], Plan]:
+    """Plan to see faults, smaller ones outside smoke runs."""
 
     def sized(context: Context) -> Plan:
-        quick = context.budget.name == "smoke"
-        steps, row_scale = int(context.point["T"]), 1.25 if quick else 1.1
-        correlation = smoke if quick else otherwise
-        effect = TrajectoryEffect(steps, COORDINATES, scale=1.02, row_scale=row_scale, correlation=correlation)
-        return Plan(effect)
+        seen = smoke if context.budget.name == "smoke" else otherwise
+        effect = TrajectoryEffect(
+            int(context.point["T"]),
+            COORDINATES,
+            scale=seen.scale,
+            row_scale=seen.row_scale,
+            correlation=seen.correlation,
+            pairs=pairs,
+        )
+        return Plan(effect, block=BLOCK)
 
     return sized
+
+
+def judge(pairs: Pairs = "products") -> TrajectoryLaw:
+    """Judge whole runs; where signs are compared there are so many runs that a share of their values is enough."""
+    share = 1.0 if pairs == "products" else SHARE
+    return TrajectoryLaw(law, printed=printed_variance, corrected=corrected_variance, pairs=pairs, share=share)
 
 
 def printed_variance(context: Context) -> Any:
@@ -117,18 +184,19 @@ def noise_law(
     claim: str,
     name: str,
     point: Parameters,
-    sized: Callable[[Context], Plan],
+    sees: tuple[Seen, Seen],
     faults: Iterable[Fault],
     simulate: Simulate = streams,
+    pairs: Pairs = "products",
 ) -> MonteCarloCheck:
-    """Make a check of a kernel's whole runs against the exact law."""
+    """Make a check of a kernel's whole runs against the exact law: what it sees in smoke runs, and otherwise."""
     return MonteCarloCheck(
         claim,
         name,
         point=point,
-        plan=sized,
+        plan=plan(*sees, pairs),
         simulate=simulate,
-        judge=TrajectoryLaw(law, printed=printed_variance, corrected=corrected_variance),
+        judge=judge(pairs),
         controls=[planted(fault) for fault in faults],
         readings={"depth": "levels"},
         variants=("printed",),

@@ -103,7 +103,7 @@ def test_the_fast_draw_and_its_python_body_give_the_same_bits() -> None:
 
 def test_many_trajectories_are_one_after_the_other() -> None:
     many, rng = np.empty((3, 50, 2)), generator(4)
-    module.draw_noises(generator(4), 0.1, 1.0, many)
+    module.draw_noises_from(take_words(generator(4)), 0.1, 1.0, many)
     for one in many:
         assert np.array_equal(one, noise_from_generator(rng, 50, 2, alpha=0.1, scale=1.0))
 
@@ -137,9 +137,10 @@ def test_from_inside_a_kernel() -> None:
 
 
 def test_the_sample_covariance_is_near_the_exact_one() -> None:
-    steps, n = 15, 40_000
+    steps, n, rng = 15, 40_000, generator(5)
     sample = np.empty((n, steps, 1))
-    module.draw_noises(generator(5), 0.1, 1.0, sample)
+    for run in sample:  # by the library's own draw
+        module.draw_noise(rng, 0.1, 1.0, run)
     factor = weights(steps, 0.1)
     white = np.linalg.solve(factor, sample[:, :, 0].T)
     errors = np.abs(white @ white.T / n - np.eye(steps)) * np.sqrt(n / (1 + np.eye(steps)))

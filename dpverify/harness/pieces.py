@@ -1,0 +1,126 @@
+"""A block of replications that is drawn piece by piece, so that it never lies in memory as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+PIECE = 1 << 16
+"""Floats of a piece, 0.5 MB: what is drawn is still in a near cache when it is summed up."""
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A sample whose parts are drawn as they are asked for, once.
+
+    Attributes
+    ----------
+    size : int
+        Replications of all parts together.
+    parts : iterator of ndarray
+        Samples, replications along the first axis. One is good until the next is asked for.
+    """
+
+    size: int
+    parts: Iterator[NDArray[Any]]
+
+    def __len__(self) -> int:
+        """Replications."""
+        return self.size
+
+    def changed(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Pieces:
+        """Give the same sample with a change in every part.
+
+        Parameters
+        ----------
+        change : callable
+            A part to a part of the same size.
+
+        Returns
+        -------
+        Pieces
+            These are used up by it.
+        """
+        return Pieces(self.size, (change(part) for part in self.parts))
+
+
+def replications_of_a_piece(values: int) -> int:
+    """Replications that are drawn at once.
+
+    Parameters
+    ----------
+    values : int
+        Floats of one replication.
+
+    Returns
+    -------
+    int
+        As many as fit into a piece, at least 1.
+    """
+    return max(1, PIECE // values)
+
+
+def drawn_in_pieces(size: int, shape: tuple[int, int], fill: Callable[[Floats], None]) -> Pieces:
+    """Draw replications into one small array, again and again.
+
+    Parameters
+    ----------
+    size : int
+        Replications.
+    shape : tuple of int
+        Of one replication.
+    fill : callable
+        Draws the replications of the array that it is given, shape (n, *shape).
+
+    Returns
+    -------
+    Pieces
+        The sample.
+    """
+
+    def parts() -> Iterator[Floats]:
+        most = min(size, replications_of_a_piece(shape[0] * shape[1]))
+        room = np.empty((most, *shape))
+        for done in range(0, size, most):
+            part = room[: size - done]
+            fill(part)
+            yield part
+
+    return Pieces(size, parts())
+
+
+def parts_of(sample: NDArray[Any] | Pieces) -> Iterator[NDArray[Any]]:
+    """Go through a sample in pieces, whether it lies in memory or is drawn.
+
+    Parameters
+    ----------
+    sample : ndarray of shape (n, ...), or Pieces
+        Replications along the first axis.
+
+    Yields
+    ------
+    ndarray
+        Part after part.
+
+    Raises
+    ------
+    ValueError
+        If what is drawn is not as much as it should be.
+    """
+    if isinstance(sample, Pieces):
+        seen = 0
+        for part in sample.parts:
+            seen += len(part)
+            yield part
+        if seen != sample.size:
+            raise ValueError(f"the pieces of a sample must hold size={sample.size} replications, got {seen}.")
+        return
+    most = replications_of_a_piece(max(1, sample[:1].size))
+    for begin in range(0, len(sample), most):
+        yield sample[begin : begin + most]
