@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
-import msgspec
-
 from dpverify.harness.budget import Shares, budget_named, shares
 from dpverify.harness.context import Context
 from dpverify.harness.engine import Report, run_jobs
