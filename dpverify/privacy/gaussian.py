@@ -25,7 +25,8 @@ __all__ = ["certify", "compose_mu", "delta_of", "epsilon_of", "log_delta_of", "m
 STEPS = 200  # of Newton's method; it takes 4 to 7 except where delta is within 1e-3 of 1
 SETTLED = 4e-16  # a relative step that changes nothing
 LARGE = 1e8  # from this mu on, exp(epsilon) Phi(-mu/2 - epsilon/mu) moves epsilon by less than 1, of mu^2/2
-SMALL = 1e-100  # below this mu, epsilon/mu depends on delta/mu alone, to a hundred digits
+FAR = 1e8  # from this x on, M(x) is 1/x to the last digit
+SMALL = 1e-100  # below this mu, delta/mu depends on epsilon/mu alone, to a hundred digits
 LINEAR = 1e-20  # a mu at which that is so to twenty digits, and nothing underflows
 
 
@@ -190,6 +191,9 @@ def mu_of(epsilon: float, delta: float) -> float:
     if delta == 0:
         return 0.0
     target = math.log(delta)
+    if epsilon >= LARGE * LARGE:
+        x = -float(ndtri_exp(target))
+        return math.hypot(x, math.sqrt(2.0) * math.sqrt(epsilon)) - x
     root = math.sqrt(-2.0 * target)
     mu = max(2.0 * epsilon / (math.sqrt(2.0 * (epsilon - target)) + root), 2.0 / ROOT_HALF * float(erfinv(delta)))
     for _ in range(STEPS):
@@ -217,6 +221,10 @@ def _log_delta(mu: float, epsilon: float, left: float) -> float:
     u, h = epsilon / mu, 0.5 * mu
     if u == math.inf:
         return -math.inf
+    if left >= FAR:
+        return math.log(mu) - math.log(left) - math.log(left + mu) - 0.5 * left * left - LOG_ROOT_TWO_PI
+    if mu < SMALL:
+        return _log_delta(LINEAR, u * LINEAR, u) + math.log(mu) - math.log(LINEAR)
     if left >= -1.0:
         return math.log(mills_gap(u, h, left)) - 0.5 * left * left - LOG_ROOT_TWO_PI
     # 1 - delta = Phi(x) + phi(x) M(x + mu), two positive terms
@@ -228,12 +236,14 @@ def _left(mu: float, epsilon: float) -> float:
     """Compute epsilon/mu - mu/2 without the error that the rounded quotient leaves when the two are large and close."""
     quotient = epsilon / mu
     difference = quotient - 0.5 * mu
-    if abs(difference) > 0.5 * quotient or not 1e-100 < epsilon < 1e100 or not 1e-100 < mu < 1e100:
+    if not mu / 3.0 <= quotient <= mu:
         return difference
-    a, b = _halves(quotient), _halves(mu)
-    product = quotient * mu
+    scale = math.frexp(mu)[1]  # all three are near 1 now
+    quotient, near = math.ldexp(quotient, -scale), math.ldexp(mu, -scale)
+    a, b = _halves(quotient), _halves(near)
+    product = quotient * near
     error = ((a[0] * b[0] - product) + a[0] * b[1] + a[1] * b[0]) + a[1] * b[1]  # exact: Dekker's product
-    return difference + ((epsilon - product) - error) / mu
+    return difference + math.ldexp(((math.ldexp(epsilon, -2 * scale) - product) - error) / near, scale)
 
 
 def _halves(x: float) -> tuple[float, float]:

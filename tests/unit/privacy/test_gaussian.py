@@ -127,3 +127,37 @@ def test_refuses_two_infinities_and_a_negative_part() -> None:
         compose_mu([1, -1])
     with pytest.raises(ValueError, match="NaN"):
         compose_mu([1, math.nan])
+
+
+ENDS = (5e-324, 1e-310, 1e-101, 1e-99, 1e-30, 1.0, 1e7, 1e8, 1e9, 1e60, 1e150)
+RATIOS = (1e-3, 1.0, 37.0, 1e7, 0.99e8, 1.01e8, 1e12)
+
+
+def mills_exactly(x: mpmath.mpf) -> mpmath.mpf:
+    """Mills ratio; far out by four terms of its series, which leave less than 1e-36."""
+    if x > 1e5:
+        return (1 - 1 / x**2 + 3 / x**4 - 15 / x**6) / x
+    return mpmath.erfc(x / mpmath.sqrt(2)) * mpmath.exp(x * x / 2) * mpmath.sqrt(mpmath.pi / 2)
+
+
+@pytest.mark.parametrize("mu", ENDS)
+def test_delta_is_right_at_the_ends_of_the_floats(mu: float) -> None:
+    near = (mu * ratio for ratio in RATIOS)
+    far = (0.5 * mu * mu + mu * ratio for ratio in RATIOS)
+    for epsilon in (0.0, *near, *far):
+        with mpmath.workdps(60 + 2 * max(0, round(-math.log10(mu)))):
+            m = mpmath.mpf(mu)
+            x = mpmath.mpf(epsilon) / m - m / 2
+            if x < -30:
+                exact = mpmath.log1p(-mpmath.erfc(-x / mpmath.sqrt(2)) / 2)
+            else:
+                gap = mpmath.log(mills_exactly(x) - mills_exactly(x + m))
+                exact = gap - x * x / 2 - mpmath.log(2 * mpmath.pi) / 2
+            assert log_delta_of(mu, epsilon) == pytest.approx(float(exact), rel=1e-13, abs=1e-13)
+
+
+@pytest.mark.parametrize("epsilon", [1e15, 0.99e16, 1.01e16, 1e35, 1e154, 1e300])
+@pytest.mark.parametrize("delta", [5e-324, 1e-100, 1e-6, 0.5, 0.99, 1 - 2**-53])
+def test_mu_and_epsilon_are_inverse_where_both_are_large(epsilon: float, delta: float) -> None:
+    assert epsilon_of(mu_of(epsilon, delta), delta) == pytest.approx(epsilon, rel=1e-14)
+    assert mu_of(1.7e308, delta) == pytest.approx(math.sqrt(2) * math.sqrt(1.7e308), rel=1e-14)
