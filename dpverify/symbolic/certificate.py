@@ -94,18 +94,23 @@ def _columns(facts: list[Fact], products: bool) -> list[Column]:
 
 def _signs(known: set[Any]) -> list[Column]:
     """Columns for monomials whose sign sympy knows, and for irrational constants, enclosed between rationals."""
-    found: list[Column] = []
-    for m in sorted(known, key=sympy.default_sort_key):
-        constant, rest = m.as_independent(*m.free_symbols, as_Add=False) if m.free_symbols else (m, sympy.Integer(1))
-        if rest.is_nonnegative or rest.is_nonpositive:
-            sign = fmpq(1 if rest.is_nonnegative else -1)
-            strict = bool(rest.is_positive or rest.is_negative)
-            if constant == 1:
-                found.append(({m: sign}, strict))
-            elif (ends := _enclosure(constant)) is not None:
-                lo, hi = ends
-                found += [({m: sign, rest: -sign * lo}, strict), ({m: -sign, rest: sign * hi}, strict)]
-    return found
+    return [column for m in sorted(known, key=sympy.default_sort_key) for column in _signs_of(m)]
+
+
+@lru_cache(maxsize=20_000)
+def _signs_of(m: Any) -> tuple[Column, ...]:
+    """Columns of one monomial; nobody changes them."""
+    constant, rest = m.as_independent(*m.free_symbols, as_Add=False) if m.free_symbols else (m, sympy.Integer(1))
+    if not (rest.is_nonnegative or rest.is_nonpositive):
+        return ()
+    sign = fmpq(1 if rest.is_nonnegative else -1)
+    strict = bool(rest.is_positive or rest.is_negative)
+    if constant == 1:
+        return (({m: sign}, strict),)
+    if (ends := _enclosure(constant)) is None:
+        return ()
+    lo, hi = ends
+    return ({m: sign, rest: -sign * lo}, strict), ({m: -sign, rest: sign * hi}, strict)
 
 
 @lru_cache(maxsize=1000)

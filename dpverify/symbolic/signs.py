@@ -9,7 +9,7 @@ import sympy
 
 from dpverify.symbolic.atoms import atoms_of, facts_about, facts_between
 from dpverify.symbolic.certificate import combine
-from dpverify.symbolic.expansion import common_denominator, expanded
+from dpverify.symbolic.expansion import common_denominator, expanded, symbols_of
 from dpverify.symbolic.facts import Facts, FalseAssumptionError, differences, symbol_facts
 from dpverify.symbolic.from_sympy import compile_expr
 from dpverify.symbolic.numbers import EvaluationError
@@ -194,9 +194,9 @@ def _everything_known(expr: Any, facts: Facts, depth: int) -> list[tuple[Any, bo
     known = [(f, True) for f in facts.positive] + [(f, False) for f in facts.nonnegative]
     symbols = set(expr.free_symbols)
     relevant: list[tuple[Any, bool]] = []
-    while len(more := [(f, flag) for f, flag in known if f.free_symbols & symbols]) > len(relevant):
+    while len(more := [(f, flag) for f, flag in known if not symbols.isdisjoint(symbols_of(f))]) > len(relevant):
         relevant = more
-        symbols |= {s for f, _ in relevant for s in f.free_symbols}
+        symbols |= {s for f, _ in relevant for s in symbols_of(f)}
     atoms = list(dict.fromkeys(a for e in (expr, *(f for f, _ in relevant)) for a in atoms_of(expanded(e))))
 
     def prove(e: Any, strict: bool) -> bool:
@@ -207,7 +207,13 @@ def _everything_known(expr: Any, facts: Facts, depth: int) -> list[tuple[Any, bo
     for atom in atoms:
         found += facts_about(atom, prove)
     found += facts_between(atoms, prove)
-    return sorted(dict(found).items(), key=lambda item: (item[0].count_ops(), str(item[0])))
+    return sorted(dict(found).items(), key=lambda item: _place(item[0]))
+
+
+@lru_cache(maxsize=50_000)
+def _place(expr: Any) -> tuple[int, str]:
+    """Where a fact stands among others, the short ones first; kept, for to write an expression takes long."""
+    return int(expr.count_ops()), str(expr)
 
 
 def _by_shift(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
