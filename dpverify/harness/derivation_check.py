@@ -103,11 +103,9 @@ class DerivationCheck(Check):
     def _controls(self, context: Context, derivation: Derivation) -> tuple[list[ControlResult], list[str]]:
         """Plant faults; say where a constant can be moved by 1% because a step has slack."""
         from dpverify.symbolic.derivation import check_derivation, conclude
-        from dpverify.symbolic.perturb import perturbations
+        from dpverify.symbolic.perturb import spread
 
-        moved = list(perturbations(derivation))
-        tried = moved[:: max(1, -(-len(moved) // context.budget.perturbed))]
-        controls, slack = judge_moved(tried, context.seed, first=1)
+        controls, slack = judge_moved(spread(derivation, context.budget.perturbed), context.seed, first=1)
         results = [_moved_against(derivation, context.statement), *controls]
         for name, build in self.faults.items():
             faulty = build(context.statement)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import sympy
@@ -76,6 +77,28 @@ def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterato
     points = Points(clean.variables, (), 8, "perturbations").found
     for place, steps in _moved(clean.steps, "", points, last_only):
         yield Perturbation(place, replace(clean, steps=steps))
+
+
+def spread(derivation: Derivation, most: int) -> list[Perturbation]:
+    """Pick some of the derivations with a constant moved, evenly from the first on.
+
+    Parameters
+    ----------
+    derivation : Derivation
+        The chain.
+    most : int
+        How many at most, at least 1.
+
+    Returns
+    -------
+    list of Perturbation
+        In the order of :func:`perturbations`. Where one is enough, the others are not even made.
+    """
+    found = perturbations(derivation)
+    if most == 1:
+        return list(islice(found, 1))
+    moved = list(found)
+    return moved[:: max(1, -(-len(moved) // most))]
 
 
 def _moved(

@@ -15,7 +15,7 @@ from dpverify.symbolic.equality import are_equal
 from dpverify.symbolic.facts import Facts
 from dpverify.symbolic.functions import HOLE, Inner, Log2, Norm
 from dpverify.symbolic.monotone import direction, well_defined
-from dpverify.symbolic.perturb import constants, perturbations
+from dpverify.symbolic.perturb import constants, perturbations, spread
 from dpverify.symbolic.ranges import Variable, integer, real
 
 x = Symbol("x", real=True)
@@ -210,6 +210,9 @@ def test_constants_are_found_and_moved_against_the_claim() -> None:
     rising = chain(2 * y + 1, Step(y, ">=", "order", {"a": y, "b": 2 * y + 1}))
     assert [str(f.derivation.last) for f in perturbations(rising)] == ["101*y/100"]
     assert all("step 1" in f.fault for f in faults)
+    assert [len(spread(derivation, most)) for most in (1, 2, 3, 9)] == [1, 2, 3, 3]
+    assert [f.fault for f in spread(derivation, 1)] == [faults[0].fault]
+    assert [f.fault for f in spread(derivation, 2)] == [faults[0].fault, faults[2].fault]
 
 
 def test_a_fault_inside_a_case_is_planted_and_seen() -> None:
