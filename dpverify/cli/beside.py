@@ -6,7 +6,7 @@ It is started before the code of the checks is loaded here, and nothing heavy is
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from dpverify.cli.machine import collect_seldom, usable_cores
@@ -44,7 +44,8 @@ def process_beside(claims: Sequence[str]) -> Iterator[Executor | None]:
     try:
         yield pool
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        with suppress(OSError):  # Python 3.11 may close the pool's pipe first where Ctrl-C ended the process beside
+            pool.shutdown(wait=False, cancel_futures=True)
         for child in set(multiprocessing.active_children()) - before:
             child.terminate()  # it has nothing left to do, or Ctrl-C came
 
