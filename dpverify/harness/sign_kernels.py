@@ -20,8 +20,8 @@ Vector64: TypeAlias = NDArray[np.uint64]
 
 WORD = 64
 """Bits of a word: replications whose signs are gathered before they are compared."""
-WORDS = 32
-"""Words of a step that are compared at once, about: as many as stay in the nearest cache for a tile of steps."""
+WORDS = 64
+"""Words of a step that are compared at once, about: with fewer, counts are fetched more often; more leave the cache."""
 TILE = 128
 """Steps that all later ones are held against before the next."""
 AT_ONCE = 4

@@ -78,7 +78,7 @@ def test_opposite_signs_of_coordinates(d: int) -> None:
         assert counts.tolist() == want
 
 
-@pytest.mark.parametrize(("d", "words"), [(1, 32), (3, 32), (8, 32), (31, 32), (32, 32), (33, 36), (100, 100)])
+@pytest.mark.parametrize(("d", "words"), [(1, 64), (3, 64), (8, 64), (31, 64), (32, 64), (33, 36), (100, 100)])
 def test_whole_groups_of_replications_are_compared_at_once(d: int, words: int) -> None:
     assert module.words_together(d) == words
     assert words % AT_ONCE == 0

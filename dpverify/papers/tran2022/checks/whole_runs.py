@@ -39,7 +39,7 @@ Simulate = Callable[[Context, np.random.Generator, int], Pieces]
 BLOCK = 2048
 """Replications of a block. They never lie in memory together, and its sums are large: one for every pair of steps."""
 
-SHARE = 0.25
+SHARE = 0.125
 """Part of the runs of 1023 steps whose values are counted for the marginal law: still more values than FAST has."""
 
 
