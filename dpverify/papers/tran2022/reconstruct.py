@@ -41,8 +41,9 @@ from dpverify.kernels import check
 from dpverify.kernels.dyadic import floor_log2, level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
+from dpverify.kernels.write_around import write_row
 from dpverify.papers.tran2022.reconstruct_blocks import absorb, ask_for, finish_block, place
-from dpverify.papers.tran2022.reconstruct_nodes import Nodes, check_nodes, fill_level_decay, first_rows
+from dpverify.papers.tran2022.reconstruct_nodes import Nodes, check_nodes, check_out, fill_level_decay, first_rows
 from dpverify.papers.tran2022.tree_noise import LEVELS
 
 Stack: TypeAlias = NDArray[np.float64]
@@ -53,6 +54,11 @@ G, DELTA, R = 0, 1, 2
 
 MIXED, WINDOW, TOTAL = 1, 2, 3
 """Places of H, in DELTA's place, and of g_t and G_t in the rings."""
+
+LARGE, LONG = 1 << 21, 128
+"""An ``out`` of at least 16 MiB in rows of at least 1 KiB is written around the caches: it does not stay in them until
+it is read, and they are left to the state. Shorter rows have too many lines that they share with others. A new array is
+not written so: its pages have just been cleared by the system, which leaves them in the caches."""
 
 
 class Constants(NamedTuple):
@@ -112,7 +118,7 @@ def state_floats(examples: int, steps: int, dimension: int) -> int:
 @kernel
 def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call that hands on all these arrays costs as much as a step at d = 8
     begin: int, K: int, weights: Vector, powers: Vector, decay: Vector, F_G: Matrix, F_Delta: Matrix, F_r: Matrix,
-    first: Indices, rings: Stack, prefixes: Stack, out: Matrix, adds: Indices,
+    first: Indices, rings: Stack, prefixes: Stack, line: Vector, out: Matrix, adds: Indices,
 ) -> None:  # fmt: skip
     """Write m^_t into ``out`` for the steps t = begin, begin + 1, ..., from what the steps before have left.
 
@@ -133,6 +139,8 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call that hands on all these 
         From ``first_rows``; no entries: row k holds the node [t - 2^k + 1, t], and there is one step.
     rings, prefixes : array of float
         As in ``State``.
+    line : (d,) or (0,) array of float
+        Working space: ``out`` is written around the caches; no entries: it is written as anything else.
     out : (n, d) array of float
         Receives m^_t in row t - begin.
     adds : (n,) array of int
@@ -146,13 +154,15 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call that hands on all these 
         t, count = begin + i, 0
         now, highest = now + 1 if now + 1 < N else 0, level(t)
         top = min(highest, K)
-        if first.shape[0] > 0 and i + 1 < out.shape[0]:
-            high = level(t + 1)  # of the next step: every level is a stream of its own, too many for the hardware
-            for k in range(min(high, K) + 1):
-                ask_for(flat_G, place(first, k, t + 1), d)
-                ask_for(flat_Delta, place(first, k, t + 1), d)
+        # Nodes of the next step: every level is a stream of its own, too many for the hardware. Leaves and r's are
+        # asked for now, the others at the end of this step: what is asked for at once waits in one queue.
+        high = level(t + 1) if first.shape[0] > 0 and i + 1 < out.shape[0] else -1
+        if high >= 0:
+            ask_for(flat_G, place(first, 0, t + 1), d)
+            ask_for(flat_Delta, place(first, 0, t + 1), d)
             ask_for(flat_r, place(first, high, t + 1), d)
-            ask_for(flat_out, i + 1, d)
+            if line.shape[0] == 0:
+                ask_for(flat_out, i + 1, d)
         if t < 2 * N:
             count += absorb(G, t, now, K, powers, F_G, first, rings, prefixes)
         if t > N:  # the same for H: nodes that begin at u + 1 go to row u of the ring
@@ -197,10 +207,20 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call that hands on all these 
             past, c = level(t - (1 << highest)), decay[highest]
         for j in range(d):
             prefixes[R, highest, j] = c * prefixes[R, past, j] + F_r[at, j]
-        for j in range(d):
-            total = decay_N * rings[TOTAL, now, j] + rings[WINDOW, now, j]
-            rings[TOTAL, now, j] = total
-            out[i, j] = alpha * (total + prefixes[R, highest, j])  # "m^_t = alpha G^_[1,t] + alpha r^_t"
+        if line.shape[0] > 0:
+            for j in range(d):
+                total = decay_N * rings[TOTAL, now, j] + rings[WINDOW, now, j]
+                rings[TOTAL, now, j] = total
+                line[j] = alpha * (total + prefixes[R, highest, j])
+            write_row(flat_out, i * d, line)
+        else:
+            for j in range(d):
+                total = decay_N * rings[TOTAL, now, j] + rings[WINDOW, now, j]
+                rings[TOTAL, now, j] = total
+                out[i, j] = alpha * (total + prefixes[R, highest, j])  # "m^_t = alpha G^_[1,t] + alpha r^_t"
+        for k in range(1, min(high, K) + 1):
+            ask_for(flat_G, place(first, k, t + 1), d)
+            ask_for(flat_Delta, place(first, k, t + 1), d)
         adds[i] = count + parts + (t > 1 << highest) + (t >= N) + (t >= 2 * N)
 
 
@@ -217,12 +237,14 @@ def reconstruct_step(
     adds = np.zeros(1, dtype=np.int64)
     reconstruct_steps(
         t, K, weights, powers, decay, nodes[G], nodes[DELTA], nodes[R], np.empty(0, dtype=np.int64), rings, prefixes,
-        m_hat.reshape((1, m_hat.shape[0])), adds,
+        powers[:0], m_hat.reshape((1, m_hat.shape[0])), adds,
     )  # fmt: skip
     return int(adds[0])
 
 
-def reconstruct(nodes: Nodes, *, examples: int, alpha: float, gamma: float) -> tuple[Matrix, Indices]:
+def reconstruct(
+    nodes: Nodes, *, examples: int, alpha: float, gamma: float, out: Matrix | None = None
+) -> tuple[Matrix, Indices]:
     """m^_1..m^_T from the noisy nodes of Algorithm 2, in O(T d).
 
     Parameters
@@ -236,6 +258,9 @@ def reconstruct(nodes: Nodes, *, examples: int, alpha: float, gamma: float) -> t
         Momentum weight, in (0, 1].
     gamma : float
         Cross-batch weight, in [0, 1].
+    out : (T, d) array of float, optional
+        Receives m^_1..m^_T, and is returned; contiguous, and apart from the nodes. A new array by default, whose pages
+        the system clears first: in repeated calls that may take a fifth of the time.
 
     Returns
     -------
@@ -248,7 +273,8 @@ def reconstruct(nodes: Nodes, *, examples: int, alpha: float, gamma: float) -> t
     Raises
     ------
     ArgumentError
-        If a number is out of range, or the nodes have no shape of a tree, or the state does not fit in memory.
+        If a number is out of range, or the nodes have no shape of a tree, or ``out`` cannot receive the result, or the
+        state does not fit in memory.
 
     Notes
     -----
@@ -257,12 +283,20 @@ def reconstruct(nodes: Nodes, *, examples: int, alpha: float, gamma: float) -> t
     """
     nodes, steps, d = check_nodes(nodes)
     N, alpha, gamma = check.whole(1, examples=examples), check.weight(alpha=alpha), check.proportion(gamma=gamma)
-    check.memory(steps * (d + 1) + state_floats(N, steps, d) + N, examples=examples, steps=steps, dimension=d)
-    return reconstruct_with(nodes, steps, d, N, new_constants(N, alpha, gamma))
+    check.memory(
+        steps * (d * (out is None) + 1) + state_floats(N, steps, d) + N, examples=examples, steps=steps, dimension=d
+    )
+    if out is not None:
+        check_out(out, nodes, steps, d)
+    return reconstruct_with(nodes, steps, d, N, new_constants(N, alpha, gamma), out)
 
 
-def reconstruct_with(nodes: Nodes, steps: int, d: int, examples: int, constants: Constants) -> tuple[Matrix, Indices]:
+def reconstruct_with(
+    nodes: Nodes, steps: int, d: int, examples: int, constants: Constants, out: Matrix | None = None
+) -> tuple[Matrix, Indices]:
     """Do what ``reconstruct`` does, with given constants: faults are planted in them; arguments are checked before."""
-    out, adds, state = np.empty((steps, d)), np.empty(steps, dtype=np.int64), new_state(examples, steps, d)
-    reconstruct_steps(1, floor_log2(examples), *constants, *nodes, first_rows(steps), *state, out, adds)
-    return out, adds
+    adds, state = np.empty(steps, dtype=np.int64), new_state(examples, steps, d)
+    around = out is not None and out.size >= LARGE and d >= LONG
+    line, m_hat = np.empty(d if around else 0), out if out is not None else np.empty((steps, d))
+    reconstruct_steps(1, floor_log2(examples), *constants, *nodes, first_rows(steps), *state, line, m_hat, adds)
+    return m_hat, adds

@@ -19,7 +19,7 @@ from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Intervals, Matrix, Vector
 from dpverify.papers.tran2022.compose import MOST_NODES, compose_into
-from dpverify.papers.tran2022.reconstruct_nodes import Nodes, check_nodes, first_rows
+from dpverify.papers.tran2022.reconstruct_nodes import Nodes, check_nodes, check_out, first_rows
 
 
 class Repair(NamedTuple):
@@ -209,7 +209,7 @@ def literal_run(
 
 
 def reconstruct_literal(
-    nodes: Nodes, *, examples: int, alpha: float, gamma: float, looked_up: bool = False
+    nodes: Nodes, *, examples: int, alpha: float, gamma: float, looked_up: bool = False, out: Matrix | None = None
 ) -> tuple[Matrix, Indices]:
     """m^_1..m^_T by Algorithm 4, once per step.
 
@@ -225,6 +225,8 @@ def reconstruct_literal(
         Cross-batch weight, in [0, 1].
     looked_up : bool
         Whether powers and coefficients come from tables that are made once. False: as the box prints them.
+    out : (T, d) array of float, optional
+        Receives m^_1..m^_T, and is returned; contiguous, and apart from the nodes. A new array by default.
 
     Returns
     -------
@@ -236,7 +238,7 @@ def reconstruct_literal(
     Raises
     ------
     ArgumentError
-        If a number is out of range, or the nodes have no shape of a tree.
+        If a number is out of range, or the nodes have no shape of a tree, or ``out`` cannot receive the result.
 
     Notes
     -----
@@ -248,7 +250,9 @@ def reconstruct_literal(
     check.memory(steps * (d + 2) + sum(sizes), steps=steps, dimension=d)
     powers, keeps, c = (np.empty(size) for size in sizes)
     fill_tables(alpha, gamma, N, powers, keeps, c)
-    out, adds = np.empty((steps, d)), np.empty(steps, dtype=np.int64)
+    if out is not None:
+        check_out(out, nodes, steps, d)
+    m_hat, adds = out if out is not None else np.empty((steps, d)), np.empty(steps, dtype=np.int64)
     space = np.empty((MOST_NODES, 2), dtype=np.int64), np.zeros((3, d))
-    literal_run(N, alpha, gamma, *nodes, first_rows(steps), powers, keeps, c, *space, out, adds)
-    return out, adds
+    literal_run(N, alpha, gamma, *nodes, first_rows(steps), powers, keeps, c, *space, m_hat, adds)
+    return m_hat, adds

@@ -133,7 +133,7 @@ def test_the_stream_does_no_more_than_it_counts(N: int, T: int) -> None:
     families = [Rows(family, tally) for family in values]
     for t in range(1, T + 1):
         before, out, adds = tally.adds, Rows(np.zeros((1, 1)), tally), np.zeros(1, dtype=np.int64)
-        steps(t, K, *constants, *families, first, rings, prefixes, out, adds)
+        steps(t, K, *constants, *families, first, rings, prefixes, np.empty(0), out, adds)
         assert out.values[0, 0] == pytest.approx(expected[t - 1, 0], rel=1e-12, abs=1e-14)
         counted, done = counts.stream_step(t, N).adds, tally.adds - before
         assert adds[0] == counted <= done <= counted + 6, (t, counted, done)

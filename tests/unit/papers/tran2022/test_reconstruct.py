@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -192,14 +193,15 @@ def test_the_literal_costs_grow_with_t_over_n() -> None:
 
 def test_jitted_stream_is_its_python_body() -> None:
     nodes, results = random_nodes(5, 40), []
-    for steps in (module.reconstruct_steps, python_of(module.reconstruct_steps)):
+    for steps, spare in product((module.reconstruct_steps, python_of(module.reconstruct_steps)), (0, 2)):
         constants, state = new_constants(5, 0.2, 0.3), new_state(5, 40, 2)
         out, adds = np.full((40, 2), np.nan), np.zeros(40, dtype=np.int64)
-        steps(1, 2, *constants, *nodes, first_rows(40), *state, out, adds)
+        steps(1, 2, *constants, *nodes, first_rows(40), *state, np.empty(spare), out, adds)
         results.append((out, adds))
         assert sum(part.size for part in state) == state_floats(5, 40, 2)
-    assert np.array_equal(results[0][0], results[1][0])
-    assert np.array_equal(results[0][1], results[1][1])
+    for out, adds in results[1:]:
+        assert np.array_equal(results[0][0], out)
+        assert np.array_equal(results[0][1], adds)
 
 
 def test_python_bodies_of_a_step() -> None:
@@ -255,6 +257,43 @@ def test_bad_arguments(literally: bool) -> None:
         arguments = {"examples": 2, "alpha": 0.5, "gamma": 0.5, **change}
         with pytest.raises(ArgumentError, match=text):
             run(nodes, **arguments)  # type: ignore[arg-type]  # wrong on purpose
+
+
+@pytest.mark.parametrize("literally", [False, True])
+def test_output_into_an_array_that_is_there(literally: bool) -> None:
+    nodes, run = random_nodes(3, 20), reconstruct_literal if literally else reconstruct
+    expected, counts = run(nodes, examples=3, alpha=0.2, gamma=0.3)
+    out = np.full((20, 2), np.nan)
+    found, adds = run(nodes, examples=3, alpha=0.2, gamma=0.3, out=out)
+    assert found is out
+    assert np.array_equal(out, expected)
+    assert np.array_equal(adds, counts)
+    fixed = np.empty((20, 2))
+    fixed.flags.writeable = False
+    shape, flags = r"out must be an array of float64 of shape \(T, d\), \(20, 2\)", "out must be contiguous"
+    for wrong, text in (
+        (np.empty((21, 2)), shape),
+        (np.empty((20, 2), dtype=np.float32), shape),
+        (np.empty((2, 20)).T, flags),
+        (fixed, flags),
+        (nodes.r[5:25], "out must not share memory with the nodes"),
+    ):
+        with pytest.raises(ArgumentError, match=text):
+            run(nodes, examples=3, alpha=0.2, gamma=0.3, out=wrong)  # type: ignore[arg-type]  # float32, on purpose
+
+
+@jitted_only
+def test_writing_around_the_caches_changes_no_bit() -> None:
+    N, T, d = 48, 2048, module.LARGE // 2048
+    assert d >= module.LONG
+    nodes = Nodes(*generator(5).standard_normal((3, node_count(T), d)))
+    expected, _ = reconstruct(nodes, examples=N, alpha=1 / N, gamma=0.05)
+    for shift in range(3):  # lines of the cache begin elsewhere in a row
+        out = np.full(T * d + 9, np.nan)
+        found, _ = reconstruct(nodes, examples=N, alpha=1 / N, gamma=0.05, out=out[shift : shift + T * d].reshape(T, d))
+        assert np.array_equal(found, expected)
+        assert np.isnan(out[:shift]).all()
+        assert np.isnan(out[shift + T * d :]).all()
 
 
 def test_state_that_does_not_fit() -> None:
