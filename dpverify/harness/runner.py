@@ -114,7 +114,8 @@ class Suite:
         Shares
             Of each kind of check.
         """
-        jobs = [job for claim in self.specs.claims() for case in self._open(claim) for job in case.jobs]
+        every = (job for claim in self.specs.claims() for case in self._open(claim) for job in case.jobs)
+        jobs = [job for job in every if job.due]
         divisible = [_cost(job) for job in jobs if job.find().divisible]
         whole = [_cost(job) for job in jobs if not job.find().divisible]
         return shares(divisible, whole, self.budget.seconds)
