@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ParamSpec, TypeVar, cast
 
-from numba import config, njit
+from numba import config, njit, types
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
@@ -13,6 +14,8 @@ from dpverify.kernels.cache import KernelCache
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_without_value: Callable[[Any], Any] = types.unliteral
 
 CompilationError = NumbaError
 """What calling a kernel raises when it cannot be compiled for the types of its arguments."""
@@ -23,7 +26,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
     The interpreter's lock is released while it runs, division by zero gives infinities and NaN as in numpy, and every
     operation is rounded as it is written: no fastmath, it would change the numbers that we verify. Compiled code is
-    kept between runs; see :mod:`dpverify.kernels.cache`. Under ``NUMBA_DISABLE_JIT=1`` the function comes back as is.
+    kept between runs; see :mod:`dpverify.kernels.cache`. A kernel that is called with a number written out, as in
+    ``f(0, x)``, is the one that is called with a variable. Under ``NUMBA_DISABLE_JIT=1`` the function comes back as is.
 
     Parameters
     ----------
@@ -37,8 +41,18 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """
     compiled = njit(nogil=True, error_model="numpy")(function)
     if isinstance(compiled, Dispatcher):
-        cast("Any", compiled)._cache = KernelCache.of(compiled.py_func)
+        dispatcher = cast("Any", compiled)
+        dispatcher._cache = KernelCache.of(compiled.py_func)
+        dispatcher.get_call_template = partial(_typed_as_variables, dispatcher.get_call_template)
     return cast("Callable[P, R]", compiled)
+
+
+def _typed_as_variables(resolve: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """Resolve a call by the types of its arguments alone: numba would compile a kernel anew for each written number."""
+    return resolve(
+        tuple(_without_value(argument) for argument in arguments),
+        {name: _without_value(argument) for name, argument in named.items()},
+    )
 
 
 def python_of(function: Callable[P, R]) -> Callable[P, R]:

@@ -243,8 +243,9 @@ def _checked(
         rule = f"must have shape ({steps}, 2) and hold rows of the iterates, below {steps}"
         raise check.ArgumentError("anchors", f"an array of shape {rows.shape}", rule)
     d = iterates.shape[1]
-    check.memory((4 * steps + 4 * node_count(steps)) * d, steps=steps, dimension=d)
-    return iterates[:steps], schedule, rows.astype(np.int64), np.full((4, steps, d), np.nan)
+    check.memory((5 * steps + 4 * node_count(steps)) * d, steps=steps, dimension=d)
+    # A run's iterates are read-only, which is a type of its own: for the array itself all kernels are compiled again.
+    return iterates[:steps].copy(), schedule, rows.astype(np.int64), np.full((4, steps, d), np.nan)
 
 
 def _nodes(leaves: Stack, anchors: Intervals, alpha: float) -> ExactNodes:

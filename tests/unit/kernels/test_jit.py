@@ -1,6 +1,10 @@
+from typing import Any, cast
+
 import numpy as np
 import pytest
+from numba.core.caching import NullCache
 
+from dpverify.kernels.cache import KernelCache
 from dpverify.kernels.jit import CompilationError, is_kernel, kernel, python_of
 
 
@@ -42,3 +46,24 @@ def test_sums_are_not_reordered() -> None:
 def test_a_type_that_cannot_be_compiled_is_an_error_of_its_own() -> None:
     with pytest.raises(CompilationError):
         sum_of_ratios({"no": "array"}, 1.0)  # type: ignore[arg-type]  # the wrong type is the point
+
+
+@pytest.mark.skipif(python_of(ratio) is ratio, reason="the jit is switched off: nothing is compiled")
+def test_a_kernel_is_compiled_once_for_numbers_written_out_and_for_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KernelCache, "of", lambda function: NullCache())  # from the disk, no inner kernel is typed
+
+    @kernel
+    def every_second(first: int, values: np.ndarray, negated: bool) -> float:
+        total = 0.0
+        for i in range(first, values.shape[0], 2):
+            total += -values[i] if negated else values[i]
+        return total
+
+    @kernel
+    def both(first: int, values: np.ndarray) -> float:
+        written = every_second(0, values, negated=True) + every_second(first=1, values=values, negated=False)
+        return written + every_second(first, values, first > 0)
+
+    assert both(1, np.array([1.0, 10.0, 100.0])) == -101.0 + 10.0 - 10.0
+    assert len(cast("Any", every_second).signatures) == 1
+    assert "Literal" not in str(cast("Any", every_second).signatures)

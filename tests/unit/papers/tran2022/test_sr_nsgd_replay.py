@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -41,6 +42,14 @@ def cubic_index(w: Vector, n: int) -> Vector:
 RUN = SrNsgd(cubic, X, Y, START, P, seed=1, keep=True)
 RUN.advance()
 EXACT = replay(cubic, X, Y, RUN.iterates, RUN.schedule, alpha=ALPHA)
+
+
+@pytest.mark.skipif(python_of(cubic) is cubic, reason="the jit is switched off: nothing is compiled")
+def test_read_only_iterates_need_no_kernels_of_their_own() -> None:
+    assert not RUN.iterates.flags.writeable
+    again = replay(cubic, X, Y, RUN.iterates.copy(), RUN.schedule, alpha=ALPHA)
+    assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(again, EXACT, strict=True))
+    assert "readonly" not in str(cast("Any", module.write_leaves).signatures)
 
 
 def test_nodes_by_definition() -> None:
