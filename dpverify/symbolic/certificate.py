@@ -6,6 +6,7 @@ of the program, each fact a column. A solution is a proof: its identity holds ex
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import Any
@@ -25,14 +26,14 @@ _MAX_COLUMNS = 420
 _MAX_FACTORS = 22
 
 
-def combine(target: Any, facts: list[Fact], strict: bool, products: bool) -> bool:
+def combine(target: Any, facts: tuple[Fact, ...], strict: bool, products: bool) -> bool:
     """Whether ``target`` is a nonnegative combination of facts.
 
     Parameters
     ----------
     target : sympy.Expr
         What is to be nonnegative.
-    facts : list of (sympy.Expr, bool)
+    facts : tuple of (sympy.Expr, bool)
         Expressions known to be nonnegative, or positive where the flag is set.
     strict : bool
         Whether the target is to be positive: a positive fact must then take part.
@@ -46,8 +47,8 @@ def combine(target: Any, facts: list[Fact], strict: bool, products: bool) -> boo
     """
     wanted = monomials(target)
     if products:
-        facts = facts + [(square, False) for square in squares(sorted(target.free_symbols, key=str))]
-    columns = _columns(facts, products)
+        facts += tuple((square, False) for square in squares(sorted(target.free_symbols, key=str)))
+    columns = list(_columns(facts, products))
     known = {m for column, _ in columns for m in column} | set(wanted)
     columns += _signs(known)
     columns = _prune(columns, wanted)
@@ -66,7 +67,7 @@ def combine(target: Any, facts: list[Fact], strict: bool, products: bool) -> boo
     return not strict or any(w > 0 and flag for w, flag in zip(weights, positive, strict=True))
 
 
-Column = tuple[dict[Any, fmpq], bool]
+Column = tuple[Mapping[Any, fmpq], bool]
 
 
 @lru_cache(maxsize=20_000)
@@ -83,23 +84,27 @@ def monomials(expr: Any) -> dict[Any, fmpq]:
     return dict(_monomials(expr))
 
 
-def _columns(facts: list[Fact], products: bool) -> list[Column]:
+@lru_cache(maxsize=500)
+def _columns(facts: tuple[Fact, ...], products: bool) -> tuple[Column, ...]:
     known = [*dict.fromkeys(facts), (sympy.Integer(1), True)]
     columns: dict[Any, bool] = dict(known)
     if products:
         for (a, first), (b, second) in combinations_with_replacement(known[:_MAX_FACTORS], 2):
             columns.setdefault(a * b, first and second)
-    return [(monomials(expr), flag) for expr, flag in columns.items()]
+    return tuple((monomials(expr), flag) for expr, flag in columns.items())
 
 
 def _signs(known: set[Any]) -> list[Column]:
     """Columns for monomials whose sign sympy knows, and for irrational constants, enclosed between rationals."""
-    return [column for m in sorted(known, key=sympy.default_sort_key) for column in _signs_of(m)]
+    return [column for m in sorted(known, key=_sort_key) for column in _signs_of(m)]
+
+
+_sort_key = lru_cache(maxsize=20_000)(sympy.default_sort_key)
 
 
 @lru_cache(maxsize=20_000)
 def _signs_of(m: Any) -> tuple[Column, ...]:
-    """Columns of one monomial; nobody changes them."""
+    """Columns of one monomial; nobody changes them. The same few stand in the certificates of a whole derivation."""
     constant, rest = m.as_independent(*m.free_symbols, as_Add=False) if m.free_symbols else (m, sympy.Integer(1))
     if not (rest.is_nonnegative or rest.is_nonpositive):
         return ()
@@ -125,7 +130,7 @@ def _enclosure(constant: Any) -> tuple[fmpq, fmpq] | None:
     return None if lo is None or hi is None else (fmpq(lo - 1, _SCALE), fmpq(hi + 1, _SCALE))
 
 
-def _prune(columns: list[Column], wanted: dict[Any, fmpq]) -> list[Column]:
+def _prune(columns: list[Column], wanted: Mapping[Any, fmpq]) -> list[Column]:
     """Drop columns that hold a monomial which nothing can cancel, until there is none."""
     while True:
         plus = {m for column, _ in columns for m, c in column.items() if c > 0}

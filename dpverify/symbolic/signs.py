@@ -18,6 +18,7 @@ from dpverify.symbolic.witnesses import witnessed
 _DEPTH = 4
 _MAX_OPERATIONS = 220
 _NOTHING = Facts()
+Known = tuple[tuple[Any, bool], ...]
 
 
 def is_nonnegative(expr: Any, facts: Facts = _NOTHING) -> bool:
@@ -185,12 +186,16 @@ def _by_closed_powers(expr: Any, strict: bool, facts: Facts, depth: int) -> bool
     def prove(e: Any, strictly: bool) -> bool:
         return _prove(sympy.sympify(e), strictly, facts, depth - 1)
 
-    known = [(f.xreplace(closed), flag) for p in powers for f, flag in facts_about(p, prove)]
+    known = tuple((f.xreplace(closed), flag) for p in powers for f, flag in facts_about(p, prove))
     return combine(expr.xreplace(closed), _everything_known(expr, facts, depth) + known, strict, products=False)
 
 
-def _everything_known(expr: Any, facts: Facts, depth: int) -> list[tuple[Any, bool]]:
-    """Facts, signs of symbols, and what is known of the functions in the target and in the facts about its symbols."""
+@lru_cache(maxsize=2000)
+def _everything_known(expr: Any, facts: Facts, depth: int) -> Known:
+    """Facts, signs of symbols, and what is known of the functions in the target and in the facts about its symbols.
+
+    Three of the ways to prove an expression ask for it.
+    """
     known = [(f, True) for f in facts.positive] + [(f, False) for f in facts.nonnegative]
     symbols = set(expr.free_symbols)
     relevant: list[tuple[Any, bool]] = []
@@ -207,7 +212,7 @@ def _everything_known(expr: Any, facts: Facts, depth: int) -> list[tuple[Any, bo
     for atom in atoms:
         found += facts_about(atom, prove)
     found += facts_between(atoms, prove)
-    return sorted(dict(found).items(), key=lambda item: _place(item[0]))
+    return tuple(sorted(dict(found).items(), key=lambda item: _place(item[0])))
 
 
 @lru_cache(maxsize=50_000)

@@ -6,6 +6,7 @@ import pytest
 import sympy
 from sympy import Abs, Max, Min, Piecewise, Rational, Symbol, exp, floor, log, sqrt
 
+from dpverify.symbolic import signs
 from dpverify.symbolic.facts import Facts, FalseAssumptionError
 from dpverify.symbolic.functions import Bit, Log2, PopCount
 from dpverify.symbolic.numbers import to_value
@@ -140,3 +141,16 @@ def test_witnesses_satisfy_the_facts() -> None:
         assert point["alpha"] * point["N"] <= 1
         assert point["x"] > 0
         assert point["i"] >= 2
+
+
+def test_what_is_known_of_the_letters_is_put_together_once_for_all_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    between, r = signs.facts_between, Symbol("r_asked_once", nonnegative=True)
+
+    def counted(atoms: Any, prove: Any) -> Any:
+        asked.append(tuple(atoms))
+        return between(atoms, prove)
+
+    monkeypatch.setattr(signs, "facts_between", counted)
+    assert not is_nonnegative(2 * exp(r) - 2 - 2 * r - r**2)  # true, and not found: both kinds of certificate are tried
+    assert asked.count((exp(r),)) == 1
