@@ -2,7 +2,8 @@
 
 Parts of a check are joined in the order of its blocks, and only a few blocks are under way at a time, so that memory
 grows neither with the number of blocks nor with that of checks. Short blocks travel in bundles: to send one and wake a
-worker costs a good part of a millisecond.
+worker costs a good part of a millisecond. Until the first block of a check is back, other workers begin other checks,
+where there are any: in two processes at once, the first blocks would compile the same kernels twice.
 """
 
 from __future__ import annotations
@@ -281,11 +282,13 @@ def _run_pool_once(desks: list[_Desk], tasks: deque[Task], workers: int, suspect
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), prepare_worker, (jobs,))
     under_way: dict[Future[list[BlockOutcome]], list[Task]] = {}
     slowest: dict[int, float] = {}
+    aside: dict[int, list[Task]] = {}
     finished = False
     try:
         while (tasks or under_way) and not suspects:
             while tasks and len(under_way) < PER_WORKER * workers and not suspects:
                 bundle = _bundle(tasks, slowest, workers)
+                _set_aside(bundle[0], tasks, aside)
                 try:
                     under_way[pool.submit(run_bundle, bundle[0][0], [block for _, block in bundle])] = bundle
                 except BrokenProcessPool:
@@ -298,9 +301,12 @@ def _run_pool_once(desks: list[_Desk], tasks: deque[Task], workers: int, suspect
                     suspects.extend(bundle)
                     continue
                 found = future.result() if error is None else [BlockOutcome(None, 0.0, describe(error))] * len(bundle)
+                _put_back(bundle[0][0], tasks, aside)
                 for (place, block), outcome in zip(bundle, found, strict=True):
                     slowest[place] = max(slowest.get(place, 0.0), outcome.seconds)
                     yield place, block, outcome
+        for place in sorted(aside, reverse=True):
+            _put_back(place, tasks, aside)
         for bundle in under_way.values():
             suspects.extend(bundle)
         suspects.sort()
@@ -312,6 +318,23 @@ def _run_pool_once(desks: list[_Desk], tasks: deque[Task], workers: int, suspect
                 child.terminate()
         for child in set(multiprocessing.active_children()) - before:
             child.join(10)
+
+
+def _set_aside(first: Task, tasks: deque[Task], aside: dict[int, list[Task]]) -> None:
+    """Keep the other blocks of a check back while its first one is under way, unless nothing else is left to do."""
+    place, block = first
+    if block == 0:
+        aside[place] = []
+        while tasks and tasks[0][0] == place:
+            aside[place].append(tasks.popleft())
+    if not tasks:
+        for waiting in sorted(aside, reverse=True):
+            _put_back(waiting, tasks, aside)
+
+
+def _put_back(place: int, tasks: deque[Task], aside: dict[int, list[Task]]) -> None:
+    """Put the blocks of a check that were set aside, if any, before all others."""
+    tasks.extendleft(reversed(aside.pop(place, [])))
 
 
 def _bundle(tasks: deque[Task], slowest: dict[int, float], workers: int) -> list[Task]:

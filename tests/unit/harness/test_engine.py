@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 from collections import deque
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -47,3 +50,49 @@ def test_a_bundle_runs_block_after_block(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(tasks, "_jobs", ["first", "second"])
     monkeypatch.setattr(tasks, "run_task", lambda job, block: BlockOutcome((job, block), 0.0))
     assert [outcome.part for outcome in tasks.run_bundle(1, [3, 4])] == [("second", 3), ("second", 4)]
+
+
+class OneAfterTheOther:
+    """Stands for a pool: what was handed out first is done first, and only when the engine waits for it."""
+
+    def __init__(self, *how: object) -> None:
+        del how
+        self.handed_out: list[tuple[int, list[int]]] = []
+        self.answers: deque[tuple[Future[Any], int]] = deque()
+
+    def submit(self, run: object, place: int, blocks: list[int]) -> Future[Any]:
+        del run
+        self.handed_out.append((place, blocks))
+        self.answers.append((Future(), len(blocks)))
+        return self.answers[-1][0]
+
+    def wait(self, under_way: object, return_when: str) -> tuple[set[Future[Any]], set[Future[Any]]]:
+        del under_way, return_when
+        future, blocks = self.answers.popleft()
+        future.set_result([BlockOutcome(None, 1.0)] * blocks)
+        return {future}, set()
+
+    def shutdown(self, **how: object) -> None:
+        del how
+
+
+def handed_out(monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], workers: int = 2) -> list[tuple[int, int]]:
+    pool = OneAfterTheOther()
+    monkeypatch.setattr(engine, "ProcessPoolExecutor", lambda *how: pool)
+    monkeypatch.setattr(engine, "wait", pool.wait)
+    every = [(place, block) for place, blocks in enumerate(sizes) for block in range(blocks)]
+    desks: Any = [SimpleNamespace(job=None)] * len(sizes)
+    found = [(place, block) for place, block, _ in engine._run_pool_once(desks, deque(every), workers, [])]
+    assert sorted(found) == every
+    return [(place, block) for place, blocks in pool.handed_out for block in blocks]
+
+
+def test_other_checks_begin_until_the_first_block_of_a_check_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    order = handed_out(monkeypatch, (3, 3, 1, 2, 2, 2))
+    assert order[: PER_WORKER * 2] == [(0, 0), (1, 0), (2, 0), (3, 0)]
+    assert order[PER_WORKER * 2 :] == [(0, 1), (1, 1), (1, 2), (3, 1), (0, 2), (4, 0), (5, 0), (4, 1), (5, 1)]
+
+
+def test_no_worker_waits_for_the_first_block_of_the_only_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert handed_out(monkeypatch, (6,)) == [(0, block) for block in range(6)]
+    assert handed_out(monkeypatch, (1, 6))[:4] == [(0, 0), (1, 0), (1, 1), (1, 2)]
