@@ -7,6 +7,7 @@ import sympy
 from sympy import Abs, Max, Min, Piecewise, Rational, Symbol, exp, floor, log, sqrt
 
 from dpverify.symbolic import signs
+from dpverify.symbolic.atoms import facts_between
 from dpverify.symbolic.facts import Facts, FalseAssumptionError
 from dpverify.symbolic.functions import Bit, Log2, PopCount
 from dpverify.symbolic.numbers import to_value
@@ -145,7 +146,7 @@ def test_witnesses_satisfy_the_facts() -> None:
 
 def test_what_is_known_of_the_letters_is_put_together_once_for_all_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    between, r = signs.facts_between, Symbol("r_asked_once", nonnegative=True)
+    between, r = facts_between, Symbol("r_asked_once", nonnegative=True)
 
     def counted(atoms: Any, prove: Any) -> Any:
         asked.append(tuple(atoms))
