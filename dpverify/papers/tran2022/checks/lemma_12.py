@@ -84,6 +84,6 @@ CHECKS.add(
         "noise-law",
         whole_runs.FAST,
         (whole_runs.MIDDLE, whole_runs.FINE),
-        (*whole_runs.SHAPE, *whole_runs.SHORT_RUN),
+        whole_runs.ONE_OF_EACH,
     ),
 )
