@@ -138,6 +138,8 @@ class Case:
         Forms that are not ours: shown and never tested for having become slower.
     passes : int or None
         At most so many passes; all that the run makes by default.
+    rounds : int or None
+        At most so many rounds in a pass; all that the run makes by default.
     long : bool
         Minutes: only with ``--long``, or when the group is named.
     sweep, over : str
@@ -159,6 +161,7 @@ class Case:
     sparse: Sequence[str] = ()
     peers: Sequence[str] = ()
     passes: int | None = None
+    rounds: int | None = None
     long: bool = False
     sweep: str = ""
     over: str = ""

@@ -129,6 +129,14 @@ def _engine(*, seed: int, tasks: int) -> Forms:
     }
 
 
+def _engine_from_the_start(*, seed: int, tasks: int) -> Forms:
+    """The same tasks and all that comes before them: workers are started, and load what they need."""
+    from dpverify.bench import naps
+
+    forms = _engine(seed=seed, tasks=tasks)
+    return {SLEEP: forms[SLEEP], ENGINE: lambda: Usage(0, {}, naps.engine_seconds_from_the_start(tasks, WORKERS))}
+
+
 def _law_case(threads: int, words: str) -> Case:
     target = Target(CHECK, at_most=1 / 0.6, words="0.6 of the rate of drawing alone")
     return Case(
@@ -166,17 +174,30 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "engine",
-        "Tasks of 5 ms, sleeping, on two workers; without the start of the workers",
+        "Tasks that sleep 5 ms, on two workers that are at work already: neither their start nor their first tasks",
         _engine,
         limit=SLEEP,
         forms=(SLEEP, ENGINE, POOL, JOBLIB),
-        parameters={"tasks": 400},
-        work=400,
+        parameters={"tasks": 200},
+        work=200,
         item="task",
         clock="wall",
-        sparse=(ENGINE, POOL, JOBLIB),
+        sparse=(POOL, JOBLIB),
         peers=(POOL, JOBLIB),
         targets=[Target(ENGINE, at_most=1 / 0.98, words="0.98 of what two workers can do")],
+        rounds=1,
+    ),
+    Case(
+        "engine-from-the-start",
+        "The same with the start of the workers, from the call to the result",
+        _engine_from_the_start,
+        limit=SLEEP,
+        forms=(SLEEP, ENGINE),
+        parameters={"tasks": 1000},
+        work=1000,
+        item="task",
+        clock="wall",
+        sparse=(SLEEP, ENGINE),
         passes=3,
     ),
 )

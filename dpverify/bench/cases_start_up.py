@@ -54,7 +54,7 @@ CASES = (
         limit=EMPTY,
         forms=(EMPTY, "dpverify"),
         clock="wall",
-        passes=5,
+        rounds=1,
         targets=[Target("dpverify", at_most=3.0, kind="seconds")],
     ),
 )

@@ -95,6 +95,29 @@ def _pairs(new: Bench, old: Bench) -> Iterator[tuple[CaseRecord, str, Array, Arr
                     yield case, form.name, values[0], values[1]
 
 
+def without_counterpart(new: Bench, old: Bench) -> int:
+    """How many forms of ours have been measured that the other run has not, or has at other sizes or to another limit.
+
+    Parameters
+    ----------
+    new, old : Bench
+        The runs.
+
+    Returns
+    -------
+    int
+        Forms of ``new`` that no comparison watches.
+    """
+    compared = {(case.group, case.name, form) for case, form, _, _ in _pairs(new, old)}
+    ours = {
+        (case.group, case.name, form.name)
+        for case in new.cases
+        for form in case.forms
+        if form.role == "measured" and any(form.samples)
+    }
+    return len(ours - compared)
+
+
 def log_ratios(case: CaseRecord, form: str) -> Array:
     """Log of the ratio of a form to its case's limit; one value a pass, the median of its rounds."""
     samples = {each.name: each.samples for each in case.forms}

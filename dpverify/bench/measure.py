@@ -105,7 +105,8 @@ def measure_case(case: Case, *, seed: int = 0, rounds: int = 5, turn: int = 0) -
     with _quiet():
         spent = _calibrate(often, clock, out)
         names = list(often)
-        for number in range(max(1, min(rounds, int(ROUND_BUDGET / max(spent, 1e-9))))):
+        most = rounds if case.rounds is None else min(rounds, case.rounds)
+        for number in range(max(1, min(most, int(ROUND_BUDGET / max(spent, 1e-9))))):
             shift = (turn + number) % max(len(names), 1)
             for name in names[shift:] + names[:shift]:
                 _time(often[name], clock, out.times[name])

@@ -143,12 +143,19 @@ def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:
 
 
 def _compare(measured: Bench, old: Bench, console: Console) -> bool:
-    from dpverify.bench.compare import compare
+    from dpverify.bench.compare import compare, without_counterpart
     from dpverify.report.bench_records import busy
     from dpverify.report.bench_terminal import print_comparison
+    from dpverify.report.words import plural
 
     found = compare(measured, old)
     print_comparison(found, console)
+    alone = without_counterpart(measured, old)
+    if alone and found:
+        complain(
+            f"{plural(alone, 'form')} not watched: the other run has none of that name, size and limit; "
+            "record it anew to watch all"
+        )
     if {str(info.machine) for info in measured.runs} != {str(info.machine) for info in old.runs}:
         complain("the two runs were made on different machines: a change may be the machine's")
     if any(busy(info) for info in (*measured.runs, *old.runs)):

@@ -37,16 +37,18 @@ few cases the limit is ours, and the ratio says how many times as long a peer or
 METHOD = (
     """\
 A pass goes through all cases; the next one begins when it is done, in fresh processes, so that two passes of a case are
-minutes apart and have other addresses. In a pass the forms of a case are called once to compile, then timed in turns,
-the order rotated from round to round; a measurement repeats a call until it lasts 20 ms; the garbage collector is off.
-Slow forms are timed once in each of the first passes, and whole runs in turn: cold, then warm. One thread and its
-processor time, unless the case says otherwise (process: all threads; wall: time that passes).""",
+minutes apart and have other addresses; the input is the same in all passes of a run. In a pass the forms of a case are
+called once to compile, then timed in turns, the order rotated from round to round; a measurement repeats a call until
+it lasts 20 ms; the garbage collector is off. Slow forms are timed once in each of the first passes, and whole runs in
+turn: cold, then warm. One thread and its processor time, unless the case says otherwise (process: all threads; wall:
+time that passes).""",
     """\
 A round gives one ratio of a form to its limit, a pass the median of its rounds. Printed is the median of the passes,
 with an interval for the median made of their order alone, which assumes no law: rounds of one process are not
-independent, passes are as far as one machine on one day allows. Of nine passes it runs from the second to the eighth
-and has a level of 96%; of five from the smallest to the largest, 94%; of three as well, 75%, of two, 50%; one run has
-none, and says so. The spread is that of single rounds: middle half, then extremes.""",
+independent, passes are as far as one machine on one day allows. Of eleven passes it runs from the second to the tenth
+and has a level of 99%; of nine from the second to the eighth, 96%; of fewer than six from the smallest to the largest,
+which holds the median less often: that level stands beside it (of three passes 75%, of two 50%; one run has none). The
+spread is that of single rounds: middle half, then extremes.""",
     """\
 A target is met, or missed, where the whole interval is on one side of it, and else too close to tell; with three passes
 or fewer that is a weaker word, and the number of passes stands beside it. An exponent is fitted to few sizes: where

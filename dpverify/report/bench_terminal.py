@@ -64,10 +64,17 @@ def print_comparison(comparisons: Sequence[Comparison], console: Console) -> Non
         "compared with the other run", ("case", "form", "", "change of the ratio (95%)", "p, corrected"), rows, console
     )
     found = [each.change for each in comparisons]
-    told = ", ".join(f"{found.count(word)} {word}" for word in CHANGES if word in found)
-    _line(
-        f"{plural(len(found), 'form')} compared: {told}." if found else "The two runs have nothing in common.", console
-    )
+    watched = [word for word in found if word != "too few passes"]
+    told = ", ".join(f"{found.count(word)} {word}" for word in CHANGES if word in watched)
+    rest = len(found) - len(watched)
+    if not found:
+        _line("The two runs have nothing in common: nothing is watched.", console)
+        return
+    _line(f"{plural(len(watched), 'form')} compared{': ' if told else ''}{told}.", console)
+    if rest:
+        _line(
+            f"{plural(rest, 'form')} not watched: too few passes, so that no change of any size would be seen.", console
+        )
 
 
 def change_words(each: Comparison) -> str:
@@ -132,7 +139,7 @@ def _closing(bench: Bench) -> Iterator[str]:
         if busy(info):
             yield f"WARNING: other processes were at work meanwhile{others}; times and spreads are larger for it."
         if info.quick:
-            yield f"A quick run of {info.passes} passes: its intervals have a level of 75%; without --quick, 96%."
+            yield f"A quick run of {info.passes} passes: its intervals have a level of 75%; without --quick, 99%."
 
 
 def _print(title: str, header: Sequence[str], rows: Sequence[tuple[Sequence[str], str]], console: Console) -> None:

@@ -15,6 +15,9 @@ MARKS: dict[Outcome, str] = {
     "not measured": "– not measured",
 }
 
+LEVEL = 0.95
+"""An interval of a lower level than this says which it has."""
+
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
@@ -55,7 +58,10 @@ def show_value(value: float, kind: str) -> str:
 
 
 def show_interval(value: Interval | None, kind: str = "ratio") -> str:
-    """Median and interval: ``1.12 (1.10 to 1.15)``; one pass has no interval, and says so."""
+    """Median and interval: ``1.12 (1.10 to 1.15)``, or ``(1.10 to 1.15, 75%)`` where it holds the median less often.
+
+    One pass has no interval, and says so.
+    """
     if value is None:
         return ""
     if value.passes == 1:
@@ -64,7 +70,8 @@ def show_interval(value: Interval | None, kind: str = "ratio") -> str:
     unit = low.partition(" ")[2]
     if unit and unit == high.partition(" ")[2]:
         low = low.partition(" ")[0]
-    return f"{show_value(value.median, kind)} ({low} to {high})"
+    level = f", {value.level:.0%}" if value.level < LEVEL else ""
+    return f"{show_value(value.median, kind)} ({low} to {high}{level})"
 
 
 def show_spread(value: Interval | None) -> str:

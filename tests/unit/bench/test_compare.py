@@ -19,6 +19,7 @@ from dpverify.bench.compare import (
     shift_interval,
 )
 from dpverify.bench.power import POWER, detectable
+from dpverify.bench.run import USUAL
 from dpverify.report.bench_records import Bench
 from tests.unit.bench.runs import bench, case, desk
 
@@ -70,6 +71,22 @@ def test_tests_that_can_find_nothing_are_left_out() -> None:
     assert able_to_find([0.004, 0.004, 0.004], 0.01) == [False] * 3  # each could alone; of which, nobody may choose
     assert able_to_find([0.003, 0.003, 0.003], 0.01) == [True] * 3
     assert able_to_find([], 0.01) == []
+
+
+def test_in_a_whole_run_15_percent_is_found_although_some_pairs_of_passes_overlap() -> None:
+    """163 forms, as many as a run of all groups has; one pass of the slower form lies below five of the other run's."""
+    draw = np.random.Generator(np.random.SFC64(10))
+    before, after = 0.02 * draw.standard_normal((2, 163, USUAL.passes))
+    after[7] += math.log(1.15)
+    after[7, 5] = np.sort(before[7])[-6] + 1e-9
+    found = compare(run(after), run(before))
+    assert [each.case for each in found if each.change == "slower"] == ["case-7"]
+    assert all(each.change == "no difference seen" for each in found if each.case != "case-7")
+
+
+def test_nine_passes_are_not_enough_for_that() -> None:
+    assert 2 * float(null_law(9, 9)[:2].sum()) > ALPHA / 163  # one overlapping pair hides everything
+    assert 2 * float(null_law(USUAL.passes, USUAL.passes)[:6].sum()) < ALPHA / 163
 
 
 def test_cases_of_few_passes_cost_the_others_no_power() -> None:

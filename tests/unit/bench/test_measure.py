@@ -64,6 +64,12 @@ def test_slow_rounds_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
+def test_a_case_may_ask_for_fewer_rounds_and_never_for_more() -> None:
+    forms: Forms = {"run": lambda: Usage(0)}
+    made = [len(measure_case(of(forms, rounds=most), rounds=5).times["run"].seconds) for most in (2, 9, None)]
+    assert made == [2, 5, 5]
+
+
 def test_a_sparse_form_is_called_once_in_the_first_passes_only() -> None:
     order: list[str] = []
     case = of({"limit": lambda: None, "slow": calls(order, "slow")}, sparse=("slow",))  # type: ignore[dict-item]  # a form

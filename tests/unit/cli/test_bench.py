@@ -112,6 +112,20 @@ def test_what_became_slower_gives_1(clock: Clock, tmp_path: Path, capsys: Captur
     assert "2 faster" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("clock")
+def test_what_cannot_be_compared_is_counted(tmp_path: Path, capsys: Capture) -> None:
+    before = tmp_path / "before.json"
+    assert main(["bench", "noise", "--quick", "--json", str(before)]) == 0
+    capsys.readouterr()
+    assert main(["bench", "noise", "--quick", "--against", str(before)]) == 0
+    out = capsys.readouterr().out
+    assert "0 forms compared." in out
+    assert "2 forms not watched: too few passes" in out
+    assert main(["bench", "--against", str(before)]) == 0
+    out, err = capsys.readouterr()
+    assert "1 form not watched: the other run has none of that name, size and limit" in err
+
+
 def test_a_case_that_fails_gives_1_and_costs_no_other(clock: Clock, capsys: Capture) -> None:
     clock.broken = ("sum",)
     assert main(["bench", "noise"]) == 1

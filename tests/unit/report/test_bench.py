@@ -9,9 +9,10 @@ import pytest
 from dpverify.bench.case import Target, sweep
 from dpverify.bench.child import Answer
 from dpverify.bench.measure import Measured, Times
+from dpverify.bench.statistics import median_interval
 from dpverify.report.bench_page import METHOD, bench_page
 from dpverify.report.bench_records import Bench, busy, decode, encode
-from dpverify.report.bench_words import show_bound, show_bytes, show_seconds, show_value, three
+from dpverify.report.bench_words import show_bound, show_bytes, show_interval, show_seconds, show_value, three
 from dpverify.report.bench_write import check_bench, recorded_bench, regenerate_bench, render_bench, write_bench
 from dpverify.report.collect import ReportError
 from tests.unit.bench.runs import bench, case, desk, info
@@ -181,3 +182,10 @@ def test_bounds_and_exponents() -> None:
     assert show_bound(50e-6, "seconds") == "50 µs"
     assert show_bound(1.2, "ratio") == "1.2"
     assert show_value(-0.004, "exponent") == "0.00"
+
+
+def test_an_interval_of_a_low_level_says_so() -> None:
+    passes = [[1.0], [1.1], [1.2]]
+    assert show_interval(median_interval(passes)) == "1.10 (1.00 to 1.20, 75%)"
+    assert show_interval(median_interval(passes * 3)) == "1.10 (1.00 to 1.20)"
+    assert show_interval(median_interval(passes * 2), "seconds") == "1.10 s (1.00 to 1.20 s)"
