@@ -140,6 +140,8 @@ class Case:
         At most so many passes; all that the run makes by default.
     rounds : int or None
         At most so many rounds in a pass; all that the run makes by default.
+    limit_is_ours : bool
+        The limit is code that users run, not a plain way of doing the work: a comparison of two runs watches it too.
     long : bool
         Minutes: only with ``--long``, or when the group is named.
     sweep, over : str
@@ -162,6 +164,7 @@ class Case:
     peers: Sequence[str] = ()
     passes: int | None = None
     rounds: int | None = None
+    limit_is_ours: bool = False
     long: bool = False
     sweep: str = ""
     over: str = ""

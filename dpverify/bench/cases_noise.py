@@ -177,6 +177,7 @@ CASES: tuple[Case, ...] = (
             "One multiply-add a step, against all nodes of COMPOSE(1, t)",
             _literal,
             limit="stream",
+            limit_is_ours=True,
             forms=("stream", "literal"),
             parameters={"d": 100},
             item="step",

@@ -46,6 +46,7 @@ class Desk:
     error: str = ""
     passes: int = 0
     forms: dict[str, _Samples] = field(default_factory=dict)
+    yardstick: list[list[float]] = field(default_factory=list)
 
     def take(self, answer: Answer) -> None:
         """Take in an answer.
@@ -61,6 +62,8 @@ class Desk:
         if answer.measured is None:
             return
         self.passes += 1
+        if answer.measured.yardstick is not None:
+            self.yardstick.append(answer.measured.yardstick.seconds)
         for name, why in answer.measured.missing.items():
             self._of(name).missing = why
         for name, times in answer.measured.times.items():
@@ -103,6 +106,8 @@ class Desk:
             over=case.over,
             forms=[self._form(name, samples) for name, samples in self.forms.items()],
             targets=[self._target(target) for target in case.targets if "exponent" not in target.kind],
+            limit_is_ours=case.limit_is_ours,
+            yardstick=self.yardstick,
             error=self.error,
         )
 

@@ -1,21 +1,24 @@
 """Compare two runs case by case: a test with a declared rate of false alarms, and an effect with its interval.
 
 What is compared is the logarithm of the ratio to the limit, so that a machine that is slower today slows both and drops
-out. One value a pass, since rounds of one process are not independent; the two runs' passes are compared by the exact
-Wilcoxon-Mann-Whitney test, which assumes no law, and Holm's correction over all tests that can find anything keeps the
-chance of any false alarm below :data:`ALPHA`. The size of the change is the Hodges-Lehmann estimate, its interval
-inverts the test.
+out. A limit that is our own code is compared as well, by its ratio to a draw of the library's in the same turns. One
+value a pass, since rounds of one process are not independent; the two runs' passes are compared by the exact Wilcoxon-
+Mann-Whitney test, which assumes no law, and Holm's correction over all tests that can find anything keeps the chance of
+any false alarm below :data:`ALPHA`. The size of the change is the Hodges-Lehmann estimate, its interval inverts the
+test.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.bench import yardstick
 from dpverify.bench.power import detectable
 from dpverify.bench.statistics import ratios
 from dpverify.report.bench_records import Bench, CaseRecord, Change, Comparison
@@ -45,28 +48,29 @@ def compare(new: Bench, old: Bench, alpha: float = ALPHA) -> list[Comparison]:
         In the order of ``new``; empty when nothing is in both.
     """
     pairs = list(_pairs(new, old))
-    tests = [rank_test(ours, theirs) for _, _, ours, theirs in pairs]
-    able = able_to_find([2 * float(null_law(len(ours), len(theirs))[0]) for _, _, ours, theirs in pairs], alpha)
+    tests = [rank_test(pair.new, pair.old) for pair in pairs]
+    able = able_to_find([2 * float(null_law(len(pair.new), len(pair.old))[0]) for pair in pairs], alpha)
     strict = iter(holm([p for p, can in zip(tests, able, strict=True) if can]))
     corrected = [next(strict) if can else 1.0 for can in able]
     out = []
-    for (case, form, ours, theirs), p, kept in zip(pairs, tests, corrected, strict=True):
-        shift, low, high, level = shift_interval(ours, theirs)
-        sizes = (len(ours), len(theirs))
+    for pair, p, kept in zip(pairs, tests, corrected, strict=True):
+        shift, low, high, level = shift_interval(pair.new, pair.old)
+        sizes = (len(pair.new), len(pair.old))
         seen = detectable(*sizes, alpha / max(1, sum(able)))
         out.append(
             Comparison(
-                group=case.group,
-                case=case.name,
-                form=form,
-                to=case.limit,
+                group=pair.case.group,
+                case=pair.case.name,
+                form=pair.form,
+                to=pair.to,
+                of_limit=pair.form == pair.case.limit,
                 factor=math.exp(shift),
                 low=math.exp(low),
                 high=math.exp(high),
                 level=level,
                 p=p,
                 corrected=kept,
-                would_see=None if seen is None else math.exp(seen * pooled_spread(ours, theirs)),
+                would_see=None if seen is None else math.exp(seen * pooled_spread(pair.new, pair.old)),
                 change=_change(shift, kept, alpha, possible=seen is not None),
             )
         )
@@ -79,20 +83,38 @@ def _change(shift: float, corrected: float, alpha: float, *, possible: bool) -> 
     return "no difference seen" if possible else "too few passes"
 
 
-def _pairs(new: Bench, old: Bench) -> Iterator[tuple[CaseRecord, str, Array, Array]]:
-    """Case, form, and the log ratio of each pass in both runs."""
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """A form of a case, what it is divided by, and the log ratio of each pass in both runs."""
+
+    case: CaseRecord
+    form: str
+    to: str
+    new: Array
+    old: Array
+
+
+def _pairs(new: Bench, old: Bench) -> Iterator[_Pair]:
     before = {(case.group, case.name): case for case in old.cases}
     for case in new.cases:
         other = before.get((case.group, case.name))
         alike = other is not None and (other.parameters, other.limit) == (case.parameters, case.limit)
         if other is None or not alike:
             continue
-        theirs = {form.name for form in other.forms}
-        for form in case.forms:
-            if form.role == "measured" and form.name in theirs:
-                values = [log_ratios(record, form.name) for record in (case, other)]
-                if all(len(each) > 0 for each in values):
-                    yield case, form.name, values[0], values[1]
+        theirs = {(form, to): values for form, to, values in _watched(other)}
+        for form, to, values in _watched(case):
+            if (form, to) in theirs:
+                yield _Pair(case, form, to, values, theirs[form, to])
+
+
+def _watched(case: CaseRecord) -> Iterator[tuple[str, str, Array]]:
+    """Every form of ours that has a ratio, what it is to, and the log of that of each pass; a limit of ours is last."""
+    samples = {form.name: form.samples for form in case.forms}
+    for form in case.forms:
+        if form.role == "measured" and len(values := log_ratios(form.samples, samples.get(case.limit, []))):
+            yield form.name, case.limit, values
+    if case.limit_is_ours and len(values := log_ratios(samples.get(case.limit, []), case.yardstick)):
+        yield case.limit, yardstick.NAME, values
 
 
 def without_counterpart(new: Bench, old: Bench) -> int:
@@ -108,21 +130,12 @@ def without_counterpart(new: Bench, old: Bench) -> int:
     int
         Forms of ``new`` that no comparison watches.
     """
-    compared = {(case.group, case.name, form) for case, form, _, _ in _pairs(new, old)}
-    ours = {
-        (case.group, case.name, form.name)
-        for case in new.cases
-        for form in case.forms
-        if form.role == "measured" and any(form.samples)
-    }
-    return len(ours - compared)
+    return sum(1 for case in new.cases for _ in _watched(case)) - sum(1 for _ in _pairs(new, old))
 
 
-def log_ratios(case: CaseRecord, form: str) -> Array:
-    """Log of the ratio of a form to its case's limit; one value a pass, the median of its rounds."""
-    samples = {each.name: each.samples for each in case.forms}
-    passes = ratios(samples[form], samples.get(case.limit, []))
-    return np.array([math.log(float(np.median(values))) for values in passes])
+def log_ratios(form: Sequence[Sequence[float]], to: Sequence[Sequence[float]]) -> Array:
+    """Log of the ratio of one form's seconds to another's; one value a pass, the median of its rounds."""
+    return np.array([math.log(float(np.median(values))) for values in ratios(form, to)])
 
 
 @cache

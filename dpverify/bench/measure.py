@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from time import perf_counter, process_time, thread_time
 
+from dpverify.bench import yardstick
 from dpverify.bench.case import Case, Clock, Form, Missing, Usage
 from dpverify.bench.memory import AddedPeak, added_memory, can_measure_memory
 
@@ -62,10 +63,13 @@ class Measured:
         By form.
     missing : dict of str to str
         Forms that cannot be measured here, and why.
+    yardstick : Times or None
+        What a limit of ours is compared with; see :mod:`dpverify.bench.yardstick`.
     """
 
     times: dict[str, Times] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
+    yardstick: Times | None = None
 
     def medians(self) -> dict[str, float]:
         """Median seconds of one call by form."""
@@ -101,6 +105,8 @@ def measure_case(case: Case, *, seed: int = 0, rounds: int = 5, turn: int = 0) -
     out = Measured(missing={name: form.why for name, form in forms.items() if isinstance(form, Missing)})
     ready = {name: form for name, form in forms.items() if not isinstance(form, Missing)}
     often = {name: form for name, form in ready.items() if name not in case.sparse}
+    if case.limit_is_ours:
+        often[yardstick.NAME] = yardstick.yardstick()
     clock = CLOCKS[case.clock]
     with _quiet():
         spent = _calibrate(often, clock, out)
@@ -116,6 +122,7 @@ def measure_case(case: Case, *, seed: int = 0, rounds: int = 5, turn: int = 0) -
                 peak = AddedPeak() if turn == 0 and can_measure_memory() else None
                 command = _time(ready[name], clock, out.times[name])
                 out.times[name].added = None if peak is None or command else peak.read()
+    out.yardstick = out.times.get(yardstick.NAME) if case.limit_is_ours else None
     out.times = {name: out.times[name] for name in ready if name in out.times}
     for name, times in out.times.items():
         short = name in often and not times.peaks and min(times.seconds) < LONGEST

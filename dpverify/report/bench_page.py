@@ -155,7 +155,9 @@ def _cases(cases: Sequence[CaseRecord]) -> str:
 def _form(case: CaseRecord, form: FormRecord) -> list[str]:
     if form.missing:
         return [md.prose(form.name), md.prose(form.missing), "", "", ""]
-    role = {"limit": "the limit", "peer": "a peer", "measured": ""}[form.role]
+    role = {"limit": "the limit, ours" if case.limit_is_ours else "the limit", "peer": "a peer", "measured": ""}[
+        form.role
+    ]
     name = md.prose(form.name) + (f" ({role})" if role else "")
     if form.seconds is None:
         return [name, "", "", "", ""]

@@ -69,7 +69,11 @@ class TargetRecord(Record, frozen=True, kw_only=True):
 
 
 class CaseRecord(Record, frozen=True, kw_only=True):
-    """One case, measured."""
+    """One case, measured.
+
+    ``yardstick[k]`` are the seconds that the library's draw of 100,000 normal numbers took in each round of pass k,
+    where the limit is our own code: by it a comparison of two runs sees that the limit itself became slower.
+    """
 
     group: str
     name: str
@@ -83,6 +87,8 @@ class CaseRecord(Record, frozen=True, kw_only=True):
     over: str = ""
     forms: list[FormRecord] = []
     targets: list[TargetRecord] = []
+    limit_is_ours: bool = False
+    yardstick: list[list[float]] = []
     error: str = ""
 
 
@@ -134,12 +140,16 @@ class Bench(Record, frozen=True, kw_only=True):
 
 
 class Comparison(Record, frozen=True, kw_only=True):
-    """One form of one case in two runs: by which factor its ratio to the limit has changed."""
+    """One form of one case in two runs: by which factor its ratio to the limit has changed.
+
+    Of the limit itself (``of_limit``), where that is our own code: its ratio to the yardstick ``to``.
+    """
 
     group: str
     case: str
     form: str
     to: str
+    of_limit: bool = False
     factor: float
     low: float
     high: float

@@ -57,7 +57,7 @@ def print_comparison(comparisons: Sequence[Comparison], console: Console) -> Non
         Where to.
     """
     rows = [
-        ([f"{each.group}/{each.case}", each.form, *_change(each)], CHANGES[each.change])
+        ([f"{each.group}/{each.case}", _form_name(each), *_change(each)], CHANGES[each.change])
         for each in sorted(comparisons, key=lambda each: (each.change not in {"slower", "faster"}, -each.factor))
     ]
     _print(
@@ -75,6 +75,11 @@ def print_comparison(comparisons: Sequence[Comparison], console: Console) -> Non
         _line(
             f"{plural(rest, 'form')} not watched: too few passes, so that no change of any size would be seen.", console
         )
+
+
+def _form_name(each: Comparison) -> str:
+    """The form; a limit of ours is said with what it is divided by, which is no form of the case."""
+    return f"{each.form} (the limit, to {each.to})" if each.of_limit else each.form
 
 
 def change_words(each: Comparison) -> str:

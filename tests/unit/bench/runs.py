@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dpverify.bench import yardstick
 from dpverify.bench.case import Case, Forms, Target
 from dpverify.bench.child import Answer
 from dpverify.bench.collect import Desk, fits
@@ -21,7 +22,8 @@ def case(name: str = "sum", *, targets: Sequence[Target] = (), **fields: object)
 
 
 def measured(seconds: Mapping[str, Sequence[float]]) -> Measured:
-    return Measured(times={name: Times(list(values)) for name, values in seconds.items()})
+    times = {name: Times(list(values)) for name, values in seconds.items()}
+    return Measured(times=times, yardstick=times.pop(yardstick.NAME, None))
 
 
 def desk(case_: Case, passes: Sequence[Mapping[str, Sequence[float]]], group: str = "noise") -> Desk:

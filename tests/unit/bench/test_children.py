@@ -127,7 +127,7 @@ def test_passes_go_through_all_groups(monkeypatch: pytest.MonkeyPatch) -> None:
         ("noise", 1, ["a"]),
         ("audit", 1, ["b"]),
     ]
-    assert asked[0].seed != asked[-1].seed
+    assert len({each.seed for each in asked}) == 1  # the input is the same in every pass
     assert [each.memory for each in asked if each.memory is not None] == [0, 1]
     assert {each.name: len(each.forms[0].samples) for each in found.cases if each.forms} == {"a": 2, "rare": 1, "b": 2}
     assert [each.error for each in found.cases if each.name == "broken"] == ["no"]

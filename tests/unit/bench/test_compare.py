@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from dpverify.bench import yardstick
 from dpverify.bench.compare import (
     ALPHA,
     able_to_find,
@@ -17,6 +18,7 @@ from dpverify.bench.compare import (
     pooled_spread,
     rank_test,
     shift_interval,
+    without_counterpart,
 )
 from dpverify.bench.power import POWER, detectable
 from dpverify.bench.run import USUAL
@@ -193,6 +195,37 @@ def test_only_what_both_runs_have_is_compared() -> None:
     no_limit = bench(desk(case("a"), [{"ours": [2.0]}] * 9))
     assert compare(old, old) != []
     assert compare(other_size, old) == compare(other_case, old) == compare(no_limit, old) == []
+
+
+def limit_of_ours(logs: Array, factor: float, *, ours: bool = True) -> Bench:
+    """Passes of a case whose limit, and all that calls it, takes ``factor`` times as long; the machine does not."""
+    passes = [
+        {"limit": [factor * math.exp(value)], "ours": [2 * factor * math.exp(value)], yardstick.NAME: [1.0]}
+        for value in logs
+    ]
+    if not ours:
+        passes = [{name: values for name, values in each.items() if name != yardstick.NAME} for each in passes]
+    return bench(desk(case("a", limit_is_ours=ours), passes))
+
+
+def test_a_limit_of_ours_that_becomes_slower_is_seen() -> None:
+    draw = np.random.Generator(np.random.SFC64(11))
+    before, after = 0.02 * draw.standard_normal((2, USUAL.passes))
+    found = compare(limit_of_ours(after, 1.15), limit_of_ours(before, 1.0))
+    assert [(each.form, each.change, each.of_limit) for each in found] == [
+        ("ours", "no difference seen", False),  # its ratio to the limit is what it was
+        ("limit", "slower", True),
+    ]
+    assert found[1].to == yardstick.NAME
+    assert found[1].factor == pytest.approx(1.15, abs=0.03)
+
+
+def test_a_limit_of_ours_is_not_watched_against_a_run_that_has_no_yardstick() -> None:
+    logs = np.linspace(0.0, 0.02, USUAL.passes)
+    new, old = limit_of_ours(logs, 1.15), limit_of_ours(logs, 1.0, ours=False)
+    assert [each.form for each in compare(new, old)] == ["ours"]
+    assert without_counterpart(new, old) == 1
+    assert without_counterpart(new, new) == without_counterpart(old, old) == without_counterpart(old, new) == 0
 
 
 def test_peers_are_not_compared() -> None:

@@ -64,6 +64,16 @@ def test_slow_rounds_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
+def test_beside_a_limit_of_ours_the_library_draws() -> None:
+    forms: Forms = {"limit": lambda: None, "ours": lambda: None}
+    found, plain = (measure_case(of(forms, limit_is_ours=ours), rounds=3) for ours in (True, False))
+    assert list(found.times) == ["limit", "ours"]
+    assert found.yardstick is not None
+    assert len(found.yardstick.seconds) == 3
+    assert 1e-5 < min(found.yardstick.seconds) < 1.0
+    assert plain.yardstick is None
+
+
 def test_a_case_may_ask_for_fewer_rounds_and_never_for_more() -> None:
     forms: Forms = {"run": lambda: Usage(0)}
     made = [len(measure_case(of(forms, rounds=most), rounds=5).times["run"].seconds) for most in (2, 9, None)]

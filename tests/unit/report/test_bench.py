@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dpverify.bench import yardstick
 from dpverify.bench.case import Target, sweep
 from dpverify.bench.child import Answer
 from dpverify.bench.measure import Measured, Times
@@ -71,6 +72,13 @@ def test_every_form_has_its_row(page: str) -> None:
     assert "1.00 GiB" in row(page, "2.00 s")
     assert "additions: 12" in row(page, "2.00 s")
     assert "could not be measured: ValueError: a | b" in shown(page)
+
+
+def test_a_limit_of_ours_is_called_so() -> None:
+    run = bench(desk(case("a", limit_is_ours=True), [{"limit": [1.0], "ours": [1.0], yardstick.NAME: [1.0]}] * 6))
+    assert "limit (the limit, ours)" in bench_page(run, [])
+    assert yardstick.NAME not in bench_page(run, [])
+    assert decode(encode(run)).cases[0].yardstick == [[1.0]] * 6
 
 
 def test_each_check_has_its_time(page: str) -> None:
