@@ -26,12 +26,13 @@ def _dp_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
     """Algorithm 1: "parts" draws d numbers a step and then does the same steps without noise."""
     import numpy as np
 
+    from dpverify.bench.arrays import aligned
     from dpverify.bench.kernel_limits import draw_rows, gradients_only
     from dpverify.kernels.tape import generator
     from dpverify.papers.tran2022.dp_nsgd import DpNsgd
     from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
 
-    problem, rng, row = _problem(n, d), generator(seed, 9), np.empty(d)
+    problem, rng, row = _problem(n, d), generator(seed, 9), aligned(d)
 
     def run(sigma: float) -> DpNsgd:
         settings = Parameters(steps=10**9, alpha=0.01, eta=1e-3, sigma=sigma, lipschitz=problem.lipschitz)
@@ -57,8 +58,11 @@ def _sr_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
     """Algorithm 2, three gradients a step from the second epoch on: the first is done before anything is timed."""
     import numpy as np
 
-    from dpverify.bench.kernel_limits import gradients_only
+    from dpverify.bench.arrays import aligned
+    from dpverify.bench.kernel_limits import draw_rows, gradients_only
+    from dpverify.kernels.tape import generator
     from dpverify.papers.tran2022.sr_nsgd import SrNsgd
+    from dpverify.papers.tran2022.sr_nsgd_noise import tape_rows
     from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
     from dpverify.papers.tran2022.sr_nsgd_scales import printed_scales
 
@@ -74,11 +78,19 @@ def _sr_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
         return made
 
     noisy, plain = run(1.0), run(0.0)
-    order, row = np.random.default_rng(seed).integers(0, n, 3 * steps), np.empty(d)
+    order, row, rng = np.random.default_rng(seed).integers(0, n, 3 * steps), aligned(d), generator(seed, 9)
+    drawn = tape_rows(n, 2 * n + steps) - tape_rows(n, 2 * n)
+
+    def gradients() -> None:
+        gradients_only(problem.example_gradient, problem.x, problem.y, order, problem.start, row)
+
+    def with_draw() -> None:
+        draw_rows(rng, drawn, row)
+        gradients()
+
     return {
-        "three gradients": lambda: gradients_only(
-            problem.example_gradient, problem.x, problem.y, order, problem.start, row
-        ),
+        "gradients and draw": with_draw,
+        "three gradients": gradients,
         "step": lambda: noisy.advance(steps),
         "step without noise": lambda: plain.advance(steps),
     }
@@ -88,13 +100,14 @@ def _clipped(*, seed: int, n: int, d: int, batch: int, batches: int, part: float
     """Sum clipped gradients of each batch; ``part`` of all are longer than the clip."""
     import numpy as np
 
+    from dpverify.bench.arrays import aligned
     from dpverify.bench.kernel_limits import clip_batches, read_twice
     from dpverify.kernels.clipping import pad_rows
 
     problem, rng = _problem(n, d), np.random.default_rng(seed)
     rows = pad_rows(problem.x, problem.y)
     order = rng.permutation(n)[: batch * batches]
-    w, out, total = np.zeros(rows.shape[1]), np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    w, out, total = (aligned(rows.shape[1]) for _ in range(3))
     w[:d] = rng.standard_normal(d)
     s = 1 - 2 * problem.y
     slopes = s / (1 + np.exp(-s * (problem.x @ w[:d])))
@@ -115,12 +128,13 @@ def _written_out(*, seed: int, n: int, d: int, batch: int) -> Forms:
     """A batch's gradients as a matrix, clipped row by row, in numpy: what most libraries do."""
     import numpy as np
 
+    from dpverify.bench.arrays import aligned
     from dpverify.bench.kernel_limits import clipped_logistic
     from dpverify.kernels.clipping import pad_rows
 
     problem, rng = _problem(n, d), np.random.default_rng(seed)
     rows = pad_rows(problem.x, problem.y)
-    order, w, out = rng.permutation(n)[:batch], np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    order, w, out = rng.permutation(n)[:batch], aligned(rows.shape[1]), aligned(rows.shape[1])
     w[:d] = rng.standard_normal(d)
 
     def in_numpy() -> Any:
@@ -134,7 +148,7 @@ def _written_out(*, seed: int, n: int, d: int, batch: int) -> Forms:
 CASES: tuple[Case, ...] = (
     Case(
         "dp-nsgd",
-        "DP-NSGD, one example a step, against drawing d numbers and the same steps without noise",
+        "DP-NSGD, one example a step, against drawing d numbers by the library and the same steps without noise",
         _dp_nsgd,
         limit="parts",
         limit_is_ours=True,
@@ -146,11 +160,11 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "sr-nsgd",
-        "SR-NSGD, one example a step, against its three gradients",
+        "SR-NSGD, one example a step, against its three gradients and the library's draw of its five vectors or fewer",
         _sr_nsgd,
-        limit="three gradients",
+        limit="gradients and draw",
         limit_is_ours=True,
-        forms=("three gradients", "step", "step without noise"),
+        forms=("gradients and draw", "three gradients", "step", "step without noise"),
         parameters={"n": 4096, "d": D, "steps": 4096},
         work=3 * 4096,
         item="gradient",
@@ -158,7 +172,7 @@ CASES: tuple[Case, ...] = (
     *(
         Case(
             f"clipped-batch-{name}",
-            f"Clipped gradients of a batch of {BATCH}, {name} of them clipped, against reading its rows twice",
+            f"Clipped gradients of a batch of {BATCH}, {name} of them clipped, against two plain passes over its rows",
             _clipped,
             limit="read twice",
             forms=("read twice", "clipped sum"),

@@ -29,10 +29,12 @@ DATA = "benchmarks"
 
 INTRODUCTION = """\
 How to read it. Each number is a ratio, or stands beside one, to a limit that was measured in the same process, in
-turns: what has to be done in any case, written plainly (drawing the same Gaussians with the library's generator,
-reading the same bytes once, starting Python), or the algorithm as it is printed; how fast the machine is drops out. A
-ratio below 1 means that ours does that work faster than the plain way: its own generator, memory asked for ahead. In a
-few cases the limit is ours, and the ratio says how many times as long a peer or the literal algorithm takes."""
+turns; how fast the machine is drops out. Only a physical limit cannot be beaten: to start Python, to sleep, to read
+bytes that are in no cache. Most limits are a plain way of doing the work, and a ratio below 1 means that ours is faster
+than that way: "draw" is the library's draw (ours gives the same numbers, faster), "read twice" is two plain passes over
+the rows (ours asks for memory ahead). Others are the algorithm as printed. Where the limit is our own code it is marked
+"ours", and the ratio says how many times as long something else takes: the same with more to do, a peer, the literal
+algorithm."""
 
 METHOD = (
     """\
@@ -41,22 +43,27 @@ minutes apart and have other addresses; the input is the same in all passes of a
 called once to compile, then timed in turns, the order rotated from round to round; a measurement repeats a call until
 it lasts 20 ms; the garbage collector is off. Slow forms are timed once in each of the first passes, and whole runs in
 turn: cold, then warm. One thread and its processor time, unless the case says otherwise (process: all threads; wall:
-time that passes).""",
+time that passes). Beside a limit that is ours the library draws 100,000 normal numbers, in the same turns: by that, a
+comparison of two runs sees such a limit become slower too.""",
     """\
 A round gives one ratio of a form to its limit, a pass the median of its rounds. Printed is the median of the passes,
 with an interval for the median made of their order alone, which assumes no law: rounds of one process are not
 independent, passes are as far as one machine on one day allows. Of eleven passes it runs from the second to the tenth
 and has a level of 99%; of nine from the second to the eighth, 96%; of fewer than six from the smallest to the largest,
 which holds the median less often: that level stands beside it (of three passes 75%, of two 50%; one run has none). The
-spread is that of single rounds: middle half, then extremes.""",
+spread is that of single rounds: middle half, then extremes. Where passes fall into two groups more than 10% apart, the
+page says where they lie: then the interval is no spread, and the next run has both kinds again.""",
     """\
 A target is met, or missed, where the whole interval is on one side of it, and else too close to tell; with three passes
 or fewer that is a weaker word, and the number of passes stands beside it. An exponent is fitted to few sizes: where
-time is no power of the size, the one between the two largest sizes differs from the fitted one.""",
+time is no power of the size, the one between the two largest sizes differs from the fitted one. An exponent below 1 of
+a sweep over small sizes is what a call costs whatever its size, and no evidence of slow growth: targets of growth are
+of large sizes alone.""",
     """\
 Memory with a plus is what a call adds at its peak to what the process held before; without one it is the most that a
-command, or the largest of its processes, held, or the process that started it, some 17 MiB, if that was more. None is
-given for tasks that other processes do. Counts are operations, which no machine changes.""",
+command, or the largest of its processes, held, or the process that started it, some 17 MiB, if that was more. An output
+that the call makes anew is part of it; one that is there before is not. None is given for tasks that other processes
+do. Counts are operations, which no machine changes.""",
 )
 
 SLOWEST = 20
