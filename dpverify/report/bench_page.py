@@ -8,6 +8,7 @@ from statistics import median
 
 from dpverify.report import markdown as md
 from dpverify.report.bench_figures import Picture
+from dpverify.report.bench_kinds import show_kinds
 from dpverify.report.bench_records import Bench, BenchInfo, CaseRecord, FitRecord, FormRecord, busy
 from dpverify.report.bench_targets import result, targets_table
 from dpverify.report.bench_words import (
@@ -173,7 +174,8 @@ def _form(case: CaseRecord, form: FormRecord) -> list[str]:
     rounds = {len(values) for values in form.samples if values}
     made = f"{form.seconds.passes} × {'–'.join(map(str, sorted({min(rounds), max(rounds)})))}"
     ratio = "1" if form.role == "limit" else show_interval(form.ratio)
-    return [name, time, ratio, show_spread(form.ratio), made]
+    spread = "\n".join(filter(None, [show_spread(form.ratio), show_kinds(case, form)]))
+    return [name, time, ratio, spread, made]
 
 
 def _fits(fits: Sequence[FitRecord], cases: Sequence[CaseRecord]) -> Iterator[str]:
