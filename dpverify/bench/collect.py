@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +10,16 @@ import numpy as np
 from dpverify.bench.case import Case, Target
 from dpverify.bench.child import Answer
 from dpverify.bench.statistics import exponents, median_interval, ratios
-from dpverify.report.bench_records import CaseRecord, FitRecord, FormRecord, Interval, Outcome, Role, TargetRecord
+from dpverify.report.bench_records import (
+    AimRecord,
+    CaseRecord,
+    FitRecord,
+    FormRecord,
+    Interval,
+    Outcome,
+    Role,
+    TargetRecord,
+)
 
 
 @dataclass
@@ -182,6 +191,29 @@ def judged(target: Target, value: Interval | None, to: str = "") -> TargetRecord
         value=value,
         outcome=outcome,
     )
+
+
+def aims(cases: Iterable[tuple[str, Case]]) -> list[AimRecord]:
+    """All targets of some cases, none of them measured.
+
+    Parameters
+    ----------
+    cases : iterable of (str, Case)
+        Each case with its group.
+
+    Returns
+    -------
+    list of AimRecord
+        Those of a sweep's growth once, under the name of the sweep.
+    """
+    found: dict[tuple[str, ...], AimRecord] = {}
+    for group, case in cases:
+        for target in case.targets:
+            name = case.sweep if "exponent" in target.kind else case.name
+            to = (target.to or case.limit) if target.kind == "ratio" else ""
+            aim = AimRecord(group=group, name=name, title=case.title, target=judged(target, None, to))
+            found.setdefault((group, name, target.form, target.kind, to), aim)
+    return list(found.values())
 
 
 def fits(desks: Sequence[Desk]) -> list[FitRecord]:

@@ -13,11 +13,11 @@ from numpy.random import SeedSequence
 
 from dpverify.bench.child import Request
 from dpverify.bench.children import ask
-from dpverify.bench.collect import Desk, fits
+from dpverify.bench.collect import Desk, aims, fits
 from dpverify.bench.cores import usable_cores
 from dpverify.bench.machine import Watch, load, machine
 from dpverify.bench.measure import SPARSE_PASSES
-from dpverify.bench.registry import Group
+from dpverify.bench.registry import Group, select
 from dpverify.harness.manifest import commit, versions
 from dpverify.report.bench_records import Bench, BenchInfo
 
@@ -82,6 +82,7 @@ def run(
         interrupted = True
     finally:
         steps.close()
+    there_are = ((group.name, case) for group in select([], long=True) for case in group.cases)
     records = [record for desk in desks if (record := desk.record()) is not None]
     measured = {group.name: group.title for group in groups if any(record.group == group.name for record in records)}
     info = BenchInfo(
@@ -100,7 +101,7 @@ def run(
         seconds=round(watch.seconds(), 1),
         interrupted=interrupted,
     )
-    return Bench(runs=[info], groups=measured, cases=records, fits=fits(desks))
+    return Bench(runs=[info], groups=measured, cases=records, fits=fits(desks), aims=aims(there_are))
 
 
 def _steps(

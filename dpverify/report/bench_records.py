@@ -105,6 +105,15 @@ class FitRecord(Record, frozen=True, kw_only=True):
     target: TargetRecord | None = None
 
 
+class AimRecord(Record, frozen=True, kw_only=True):
+    """A target that there is, whether it was measured or not: of a case, or of a sweep where it is about growth."""
+
+    group: str
+    name: str
+    title: str
+    target: TargetRecord
+
+
 class BenchInfo(Record, frozen=True, kw_only=True):
     """How, with what and on what some groups were measured.
 
@@ -129,7 +138,10 @@ class BenchInfo(Record, frozen=True, kw_only=True):
 
 
 class Bench(Record, frozen=True, kw_only=True):
-    """What was measured in one run, or in several that measured different groups; ``groups`` is name to title."""
+    """What was measured in one run, or in several that measured different groups; ``groups`` is name to title.
+
+    ``aims`` are the targets of all groups, so that a reader learns of those that were not measured.
+    """
 
     schema: int = SCHEMA
     kind: Literal["dpverify benchmarks"] = "dpverify benchmarks"
@@ -137,6 +149,7 @@ class Bench(Record, frozen=True, kw_only=True):
     groups: dict[str, str]
     cases: list[CaseRecord]
     fits: list[FitRecord] = []
+    aims: list[AimRecord] = []
 
 
 class Comparison(Record, frozen=True, kw_only=True):
@@ -199,4 +212,5 @@ def merged(new: Bench, old: Bench) -> Bench:
         groups={**old.groups, **new.groups},
         cases=[*(case for case in old.cases if case.group not in taken), *new.cases],
         fits=[*(fit for fit in old.fits if fit.group not in taken), *new.fits],
+        aims=new.aims or old.aims,
     )

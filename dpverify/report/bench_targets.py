@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpverify.report import markdown as md
-from dpverify.report.bench_records import Bench, CaseRecord, FitRecord, TargetRecord
+from dpverify.report.bench_records import AimRecord, Bench, CaseRecord, FitRecord, TargetRecord
 from dpverify.report.bench_words import MARKS, about, show_interval, show_parameters, show_sizes, show_target
 from dpverify.report.words import plural
 
@@ -23,6 +23,28 @@ def all_targets(bench: Bench) -> Iterator[tuple[Judged, TargetRecord]]:
                 yield fit, fit.target
 
 
+def not_measured(bench: Bench) -> list[AimRecord]:
+    """Targets that there are and that the run has nothing of.
+
+    Parameters
+    ----------
+    bench : Bench
+        The run.
+
+    Returns
+    -------
+    list of AimRecord
+        In the order of the groups.
+    """
+    here = {
+        (of.group, of.name if isinstance(of, CaseRecord) else of.sweep, target.form, target.kind, target.to)
+        for of, target in all_targets(bench)
+    }
+    return [
+        aim for aim in bench.aims if (aim.group, aim.name, aim.target.form, aim.target.kind, aim.target.to) not in here
+    ]
+
+
 def result(bench: Bench) -> Iterator[str]:
     """How many targets are met, those that are not, and what is closest to its bound in each group.
 
@@ -36,6 +58,16 @@ def result(bench: Bench) -> Iterator[str]:
     str
         Blocks of markdown.
     """
+    yield from _of_measured(bench)
+    rest = [
+        f"{md.prose(aim.name)} ({aim.group}): {md.prose(about(aim.target))}, {md.prose(show_target(aim.target))}"
+        for aim in not_measured(bench)
+    ]
+    if rest:
+        yield f"**{plural(len(rest), 'more target')} not measured** in what is recorded here:\n\n{md.bullets(rest)}"
+
+
+def _of_measured(bench: Bench) -> Iterator[str]:
     found = list(all_targets(bench))
     if not found:
         yield "No case that was measured has a target."
