@@ -158,6 +158,11 @@ def _compare(measured: Bench, old: Bench, console: Console) -> bool:
         )
     if {str(info.machine) for info in measured.runs} != {str(info.machine) for info in old.runs}:
         complain("the two runs were made on different machines: a change may be the machine's")
+    if {info.seed for info in measured.runs} != {info.seed for info in old.runs}:
+        complain("the two runs have other seeds: a change may be that of their input")
+    packages = [{str(info.versions) for info in run.runs} for run in (measured, old)]
+    if packages[0] != packages[1]:
+        complain("the two runs were made with other versions of the packages: a change may be theirs")
     if any(busy(info) for info in (*measured.runs, *old.runs)):
         complain(
             "other processes were at work in one of the runs: smaller changes go unseen, and false alarms are likelier"

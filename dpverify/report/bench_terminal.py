@@ -143,6 +143,8 @@ def _closing(bench: Bench) -> Iterator[str]:
         others = "" if info.others is None else f" (they kept {show_float(info.others, 2)} cores busy)"
         if busy(info):
             yield f"WARNING: other processes were at work meanwhile{others}; times and spreads are larger for it."
+        if info.interrupted:
+            yield "The run was interrupted: not all of its passes are here."
         if info.quick:
             yield f"A quick run of {info.passes} passes: its intervals have a level of 75%; without --quick, 99%."
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -49,9 +49,20 @@ def read_bench(path: Path, name: str = "") -> Bench:
     if head.get("schema") != SCHEMA:
         raise ReportError(f"{called}: schema={head.get('schema')}: this version reads schema {SCHEMA}")
     try:
-        return decode(content)
+        bench = decode(content)
     except msgspec.DecodeError as error:
         raise ReportError(f"{called}: {' '.join(str(error).split())}") from error
+    strange = next(_strange(bench), None)
+    if strange is not None:
+        raise ReportError(f"{called}: {strange}: a time is above 0")
+    return bench
+
+
+def _strange(bench: Bench) -> Iterator[str]:
+    """Times that no clock tells."""
+    for case in bench.cases:
+        for name, samples in [*((form.name, form.samples) for form in case.forms), ("yardstick", case.yardstick)]:
+            yield from (f"{case.name}, {name}: {each}" for rounds in samples for each in rounds if each <= 0)
 
 
 def recorded_bench(folder: Path) -> Bench | None:

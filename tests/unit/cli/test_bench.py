@@ -126,6 +126,21 @@ def test_what_cannot_be_compared_is_counted(tmp_path: Path, capsys: Capture) -> 
     assert "1 form not watched: the other run has none of that name, size and limit" in err
 
 
+@pytest.mark.usefixtures("clock")
+def test_other_seeds_and_versions_are_told_of(tmp_path: Path, capsys: Capture) -> None:
+    before = tmp_path / "before.json"
+    assert main(["bench", "noise", "--seed", "1", "--json", str(before)]) == 0
+    assert main(["bench", "noise", "--seed", "1", "--against", str(before)]) == 0
+    err = capsys.readouterr().err
+    assert "other seeds" not in err
+    assert "other versions" not in err
+    before.write_bytes(before.read_bytes().replace(b'"python": "', b'"python": "2.'))
+    assert main(["bench", "noise", "--against", str(before)]) == 0
+    err = capsys.readouterr().err
+    assert "the two runs have other seeds: a change may be that of their input" in err
+    assert "the two runs were made with other versions of the packages" in err
+
+
 def test_a_case_that_fails_gives_1_and_costs_no_other(clock: Clock, capsys: Capture) -> None:
     clock.broken = ("sum",)
     assert main(["bench", "noise"]) == 1
@@ -142,7 +157,9 @@ def test_an_interrupted_run_writes_what_it_has(clock: Clock, tmp_path: Path, cap
     assert found.runs[0].interrupted
     assert [len(form.samples) for form in found.cases[0].forms] == [2, 2]
     assert "was interrupted" in (folder / "benchmarks.md").read_text()
-    assert "noise: sum" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "noise: sum" in out
+    assert "The run was interrupted: not all of its passes are here." in out
 
 
 def test_groups_that_were_not_measured_stay_in_the_report(clock: Clock, tmp_path: Path) -> None:

@@ -14,7 +14,14 @@ from dpverify.bench.statistics import median_interval
 from dpverify.report.bench_page import METHOD, bench_page
 from dpverify.report.bench_records import Bench, busy, decode, encode
 from dpverify.report.bench_words import show_bound, show_bytes, show_interval, show_seconds, show_value, three
-from dpverify.report.bench_write import check_bench, recorded_bench, regenerate_bench, render_bench, write_bench
+from dpverify.report.bench_write import (
+    check_bench,
+    read_bench,
+    recorded_bench,
+    regenerate_bench,
+    render_bench,
+    write_bench,
+)
 from dpverify.report.collect import ReportError
 from tests.unit.bench.runs import bench, case, desk, info
 from tests.unit.report.rendering import cells, dead_links, raw_tables, shown, tables
@@ -157,6 +164,18 @@ def test_damaged_data_are_refused(tmp_path: Path) -> None:
     (tmp_path / "data" / "benchmarks.json").write_text("{")
     with pytest.raises(ReportError, match=r"data/benchmarks\.json: no JSON"):
         check_bench(tmp_path)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0])
+def test_times_that_no_clock_tells_are_refused(value: float, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_bytes(
+        encode(bench(desk(case("sum"), [{"limit": [1.0], "ours": [value + 2.0]}]))).replace(
+            str(value + 2.0).encode(), str(value).encode()
+        )
+    )
+    with pytest.raises(ReportError, match=f"run.json: sum, .*: {value}: a time is above 0"):
+        read_bench(file, file.name)
 
 
 @pytest.mark.parametrize(
