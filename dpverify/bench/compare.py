@@ -53,10 +53,10 @@ def compare(new: Bench, old: Bench, alpha: float = ALPHA) -> list[Comparison]:
     strict = iter(holm([p for p, can in zip(tests, able, strict=True) if can]))
     corrected = [next(strict) if can else 1.0 for can in able]
     out = []
-    for pair, p, kept in zip(pairs, tests, corrected, strict=True):
+    for pair, p, can, kept in zip(pairs, tests, able, corrected, strict=True):
         shift, low, high, level = shift_interval(pair.new, pair.old)
         sizes = (len(pair.new), len(pair.old))
-        seen = detectable(*sizes, alpha / max(1, sum(able)))
+        seen = detectable(*sizes, alpha / sum(able)) if can else None
         out.append(
             Comparison(
                 group=pair.case.group,

@@ -86,6 +86,14 @@ def test_in_a_whole_run_15_percent_is_found_although_some_pairs_of_passes_overla
     assert all(each.change == "no difference seen" for each in found if each.case != "case-7")
 
 
+def test_tests_that_could_each_alone_but_not_together_are_not_watched() -> None:
+    """Three passes against nine reach p = 0.009: enough for one test at 0.01, too little for each of seven."""
+    logs = np.linspace(0.0, 0.02, 9) * np.ones((7, 1))
+    found = compare(run(logs[:, :3] + 1.0), run(logs))
+    assert {(each.change, each.would_see) for each in found} == {("too few passes", None)}
+    assert [each.change for each in compare(run(logs[:1, :3] + 1.0), run(logs[:1]))] == ["slower"]
+
+
 def test_nine_passes_are_not_enough_for_that() -> None:
     assert 2 * float(null_law(9, 9)[:2].sum()) > ALPHA / 163  # one overlapping pair hides everything
     assert 2 * float(null_law(USUAL.passes, USUAL.passes)[:6].sum()) < ALPHA / 163
