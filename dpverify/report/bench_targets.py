@@ -9,6 +9,9 @@ from dpverify.report.bench_records import AimRecord, Bench, CaseRecord, FitRecor
 from dpverify.report.bench_words import MARKS, about, show_interval, show_parameters, show_sizes, show_target
 from dpverify.report.words import plural
 
+MOST = 12
+"""Targets that were not measured are listed one by one up to so many, else counted by group."""
+
 Judged = CaseRecord | FitRecord
 """What a target is of."""
 
@@ -59,11 +62,16 @@ def result(bench: Bench) -> Iterator[str]:
         Blocks of markdown.
     """
     yield from _of_measured(bench)
+    missing = not_measured(bench)
     rest = [
         f"{md.prose(aim.name)} ({aim.group}): {md.prose(about(aim.target))}, {md.prose(show_target(aim.target))}"
-        for aim in not_measured(bench)
+        for aim in missing
     ]
-    if rest:
+    if len(rest) > MOST:
+        groups = [aim.group for aim in missing]
+        counts = ", ".join(f"{groups.count(group)} of {group}" for group in dict.fromkeys(groups))
+        yield f"**{len(rest)} more targets not measured** in what is recorded here: {counts}."
+    elif rest:
         yield f"**{plural(len(rest), 'more target')} not measured** in what is recorded here:\n\n{md.bullets(rest)}"
 
 

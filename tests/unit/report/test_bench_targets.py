@@ -26,6 +26,14 @@ def test_targets_that_were_not_measured_are_listed() -> None:
     assert "whole (verification): time of ours, compiling (at most 60 s)" in page
 
 
+def test_many_that_were_not_measured_are_counted_by_group() -> None:
+    many = [("audit", case(f"case-{number}", targets=[Target("ours", at_most=2.0)])) for number in range(13)]
+    found = run()
+    told = Bench(runs=found.runs, groups=found.groups, cases=found.cases, aims=[*found.aims, *aims(many)])
+    words = "**15 more targets not measured** in what is recorded here: 1 of noise, 1 of verification, 13 of audit."
+    assert words in bench_page(told, [])
+
+
 def test_a_run_that_knows_of_no_targets_lists_none() -> None:
     assert [aim.name for aim in not_measured(run())] == ["walk", "whole"]
     plain = bench(desk(ONE, [{"limit": [1.0], "ours": [1.1]}] * 9))
