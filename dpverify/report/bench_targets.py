@@ -83,7 +83,7 @@ def _of_measured(bench: Bench) -> Iterator[str]:
     outcomes = [target.outcome for _, target in found]
     told = [f"{outcomes.count(word)} {word}" for word in MARKS if word in outcomes]
     rest = [
-        f"{_name(of)} ({of.group}): {md.prose(about(target))}, {md.prose(show_target(target))}, "
+        f"{_name(of)} ({of.group}): {md.prose(_with_sizes(of, target))}, {md.prose(show_target(target))}, "
         f"is {show_interval(target.value, target.kind) or 'not known'}: {target.outcome}"
         for of, target in found
         if target.outcome != "met"
@@ -106,7 +106,7 @@ def _groups(bench: Bench) -> Iterator[list[str]]:
         yield [
             md.link(md.prose(title or name), f"#{name}"),
             f"{met} of {len(here)}",
-            f"{_name(of)}: {md.prose(about(target))}",
+            f"{_name(of)}: {md.prose(_with_sizes(of, target))}",
             md.prose(show_target(target)),
             show_interval(target.value, target.kind),
         ]
@@ -152,6 +152,11 @@ def targets_table(bench: Bench) -> str:
             ]
         )
     return md.table(["case", "what", "target", "measured (interval)", "passes", ""], rows)
+
+
+def _with_sizes(of: Judged, target: TargetRecord) -> str:
+    """What a target is about; growth with the sizes that it is of."""
+    return about(target) if isinstance(of, CaseRecord) else f"{about(target)} ({show_sizes(of)})"
 
 
 def _name(of: Judged) -> str:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from dpverify.report.bench_records import Bench, CaseRecord, Comparison, FormRecord, Outcome, TargetRecord, busy
 from dpverify.report.bench_targets import all_targets
-from dpverify.report.bench_words import about, show_interval, show_memory, show_seconds, show_target
+from dpverify.report.bench_words import about, show_interval, show_memory, show_seconds, show_sizes, show_target
 from dpverify.report.numbers import show_float
 from dpverify.report.terminal import readable
 from dpverify.report.words import plural
@@ -134,7 +134,8 @@ def _closing(bench: Bench) -> Iterator[str]:
     for fit in bench.fits:
         aim = "" if fit.target is None else f"; {show_target(fit.target)}: {fit.target.outcome}"
         power = show_interval(fit.exponent, "exponent")
-        yield f"{fit.group}/{fit.sweep}: {fit.what} of {fit.form} grow as {fit.over} to the power {power}{aim}"
+        grows = f"{fit.what} of {fit.form} grow as {fit.over} to the power {power}"
+        yield f"{fit.group}/{fit.sweep}: {grows}, {show_sizes(fit)}{aim}"
     outcomes = [target.outcome for _, target in all_targets(bench)]
     if outcomes:
         told = ", ".join(f"{outcomes.count(word)} {word}" for word in STYLES if word in outcomes)

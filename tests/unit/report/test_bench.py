@@ -99,6 +99,13 @@ def test_exponents_and_figures_of_a_sweep(page: str) -> None:
     assert "-memory.svg" in page
 
 
+def test_growth_is_told_with_its_sizes() -> None:
+    sizes = sweep(case("walk", targets=[Target("ours", at_most=1.1, kind="exponent")]), "T", (10, 100))
+    run = bench(*(desk(each, [{"limit": [1.0], "ours": [each.parameters["T"] ** 1.5]}] * 9) for each in sizes))
+    told = "walk (noise): exponent of the time of ours (T = 10 to 100, 2 sizes), at most 1.1, is 1.50"
+    assert told in bench_page(run, [])
+
+
 def test_the_page_is_well_formed(page: str) -> None:
     for table in raw_tables(page):
         assert len({len(cells(line)) for line in table}) == 1
