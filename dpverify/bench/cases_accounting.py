@@ -170,10 +170,12 @@ ONE = Case(
 FIRST = Case(
     "algorithm-1", "Accountant of Algorithm 1, exact up to the gap between its two bounds", _algorithm_1,
     limit="add up one pattern", forms=("add up one pattern", "fresh", "once"), counts=_gap_1, limit_is_ours=True,
+    rounds=3,
 )  # fmt: skip
 SECOND = Case(
     "algorithm-2", "Accountant of Algorithm 2, exact up to the gap between its two bounds", _algorithm_2,
     limit="add up one pattern", forms=("add up one pattern", "fresh", "once"), counts=_gap_2, limit_is_ours=True,
+    rounds=3,
 )  # fmt: skip
 TWO_SECONDS = tuple(Target(form, at_most=2.0, kind="seconds") for form in ("fresh", "once"))
 
@@ -214,7 +216,7 @@ def _cases() -> tuple[Case, ...]:
     cases += sweep(
         Case(
             "long-run", "Algorithm 2 where N and T/N are both large", _long_run, limit="draw N normals",
-            forms=("draw N normals", "fresh"), parameters={"N": 316_228},
+            forms=("draw N normals", "fresh"), parameters={"N": 316_228}, rounds=3,
             targets=[Target("fresh", at_most=2.0, kind="seconds"), Target("fresh", at_most=0.2, kind="exponent")],
         ),
         "epochs", (100_000, 1_000_000, 20_000_000),
