@@ -25,14 +25,14 @@ def process_beside(claims: Sequence[str]) -> Iterator[Executor | None]:
     Parameters
     ----------
     claims : sequence of str
-        Full ids.
+        As the user wrote them; nothing is known of them yet.
 
     Yields
     ------
     concurrent.futures.Executor or None
-        With one worker; None for no claims, for more than a few, or on one core.
+        With one worker; None for no claims, for more than a few, for patterns, or on one core.
     """
-    if not 0 < len(claims) <= FEW or usable_cores() < 2:
+    if not 0 < len(claims) <= FEW or set("*?[") & set("".join(claims)) or usable_cores() < 2:
         yield None
         return
     import multiprocessing
@@ -59,7 +59,7 @@ def _load(claims: list[str]) -> None:
     from dpverify.papers import load
 
     for claim in claims:
-        paper, _, name = claim.partition(":")
-        checks = load(paper)
+        paper, colon, name = claim.partition(":")
+        checks = load(paper) if colon else None
         if checks is not None:
             checks.of(name)

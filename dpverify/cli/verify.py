@@ -14,6 +14,8 @@ from dpverify.cli.output import STDOUT, check_folder, check_json, write_json
 from dpverify.cli.words import Target, Whole
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from dpverify.ledger import Specs
     from dpverify.ledger.results import Run
 
@@ -57,10 +59,12 @@ def verify(
     _check_numbers(seed, jobs)
     check_json(json)
     _check_report(report)
-    from dpverify.ledger import load_specs
+    collect_seldom()
+    with process_beside(claims if jobs is None else ()) as beside:
+        from dpverify.ledger import load_specs
 
-    loaded = load_specs(specs)
-    run = _judge(loaded, claims, paper, budget, seed, jobs)
+        loaded = load_specs(specs)
+        run = _judge(loaded, claims, paper, budget, seed, jobs, beside)
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
         stack.callback(_write_report, run, loaded, report)
         stack.callback(_write_json, run, json)
@@ -84,28 +88,27 @@ def _judge(
     budget: Literal["smoke", "standard", "full"],
     seed: int,
     jobs: int | None,
+    beside: Executor | None,
 ) -> Run:
     chosen = loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
-    collect_seldom()
-    with process_beside([] if jobs is not None else [claim.key for claim in chosen]) as beside:
-        from dpverify.cli.progress import progress_on_stderr
+    from dpverify.cli.progress import progress_on_stderr
 
-        with progress_on_stderr() as progress:
-            from dpverify.api import verify_run
+    with progress_on_stderr() as progress:
+        from dpverify.api import verify_run
 
-            _check_claims(loaded, {claim.paper for claim in chosen})
-            most, spare = jobs or usable_cores(), jobs is None
-            return verify_run(
-                *claims,
-                paper=paper,
-                specs=loaded,
-                budget=budget,
-                seed=seed,
-                jobs=most,
-                progress=progress,
-                spare=spare,
-                beside=beside,
-            )
+        _check_claims(loaded, {claim.paper for claim in chosen})
+        most, spare = jobs or usable_cores(), jobs is None
+        return verify_run(
+            *claims,
+            paper=paper,
+            specs=loaded,
+            budget=budget,
+            seed=seed,
+            jobs=most,
+            progress=progress,
+            spare=spare,
+            beside=beside,
+        )
 
 
 def _check_claims(specs: Specs, papers: Set[str]) -> None:

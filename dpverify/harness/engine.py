@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -241,7 +242,8 @@ def _run_beside(desks: list[_Desk], tasks: deque[Task], beside: Executor) -> Out
             found.put((bundle, outcomes))
         found.put(None)
 
-    beside.submit(prepare_worker, [desk.job for desk in desks])
+    with suppress(BrokenProcessPool):  # as it died before, the first bundle says so too
+        beside.submit(prepare_worker, [desk.job for desk in desks])
     feeder = Thread(target=feed, daemon=True)
     feeder.start()
     try:

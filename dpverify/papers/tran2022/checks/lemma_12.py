@@ -83,7 +83,7 @@ CHECKS.add(
         "lemma-12",
         "noise-law",
         whole_runs.FAST,
-        (whole_runs.MIDDLE, whole_runs.FINE),
-        whole_runs.ONE_OF_EACH,
+        (whole_runs.ROUGH, whole_runs.FINE),
+        whole_runs.LARGE_FAULTS,
     ),
 )
