@@ -61,7 +61,7 @@ CASES = (
         _smoke,
         Target(WARM, at_most=180.0, kind="seconds"),
         Target(COMPILATION, at_most=60.0, kind="seconds", words="compiling all that it needs, on 2 cores"),
-        passes=2,
+        passes=1,
     ),
     _whole("standard", _standard, Target(WARM, at_most=1800.0, kind="seconds"), passes=1),
     Case(
