@@ -1,38 +1,25 @@
 """Run checks in this process or in several, with results that do not depend on how many there are.
 
 Parts of a check are joined in the order of its blocks, and only a few blocks are under way at a time, so that memory
-grows neither with the number of blocks nor with that of checks. Short blocks travel in bundles: to send one and wake a
-worker costs a good part of a millisecond. Until the first block of a check is back, other workers begin other checks,
-where there are any: in two processes at once, the first blocks would compile the same kernels twice.
+grows neither with the number of blocks nor with that of checks.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from queue import SimpleQueue
-from threading import Lock, Thread
 from typing import Any
 
 import msgspec
 
-from dpverify.harness.tasks import BlockOutcome, Job, describe, prepare_worker, run_bundle, run_task, single_threaded
+from dpverify.harness.task_pair import run_beside
+from dpverify.harness.task_pool import Outcomes, Task, run_in_pool
+from dpverify.harness.tasks import BlockOutcome, Job, describe, run_task, single_threaded
 from dpverify.ledger.results import CheckResult
 
-PER_WORKER = 2
-"""Bundles under way per worker."""
-BUNDLE_SECONDS, BUNDLE_BLOCKS = 0.05, 16
-"""A bundle takes about as long as this, judged by the slowest block of its check so far, and has at most this many."""
-DIED = "the worker process died while it ran this check"
 INTERRUPTED = "interrupted before it was decided"
-
-Task = tuple[int, int]  # number of the job, number of the block
-Outcomes = Generator[tuple[int, int, BlockOutcome], None, None]
 
 
 @dataclass(frozen=True)
@@ -172,12 +159,13 @@ def run_jobs(
         raise ValueError(f"jobs must be at least 1, got jobs={workers}.")
     with single_threaded():
         desks = [_open(job) for job in jobs]
+        opened = [desk.job for desk in desks]
         tasks = deque((place, block) for place, desk in enumerate(desks) for block in range(desk.blocks))
         total = len(tasks)
         if workers > 1:
-            run = _run_in_pool(desks, tasks, workers)
+            run = run_in_pool(opened, tasks, workers)
         else:
-            run = _run_here(desks, tasks) if beside is None else _run_beside(desks, tasks, beside)
+            run = _run_here(opened, tasks) if beside is None else run_beside(opened, tasks, beside)
         interrupted = False
         try:
             for done, (place, block, outcome) in enumerate(run, 1):
@@ -211,141 +199,6 @@ def _close(desk: _Desk) -> CheckResult:
     return desk.result
 
 
-def _run_here(desks: list[_Desk], tasks: deque[Task]) -> Outcomes:
+def _run_here(jobs: list[Job], tasks: deque[Task]) -> Outcomes:
     for place, block in tasks:
-        yield place, block, run_task(desks[place].job, block)
-
-
-def _run_beside(desks: list[_Desk], tasks: deque[Task], beside: Executor) -> Outcomes:
-    """Run the last task here while the first ones run in the process beside, until they meet."""
-    found: SimpleQueue[tuple[list[Task], list[BlockOutcome]] | None] = SimpleQueue()
-    lost: list[Task] = []
-    lock = Lock()
-
-    def feed() -> None:
-        """Hand out bundles one by one; all that this thread does is wait."""
-        slowest: dict[int, float] = {}
-        while True:
-            with lock:
-                if not tasks:
-                    break
-                bundle = _bundle(tasks, slowest, 1)
-            place = bundle[0][0]
-            try:
-                outcomes = beside.submit(run_bundle, place, [block for _, block in bundle]).result()
-            except (BrokenProcessPool, CancelledError):
-                lost.extend(bundle)
-                break
-            except Exception as error:  # noqa: BLE001  as in run_task: it is this check's error
-                outcomes = [BlockOutcome(None, 0.0, describe(error))] * len(bundle)
-            slowest[place] = max(slowest.get(place, 0.0), *(outcome.seconds for outcome in outcomes))
-            found.put((bundle, outcomes))
-        found.put(None)
-
-    with suppress(BrokenProcessPool):  # as it died before, the first bundle says so too
-        beside.submit(prepare_worker, [desk.job for desk in desks])
-    feeder = Thread(target=feed, daemon=True)
-    feeder.start()
-    try:
-        feeding = True
-        while feeding:
-            with lock:
-                task = tasks.pop() if tasks and not lost else None
-            if task is not None:
-                yield *task, run_task(desks[task[0]].job, task[1])
-            while feeding and (task is None or not found.empty()):
-                if (ready := found.get()) is None:
-                    feeding = False
-                    continue
-                for (place, block), outcome in zip(*ready, strict=True):
-                    yield place, block, outcome
-        # What killed the process beside must not kill this one: the rest goes the careful way.
-        yield from _run_in_pool(desks, deque([*lost, *tasks]), 1)
-    finally:
-        tasks.clear()
-
-
-def _run_in_pool(desks: list[_Desk], tasks: deque[Task], workers: int) -> Outcomes:
-    """Run tasks in worker processes; after a worker's death, one at a time, to find the task that kills."""
-    while tasks:
-        suspects: list[Task] = []
-        yield from _run_pool_once(desks, tasks, workers, suspects)
-        for task in suspects:
-            alone, dead = deque([task]), list[Task]()
-            yield from _run_pool_once(desks, alone, 1, dead)
-            if dead:
-                yield *task, BlockOutcome(None, 0.0, DIED)
-
-
-def _run_pool_once(desks: list[_Desk], tasks: deque[Task], workers: int, suspects: list[Task]) -> Outcomes:
-    """Run tasks until all are done or a worker dies; then say which were under way."""
-    before = set(multiprocessing.active_children())
-    jobs = [desk.job for desk in desks]
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), prepare_worker, (jobs,))
-    under_way: dict[Future[list[BlockOutcome]], list[Task]] = {}
-    slowest: dict[int, float] = {}
-    aside: dict[int, list[Task]] = {}
-    finished = False
-    try:
-        while (tasks or under_way) and not suspects:
-            while tasks and len(under_way) < PER_WORKER * workers and not suspects:
-                bundle = _bundle(tasks, slowest, workers)
-                _set_aside(bundle[0], tasks, aside)
-                try:
-                    under_way[pool.submit(run_bundle, bundle[0][0], [block for _, block in bundle])] = bundle
-                except BrokenProcessPool:
-                    suspects.extend(bundle)
-            done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-            for future in sorted(done, key=under_way.__getitem__):
-                bundle = under_way.pop(future)
-                error = future.exception()
-                if isinstance(error, BrokenProcessPool):
-                    suspects.extend(bundle)
-                    continue
-                found = future.result() if error is None else [BlockOutcome(None, 0.0, describe(error))] * len(bundle)
-                _put_back(bundle[0][0], tasks, aside)
-                for (place, block), outcome in zip(bundle, found, strict=True):
-                    slowest[place] = max(slowest.get(place, 0.0), outcome.seconds)
-                    yield place, block, outcome
-        for place in sorted(aside, reverse=True):
-            _put_back(place, tasks, aside)
-        for bundle in under_way.values():
-            suspects.extend(bundle)
-        suspects.sort()
-        finished = True
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        if not finished:
-            for child in set(multiprocessing.active_children()) - before:
-                child.terminate()
-        for child in set(multiprocessing.active_children()) - before:
-            child.join(10)
-
-
-def _set_aside(first: Task, tasks: deque[Task], aside: dict[int, list[Task]]) -> None:
-    """Keep the other blocks of a check back while its first one is under way, unless nothing else is left to do."""
-    place, block = first
-    if block == 0:
-        aside[place] = []
-        while tasks and tasks[0][0] == place:
-            aside[place].append(tasks.popleft())
-    if not tasks:
-        for waiting in sorted(aside, reverse=True):
-            _put_back(waiting, tasks, aside)
-
-
-def _put_back(place: int, tasks: deque[Task], aside: dict[int, list[Task]]) -> None:
-    """Put the blocks of a check that were set aside, if any, before all others."""
-    tasks.extendleft(reversed(aside.pop(place, [])))
-
-
-def _bundle(tasks: deque[Task], slowest: dict[int, float], workers: int) -> list[Task]:
-    """Take the next tasks, of one check; one alone until it is known how long they take, and fewer near the end."""
-    place, _ = tasks[0]
-    most = 1
-    if place in slowest:
-        most = min(int(BUNDLE_SECONDS / max(slowest[place], 1e-6)), BUNDLE_BLOCKS, len(tasks) // (PER_WORKER * workers))
-    taken = [tasks.popleft()]
-    while tasks and len(taken) < most and tasks[0][0] == place:
-        taken.append(tasks.popleft())
-    return taken
+        yield place, block, run_task(jobs[place], block)

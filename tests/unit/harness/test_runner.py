@@ -13,10 +13,11 @@ import pytest
 
 from dpverify.harness import Progress, errors, exit_code, runner, unconfirmed, verify
 from dpverify.harness.budget import Shares
-from dpverify.harness.engine import DIED, INTERRUPTED, run_jobs
+from dpverify.harness.engine import INTERRUPTED, run_jobs
 from dpverify.harness.manifest import machine, versions
 from dpverify.harness.registry import recorded_share
 from dpverify.harness.runner import Suite, declared
+from dpverify.harness.task_pool import DIED
 from dpverify.harness.tasks import Job
 from dpverify.ledger import Specs
 from dpverify.ledger.results import CheckResult, Result, Run, decode, encode

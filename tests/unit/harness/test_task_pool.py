@@ -2,20 +2,19 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from dpverify.harness import engine, tasks
-from dpverify.harness.engine import BUNDLE_BLOCKS, BUNDLE_SECONDS, PER_WORKER
+from dpverify.harness import task_pool, tasks
+from dpverify.harness.task_pool import BUNDLE_BLOCKS, BUNDLE_SECONDS, PER_WORKER, bundle_of
 from dpverify.harness.tasks import BlockOutcome
 
 
 def bundles(queue: deque[tuple[int, int]], slowest: dict[int, float], workers: int) -> list[list[tuple[int, int]]]:
     found = []
     while queue:
-        found.append(engine._bundle(queue, slowest, workers))
+        found.append(bundle_of(queue, slowest, workers))
     return found
 
 
@@ -25,10 +24,10 @@ def test_the_first_blocks_of_a_check_go_alone() -> None:
 
 def test_short_blocks_travel_together_and_long_ones_alone() -> None:
     queue = deque((0, block) for block in range(1000))
-    assert len(engine._bundle(queue.copy(), {0: BUNDLE_SECONDS / 10}, 2)) == 10
-    assert len(engine._bundle(queue.copy(), {0: 0.0}, 2)) == BUNDLE_BLOCKS
-    assert len(engine._bundle(queue.copy(), {0: BUNDLE_SECONDS}, 2)) == 1
-    assert len(engine._bundle(queue.copy(), {0: 100.0}, 2)) == 1
+    assert len(bundle_of(queue.copy(), {0: BUNDLE_SECONDS / 10}, 2)) == 10
+    assert len(bundle_of(queue.copy(), {0: 0.0}, 2)) == BUNDLE_BLOCKS
+    assert len(bundle_of(queue.copy(), {0: BUNDLE_SECONDS}, 2)) == 1
+    assert len(bundle_of(queue.copy(), {0: 100.0}, 2)) == 1
 
 
 def test_bundles_hold_every_task_once_in_order_and_of_one_check() -> None:
@@ -78,11 +77,11 @@ class OneAfterTheOther:
 
 def handed_out(monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], workers: int = 2) -> list[tuple[int, int]]:
     pool = OneAfterTheOther()
-    monkeypatch.setattr(engine, "ProcessPoolExecutor", lambda *how: pool)
-    monkeypatch.setattr(engine, "wait", pool.wait)
+    monkeypatch.setattr(task_pool, "ProcessPoolExecutor", lambda *how: pool)
+    monkeypatch.setattr(task_pool, "wait", pool.wait)
     every = [(place, block) for place, blocks in enumerate(sizes) for block in range(blocks)]
-    desks: Any = [SimpleNamespace(job=None)] * len(sizes)
-    found = [(place, block) for place, block, _ in engine._run_pool_once(desks, deque(every), workers, [])]
+    jobs: Any = [None] * len(sizes)
+    found = [(place, block) for place, block, _ in task_pool._run_pool_once(jobs, deque(every), workers, [])]
     assert sorted(found) == every
     return [(place, block) for place, blocks in pool.handed_out for block in blocks]
 

@@ -1,0 +1,77 @@
+"""Blocks of a few checks in this process and in one beside it that was started before."""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import CancelledError, Executor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Lock, Thread
+
+from dpverify.harness.task_pool import Outcomes, Task, bundle_of, run_in_pool
+from dpverify.harness.tasks import BlockOutcome, Job, describe, prepare_worker, run_bundle, run_task
+
+
+def run_beside(jobs: list[Job], tasks: deque[Task], beside: Executor) -> Outcomes:
+    """Run the last task here while the first ones run in the process beside, until they meet.
+
+    Parameters
+    ----------
+    jobs : list of Job
+        The checks.
+    tasks : deque of (int, int)
+        Number of the check and of its block.
+    beside : concurrent.futures.Executor
+        One worker process, which may have died.
+
+    Yields
+    ------
+    (int, int, BlockOutcome)
+        Each task with its outcome, as they come.
+    """
+    found: SimpleQueue[tuple[list[Task], list[BlockOutcome]] | None] = SimpleQueue()
+    lost: list[Task] = []
+    lock = Lock()
+
+    def feed() -> None:
+        """Hand out bundles one by one; all that this thread does is wait."""
+        slowest: dict[int, float] = {}
+        while True:
+            with lock:
+                if not tasks:
+                    break
+                bundle = bundle_of(tasks, slowest, 1)
+            place = bundle[0][0]
+            try:
+                outcomes = beside.submit(run_bundle, place, [block for _, block in bundle]).result()
+            except (BrokenProcessPool, CancelledError):
+                lost.extend(bundle)
+                break
+            except Exception as error:  # noqa: BLE001  as in run_task: it is this check's error
+                outcomes = [BlockOutcome(None, 0.0, describe(error))] * len(bundle)
+            slowest[place] = max(slowest.get(place, 0.0), *(outcome.seconds for outcome in outcomes))
+            found.put((bundle, outcomes))
+        found.put(None)
+
+    with suppress(BrokenProcessPool):  # as it died before, the first bundle says so too
+        beside.submit(prepare_worker, jobs)
+    feeder = Thread(target=feed, daemon=True)
+    feeder.start()
+    try:
+        feeding = True
+        while feeding:
+            with lock:
+                task = tasks.pop() if tasks and not lost else None
+            if task is not None:
+                yield *task, run_task(jobs[task[0]], task[1])
+            while feeding and (task is None or not found.empty()):
+                if (ready := found.get()) is None:
+                    feeding = False
+                    continue
+                for (place, block), outcome in zip(*ready, strict=True):
+                    yield place, block, outcome
+        # What killed the process beside must not kill this one: the rest goes the careful way.
+        yield from run_in_pool(jobs, deque([*lost, *tasks]), 1)
+    finally:
+        tasks.clear()
