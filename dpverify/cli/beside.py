@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from dpverify.cli.machine import collect_seldom, usable_cores
+from dpverify.bench.cores import usable_cores
+from dpverify.cli.machine import collect_seldom
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -1,13 +1,9 @@
-"""What this process may use."""
+"""How this process keeps house."""
 
 from __future__ import annotations
 
 import atexit
 import gc
-
-from dpverify.bench.cores import usable_cores
-
-__all__ = ["collect_seldom", "usable_cores"]
 
 
 def collect_seldom() -> None:

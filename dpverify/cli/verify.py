@@ -7,9 +7,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from dpverify.bench.cores import usable_cores
 from dpverify.cli.beside import process_beside
 from dpverify.cli.exits import BadInput, complain
-from dpverify.cli.machine import collect_seldom, usable_cores
+from dpverify.cli.machine import collect_seldom
 from dpverify.cli.output import STDOUT, check_folder, check_json, write_json
 from dpverify.cli.words import Target, Whole
 
@@ -117,8 +118,10 @@ def _check_claims(specs: Specs, papers: Set[str]) -> None:
 
     for key in sorted(papers):
         checks = load(key)
-        for claim in sorted(checks.claims() - specs.papers[key].claims.keys()) if checks is not None else ():
-            names = ", ".join(repr(check.name) for check in checks.of(claim)) if checks is not None else ""
+        if checks is None:
+            continue
+        for claim in sorted(checks.claims() - specs.papers[key].claims.keys()):
+            names = ", ".join(repr(check.name) for check in checks.of(claim))
             rule = f"{key} must have the claim {claim!r}, which the check {names} judges"
             raise BadInput("--specs", specs.directory, rule)
 
