@@ -33,7 +33,9 @@ class ColdThenWarm:
         self._words = words
         self._cache = Path(tempfile.mkdtemp(prefix="dpverify-cold-"))
         self._runs: dict[str, _WholeRun] = {}
-        finalize(self, shutil.rmtree, self._cache, ignore_errors=True)
+        finalize(
+            self, shutil.rmtree, self._cache, ignore_errors=True
+        )  # a run that was interrupted may still write to it
 
     def cold(self) -> Usage:
         """Run with an empty folder.
