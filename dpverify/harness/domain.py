@@ -77,6 +77,16 @@ class Sampler:
         return found
 
     @cached_property
+    def reads(self) -> dict[str, frozenset[str]]:
+        """Names that the interval of each symbol depends on, those of the definitions it takes among them."""
+        return {
+            symbol: frozenset[str]().union(
+                *(inequality.names for inequality in inequalities), *(names for _, names, _ in self._of_symbol[symbol])
+            )
+            for symbol, inequalities in self.solved.items()
+        }
+
+    @cached_property
     def _integers(self) -> tuple[str, ...]:
         return tuple(name for name, domain in self.domains.items() if domain.kind == "integer")
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from dpverify.harness.climb import climb, corners
 from dpverify.harness.domain import Sampler
 from dpverify.harness.explore import drive_up, shrink
-from dpverify.harness.rationals import Interval
+from dpverify.harness.rationals import Interval, complexity
 from dpverify.harness.sides import Probe, Prober
 from dpverify.harness.simplify import simplify, size
 
@@ -22,6 +22,8 @@ MARGIN = Fraction(1, 20)
 INTERIOR_INTEGER = 3
 LARGEST_TRIES = 300
 """How many points are tried to shorten the point of the largest ratio."""
+LONG = 12
+"""Bits of a number in a counterexample from which on Hypothesis looks for another one."""
 NEARLY = 0.99
 """Share of the largest ratio that a point of few digits must keep."""
 
@@ -207,7 +209,7 @@ def simplest_violation(
     found : Findings
         Of a search.
     examples : int
-        Points to draw at most in search of another.
+        Points to draw at most where the search has found none, or a long one only.
     seed : int
         The same seed finds the same point.
     among : callable
@@ -225,9 +227,11 @@ def simplest_violation(
         probe = prober.probe(point)
         return probe is not None and probe.holds is False
 
-    starts = sorted((p.point for p in found.violations if among(p.point)), key=size)[:1]
-    shrunk = shrink(sampler, wanted, examples, seed)
-    if shrunk is not None:
-        starts.append(shrunk)
-    simple = [simplify(sampler, wanted, start) for start in starts]
+    starts = (probe.point for probe in found.violations if among(probe.point))
+    start = min(starts, key=size, default=None)
+    simple = [] if start is None else [simplify(sampler, wanted, start)]
+    if not simple or max(map(complexity, simple[0].values())) > LONG:
+        another = shrink(sampler, wanted, examples, seed)
+        if another is not None:
+            simple.append(simplify(sampler, wanted, another))
     return prober.probe(min(simple, key=size)) if simple else None

@@ -1,22 +1,17 @@
-"""Make a counterexample simple: few digits, small numbers, one symbol at a time and two that belong together."""
+"""Make a counterexample simple: few digits, small numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from functools import lru_cache
 
-from dpverify.harness.candidates import value_at
 from dpverify.harness.domain import Sampler
-from dpverify.harness.rationals import Interval, complexity, simplest
+from dpverify.harness.rationals import complexity
+from dpverify.harness.simpler import by_one, by_two
 
 Values = dict[str, Fraction]
-SIMPLER = 48
-"""How many of the simplest values of a symbol are tried before a point counts as simplest."""
 TRIES = 3000
 """How many points are tried at most."""
-ROOMS = (Fraction(1), Fraction(1, 4), Fraction(1, 16), Fraction(1, 64), Fraction(1, 256))
-"""How far from a real, as a share of it, a simpler one is looked for."""
 
 
 def size(point: Mapping[str, Fraction]) -> tuple[int, ...]:
@@ -34,7 +29,7 @@ def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values, 
     sampler : Sampler
         Knows which points are admitted.
     wanted : callable
-        The property; it holds at the start.
+        The property; it holds at the start, and depends on the point alone.
     start : dict
         An admitted point.
     tries : int
@@ -45,55 +40,26 @@ def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values, 
     dict
         A point with the property that none of the moves makes simpler, or the simplest that was reached.
     """
-    best, length, moved = start, size(start), True
-    while moved:
-        moved = False
-        for symbol in sampler.symbols:
-            for change in _moves(sampler, best, symbol):
-                # Most moves make the point longer: its bits alone say so.
-                bits = length[0] + sum(complexity(value) - complexity(best[name]) for name, value in change.items())
-                if bits > length[0]:
-                    continue
-                point = {**best, **change}
-                if (shorter := size(point)) >= length:
-                    continue
-                if tries <= 0:
-                    return best
-                tries -= 1
-                if sampler.admits(point) and wanted(point):
-                    best, length, moved = point, shorter, True
-                    break
+    best, length = start, size(start)
+    tried: set[tuple[Fraction, ...]] = set()
+
+    def moved(points: Iterable[Values]) -> bool:
+        """Go to the first of the points that is simpler and has the property."""
+        nonlocal best, length
+        for point in points:
+            # Most moves make the point longer: its bits alone say so.
+            if sum(map(complexity, point.values())) > length[0] or (shorter := size(point)) >= length:
+                continue
+            if (values := tuple(point[symbol] for symbol in sampler.symbols)) in tried:
+                continue
+            if len(tried) >= tries:
+                return False
+            tried.add(values)
+            if sampler.admits(point) and wanted(point):
+                best, length = point, shorter
+                return True
+        return False
+
+    while sum(moved(by_one(sampler, best, symbol)) for symbol in sampler.symbols) or moved(by_two(sampler, best)):
+        pass
     return best
-
-
-def _moves(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
-    """Yield changes of a point: a simpler value of one symbol; then with another symbol moved along."""
-    interval, value = sampler.interval(symbol, point), point[symbol]
-    for simpler in (*_simplest_members(interval), *_smaller(interval, value)):
-        yield {symbol: simpler}
-    for smaller in _smaller(interval, value):
-        for other, along in point.items():
-            if other != symbol:
-                yield {symbol: smaller, other: along + smaller - value}
-                if smaller and value:
-                    yield {symbol: smaller, other: along * value / smaller}
-                    yield {symbol: smaller, other: along * smaller / value}
-
-
-@lru_cache(maxsize=1024)
-def _simplest_members(interval: Interval) -> tuple[Fraction, ...]:
-    members = (value_at(interval, 0, payload, ()) for payload in range(SIMPLER))
-    return tuple(dict.fromkeys(member for member in members if member is not None))
-
-
-def _smaller(interval: Interval, value: Fraction) -> Iterator[Fraction]:
-    """Yield values near one that are shorter to write down, or smaller by a power of two."""
-    if not interval.integer:
-        for room in ROOMS:
-            for end in (value * (1 + room), value * (1 - room)):
-                near = simplest(Interval(min(value, end), max(value, end)))
-                if near is not None:
-                    yield near
-        steps = (1 << k for k in reversed(range(value.denominator.bit_length() - 1)))
-        yield from (Fraction(value.numerator, value.denominator - step) for step in steps)
-    yield from (value - (1 << k) for k in reversed(range(value.numerator.bit_length())))
