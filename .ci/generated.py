@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from dpverify.harness.runner import Suite
+from dpverify.harness.suite import Suite
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger import SpecError, load_specs, notation_markdown
 from dpverify.report.bench_write import check_bench, regenerate_bench

@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:  # loaded when a spec is collected: the plugin is registered in every pytest run of the environment
     from _pytest._code.code import ExceptionInfo, TerminalRepr
 
-    from dpverify.harness.runner import Case, Suite
+    from dpverify.harness.suite import Case, Suite
     from dpverify.harness.tasks import Job
     from dpverify.ledger.claims import ClaimSpec
     from dpverify.ledger.records import Status
@@ -69,7 +69,7 @@ class Evidence:
     """
 
     def __init__(self, directory: Path, config: pytest.Config) -> None:
-        from dpverify.harness.runner import Suite
+        from dpverify.harness.suite import Suite
         from dpverify.ledger.load import load_specs
 
         self.directory = directory
@@ -212,7 +212,7 @@ class PinItem(ClaimItem):
         from dpverify.harness.judge import unconfirmed
 
         found = [self.evidence.check(job) for job in self.case.jobs]
-        result = self.case.result(found)
+        result = self.case.result(found, self.case.evidence_hash)
         against = []
         if result.sources_disagree:
             against.append(result.reason)

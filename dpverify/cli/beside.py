@@ -52,15 +52,16 @@ def process_beside(claims: Sequence[str]) -> Iterator[Executor | None]:
 
 
 def _load(claims: list[str]) -> None:
-    """Import the checks of the claims, in the process beside."""
+    """Import the checks of the claims and read their code, in the process beside."""
     collect_seldom()
     from dpverify.harness.tasks import prepare_worker
 
     prepare_worker([])
+    from dpverify.harness.hashes import import_closure
     from dpverify.papers import load
 
     for claim in claims:
         paper, colon, name = claim.partition(":")
         checks = load(paper) if colon else None
         if checks is not None:
-            checks.of(name)
+            import_closure(entry.module for entry in checks.entries(name))  # kept, for their evidence hashes

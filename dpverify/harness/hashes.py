@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -41,6 +41,22 @@ def evidence_hash(record_hash: str, modules: Iterable[str]) -> str:
     for module in sorted(import_closure(roots)):
         total.update(f"\0{module}\0{code_hash(module)}".encode())
     return total.hexdigest()[:DIGITS]
+
+
+def evidence_hashes(wanted: Sequence[tuple[str, tuple[str, ...]]]) -> list[str]:
+    """Hash what several pieces of evidence rest on.
+
+    Parameters
+    ----------
+    wanted : sequence of (str, tuple of str)
+        The record's hash and the modules of each; see :func:`evidence_hash`.
+
+    Returns
+    -------
+    list of str
+        In the same order.
+    """
+    return [evidence_hash(*each) for each in wanted]
 
 
 def import_closure(modules: Iterable[str]) -> set[str]:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
-from concurrent.futures import CancelledError, Executor
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor, Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from threading import Lock, Thread
+from typing import TypeVar
 
 from dpverify.harness.task_pool import Outcomes, Task, bundle_of, run_in_pool
 from dpverify.harness.tasks import BlockOutcome, Job, describe, prepare_worker, run_bundle, run_task
+
+Given = TypeVar("Given")
+Found = TypeVar("Found")
+TURN = 2e-4
+"""Seconds after which a thread here lets another one have its turn; with the usual 5 ms the process beside waits."""
 
 
 def run_beside(jobs: list[Job], tasks: deque[Task], beside: Executor) -> Outcomes:
@@ -33,6 +41,7 @@ def run_beside(jobs: list[Job], tasks: deque[Task], beside: Executor) -> Outcome
     found: SimpleQueue[tuple[list[Task], list[BlockOutcome]] | None] = SimpleQueue()
     lost: list[Task] = []
     lock = Lock()
+    _put_together(jobs, tasks)
 
     def feed() -> None:
         """Hand out bundles one by one; all that this thread does is wait."""
@@ -57,21 +66,74 @@ def run_beside(jobs: list[Job], tasks: deque[Task], beside: Executor) -> Outcome
     with suppress(BrokenProcessPool):  # as it died before, the first bundle says so too
         beside.submit(prepare_worker, jobs)
     feeder = Thread(target=feed, daemon=True)
-    feeder.start()
     try:
-        feeding = True
-        while feeding:
-            with lock:
-                task = tasks.pop() if tasks and not lost else None
-            if task is not None:
-                yield *task, run_task(jobs[task[0]], task[1])
-            while feeding and (task is None or not found.empty()):
-                if (ready := found.get()) is None:
-                    feeding = False
-                    continue
-                for (place, block), outcome in zip(*ready, strict=True):
-                    yield place, block, outcome
+        with _short_turns():
+            feeder.start()
+            feeding = True
+            while feeding:
+                with lock:
+                    task = tasks.pop() if tasks and not lost else None
+                if task is not None:
+                    yield *task, run_task(jobs[task[0]], task[1])
+                while feeding and (task is None or not found.empty()):
+                    if (ready := found.get()) is None:
+                        feeding = False
+                        continue
+                    for (place, block), outcome in zip(*ready, strict=True):
+                        yield place, block, outcome
         # What killed the process beside must not kill this one: the rest goes the careful way.
         yield from run_in_pool(jobs, deque([*lost, *tasks]), 1)
     finally:
         tasks.clear()
+
+
+def ask_beside(beside: Executor | None, function: Callable[[Given], Found], given: Given) -> Callable[[], Found]:
+    """Have something worked out in the process beside, in the time that it has until it gets checks.
+
+    Parameters
+    ----------
+    beside : concurrent.futures.Executor or None
+        One worker process, which may have died or may die.
+    function : callable
+        Of a module, so that it can be sent.
+    given : object
+        Its argument.
+
+    Returns
+    -------
+    callable
+        Gives the answer; what the process beside could not work out is worked out here.
+    """
+    asked: Future[Found] | None = None
+    if beside is not None:
+        with suppress(BrokenProcessPool):
+            asked = beside.submit(function, given)
+
+    def answer() -> Found:
+        if asked is not None:
+            with suppress(BrokenProcessPool, CancelledError):
+                return asked.result()
+        return function(given)
+
+    return answer
+
+
+def _put_together(jobs: list[Job], tasks: deque[Task]) -> None:
+    """Put tasks of checks of one name beside each other: what a process has worked out for one may serve the next."""
+    first: dict[str, int] = {}
+    for place, job in enumerate(jobs):
+        first.setdefault(job.check, place)
+    together = sorted(tasks, key=lambda task: (first[jobs[task[0]].check], task))
+    tasks.clear()
+    tasks.extend(together)
+
+
+@contextmanager
+def _short_turns() -> Iterator[None]:
+    """Let the threads of this process take turns more often."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(TURN)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)

@@ -16,7 +16,7 @@ from dpverify.harness.budget import Shares
 from dpverify.harness.engine import INTERRUPTED, run_jobs
 from dpverify.harness.manifest import machine, versions
 from dpverify.harness.registry import recorded_share
-from dpverify.harness.runner import Suite, declared
+from dpverify.harness.suite import Suite, declared
 from dpverify.harness.task_pool import DIED
 from dpverify.harness.tasks import Job
 from dpverify.ledger import Specs

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.harness.runner import Suite
+from dpverify.harness.suite import Suite
 from dpverify.ledger import Specs, load_specs
 from dpverify.papers import SEARCH_SECONDS, load, tran2022
 
