@@ -87,6 +87,9 @@ def verify(
     cases = [case for claim in (specs.claims() if claims is None else claims) for case in suite.cases(claim)]
     work = [job for case in cases for job in case.jobs]
     workers = 1 if spare and jobs > 1 and declared(work) < WORTH_WORKERS else jobs
+    if workers > 1 and beside is not None:  # it would do nothing, and hold memory
+        beside.shutdown(wait=False, cancel_futures=True)
+        beside = None
     hashes = ask_beside(beside, evidence_hashes, [(case.judged, case.modules) for case in cases])
     found, interrupted = run_jobs(work, workers, progress, beside)
     results, place = [], 0

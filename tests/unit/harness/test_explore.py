@@ -11,7 +11,6 @@ import pytest
 from dpverify.harness.climb import climb, corners
 from dpverify.harness.domain import Sampler, make_sampler
 from dpverify.harness.explore import drive_up, shrink
-from dpverify.harness.simplify import simplify, size
 from dpverify.ledger.domains import parse_domain
 from dpverify.ledger.statements import Statement
 
@@ -125,13 +124,3 @@ def test_climbing_stops_after_its_steps(sampler: Sampler) -> None:
 
     climb(sampler, score, {"T": Fraction(1), "N": Fraction(1), "x": Fraction(1)}, 7)
     assert len(calls) == 8  # the start, and seven steps
-
-
-def test_simplify_keeps_the_property(sampler: Sampler) -> None:
-    start = {"T": Fraction(1023), "N": Fraction(77), "x": Fraction(311, 997)}
-    simple = simplify(sampler, lambda p: p["N"] >= 3 and p["x"] <= Fraction(1, 2), start)
-    assert simple == {"T": 3, "N": 3, "x": Fraction(1, 2)}
-    start["x"] = Fraction(3, 997)
-    odd = simplify(sampler, lambda p: p["T"] > 100 and p["T"] % p["N"] != 0 and p["x"] < Fraction(1, 90), start)
-    assert odd == {"T": 101, "N": 2, "x": Fraction(1, 91)}
-    assert size(simple) < size(start)
