@@ -1,4 +1,4 @@
-"""Choose sigma: as printed, as the proof supports, and exactly; and say what the printed one really buys."""
+"""Choose sigma: as printed, as the proof supports, as the accountant certifies; and how far that is from the least."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpverify.papers.tran2022.noise_accounting import UP, Setting, sigma_for, un
 from dpverify.papers.tran2022.theorem_parameters import TheoremParameters, theorem_6, theorem_9
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_balls import certify
-from dpverify.privacy.gaussian_safe import safe_epsilon
+from dpverify.privacy.gaussian_safe import missed_epsilon, missed_mu, safe_epsilon
 from dpverify.privacy.participation import check_ordering
 
 THEOREMS = {"dp-nsgd": theorem_6, "sr-nsgd": theorem_9}
@@ -31,7 +31,7 @@ def calibrate(request: CalibrateRequest) -> Calibration:
     -------
     Calibration
         With ``sigma.exact`` certified: the exact trade-off of the composed Gaussian mechanism at the accountant's upper
-        bound of mu is decided in ball arithmetic.
+        bound of mu is decided in ball arithmetic. Its lower bound says how much less sigma might do.
 
     Raises
     ------
@@ -45,14 +45,16 @@ def calibrate(request: CalibrateRequest) -> Calibration:
     theorem = THEOREMS[request.algorithm](request.n, request.d, request.epsilon, request.delta, request.asked_steps)
     setting = _setting(request, theorem)
     noise = unit_noise(request.algorithm, setting)
-    exact = sigma_for(noise, request.epsilon, request.delta)
+    enough = sigma_for(noise, request.epsilon, request.delta)
+    too_little = noise.mu.lower / missed_mu(request.epsilon, request.delta) / UP
+    mu_at_least = noise.mu.lower / enough / UP
     root = math.sqrt(request.log_delta)
     sigma = {
         "printed": noise.printed_factor * root / request.epsilon,
         "proof": noise.proof_mu / _standard_mu(request.epsilon, request.log_delta) * UP,
-        "exact": exact,
+        "exact": enough,
     }
-    mu = {name: noise.exact.upper / value * UP for name, value in sigma.items()}
+    mu = {name: noise.mu.upper / value * UP for name, value in sigma.items()}
     certified = {name: certify(value, request.epsilon, request.delta) for name, value in mu.items()}
     bought = {name: safe_epsilon(value, request.delta) for name, value in mu.items()}
     return Calibration(
@@ -75,7 +77,9 @@ def calibrate(request: CalibrateRequest) -> Calibration:
         delta_bought=min(1.0, delta_of(mu["printed"], request.epsilon) * UP),
         bought=_trio(bought),
         certified=certified,
-        mu=(noise.exact.lower / sigma["exact"], mu["exact"]),
+        mu=(mu_at_least, mu["exact"]),
+        epsilon_bounds=(missed_epsilon(mu_at_least, request.delta), bought["exact"]),
+        sigma_bounds=(too_little, enough),
         warnings=[*theorem.warnings, *_warnings(request, setting)],
     )
 

@@ -14,7 +14,10 @@ Real = float | str
 
 
 class Trio(Record, frozen=True, kw_only=True):
-    """One quantity three times: as the paper prints it, as its proof can support it, exactly."""
+    """One quantity three times: as the paper prints it, as its proof can support it, as the accountant certifies it.
+
+    ``exact`` is by the accountant's upper bound; the bounds in :class:`Calibration` say how far the truth may be.
+    """
 
     printed: Real
     proof: Real
@@ -63,9 +66,14 @@ class Calibration(Record, frozen=True, kw_only=True):
     bought : Trio
         epsilon that each of the three sigmas buys at this delta.
     certified : dict of str to bool
-        Whether each of the three sigmas gives (epsilon, delta), by the exact accountant.
+        Whether each of the three sigmas gives (epsilon, delta), by the accountant's upper bound.
     mu : tuple of two floats
-        Lower and upper bound of the Gaussian privacy parameter at the exact sigma.
+        The accountant's lower and upper bound of the Gaussian privacy parameter at ``sigma.exact``.
+    epsilon_bounds : tuple of two floats
+        Its lower and upper bound of epsilon at ``sigma.exact`` and this delta; the upper one is the guarantee.
+    sigma_bounds : tuple of two floats
+        No sigma up to the first gives (epsilon, delta) by this analysis; the second is ``sigma.exact``. For sr-nsgd the
+        analysis adds up what each node can show at most, which one loss need not reach in all nodes at once.
     warnings : list of str
         Conditions that fail, printed or needed.
     """
@@ -83,6 +91,8 @@ class Calibration(Record, frozen=True, kw_only=True):
     bought: Trio
     certified: dict[str, bool]
     mu: tuple[float, float]
+    epsilon_bounds: tuple[float, float]
+    sigma_bounds: tuple[float, float]
     warnings: list[str] = []
 
 

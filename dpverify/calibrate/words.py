@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dpverify.calibrate.result import Calibration, Real
 from dpverify.report.numbers import show_float
 
-OPEN = 0.005
-"""Relative width of what the accountant knows of mu from which it is told."""
+ROUNDING = 1e-9
+"""Relative distance up to which two bounds are told as one number."""
 
 ROWS = {
     "printed": "as the paper prints it",
     "proof": "as its proof can support it",
-    "exact": "exactly what is needed",
+    "exact": "as the accountant certifies it",
 }
 
 
@@ -69,11 +69,23 @@ def _ending(result: Calibration) -> Iterator[str]:
     if not result.certified["printed"]:
         at = f"at epsilon = {show_float(result.epsilon)} delta is {result.delta_bought:.4g}"
         yield f"warning: the printed sigma is NOT enough: {at}"
-    low, high = result.mu
-    if high > low * (1.0 + OPEN):
-        share = f"{100.0 * (high / low - 1.0):.2g}%"
-        yield f"what is needed is known to {share} only: the worst order of the examples lies between two bounds"
+    yield from _gap(result)
     yield "Replacing one example; real arithmetic, not floats; gradients of norm at most G are taken for granted."
+
+
+def _gap(result: Calibration) -> Iterator[str]:
+    """Say how far the certified sigma may be from the smallest that would do."""
+    least, sigma = result.sigma_bounds
+    low, high = (f"{value:.6g}" for value in result.epsilon_bounds)
+    certified = f"The accountant certifies epsilon <= {high} at sigma = {sigma:.6g}"
+    if sigma <= least * (1.0 + ROUNDING):
+        yield f"{certified}; its lower bound is the same: no smaller sigma would do."
+    else:
+        saved = f"{100.0 * (1.0 - least / sigma):.2g}%"
+        yield f"{certified}; its lower bound there is {low}."
+        yield f"Accounting more closely would save {saved} of this noise at most: sigma cannot be below {least:.6g}."
+    if result.algorithm == "sr-nsgd":
+        yield "Both bounds count each node of sr-nsgd at the most it can show; what a run shows may be less."
 
 
 def _show(value: Real) -> str:

@@ -43,7 +43,7 @@ def audit(
         mechanism's module, and without that ten zeros against the same with the first one replaced by 1.
     epsilon
         The claim; with it the answer is "refuted" (exit code 1) or "not refuted at this power", never "private". For
-        kernels, what the exact accountant says by default.
+        kernels, what the accountant certifies by default.
     delta
         At which epsilon is bounded.
     n

@@ -68,7 +68,7 @@ def find(mechanism: str, datasets: str | None, score: str | None, delta: float) 
     if not 0.0 <= delta < 1.0:
         raise AuditError(f"delta: {delta}: must be at least 0 and below 1")
     kernel = kernel_mechanism(mechanism)
-    exact = epsilon_of(kernel.mu.upper, delta)
-    remark = f"{describe(mechanism)}; the exact accountant says epsilon {exact:.4g} (mu {kernel.mu.upper:.4g})"
-    claim = exact if math.isfinite(exact) else None
+    certified = epsilon_of(kernel.mu.upper, delta)
+    remark = f"{describe(mechanism)}; the accountant says epsilon <= {certified:.4g} (mu <= {kernel.mu.upper:.4g})"
+    claim = certified if math.isfinite(certified) else None
     return AuditTarget(kernel.mechanism, kernel.datasets, scorer, "gaussian", claim, (remark,))

@@ -24,9 +24,9 @@ def calibrate(
     ordering: Literal["fresh", "once"] = "fresh",
     json: Target | None = None,
 ) -> int:
-    """Say which sigma gives (epsilon, delta): as the paper prints it, as its proof can support it, exactly.
+    """Say which sigma gives (epsilon, delta): as the paper prints it, as its proof can support it, as accounted.
 
-    The exact one is certified by the accountant; nothing else is.
+    The last one is certified by the accountant's upper bound; its lower bound says how much less noise might do.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def train(
 ) -> int:
     """Train on real data: nonconvex-regularized logistic regression, loss and gradient norm as it goes.
 
-    With ``--epsilon`` and ``--delta`` sigma is the smallest that the exact accountant certifies.
+    With ``--epsilon`` and ``--delta`` sigma is the smallest that the accountant certifies.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Exact privacy parameters of the Gaussian mechanism, rounded to the safe side and certified there."""
+"""Exact privacy parameters of the Gaussian mechanism, rounded to either side and certain there."""
 
 from __future__ import annotations
 
@@ -65,6 +65,64 @@ def safe_mu(epsilon: float, delta: float) -> float:
     if mu in {0.0, math.inf}:
         return mu
     return _moved(mu, -1.0, lambda value: certify(value, epsilon, delta), f"mu at epsilon={epsilon}, delta={delta}")
+
+
+def missed_epsilon(mu: float, delta: float) -> float:
+    """Largest epsilon, rounded down, for which it is certain that the mechanism is not (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    mu : float
+        Sensitivity over standard deviation, at least 0.
+    delta : float
+        Privacy parameter in [0, 1].
+
+    Returns
+    -------
+    float
+        ``epsilon_of(mu, delta)`` or a float just below it: the true epsilon is no smaller. 0 says nothing.
+
+    Raises
+    ------
+    ValueError
+        If mu is negative or NaN, or delta is outside [0, 1].
+    ArithmeticError
+        If nothing near is certain.
+    """
+    epsilon = epsilon_of(mu, delta)
+    if epsilon in {0.0, math.inf}:
+        return epsilon
+    what = f"that epsilon is missed at mu={mu}, delta={delta}"
+    return _moved(epsilon, -1.0, lambda value: value == 0.0 or not certify(mu, value, delta), what)
+
+
+def missed_mu(epsilon: float, delta: float) -> float:
+    """Smallest mu, rounded up, for which it is certain that the mechanism is not (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy parameter, at least 0.
+    delta : float
+        Privacy parameter in [0, 1].
+
+    Returns
+    -------
+    float
+        ``mu_of(epsilon, delta)`` or a float just above it; infinite for delta = 1.
+
+    Raises
+    ------
+    ValueError
+        If epsilon is negative or NaN, or delta is outside [0, 1].
+    ArithmeticError
+        If nothing near is certain.
+    """
+    mu = mu_of(epsilon, delta)
+    if mu == math.inf:
+        return mu
+    what = f"that mu misses epsilon={epsilon}, delta={delta}"
+    return _moved(mu, 1.0, lambda value: not certify(value, epsilon, delta), what)
 
 
 def _moved(value: float, sign: float, holds: Callable[[float], bool], what: str) -> float:

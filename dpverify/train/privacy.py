@@ -59,7 +59,7 @@ def account(
 
     Notes
     -----
-    Source: the exact accountant in place of ``tran2022:theorem-4-dp`` and ``theorem-8-dp``.
+    Source: the accountant's upper bound in place of ``tran2022:theorem-4-dp`` and ``theorem-8-dp``.
     """
     if request.delta is None:
         return settings, Guarantee(f"{NOT_CERTIFIED}: give epsilon and delta, or delta with sigma")
@@ -76,7 +76,7 @@ def account(
         return settings, Guarantee(f"{NOT_CERTIFIED}: {told} would hold if G were known without looking at the data")
     if not math.isfinite(epsilon):
         return settings, Guarantee(f"{NOT_CERTIFIED}: this sigma buys no epsilon at delta = {request.delta:.6g}")
-    words = f"{told}, for replacing one example, by exact accounting in real arithmetic"
+    words = f"{told}, for replacing one example, certified by the accountant in real arithmetic"
     return settings, Guarantee(words, epsilon, request.delta)
 
 

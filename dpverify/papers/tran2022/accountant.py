@@ -1,4 +1,4 @@
-"""The exact accountant of Algorithm 1: what its noise is worth against the worst pattern of visits of one example.
+"""The accountant of Algorithm 1: certified bounds of what its noise is worth against the worst visits of one example.
 
 One example is replaced. A released node [y, z] then moves by at most 2 alpha G times the sum of ``(1-alpha)**(z - t)``
 over the visits t in it, and one loss reaches this in all nodes at once. So, given everything released before, the run

@@ -1,7 +1,7 @@
 """Algorithms 1 and 2 as mechanisms to audit: their kernels on a worst case whose exact law is known.
 
 Two data sets on a line, all of whose examples pull with the same force G wherever the run goes; in one of them the
-replaced example pulls the other way. It is visited at the steps that the exact accountant found to be the worst. The
+replaced example pulls the other way. It is visited at the steps that the accountant found to be the worst. The
 order of the examples is fixed: an audit bounds the epsilon of a run whose order is known to the attacker, as the
 accountant does. What is released is the noisy momentum of every step, of which all iterates are functions. Gradients do
 not depend on the iterates here, so that it is Gaussian, with one covariance and a mean that tells the data sets apart.
@@ -52,7 +52,7 @@ class KernelMechanism(NamedTuple):
     datasets : pair
         Centres and signs of the examples of two neighbours.
     mu : Bounds
-        What the exact accountant says: the audit's bound must stay below ``upper``.
+        The accountant's bounds: the audit's bound must stay below ``upper``.
     """
 
     mechanism: Callable[[DataSet, Generator, int], Matrix]

@@ -1,9 +1,10 @@
-"""What the noise of Algorithms 1 and 2 is worth per unit of sigma: as printed, as the proof supports, exactly.
+"""What the noise of Algorithms 1 and 2 is worth per unit of sigma: as printed, as the proof supports, as accounted.
 
 All three are Gaussian: at noise multiplier sigma, replacing one example is at most as visible as N(0, 1) against
 N(mu/sigma, 1). The printed theorem says mu = 1 (Theorem 4) or sqrt(3) (Theorem 8). The proof multiplies the worst
 sensitivity of a node by the number of nodes (Theorem 10); with the true sensitivities and counts in place of the
-printed ones it supports another mu. The accountant gives the exact one, which is never larger.
+printed ones it supports another mu. The accountant bounds the mu that is needed from below and above; what is certified
+rests on the upper bound.
 """
 
 from __future__ import annotations
@@ -65,15 +66,15 @@ class UnitNoise:
         The printed sigma is this times ``sqrt(log(1/delta))/epsilon``.
     proof_mu : float
         mu as the proof supports it, with true sensitivities and counts.
-    exact : Bounds
-        mu by the accountant.
+    mu : Bounds
+        By the accountant; what is certified rests on ``upper``.
     node_std : dict of str to float
         Standard deviation of each kind of node, in units of the gradient.
     """
 
     printed_factor: float
     proof_mu: float
-    exact: Bounds
+    mu: Bounds
     node_std: dict[str, float]
 
 
@@ -98,7 +99,7 @@ def unit_noise(algorithm: str, setting: Setting) -> UnitNoise:
         If a number is out of range, the accountant cannot bound the run, or as printed some node has no noise.
     """
     noise = (sr_nsgd_noise if algorithm == "sr-nsgd" else dp_nsgd_noise)(setting)
-    if not math.isfinite(noise.exact.upper):
+    if not math.isfinite(noise.mu.upper):
         rule = "must leave noise on every node: as printed some nodes have none, and no sigma helps"
         raise check.ArgumentError("examples", setting.examples, rule)
     return noise
@@ -129,8 +130,8 @@ def sigma_for(noise: UnitNoise, epsilon: float, delta: float) -> float:
     except (ArithmeticError, ValueError):  # beyond what floats can hold
         target = 0.0
     if 0.0 < target < math.inf:
-        sigma = noise.exact.upper / target * UP**2
-        if certify(noise.exact.upper / sigma * UP, epsilon, delta):
+        sigma = noise.mu.upper / target * UP**2
+        if certify(noise.mu.upper / sigma * UP, epsilon, delta):
             return sigma
     rule = f"is out of reach at delta={delta!r}: nothing could be certified"
     raise check.ArgumentError("epsilon", epsilon, rule)
@@ -153,7 +154,7 @@ def epsilon_for(noise: UnitNoise, sigma: float, delta: float) -> float:
     float
         epsilon.
     """
-    return safe_epsilon(noise.exact.upper / sigma * UP, delta) if sigma > 0.0 else math.inf
+    return safe_epsilon(noise.mu.upper / sigma * UP, delta) if sigma > 0.0 else math.inf
 
 
 def dp_nsgd_noise(setting: Setting) -> UnitNoise:
@@ -185,7 +186,7 @@ def dp_nsgd_noise(setting: Setting) -> UnitNoise:
     return UnitNoise(
         printed_factor=2.0,
         proof_mu=moved * math.sqrt(visits(T, N)) / deviation,
-        exact=dp_nsgd_mu(parameters, N),
+        mu=dp_nsgd_mu(parameters, N),
         node_std={"f": deviation},
     )
 
@@ -201,7 +202,7 @@ def sr_nsgd_noise(setting: Setting) -> UnitNoise:
     Returns
     -------
     UnitNoise
-        At sigma = 1; ``exact`` is infinite where a node that moves has no noise.
+        At sigma = 1; ``mu`` is infinite where a node that moves has no noise.
 
     Raises
     ------
@@ -218,7 +219,7 @@ def sr_nsgd_noise(setting: Setting) -> UnitNoise:
     return UnitNoise(
         printed_factor=4.0,
         proof_mu=sr_proof_mu(s, deviations),
-        exact=sr_nsgd_mu(parameters, s.examples, s.smoothness),
+        mu=sr_nsgd_mu(parameters, s.examples, s.smoothness),
         node_std=deviations,
     )
 

@@ -74,7 +74,7 @@ class Setting:
         return Parameters(self.steps, self.alpha, self.eta, self.sigma, LIPSCHITZ, self.ordering)
 
     def mu(self) -> Bounds:
-        """Give the exact mu."""
+        """Give the accountant's bounds of mu; for runs as short as these they agree."""
         if self.algorithm == "dp-nsgd":
             return dp_nsgd_mu(self.parameters(), self.examples)
         return sr_nsgd_mu(self.sr_parameters(), self.examples, self.smoothness)

@@ -92,7 +92,7 @@ def caption(data: Data) -> str:
     d, epsilon, delta, smooth, gap, printed, corrected, needed, least = (data[name][hardest] for name in CELLS)
     return (
         f"The theorem's bound divided by G over N ({data.parameters}; G = L = R = 1), printed, corrected, and with "
-        "just the noise that the exact accountant asks for. The bounds scale with G, L and R together: only L/G and "
+        "just the noise that the accountant asks for. The bounds scale with G, L and R together: only L/G and "
         f"R/G matter. In the hardest row of the table, d = {show_float(d)}, ε = {show_float(epsilon)}, "
         f"δ = {show_float(delta)}, L/G = {show_float(smooth)} and R/G = {show_float(gap)}, they are below the trivial "
         f"bound from N = {_words(printed)}, {_words(corrected)} and {_range(least, needed)} on."

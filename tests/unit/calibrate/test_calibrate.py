@@ -158,7 +158,8 @@ def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     target = tmp_path / "c.json"
     assert run_calibrate(ask(), json=str(target)) == 0
     text = capsys.readouterr().out
-    assert "exactly what is needed" in text
+    assert "as the accountant certifies it" in text
+    assert "its lower bound is the same: no smaller sigma would do" in text
     assert "warning: N does not divide T" in text
     result = msgspec.json.decode(target.read_bytes(), type=Calibration)
     assert run_calibrate(ask(), json="-") == 0
@@ -175,5 +176,46 @@ def test_a_run_too_long_to_walk_through_is_bounded_and_says_how_well() -> None:
     low, high = long.mu
     assert low < high < 1.1 * low
     assert long.certified["exact"]
-    assert "what is needed is known to" in summary(long)
-    assert "what is needed is known to" not in summary(calibrate(ask()))
+    assert "would save" in summary(long)
+    assert "may be less" in summary(long)
+
+
+BOUNDED: list[dict[str, Any]] = [
+    {},
+    {"n": 10_000, "d": 100, "steps": 100_000, "delta": 1e-6},
+    {"n": 1025, "steps": 3000, "epsilon": 1e-6, "delta": 1e-300},
+    {"algorithm": "sr-nsgd", "n": 300, "steps": 30_000, "smoothness": 2.0},
+    {"epsilon": 1.0, "delta": 0.3},
+]
+
+
+@pytest.mark.parametrize("changes", BOUNDED)
+def test_the_gap_between_the_bounds_is_told(changes: dict[str, Any]) -> None:
+    """At the first sigma what is asked is certainly missed by the lower mu, and just above it is not."""
+    request = ask(**changes)
+    result = calibrate(request)
+    least, enough = result.sigma_bounds
+    low, high = result.epsilon_bounds
+    assert enough == result.sigma.exact
+    assert high == result.bought.exact
+    assert 0.9 * enough < least < enough
+    assert 0.9 * high < low <= high
+    assert certify(result.mu[1], high, request.delta)
+    assert not certify(result.mu[0], low, request.delta)
+    mu_at_1 = result.mu[0] * enough
+    assert not certify(mu_at_1 / least * (1 + 1e-14), request.epsilon, request.delta)
+    assert certify(mu_at_1 / least * (1 - 1e-9), request.epsilon, request.delta), "and no sigma is called so in vain"
+    text = summary(result)
+    assert f"certifies epsilon <= {high:.6g} at sigma = {enough:.6g}" in text
+    if enough > least * (1 + 1e-6):
+        assert f"its lower bound there is {low:.6g}" in text
+        assert f"sigma cannot be below {least:.6g}" in text
+    assert ("what a run shows may be less" in text) == (request.algorithm == "sr-nsgd")
+
+
+def test_the_bounds_agree_where_every_pattern_was_looked_at_and_not_in_a_long_run() -> None:
+    short, long = calibrate(ask()), calibrate(ask(n=10_000, d=100, steps=100_000, delta=1e-6))
+    assert short.sigma_bounds[0] > short.sigma_bounds[1] * (1 - 1e-10)
+    assert long.sigma_bounds[0] < long.sigma_bounds[1] * (1 - 1e-6)
+    assert "would save" not in summary(short)
+    assert "would save" in summary(long)

@@ -130,8 +130,6 @@ def test_bad_input_gets_one_line_and_exit_code_2(
 
 
 @pytest.mark.parametrize(("kernel", "n"), [("dp-nsgd", 20_000), ("sr-nsgd", 500)])
-def test_kernels_are_audited_against_the_exact_accountant(
-    kernel: str, n: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_kernels_are_audited_against_the_accountant(kernel: str, n: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", kernel, "--n", str(n)]) == 0
-    assert "the exact accountant says" in capsys.readouterr().out
+    assert "the accountant says epsilon <= " in capsys.readouterr().out

@@ -47,7 +47,7 @@ def test_every_private_method_has_the_same_privacy_to_the_last_digits(epsilon: f
         gamma = min(1.0, method.eta * n) if name == "sr-nsgd" else 1.0
         setting = Setting(n, method.steps, 1 / n, gamma, method.eta, G, result.smoothness, "fresh")
         assert method.sigma is not None
-        mus[name] = unit_noise(name, setting).exact.upper / method.sigma
+        mus[name] = unit_noise(name, setting).mu.upper / method.sigma
     for mu in mus.values():
         assert delta_of(mu, epsilon) <= 1e-5 * (1 + 1e-9)
         assert delta_of(mu, epsilon) == pytest.approx(1e-5, rel=1e-6)

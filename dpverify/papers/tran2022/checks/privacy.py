@@ -1,4 +1,4 @@
-"""Theorem 4: the conclusion, judged by the exact accountant on the whole stated domain."""
+"""Theorem 4: the conclusion, judged by exact sums over patterns and nodes on the whole stated domain."""
 
 from __future__ import annotations
 
