@@ -6,11 +6,12 @@ It is started before the code of the checks is loaded here, and nothing heavy is
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dpverify.bench.cores import usable_cores
 from dpverify.cli.machine import collect_seldom
+from dpverify.processes import process_pool
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -36,19 +37,9 @@ def process_beside(claims: Sequence[str]) -> Iterator[Executor | None]:
     if not 0 < len(claims) <= FEW or set("*?[") & set("".join(claims)) or usable_cores() < 2:
         yield None
         return
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
-    pool.submit(_load, list(claims))
-    try:
+    with process_pool(1, wait=False) as pool:
+        pool.submit(_load, list(claims))
         yield pool
-    finally:
-        with suppress(OSError):  # Python 3.11 may close the pool's pipe first where Ctrl-C ended the process beside
-            pool.shutdown(wait=False, cancel_futures=True)
-        for child in set(multiprocessing.active_children()) - before:
-            child.terminate()  # it has nothing left to do, or Ctrl-C came
 
 
 def _load(claims: list[str]) -> None:

@@ -7,13 +7,13 @@ in two processes at once, the first blocks would compile the same kernels twice.
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import deque
 from collections.abc import Generator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from dpverify.harness.tasks import BlockOutcome, Job, describe, prepare_worker, run_bundle
+from dpverify.processes import process_pool
 
 PER_WORKER = 2
 """Bundles under way per worker."""
@@ -54,13 +54,10 @@ def run_in_pool(jobs: list[Job], tasks: deque[Task], workers: int) -> Outcomes:
 
 def _run_pool_once(jobs: list[Job], tasks: deque[Task], workers: int, suspects: list[Task]) -> Outcomes:
     """Run tasks until all are done or a worker dies; then say which were under way."""
-    before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), prepare_worker, (jobs,))
     under_way: dict[Future[list[BlockOutcome]], list[Task]] = {}
     slowest: dict[int, float] = {}
     aside: dict[int, list[Task]] = {}
-    finished = False
-    try:
+    with process_pool(workers, prepare_worker, (jobs,), wait=True) as pool:
         while (tasks or under_way) and not suspects:
             while tasks and len(under_way) < PER_WORKER * workers and not suspects:
                 bundle = bundle_of(tasks, slowest, workers)
@@ -86,14 +83,6 @@ def _run_pool_once(jobs: list[Job], tasks: deque[Task], workers: int, suspects: 
         for bundle in under_way.values():
             suspects.extend(bundle)
         suspects.sort()
-        finished = True
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        if not finished:
-            for child in set(multiprocessing.active_children()) - before:
-                child.terminate()
-        for child in set(multiprocessing.active_children()) - before:
-            child.join(10)
 
 
 def _set_aside(first: Task, tasks: deque[Task], aside: dict[int, list[Task]]) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -54,8 +55,7 @@ def test_a_bundle_runs_block_after_block(monkeypatch: pytest.MonkeyPatch) -> Non
 class OneAfterTheOther:
     """Stands for a pool: what was handed out first is done first, and only when the engine waits for it."""
 
-    def __init__(self, *how: object) -> None:
-        del how
+    def __init__(self) -> None:
         self.handed_out: list[tuple[int, list[int]]] = []
         self.answers: deque[tuple[Future[Any], int]] = deque()
 
@@ -71,13 +71,10 @@ class OneAfterTheOther:
         future.set_result([BlockOutcome(None, 1.0)] * blocks)
         return {future}, set()
 
-    def shutdown(self, **how: object) -> None:
-        del how
-
 
 def handed_out(monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], workers: int = 2) -> list[tuple[int, int]]:
     pool = OneAfterTheOther()
-    monkeypatch.setattr(task_pool, "ProcessPoolExecutor", lambda *how: pool)
+    monkeypatch.setattr(task_pool, "process_pool", lambda *_, wait: nullcontext(pool))
     monkeypatch.setattr(task_pool, "wait", pool.wait)
     every = [(place, block) for place, blocks in enumerate(sizes) for block in range(blocks)]
     jobs: Any = [None] * len(sizes)

@@ -1,0 +1,75 @@
+"""Pools of processes leave none behind, and touch no others."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from dpverify.processes import process_pool
+
+LONG = 60.0
+"""Seconds of work that nobody waits for."""
+
+
+def test_processes_are_waited_for_and_end_by_themselves(tmp_path: Path) -> None:
+    mark = tmp_path / "done"
+    with process_pool(1, wait=True) as pool:
+        pid = pool.submit(os.getpid).result()
+        _under_way(pool.submit(_work, mark, 0.5))
+    assert mark.exists(), "what was under way was not cut off"
+    assert pid not in _children()
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_an_exception_ends_processes_at_work_and_no_others(wait: bool, tmp_path: Path) -> None:
+    began = time.monotonic()
+    with process_pool(1, wait=False) as other:
+        first = other.submit(os.getpid).result()
+        with suppress(KeyboardInterrupt), process_pool(1, _work, (tmp_path / "early", 0.0), wait=wait) as pool:
+            second = pool.submit(os.getpid).result()
+            _under_way(pool.submit(_work, tmp_path / "late", LONG))
+            raise KeyboardInterrupt
+        _gone(second)
+        assert first in _children()
+        assert other.submit(os.getpid).result() == first
+    _gone(first)
+    assert (tmp_path / "early").exists()
+    assert not (tmp_path / "late").exists()
+    assert time.monotonic() - began < LONG / 2
+
+
+def test_processes_at_work_are_ended_where_nobody_waits(tmp_path: Path) -> None:
+    began = time.monotonic()
+    with process_pool(1, wait=False) as pool:
+        pid = pool.submit(os.getpid).result()
+        _under_way(pool.submit(_work, tmp_path / "late", LONG))
+    _gone(pid)
+    assert time.monotonic() - began < LONG / 2
+
+
+def _work(mark: Path, seconds: float) -> None:
+    time.sleep(seconds)
+    mark.touch()
+
+
+def _under_way(future: Future[None]) -> None:
+    while not future.running():
+        time.sleep(0.01)
+
+
+def _children() -> set[int | None]:
+    return {child.pid for child in multiprocessing.active_children()}
+
+
+def _gone(pid: int) -> None:
+    """Fail if the process does not end soon."""
+    for child in multiprocessing.active_children():
+        if child.pid == pid:
+            child.join(10)
+    assert pid not in _children()
