@@ -7,10 +7,13 @@ some simple model, so that scores learned on two halves can be laid side by side
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import HistGradientBoostingClassifier
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
@@ -125,12 +128,23 @@ def trees(x: Floats, b: Bits) -> Score:
     )
     with threads.limit(limits=1):  # threads that wait for each other on busy cores take ten times as long
         model.fit(x[kept], b[kept])
+        if x.shape[1] == 1:
+            return _steps(model)
 
     def score(y: Floats) -> Floats:
         with threads.limit(limits=1):
             return np.asarray(model.decision_function(y), dtype=np.float64)
 
     return score
+
+
+def _steps(model: HistGradientBoostingClassifier) -> Score:
+    """Turn trees over one number into a table: between two of their thresholds all scores are the same."""
+    nodes = np.concatenate([tree.nodes for (tree,) in model._predictors])  # no public name leads to the thresholds
+    thresholds = np.unique(nodes["num_threshold"][nodes["is_leaf"] == 0])
+    ends = np.append(thresholds, [np.inf, np.nan])  # the last number of each step; NaN has a way of its own
+    heights = np.asarray(model.decision_function(ends[:, None]), dtype=np.float64)
+    return lambda y: heights[np.searchsorted(ends, y[:, 0])]
 
 
 def atoms(x: Floats, b: Bits) -> Score:
