@@ -60,14 +60,14 @@ class TrajectoryLaw:
             raise ValueError(f"pairs must be one of {', '.join(get_args(Pairs))}, got pairs={self.pairs!r}.")
 
     def collect(self, context: Context, sample: Sample | Pieces) -> TrajectoryStatistics:
-        """Whiten one block and sum it up.
+        """Whiten one block by the covariance and sum it up, as :func:`~dpverify.harness.trajectory_sums.collect` does.
 
         Parameters
         ----------
         context : Context
             Gives the covariance its parameters.
-        sample : ndarray of shape (n, T, d), or Pieces of it
-            Trajectories.
+        sample
+            As there.
 
         Returns
         -------

@@ -39,10 +39,8 @@ def collect(
         Of the exact covariance.
     sample : ndarray of shape (n, T, d), or Pieces of it
         Trajectories.
-    pairs : {"products", "signs"}
-        How pairs of steps are compared.
-    share : float
-        Part of the replications of each piece, the first of them, whose values are counted on the grid; in (0, 1].
+    pairs, share
+        As for :class:`~dpverify.harness.trajectory_law.TrajectoryLaw`.
 
     Returns
     -------
