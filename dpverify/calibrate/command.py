@@ -8,10 +8,10 @@ from typing import Any
 
 from dpverify.calibrate.calibrate import calibrate
 from dpverify.calibrate.request import CalibrateRequest
-from dpverify.calibrate.result import encode
 from dpverify.calibrate.words import summary
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.errors import printable
+from dpverify.ledger.records import encode
 from dpverify.report.files import STDOUT, check_target, write_whole
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-import msgspec
-
 from dpverify.ledger.records import Record
 
 Real = float | str
@@ -99,8 +97,3 @@ class Calibration(Record, frozen=True, kw_only=True):
 def real(value: float) -> Real:
     """A float, or "inf"."""
     return value if math.isfinite(value) else "inf"
-
-
-def encode(result: Calibration) -> bytes:
-    """Encode a result as JSON, indented, one trailing newline."""
-    return msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n"

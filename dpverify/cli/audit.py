@@ -67,8 +67,9 @@ def audit(
     check_json(json)
     from dpverify.cli.audit_target import find
     from dpverify.cli.progress import rounds_on_stderr
+    from dpverify.ledger.records import encode
     from dpverify.privacy.audit import audit as run
-    from dpverify.privacy.audit_records import AuditError, encode
+    from dpverify.privacy.audit_records import AuditError
 
     try:
         target = find(mechanism, datasets, score, delta)

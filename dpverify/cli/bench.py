@@ -172,7 +172,7 @@ def _compare(measured: Bench, old: Bench, console: Console) -> bool:
 
 def _write_json(measured: Bench, target: str | None) -> None:
     if target is not None:
-        from dpverify.report.bench_records import encode
+        from dpverify.ledger.records import encode
 
         write_json(target, encode(measured))
 

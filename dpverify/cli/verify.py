@@ -154,7 +154,7 @@ def _check_report(folder: Path | None) -> None:
 
 def _write_json(run: Run, target: str | None) -> None:
     if target is not None:
-        from dpverify.ledger.results import encode
+        from dpverify.ledger.records import encode
 
         write_json(target, encode(run))
 

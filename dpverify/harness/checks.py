@@ -137,7 +137,7 @@ class Check:
         return [*(sofar or []), part]
 
     def finish(self, context: Context, total: Any) -> CheckResult:
-        """Say what the blocks found.
+        """Say what the blocks found; by default what the only block returned.
 
         Parameters
         ----------
@@ -151,7 +151,11 @@ class Check:
         CheckResult
             Without ``seconds``, which the engine adds.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define finish.")
+        del context
+        if total is None or len(total) != 1:
+            raise NotImplementedError(f"{type(self).__name__} must define finish, or have one block.")
+        result: CheckResult = total[0]
+        return result
 
 
 def missed_controls(controls: list[ControlResult]) -> str:

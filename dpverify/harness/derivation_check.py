@@ -95,11 +95,6 @@ class DerivationCheck(Check):
             controls=controls,
         )
 
-    def finish(self, context: Context, total: list[CheckResult]) -> CheckResult:
-        """Give the result of the only block."""
-        del context
-        return total[0]
-
     def _controls(self, context: Context, derivation: Derivation) -> tuple[list[ControlResult], list[str]]:
         """Plant faults; say where a constant can be moved by 1% because a step has slack."""
         from dpverify.symbolic.derivation import check_derivation, conclude

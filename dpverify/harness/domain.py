@@ -28,7 +28,6 @@ DEFINITION_BITS = 256
 MAX_PERMUTED = 7
 """With more symbols than this their order is not searched for."""
 
-Ways = tuple[tuple[str, bool], ...]
 Relation = Callable[[Env], bool | None]
 Region = Mapping[str, tuple[Fraction | None, Fraction | None]]
 

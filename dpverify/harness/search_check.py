@@ -124,11 +124,6 @@ class SearchCheck(Check):
             controls=controls,
         )
 
-    def finish(self, context: Context, total: list[CheckResult]) -> CheckResult:
-        """Give the result of the only block."""
-        del context
-        return total[0]
-
     def _narrowed(self, statement: Statement) -> Statement:
         texts = self.where(statement) if callable(self.where) else self.where
         return replace(statement, requires=(*statement.requires, *(parse_relation(text) for text in texts)))

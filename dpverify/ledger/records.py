@@ -31,6 +31,11 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Base of all records: immutable, and an unknown field is an error."""
 
 
+def encode(record: Record) -> bytes:
+    """Encode a record as JSON, indented, one trailing newline."""
+    return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+
+
 class PaperInfo(Record, frozen=True, kw_only=True):
     """The paper a spec folder transcribes."""
 

@@ -171,11 +171,6 @@ class Run(Record, frozen=True, kw_only=True):
     results: list[Result]
 
 
-def encode(run: Run) -> bytes:
-    """Encode a run as JSON, indented, one trailing newline."""
-    return msgspec.json.format(msgspec.json.encode(run), indent=1) + b"\n"
-
-
 def decode(data: bytes) -> Run:
     """Decode a run; raises ``msgspec.ValidationError`` where the JSON is not one."""
     return msgspec.json.decode(data, type=Run)

@@ -6,8 +6,6 @@ import builtins
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-import msgspec
-
 from dpverify.ledger.records import Record
 
 Law = Literal["any", "gaussian"]
@@ -142,8 +140,3 @@ class Finding(NamedTuple):
 def number(value: float) -> float | str:
     """Return a float, or the name of an infinity, which JSON has no number for."""
     return value if abs(value) < float("inf") else str(value)
-
-
-def encode(result: AuditResult) -> bytes:
-    """Encode an audit as JSON, indented, one trailing newline."""
-    return msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n"

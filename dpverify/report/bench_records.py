@@ -173,11 +173,6 @@ class Comparison(Record, frozen=True, kw_only=True):
     change: Change
 
 
-def encode(bench: Bench) -> bytes:
-    """Encode a run as JSON, indented, one trailing newline."""
-    return msgspec.json.format(msgspec.json.encode(bench), indent=1) + b"\n"
-
-
 def decode(data: bytes) -> Bench:
     """Decode a run; raises ``msgspec.DecodeError`` where the JSON is not one."""
     return msgspec.json.decode(data, type=Bench)

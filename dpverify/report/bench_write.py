@@ -7,9 +7,10 @@ from pathlib import Path
 
 import msgspec
 
+from dpverify.ledger.records import encode
 from dpverify.report.bench_figures import pictures
 from dpverify.report.bench_page import DATA, PAGE, bench_page
-from dpverify.report.bench_records import SCHEMA, Bench, decode, encode, merged
+from dpverify.report.bench_records import SCHEMA, Bench, decode, merged
 from dpverify.report.collect import ReportError
 from dpverify.report.folder import differing, update
 from dpverify.report.manifest import GENERATED

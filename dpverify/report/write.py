@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import Run, encode
+from dpverify.ledger.records import encode
+from dpverify.ledger.results import Run
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report.collect import ReportError, by_paper, pictures
 from dpverify.report.drawings import overview

@@ -109,6 +109,34 @@ def to_ball(value: Value) -> arb:
     return value if isinstance(value, arb) else arb(value)
 
 
+def nearest_float(value: Exact) -> float:
+    """Round a number to a float, a ball at its midpoint."""
+    return float(value.mid()) if isinstance(value, arb) else float(value)
+
+
+def power(base: Fraction, exponent: int, most_bits: int = 1024) -> Value:
+    """Raise a number in [0, 1] to a power; ``0**0 = 1``.
+
+    Parameters
+    ----------
+    base : Fraction
+        In [0, 1].
+    exponent : int
+        At least 0.
+    most_bits : int
+        About how long the denominator of an exact result may become; longer ones are balls.
+
+    Returns
+    -------
+    fmpq or arb
+        The power.
+    """
+    value = to_value(base)
+    if exponent * base.denominator.bit_length() <= most_bits:
+        return value**exponent
+    return to_ball(value) ** exponent
+
+
 def is_integer(value: Value) -> bool:
     """Whether the value is an exact integer."""
     return isinstance(value, fmpq) and value.q == 1

@@ -10,10 +10,11 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.errors import printable
+from dpverify.ledger.records import encode
 from dpverify.problems.errors import DataError
 from dpverify.report.files import STDOUT, check_target, deliver
 from dpverify.train.request import Request
-from dpverify.train.result import Point, TrainResult, encode
+from dpverify.train.result import Point, TrainResult
 from dpverify.train.run import train
 from dpverify.train.words import summary
 

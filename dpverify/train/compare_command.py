@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.errors import printable
+from dpverify.ledger.records import encode
 from dpverify.problems.errors import DataError
 from dpverify.report.collect import ReportError
 from dpverify.report.files import STDOUT, check_target, deliver
@@ -20,7 +21,7 @@ from dpverify.train.command import BAD_INPUT, DONE, INTERRUPTED
 from dpverify.train.compare_record import recorded
 from dpverify.train.compare_report import add, check_report
 from dpverify.train.compare_request import CompareRequest
-from dpverify.train.compare_result import CompareResult, encode
+from dpverify.train.compare_result import CompareResult
 from dpverify.train.compare_run import compare
 from dpverify.train.compare_words import summary
 

@@ -111,11 +111,6 @@ def merged(old: Comparisons | None, new: Comparison) -> Comparisons:
     return Comparisons(comparisons=listed)
 
 
-def encode(comparisons: Comparisons) -> bytes:
-    """Encode as JSON, indented, one trailing newline."""
-    return msgspec.json.format(msgspec.json.encode(comparisons), indent=1) + b"\n"
-
-
 def decode(content: bytes) -> Comparisons:
     """Decode; raises ``msgspec.DecodeError`` where the JSON is not one."""
     return msgspec.json.decode(content, type=Comparisons)

@@ -11,11 +11,12 @@ from pathlib import Path
 import msgspec
 
 from dpverify.kernels.check import ArgumentError
+from dpverify.ledger.records import encode
 from dpverify.report.files import check_folder, write_whole
 from dpverify.report.folder import differing
 from dpverify.train.compare_figure import svg
 from dpverify.train.compare_page import figure_names, page
-from dpverify.train.compare_record import Comparison, Comparisons, decode, encode, merged
+from dpverify.train.compare_record import Comparison, Comparisons, decode, merged
 
 DATA = "data/comparison.json"
 PAGE = "comparison.md"

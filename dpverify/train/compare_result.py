@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-import msgspec
 from scipy.special import stdtrit
 
 from dpverify.ledger.records import Record
@@ -179,8 +178,3 @@ def _within(found: Interval, most: float) -> Interval:
     if found.low is None or found.high is None:
         return found
     return Interval(mean=found.mean, low=max(found.low, 0.0), high=min(found.high, most))
-
-
-def encode(result: CompareResult) -> bytes:
-    """Encode a result as JSON, indented, one trailing newline."""
-    return msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n"

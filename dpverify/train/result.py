@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-import msgspec
-
 from dpverify.ledger.records import Record
 
 NOT_CERTIFIED = "not certified"
@@ -144,8 +142,3 @@ def mean_gradient_norm(path: Sequence[Point]) -> float:
     """
     counted = path[:-1] or path
     return math.fsum(point.gradient_norm for point in counted) / len(counted)
-
-
-def encode(result: TrainResult) -> bytes:
-    """Encode a result as JSON, indented, one trailing newline."""
-    return msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n"

@@ -26,7 +26,6 @@ from dpverify.papers.tran2022.accountant_fresh import (
 from dpverify.papers.tran2022.accountant_once import values_by_place
 from dpverify.papers.tran2022.accountant_pattern import pattern_value
 from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
-from dpverify.papers.tran2022.tree_noise_scale import levels, printed_v
 from dpverify.privacy.participation import Bounds, Ordering, Pattern, check_ordering
 
 ACCURACY: Final = 1.001
@@ -177,30 +176,6 @@ def dp_nsgd_mu(parameters: Parameters, examples: int, *, accuracy: float = ACCUR
     bounds = tree_sum_of_squares(parameters.steps, examples, parameters.alpha, parameters.ordering, accuracy=accuracy)
     deviation = parameters.node_deviation(examples)
     return mu_of(bounds, 2.0 * parameters.alpha * parameters.lipschitz, deviation)
-
-
-def share_of_printed_budget(steps: int, examples: int, alpha: float, ordering: Ordering = "fresh") -> Bounds:
-    """Give mu^2 sigma^2 of Algorithm 1 with the noise of its box, which Theorem 4 says is at most 1.
-
-    Parameters
-    ----------
-    steps, examples, alpha, ordering
-        As in :func:`tree_sum_of_squares`.
-
-    Returns
-    -------
-    Bounds
-        ``sum of (2 alpha G S)^2 / ((4 alpha G)^2 V)``, with V as printed and R = floor(log2 T) + 1. Above 1 the
-        printed noise is too small for the printed Renyi guarantee, below 1 it is larger than needed.
-
-    Raises
-    ------
-    ArgumentError
-        As :func:`tree_sum_of_squares`.
-    """
-    squares = tree_sum_of_squares(steps, examples, alpha, ordering)
-    budget = 4.0 * float(printed_v(examples, steps, levels(steps)))
-    return outward(squares.lower / budget, squares.upper / budget, exact=squares.exact, pattern=squares.pattern)
 
 
 def mu_of(squares: Bounds, unit: float, deviation: float) -> Bounds:

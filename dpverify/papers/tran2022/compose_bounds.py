@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from dpverify.symbolic.numbers import ZERO, Exact, Value, to_ball, to_exact, to_value
+from dpverify.symbolic.numbers import ZERO, Exact, Value, power, to_exact
 
 Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
@@ -115,16 +115,8 @@ def covariance_factor(s: int, t: int, alpha: Fraction) -> Exact:
     total: Value = ZERO
     for i in range(min(s, t).bit_length()):
         if s >> i == t >> i and t >> i & 1:
-            total += _power(decay, s % (1 << i) + t % (1 << i))
+            total += power(decay, s % (1 << i) + t % (1 << i), LONGEST)
     return to_exact(total)
-
-
-def _power(base: Fraction, exponent: int) -> Value:
-    """Raise to a power, exactly while the result stays below ``LONGEST`` bits."""
-    value = to_value(base)
-    if exponent * base.denominator.bit_length() <= LONGEST:
-        return value**exponent
-    return to_ball(value) ** exponent
 
 
 def covariance_matrix(steps: int, alpha: float) -> Matrix:

@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeAlias
 
-from dpverify.papers.tran2022.visit_patterns_bounds import power
 from dpverify.privacy.participation import Ordering, Pattern, pattern_count, patterns
-from dpverify.symbolic.numbers import ZERO, Value, to_value
+from dpverify.symbolic.numbers import ZERO, Value, power, to_value
 
 Nodes: TypeAlias = Literal["read", "all"]
 """Nodes that Algorithm 4 can read, or all nodes of the tree, as the proofs count them."""

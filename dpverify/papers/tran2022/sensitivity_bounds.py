@@ -23,9 +23,8 @@ from dpverify.papers.tran2022.visit_patterns_bounds import (
     geometric,
     latest_visits,
     most_visits,
-    power,
 )
-from dpverify.symbolic.numbers import Exact, Value, to_ball, to_exact, to_value
+from dpverify.symbolic.numbers import Exact, Value, power, to_ball, to_exact, to_value
 
 
 def momentum_sensitivity(

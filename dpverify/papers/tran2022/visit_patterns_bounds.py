@@ -12,13 +12,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias
 
-from dpverify.symbolic.numbers import ONE, ZERO, Exact, Value, to_ball, to_exact, to_value
+from dpverify.symbolic.numbers import ONE, ZERO, Exact, Value, power, to_exact
 
 Ordering: TypeAlias = Literal["fresh", "once"]
 ORDERINGS: Final[tuple[Ordering, ...]] = ("fresh", "once")
-
-LONGEST: Final = 1024
-"""Powers longer than this many bits become balls."""
 
 
 def epoch_of(t: int, N: int) -> int:
@@ -148,14 +145,6 @@ def decay_sum(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering,
     since = end - epoch_of(end, N) * N  # steps from the end of the epoch before to the end of the node
     earlier = geometric(power(decay, N), decay, N, count - 1)
     return to_exact(ONE + power(decay, since) * earlier)
-
-
-def power(base: Fraction, exponent: int) -> Value:
-    """Raise a number in [0, 1] to a power, exactly while the result stays below ``LONGEST`` bits; ``0**0 = 1``."""
-    value = to_value(base)
-    if exponent * base.denominator.bit_length() <= LONGEST:
-        return value**exponent
-    return to_ball(value) ** exponent
 
 
 def geometric(ratio: Value, base: Fraction, stride: int, count: int) -> Value:

@@ -9,20 +9,10 @@ from pathlib import Path
 import pytest
 
 from dpverify.harness.climb import climb, corners
-from dpverify.harness.domain import Sampler, make_sampler
+from dpverify.harness.domain import Sampler
 from dpverify.harness.explore import drive_up, shrink
-from dpverify.ledger.domains import parse_domain
-from dpverify.ledger.statements import Statement
 
 Values = dict[str, Fraction]
-
-
-@pytest.fixture
-def sampler(statements: dict[str, Statement]) -> Sampler:
-    """Points (N, T, x) with x in (0, 1], 1 <= N <= T."""
-    also = {"N": "integer, 1 <= N <= T", "T": "integer, T >= 1"}
-    region = {"x": (None, Fraction(1))}
-    return make_sampler(statements["root"], region, {name: parse_domain(text) for name, text in also.items()})
 
 
 def visited(sampler: Sampler, seed: int) -> list[Values]:

@@ -110,5 +110,8 @@ def test_a_check_applies_by_variant_and_reading(statements: dict[str, Any]) -> N
 def test_a_bare_check_says_what_is_missing(context: Any) -> None:
     with pytest.raises(NotImplementedError, match="Nothing must define run_block"):
         Nothing("walk", "a").run_block(context, 0)
-    with pytest.raises(NotImplementedError, match="Nothing must define finish"):
-        Nothing("walk", "a").finish(context, None)
+    for total in (None, [1, 2]):
+        with pytest.raises(NotImplementedError, match="Nothing must define finish, or have one block"):
+            Nothing("walk", "a").finish(context, total)
+    only: Any = object()
+    assert Nothing("walk", "a").finish(context, [only]) is only

@@ -20,7 +20,8 @@ from dpverify.harness.suite import Suite, declared
 from dpverify.harness.task_pool import DIED
 from dpverify.harness.tasks import Job
 from dpverify.ledger import Specs
-from dpverify.ledger.results import CheckResult, Result, Run, decode, encode
+from dpverify.ledger.records import encode
+from dpverify.ledger.results import CheckResult, Result, Run, decode
 from dpverify.papers import SEARCH_SECONDS
 
 SOURCE = "tests.unit.harness.demo.demo_checks:"

@@ -2,21 +2,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
-
-from dpverify.harness.domain import Sampler, make_sampler
+from dpverify.harness.domain import Sampler
 from dpverify.harness.simpler import by_one, by_two
 from dpverify.harness.simplify import simplify, size
-from dpverify.ledger.domains import parse_domain
-from dpverify.ledger.statements import Statement
-
-
-@pytest.fixture
-def sampler(statements: dict[str, Statement]) -> Sampler:
-    """Points (N, T, x) with x in (0, 1], 1 <= N <= T."""
-    also = {"N": "integer, 1 <= N <= T", "T": "integer, T >= 1"}
-    region = {"x": (None, Fraction(1))}
-    return make_sampler(statements["root"], region, {name: parse_domain(text) for name, text in also.items()})
 
 
 def test_simplify_keeps_the_property(sampler: Sampler) -> None:

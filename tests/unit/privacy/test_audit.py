@@ -12,8 +12,9 @@ import pytest
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from dpverify.ledger.records import encode
 from dpverify.privacy.audit import audit, default_datasets
-from dpverify.privacy.audit_records import AuditError, AuditResult, encode
+from dpverify.privacy.audit_records import AuditError, AuditResult
 from dpverify.privacy.gaussian import mu_of
 
 Floats = NDArray[np.float64]

@@ -11,8 +11,9 @@ from dpverify.bench.case import Target, sweep
 from dpverify.bench.child import Answer
 from dpverify.bench.measure import Measured, Times
 from dpverify.bench.statistics import median_interval
+from dpverify.ledger.records import encode
 from dpverify.report.bench_page import METHOD, bench_page
-from dpverify.report.bench_records import Bench, busy, decode, encode
+from dpverify.report.bench_records import Bench, busy, decode
 from dpverify.report.bench_words import show_bound, show_bytes, show_interval, show_seconds, show_value, three
 from dpverify.report.bench_write import (
     check_bench,

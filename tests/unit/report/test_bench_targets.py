@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from dpverify.bench.case import Target, sweep
 from dpverify.bench.collect import aims
+from dpverify.ledger.records import encode
 from dpverify.report.bench_page import bench_page
-from dpverify.report.bench_records import Bench, decode, encode, merged
+from dpverify.report.bench_records import Bench, decode, merged
 from dpverify.report.bench_targets import not_measured
 from tests.unit.bench.runs import bench, case, desk
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
-from dpverify.ledger.results import Run, encode
+from dpverify.ledger.records import encode
+from dpverify.ledger.results import Run
 from dpverify.report.collect import ReportError
 from dpverify.report.drawings import noise_variance, overview
 from dpverify.report.figures import DRAWINGS, caption, drawing, svg

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.ledger.results import encode
+from dpverify.ledger.records import encode
 from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.front import BEGIN, END, front_block, recorded, with_front_block
 from dpverify.report.parts import is_result

@@ -9,7 +9,8 @@ import pytest
 
 from dpverify.ledger.chapters import Chapter, Passage
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import Result, Run, Slack, decode, encode
+from dpverify.ledger.records import encode
+from dpverify.ledger.results import Result, Run, Slack, decode
 from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.write import check, regenerate, render, write_report
 from tests.unit.report.sample import PAPER, about, lemma_12, noise_law, sample_run

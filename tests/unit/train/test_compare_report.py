@@ -13,13 +13,14 @@ import pytest
 from sklearn.datasets import dump_svmlight_file, load_digits
 
 from dpverify.cli import main
+from dpverify.ledger.records import encode
 from dpverify.report.write import regenerate as regenerate_report
 from dpverify.report.write import write_report
 from dpverify.train import CompareRequest, CompareResult, compare, compare_command, run_compare
 from dpverify.train.compare_differences import PAIRS, corrected_level, differences, family
 from dpverify.train.compare_methods import METHODS
 from dpverify.train.compare_page import figure_names, page
-from dpverify.train.compare_record import Comparison, Comparisons, command, decode, encode, merged, recorded
+from dpverify.train.compare_record import Comparison, Comparisons, command, decode, merged, recorded
 from dpverify.train.compare_report import check, read, regenerate
 from dpverify.train.compare_result import MEASURES, Outcome, interval
 from tests.unit.report.rendering import dead_links, raw_tables

@@ -6,8 +6,9 @@ from xml.etree import ElementTree
 
 import msgspec
 
+from dpverify.ledger.records import encode
 from dpverify.train.figure import subtitle, svg
-from dpverify.train.result import Constants, DataInfo, Point, Settings, TrainResult, encode
+from dpverify.train.result import Constants, DataInfo, Point, Settings, TrainResult
 from dpverify.train.words import summary
 
 

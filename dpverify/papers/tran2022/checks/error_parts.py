@@ -13,7 +13,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.checks.rule_check import RuleCheck
 from dpverify.papers.tran2022.error_parts_bounds import LEMMA_11, PARTS, Part, Run, error_parts, printed_parts
 from dpverify.papers.tran2022.tree_noise_scale import levels, printed_v
-from dpverify.symbolic.numbers import Exact, to_ball, to_exact, to_value
+from dpverify.symbolic.numbers import Exact, nearest_float, to_ball, to_exact, to_value
 from dpverify.symbolic.statements import evaluate_statement
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -90,16 +90,12 @@ def error_figure() -> dict[str, dict[str, list[float]]]:
     steps = range(1, STEPS + 1)
     columns: dict[str, list[float]] = {"x": [float(t) for t in steps]}
     for name in PARTS:
-        columns[f"attained-{name}"] = [_float(_parts(t)[name].attained) for t in steps]
-        columns[f"corrected-{name}"] = [_float(_parts(t)[name].bound) for t in steps]
+        columns[f"attained-{name}"] = [nearest_float(_parts(t)[name].attained) for t in steps]
+        columns[f"corrected-{name}"] = [nearest_float(_parts(t)[name].bound) for t in steps]
     for name, bound in printed_parts(RUN).items():
-        columns[f"printed-{name}"] = [_float(bound)] * STEPS
+        columns[f"printed-{name}"] = [nearest_float(bound)] * STEPS
     fixed = {"N": Fraction(N), "alpha": RUN.alpha, "gamma": RUN.gamma, "eta": RUN.eta, "sigma": RUN.sigma}
     return {"error-parts": {**columns, **{f"at:{name}": [float(value)] for name, value in fixed.items()}}}
-
-
-def _float(value: Exact) -> float:
-    return float(value.mid()) if isinstance(value, arb) else float(value)
 
 
 CHECKS.add(

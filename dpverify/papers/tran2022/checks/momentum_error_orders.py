@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import permutations
-from typing import Any, cast
+from typing import Any
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
 from dpverify.ledger.statements import Statement
@@ -26,10 +26,6 @@ BY_DEFINITION = (
     "the anchor is a function of what was drawn before the epoch; the order of the epoch is drawn uniformly and "
     "independently of that, so the points only illustrate it"
 )
-
-
-def _ordering(statement: Statement) -> Ordering:
-    return cast(Ordering, statement.reading["ordering"])
 
 
 def _pairs(_: Budget) -> Iterable[dict[str, Any]]:

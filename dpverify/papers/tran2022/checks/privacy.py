@@ -9,7 +9,8 @@ from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Plan
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accountant_exhaustive import largest_sum
-from dpverify.papers.tran2022.checks.privacy_sides import momentum_divergence, ordering_of
+from dpverify.papers.tran2022.checks.nodes import ordering_of
+from dpverify.papers.tran2022.checks.privacy_sides import momentum_divergence
 from dpverify.papers.tran2022.privacy_level_bounds import broken_step, printed_v, squares_bound
 from dpverify.privacy.participation import pattern_count, patterns
 

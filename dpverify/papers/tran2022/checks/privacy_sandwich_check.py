@@ -120,11 +120,6 @@ class SandwichCheck(Check):
             counterexamples=[] if wrong else [_counterexample(s, e) for s, e in beyond[:1]],
         )
 
-    def finish(self, context: Context, total: list[CheckResult]) -> CheckResult:
-        """Give the result of the only block."""
-        del context
-        return total[0]
-
 
 def inversion(setting: Setting, found: Epsilons) -> str:
     """Say where a value is above the one before it; empty where none is."""

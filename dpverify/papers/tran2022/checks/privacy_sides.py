@@ -9,22 +9,17 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from itertools import groupby
-from typing import cast
 
 from flint import arb, ctx
 
 from dpverify.harness import Point
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accountant import tree_sum_of_squares
+from dpverify.papers.tran2022.checks.nodes import ordering_of
 from dpverify.privacy.gaussian_balls import delta_ball
 from dpverify.privacy.participation import Ordering, Pattern
 from dpverify.symbolic.numbers import to_ball, to_value
 from dpverify.symbolic.statements import definitions
-
-
-def ordering_of(statement: Statement) -> Ordering:
-    """Reading of the statement: one permutation per epoch, or one for all."""
-    return cast(Ordering, statement.reading["ordering"])
 
 
 @lru_cache(maxsize=20_000)

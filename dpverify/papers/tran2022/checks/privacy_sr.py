@@ -10,7 +10,7 @@ from flint import arb
 from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement, Variant
-from dpverify.papers.tran2022.checks.privacy_sides import ordering_of
+from dpverify.papers.tran2022.checks.nodes import ordering_of
 from dpverify.papers.tran2022.checks.privacy_sr_sides import divergence, trade_off
 from dpverify.papers.tran2022.checks.privacy_tail import tail_points, within_delta
 from dpverify.papers.tran2022.privacy_sr_accounting import Nodes, exact_sums

@@ -13,7 +13,8 @@ from flint import arb, ctx
 from dpverify.harness import Point
 from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.checks.privacy_sides import delta_of, ordering_of
+from dpverify.papers.tran2022.checks.nodes import ordering_of
+from dpverify.papers.tran2022.checks.privacy_sides import delta_of
 from dpverify.papers.tran2022.privacy_sr_accounting import Nodes, exact_sums, worst_pattern
 from dpverify.privacy.participation import Ordering, Pattern
 from dpverify.symbolic.numbers import OO, ZERO, Exact, Value, to_ball, to_exact, to_value

@@ -124,11 +124,6 @@ class ReplayCheck(Check):
             figures=dict(self.figures()) if shown and self.figures is not None else {},
         )
 
-    def finish(self, context: Context, total: list[CheckResult]) -> CheckResult:
-        """Give the result of the only block."""
-        del context
-        return total[0]
-
     def _measure(self, ordering: Ordering, fault: Fault, runs: Sequence[RunCase]) -> list[Measured]:
         return [
             (case, start, end, distance)

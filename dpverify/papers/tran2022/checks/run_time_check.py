@@ -243,11 +243,6 @@ class RunTimeCheck(Check):
             figures={"run-time": self._columns(times, sizes, fits)},
         )
 
-    def finish(self, context: Context, total: list[CheckResult]) -> CheckResult:
-        """Give the result of the only block."""
-        del context
-        return total[0]
-
     def _columns(
         self, times: Times, sizes: Times, fits: Mapping[str, tuple[float, float, float]]
     ) -> dict[str, list[float]]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from flint import arb
-
 from dpverify.papers.tran2022.sr_noise_variance_bounds import NodeVariances, variance_terms
-from dpverify.symbolic.numbers import Exact
+from dpverify.symbolic.numbers import nearest_float
 
 N, STEPS = 16, 383
 ALPHA, GAMMA = Fraction(1, N), Fraction(1, 5)
@@ -25,7 +23,7 @@ def variance_figures() -> dict[str, dict[str, list[float]]]:
     steps, log_n = STEPS, N.bit_length() - 1
     later, drift = Fraction(4 * steps * log_n, N), 4 * GAMMA**2
     nodes = NodeVariances(Fraction(16 * 3 * log_n), 16 * later, drift * later, drift * later)
-    exact = [[_number(v) for v in variance_terms(t, N, ALPHA, GAMMA, nodes)] for t in range(1, steps + 1)]
+    exact = [[nearest_float(v) for v in variance_terms(t, N, ALPHA, GAMMA, nodes)] for t in range(1, steps + 1)]
     shrunk, ratio, gamma = (1 - math.exp(-1)) ** 2, float(later), float(GAMMA)
     printed = [
         192.0 * log_n**2,
@@ -52,7 +50,3 @@ def variance_figures() -> dict[str, dict[str, list[float]]]:
     columns["corrected-total"] = [unit * sum(corrected)] * steps
     fixed = {"N": N, "T": steps, "alpha": float(ALPHA), "gamma": gamma}
     return {"variance-terms": {**columns, **{f"at:{name}": [float(value)] for name, value in fixed.items()}}}
-
-
-def _number(value: Exact) -> float:
-    return float(value.mid()) if isinstance(value, arb) else float(value)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from flint import arb, ctx
+from flint import ctx
 
 from dpverify.harness import (
     Budget,
@@ -28,7 +28,7 @@ from dpverify.papers.tran2022.compose_bounds import squared_decay_sum
 from dpverify.papers.tran2022.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.papers.tran2022.sr_bias_bounds import mean_distance_of_two
 from dpverify.papers.tran2022.sr_noise_variance_bounds import NodeVariances, expected_norm, noise_variance
-from dpverify.symbolic.numbers import Exact, to_ball, to_value
+from dpverify.symbolic.numbers import Exact, nearest_float, to_ball, to_value
 from dpverify.symbolic.statements import definitions
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -155,10 +155,10 @@ def _compared(point: Point, statement: Statement, excess: int) -> Outcome:
     first, later = 16 * Fraction(3 * log_n), 16 * Fraction(4 * steps * log_n, n)
     nodes = NodeVariances(16 * first, 16 * later, drift * later, drift * later)
     ends = sorted({1, steps, steps - steps % n or steps, 2 ** ((steps + 1).bit_length() - 1) - 1})
-    ours = max(_midpoint(noise_variance(t, n, alpha, gamma, nodes)) for t in ends) * excess**2
+    ours = max(nearest_float(noise_variance(t, n, alpha, gamma, nodes)) for t in ends) * excess**2
     depth = steps.bit_length()
     v = (min(depth, log_n) + 1) * Fraction(steps, n) + sum(steps >> j for j in range(log_n + 1, depth + 1))
-    theirs = max(_midpoint(squared_decay_sum(t, alpha)) for t in ends) * float(4 * 16 * alpha**2 * v)
+    theirs = max(nearest_float(squared_decay_sum(t, alpha)) for t in ends) * float(4 * 16 * alpha**2 * v)
     orders = float(alpha) * (1 + math.sqrt(gamma * steps / n) + float(gamma) * math.sqrt(steps / n))
     hidden = FACTOR * math.log2(2 * n * steps)
     ours, theirs = math.sqrt(ours), math.sqrt(theirs)
@@ -166,10 +166,6 @@ def _compared(point: Point, statement: Statement, excess: int) -> Outcome:
         return Outcome(False, _exactly(ours), _exactly(4 * hidden * orders), note="above its own order")
     note = "standard deviation, largest over the run; right side: Algorithm 1's, times 4 log2(2 N T)"
     return Outcome(ours <= hidden * theirs, _exactly(ours), _exactly(hidden * theirs), note=note)
-
-
-def _midpoint(value: Exact) -> float:
-    return float(value.mid()) if isinstance(value, arb) else float(value)
 
 
 def _exactly(value: float) -> Fraction:

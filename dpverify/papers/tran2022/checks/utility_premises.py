@@ -156,11 +156,6 @@ class CitedDerivationCheck(Check):
             controls=controls,
         )
 
-    def finish(self, context: Context, total: list[CheckResult]) -> CheckResult:
-        """Give the result of the only block."""
-        del context
-        return total[0]
-
 
 FRESH, ONCE = {"ordering": "fresh"}, {"ordering": "once"}
 FRESH_6, ONCE_6 = ({**ordering, "depth": "levels"} for ordering in (FRESH, ONCE))
