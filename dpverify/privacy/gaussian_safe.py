@@ -72,10 +72,8 @@ def missed_epsilon(mu: float, delta: float) -> float:
 
     Parameters
     ----------
-    mu : float
-        Sensitivity over standard deviation, at least 0.
-    delta : float
-        Privacy parameter in [0, 1].
+    mu, delta
+        As for :func:`safe_epsilon`.
 
     Returns
     -------
@@ -84,10 +82,8 @@ def missed_epsilon(mu: float, delta: float) -> float:
 
     Raises
     ------
-    ValueError
-        If mu is negative or NaN, or delta is outside [0, 1].
-    ArithmeticError
-        If nothing near is certain.
+    ValueError, ArithmeticError
+        As there.
     """
     epsilon = epsilon_of(mu, delta)
     if epsilon in {0.0, math.inf}:
@@ -101,10 +97,8 @@ def missed_mu(epsilon: float, delta: float) -> float:
 
     Parameters
     ----------
-    epsilon : float
-        Privacy parameter, at least 0.
-    delta : float
-        Privacy parameter in [0, 1].
+    epsilon, delta
+        As for :func:`safe_mu`.
 
     Returns
     -------
@@ -113,10 +107,8 @@ def missed_mu(epsilon: float, delta: float) -> float:
 
     Raises
     ------
-    ValueError
-        If epsilon is negative or NaN, or delta is outside [0, 1].
-    ArithmeticError
-        If nothing near is certain.
+    ValueError, ArithmeticError
+        As there.
     """
     mu = mu_of(epsilon, delta)
     if mu == math.inf:
