@@ -92,7 +92,7 @@ def verify_run(
     spare : bool
         Start no worker processes where that would take longer than the work.
     beside : concurrent.futures.Executor, optional
-        One worker process that was started already, to share the work with where no others are started.
+        One worker process that was started already, to share the work; it is shut down where others are started.
 
     Returns
     -------

@@ -29,7 +29,7 @@ def process_pool(
         What ``prepare`` is given.
     wait : bool
         Whether they may finish what is under way, and are waited for, where the block is left without an exception.
-        Else they are ended at once, and nobody waits. What is not yet under way is dropped in either case.
+        Else they are ended at once. What is not yet under way is dropped in either case.
 
     Yields
     ------
@@ -46,12 +46,13 @@ def process_pool(
         yield pool
         done = True
     finally:
-        with suppress(OSError):  # Python 3.11 may close the pool's pipe first where Ctrl-C ended the processes
-            pool.shutdown(wait=False, cancel_futures=True)
         ours = set(multiprocessing.active_children()) - before
         for child in ours:
             if not (done and wait):
                 child.terminate()
+        with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the processes have ended
+            # Its thread must be gone where we do not wait for the processes: else it may meet the closed pipe later.
+            pool.shutdown(wait=not wait, cancel_futures=True)
         for child in ours:
             if wait:
                 child.join(PATIENCE)

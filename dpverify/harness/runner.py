@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 
 from dpverify.harness.engine import Report, run_jobs
 from dpverify.harness.hashes import evidence_hashes
@@ -70,7 +71,7 @@ def verify(
     spare : bool
         Start no workers where they would take longer to start than the work does.
     beside : concurrent.futures.Executor or None
-        One worker process that was started already, to share the work with where no others are started.
+        One worker process that was started already, to share the work; it is shut down where others are started.
 
     Returns
     -------
@@ -88,7 +89,8 @@ def verify(
     work = [job for case in cases for job in case.jobs]
     workers = 1 if spare and jobs > 1 and declared(work) < WORTH_WORKERS else jobs
     if workers > 1 and beside is not None:  # it would do nothing, and hold memory
-        beside.shutdown(wait=False, cancel_futures=True)
+        with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the process has just died
+            beside.shutdown(wait=False, cancel_futures=True)
         beside = None
     hashes = ask_beside(beside, evidence_hashes, [(case.judged, case.modules) for case in cases])
     found, interrupted = run_jobs(work, workers, progress, beside)

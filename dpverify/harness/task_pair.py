@@ -84,7 +84,8 @@ def run_beside(jobs: list[Job], tasks: deque[Task], beside: Executor) -> Outcome
         # What killed the process beside must not kill this one: the rest goes the careful way.
         yield from run_in_pool(jobs, deque([*lost, *tasks]), 1)
     finally:
-        tasks.clear()
+        with lock:  # or the feeder, about to take one, would find none
+            tasks.clear()
 
 
 def ask_beside(beside: Executor | None, function: Callable[[Given], Found], given: Given) -> Callable[[], Found]:

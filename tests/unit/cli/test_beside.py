@@ -18,15 +18,17 @@ def test_no_process_for_no_claims_for_many_or_on_one_core(
 @pytest.mark.slow
 def test_the_process_has_loaded_the_checks_of_the_claims_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     import multiprocessing
+    import threading
 
     monkeypatch.setattr(beside, "usable_cores", lambda: 2)
-    before = multiprocessing.active_children()
+    before, threads = multiprocessing.active_children(), set(threading.enumerate())
     with process_beside(["tran2022:proposition-18"]) as pool:
         assert pool is not None
         loaded = pool.submit(_loaded).result()
         assert "dpverify.papers.tran2022.checks.compose" in loaded
         assert "dpverify.papers.tran2022.checks.run_time" not in loaded
         (child,) = set(multiprocessing.active_children()) - set(before)
+    assert set(threading.enumerate()) <= threads, "nothing is left that could complain when Python ends"
     child.join(10)
     assert not child.is_alive()
 

@@ -4,6 +4,9 @@ import sys
 from collections import deque
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
+from threading import Event, current_thread
+from threading import enumerate as enumerate_threads
+from time import sleep
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 
 from dpverify.harness import task_pair
 from dpverify.harness.task_pair import TURN, ask_beside, run_beside
+from dpverify.harness.task_pool import bundle_of
 from dpverify.harness.tasks import BlockOutcome
 
 
@@ -75,3 +79,25 @@ def test_turns_are_as_before_when_the_run_is_left(jobs: list[Any]) -> None:
 @pytest.mark.parametrize("beside", [None, Beside(), Beside(0)])
 def test_an_answer_comes_from_beside_or_from_here(beside: Executor | None) -> None:
     assert ask_beside(beside, sum, [1, 2, 3])() == 6
+
+
+def test_a_run_can_be_left_while_a_bundle_is_taken(jobs: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after Ctrl-C; an error of the thread that hands out bundles would be printed, and fail this test."""
+    taking = Event()
+
+    def slowly(*args: Any) -> Any:
+        taking.set()
+        sleep(0.05)
+        return bundle_of(*args)
+
+    monkeypatch.setattr(task_pair, "bundle_of", slowly)
+    tasks = every_task()
+    run = run_beside(jobs, tasks, Beside())
+    next(run)
+    taking.clear()
+    assert taking.wait(10)
+    run.close()
+    assert not tasks
+    for thread in enumerate_threads():
+        if thread is not current_thread():
+            thread.join(10)
