@@ -27,6 +27,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.checks.rule_check import RuleCheck
 from dpverify.papers.tran2022.dp_nsgd_parameters import Parameters
 from dpverify.papers.tran2022.momentum_error_bounds import Ordering, ramp_error, slope_error
+from dpverify.papers.tran2022.momentum_error_many import errors_of_seeds
 from dpverify.papers.tran2022.momentum_error_memory import Memory, WatchedRun, error_at, printed_terms
 from dpverify.problems.worst_cases import antipodal, identical
 
@@ -85,22 +86,15 @@ def _plan(context: Context) -> Plan:
     return Plan(MeanEffect(0.1 if context.budget.name == "smoke" else 0.03, ERRORS), seconds_each=2e-4, block=1024)
 
 
-def _antipodes(weight: int = 1, last: int = 0) -> Callable[[Context, np.random.Generator, int], Any]:
-    """Error of the momentum after ``t - last`` steps, with the momentum weight times ``weight``."""
+def _antipodes(weight: int = 1) -> Callable[[Context, np.random.Generator, int], Any]:
+    """Error of the momentum after t steps, with the momentum weight times ``weight``."""
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
         point = context.point
-        steps, alpha, eta = int(point["t"]) - last, float(point["alpha"]) * weight, float(point["eta"])
+        steps, alpha, eta = int(point["t"]), float(point["alpha"]) * weight, float(point["eta"])
         problem = antipodal(int(point["N"]), 1, float(point["G"]), float(point["L"]))
         parameters = Parameters(steps, alpha, eta, 0.0, problem.lipschitz)
-        found = np.empty(size)
-        for row, seed in enumerate(rng.integers(1 << 62, size=size)):
-            run = WatchedRun(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=int(seed))
-            run.advance(steps - 1)
-            at = run.w
-            run.advance(1)
-            found[row] = np.linalg.norm(run.momentum - problem.gradient(at))
-        return found
+        return errors_of_seeds(problem, parameters, rng.integers(1 << 62, size=size))
 
     return simulate
 
