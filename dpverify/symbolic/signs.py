@@ -221,6 +221,12 @@ def _place(expr: Any) -> tuple[int, str]:
     return int(expr.count_ops()), str(expr)
 
 
+@lru_cache(maxsize=5000)
+def _above(symbol: Any, bound: Any) -> Any:
+    """How far a symbol lies above a bound, as a letter: the same one each time, so that what is known of it is kept."""
+    return sympy.Dummy(symbol.name, nonnegative=True, integer=symbol.is_integer)
+
+
 def _by_shift(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     """Measure each symbol from its lower bound: what is left over is nonnegative, and sympy knows it."""
     shift: dict[Any, Any] = {}
@@ -229,9 +235,9 @@ def _by_shift(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
         if s.is_integer:
             bounds = [sympy.ceiling(bound) for bound in bounds] + ([sympy.Integer(1)] if s.is_positive else [])
         if bounds and max(bounds) != 0:
-            shift[s] = max(bounds) + sympy.Dummy(s.name, nonnegative=True, integer=s.is_integer)
+            shift[s] = max(bounds) + _above(s, max(bounds))
         elif bounds and not s.is_nonnegative:
-            shift[s] = sympy.Dummy(s.name, nonnegative=True, integer=s.is_integer)
+            shift[s] = _above(s, max(bounds))
     if not shift:
         return False
     moved = expanded(expr.xreplace(shift))

@@ -6,7 +6,7 @@ import pytest
 import sympy
 from sympy import Abs, Max, Min, Piecewise, Rational, Symbol, exp, floor, log, sqrt
 
-from dpverify.symbolic import signs
+from dpverify.symbolic import certificate, signs
 from dpverify.symbolic.atoms import facts_between
 from dpverify.symbolic.facts import Facts, FalseAssumptionError
 from dpverify.symbolic.functions import Bit, Log2, PopCount
@@ -155,3 +155,23 @@ def test_what_is_known_of_the_letters_is_put_together_once_for_all_ways(monkeypa
     monkeypatch.setattr(signs, "facts_between", counted)
     assert not is_nonnegative(2 * exp(r) - 2 - 2 * r - r**2)  # true, and not found: both kinds of certificate are tried
     assert asked.count((exp(r),)) == 1
+
+
+def test_what_is_known_above_a_bound_is_kept_for_the_next_proof() -> None:
+    u, misses = Symbol("u_measured_from_2", real=True), []
+    for constant in (1, 3):  # true, and not found: everything is tried
+        assert not is_nonnegative(2 * exp(u) - 2 - 2 * u - u**2 + constant, Facts().given([u >= 2]))
+        misses.append(certificate._columns.cache_info().misses)
+    assert misses[0] == misses[1]
+
+
+def test_letters_above_other_bounds_are_others() -> None:
+    u = Symbol("u_of_two_bounds", real=True)
+    for bound, proven in ((3, True), (2, False), (3, True), (4, True)):
+        facts = Facts().given([u >= bound])
+        assert is_nonnegative(u**3 - 27, facts) == proven
+        assert is_positive(u**3 - 27, facts) == (bound > 3)
+    letters = {signs._above(u, bound) for bound in map(sympy.Integer, (2, 3))}
+    letters |= {signs._above(letter, sympy.Integer(2)) for letter in letters}  # no letter is measured by itself
+    letters |= {signs._above(Symbol(u.name, integer=True), sympy.Integer(2))}
+    assert len(letters) == 5
