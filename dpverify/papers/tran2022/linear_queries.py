@@ -28,6 +28,8 @@ from dpverify.kernels.typing import Matrix, Tape, Vector
 from dpverify.papers.tran2022.aggregation import Query
 
 Members: TypeAlias = NDArray[np.bool_]
+Stack: TypeAlias = NDArray[np.float64]
+"""Shape (n, K, d): one array of answers or of noise for each of n runs."""
 
 
 @kernel
@@ -105,6 +107,31 @@ def replay_into(
     """Write G_i(D', f^_1, ..., f^_{i-1}) into row i of ``out``, shape (K, d), with the released answers held fixed."""
     for i in range(out.shape[0]):
         ask(i, data, members, deltas[i], feedback, steering, released, out[i])
+
+
+@kernel
+def release_each(
+    data: Matrix,
+    members: Members,
+    deltas: Vector,
+    feedback: Matrix,
+    steering: Matrix,
+    rho: float,
+    tapes: Stack,
+    released: Stack,
+) -> None:
+    """Do what ``release_into`` does for each of n runs: ``tapes`` and ``released`` have shape (n, K, d)."""
+    for run in range(tapes.shape[0]):
+        release_into(data, members, deltas, feedback, steering, rho, tapes[run], released[run])
+
+
+@kernel
+def replay_each(
+    data: Matrix, members: Members, deltas: Vector, feedback: Matrix, steering: Matrix, released: Stack, out: Stack
+) -> None:
+    """Do what ``replay_into`` does for each of n runs: ``released`` and ``out`` have shape (n, K, d)."""
+    for run in range(released.shape[0]):
+        replay_into(data, members, deltas, feedback, steering, released[run], out[run])
 
 
 class LinearQueries:
@@ -202,6 +229,58 @@ class LinearQueries:
         released = check.array(len(self.members), data.shape[1], released=released)
         out = np.empty_like(released)
         replay_into(data, self.members, self.sensitivities, self.feedback, self.steering, released, out)
+        return out
+
+    def release_many(self, data: Matrix, rho: float, noise: Stack) -> Stack:
+        """Answer the queries with noise in many runs, as :meth:`release` does in one.
+
+        Parameters
+        ----------
+        data, rho : as in :meth:`release`
+            D and the noise parameter.
+        noise : (n, K, d) array of float
+            Unit Gaussians of each run.
+
+        Returns
+        -------
+        (n, K, d) array of float
+            The released answers of each run.
+
+        Raises
+        ------
+        ArgumentError
+            As :meth:`release`.
+        """
+        data, rho = check.array(self.members.shape[1], None, data=data), check.positive(rho=rho)
+        noise = check.array(None, len(self.members), data.shape[1], noise=noise)
+        released = np.empty_like(noise)
+        release_each(data, self.members, self.sensitivities, self.feedback, self.steering, rho, noise, released)
+        return released
+
+    def replay_many(self, data: Matrix, released: Stack) -> Stack:
+        """Ask the queries of another data set in many runs, as :meth:`replay` does in one.
+
+        Parameters
+        ----------
+        data : (N, d) array of float
+            D', usually a neighbour.
+        released : (n, K, d) array of float
+            What :meth:`release_many` returned.
+
+        Returns
+        -------
+        (n, K, d) array of float
+            The answers of each run, without noise.
+
+        Raises
+        ------
+        ArgumentError
+            As :meth:`replay`.
+        """
+        data = check.array(self.members.shape[1], None, data=data)
+        released = check.array(None, len(self.members), data.shape[1], released=released)
+        out = np.empty_like(released)
+        replay_each(data, self.members, self.sensitivities, self.feedback, self.steering, released, out)
         return out
 
     def queries(self) -> list[Query[Matrix]]:

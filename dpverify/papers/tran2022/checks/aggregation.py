@@ -112,17 +112,14 @@ def _losses(noise_factor: float = 1.0, redraw: bool = True) -> Callable[[Context
         queries, data, neighbour = _mechanism()
         rho = float(context.point["rho"])
         touched = queries.members[:, 0]
-        out = np.empty((size, VISITS, 1))
-        for run in range(size):
-            noise = noise_factor * rng.standard_normal((QUERIES, COORDINATES))
-            if not redraw:
-                noise[1:] = noise[:-1]
-            released = queries.release(data, rho, noise)
-            here, there = queries.replay(data, released), queries.replay(neighbour, released)
-            gaps = np.sum((released - there) ** 2 - (released - here) ** 2, axis=1)
-            losses = gaps * rho**2 / (2.0 * queries.sensitivities**2)
-            out[run, :, 0] = (losses[touched] - rho**2 / 2.0) / rho
-        return out
+        noise = noise_factor * rng.standard_normal((size, QUERIES, COORDINATES))
+        if not redraw:
+            noise[:, 1:] = noise[:, :-1]
+        released = queries.release_many(data, rho, noise)
+        here, there = queries.replay_many(data, released), queries.replay_many(neighbour, released)
+        gaps = np.sum((released - there) ** 2 - (released - here) ** 2, axis=2)
+        losses = gaps * rho**2 / (2.0 * queries.sensitivities**2)
+        return (losses[:, touched, np.newaxis] - rho**2 / 2.0) / rho
 
     return simulate
 

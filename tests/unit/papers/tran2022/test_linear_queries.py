@@ -55,6 +55,31 @@ def test_four_forms_agree_on_one_tape(seed: int) -> None:
     assert np.allclose(noise, tape, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_many_runs_are_the_runs_one_by_one(seed: int) -> None:
+    queries, data, other, rng = family(seed), data_of(seed), data_of(seed + 7), generator(seed)
+    tapes = np.random.default_rng(seed).standard_normal((4, K, DIM))
+    released = queries.release_many(data, 0.7, tapes)
+    assert np.array_equal(released, [queries.release(data, 0.7, tape) for tape in tapes])
+    values = queries.replay_many(other, released)
+    assert np.array_equal(values, [queries.replay(other, one) for one in released])
+    again, about = np.empty_like(released), (queries.members, queries.sensitivities, queries.feedback, queries.steering)
+    python_of(module.release_each)(data, *about, 0.7, tapes, again)
+    assert np.array_equal(again, released)
+    python_of(module.replay_each)(other, *about, released, again)
+    assert np.array_equal(again, values)
+    drawn = generator(seed).standard_normal((4, K, DIM))  # all at once, or one after the other
+    assert np.array_equal(drawn, [normal_tape(rng, K, DIM) for _ in range(4)])
+
+
+def test_many_runs_of_another_shape_are_refused() -> None:
+    queries, data = family(), data_of()
+    with pytest.raises(ArgumentError, match=r"noise must have shape \(any, 6, 3\)"):
+        queries.release_many(data, 1.0, np.zeros((4, K + 1, DIM)))
+    with pytest.raises(ArgumentError, match="released must be finite everywhere"):
+        queries.replay_many(data, np.full((4, K, DIM), np.nan))
+
+
 @pytest.mark.parametrize("i", range(K))
 def test_one_query_in_python(i: int) -> None:
     queries, data, released = family(), data_of(), normal_tape(generator(0), K, DIM)
