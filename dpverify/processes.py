@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
-PATIENCE = 10.0
-"""Seconds that a process gets to end."""
-
 
 @contextmanager
 def process_pool(
@@ -46,13 +43,8 @@ def process_pool(
         yield pool
         done = True
     finally:
-        ours = set(multiprocessing.active_children()) - before
-        for child in ours:
-            if not (done and wait):
+        if not (done and wait):
+            for child in set(multiprocessing.active_children()) - before:
                 child.terminate()
         with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the processes have ended
-            # Its thread must be gone where we do not wait for the processes: else it may meet the closed pipe later.
-            pool.shutdown(wait=not wait, cancel_futures=True)
-        for child in ours:
-            if wait:
-                child.join(PATIENCE)
+            pool.shutdown(cancel_futures=True)  # waits for the pool's thread: later it may meet the closed pipe

@@ -230,7 +230,7 @@ def simplest_violation(
     starts = (probe.point for probe in found.violations if among(probe.point))
     start = min(starts, key=size, default=None)
     simple = [] if start is None else [simplify(sampler, wanted, start)]
-    if not simple or max(map(complexity, simple[0].values())) > LONG:
+    if not simple or max(map(complexity, simple[0].values())) > LONG or not sampler.admits(simple[0]):
         another = shrink(sampler, wanted, examples, seed)
         if another is not None:
             simple.append(simplify(sampler, wanted, another))

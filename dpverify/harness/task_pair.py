@@ -105,10 +105,12 @@ def ask_beside(beside: Executor | None, function: Callable[[Given], Found], give
     callable
         Gives the answer; what the process beside could not work out is worked out here.
     """
+    if beside is None:
+        found = function(given)  # now: later, Ctrl-C would cost what has been found by then
+        return lambda: found
     asked: Future[Found] | None = None
-    if beside is not None:
-        with suppress(BrokenProcessPool):
-            asked = beside.submit(function, given)
+    with suppress(BrokenProcessPool):
+        asked = beside.submit(function, given)
 
     def answer() -> Found:
         if asked is not None:
