@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures import Future, ProcessPoolExecutor
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Block Ctrl-C in this thread; a process that is started meanwhile never sees one."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -15,6 +29,8 @@ def process_pool(
     workers: int, prepare: Callable[..., object] | None = None, arguments: tuple[Any, ...] = (), *, wait: bool
 ) -> Iterator[ProcessPoolExecutor]:
     """Start processes, spawned and not forked, that are ended when the block is left, by Ctrl-C too.
+
+    Ctrl-C goes to all processes of a terminal; these leave it to the one that started them.
 
     Parameters
     ----------
@@ -36,8 +52,15 @@ def process_pool(
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
+    class Pool(ProcessPoolExecutor):
+        """Starts its processes as work is handed in."""
+
+        def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+            with _interrupts_held():
+                return super().submit(fn, *args, **kwargs)
+
     before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), prepare, arguments)
+    pool = Pool(workers, multiprocessing.get_context("spawn"), prepare, arguments)
     done = False
     try:
         yield pool

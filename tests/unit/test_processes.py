@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import time
 from concurrent.futures import Future
 from contextlib import suppress
@@ -73,3 +74,18 @@ def _gone(pid: int) -> None:
         if child.pid == pid:
             child.join(10)
     assert pid not in _children()
+
+
+def test_processes_never_see_an_interrupt() -> None:
+    mine = _blocked()
+    with process_pool(1, _interrupt_me, wait=True) as pool:
+        assert pool.submit(_blocked).result() == mine | {signal.SIGINT}
+    assert _blocked() == mine
+
+
+def _interrupt_me() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _blocked() -> set[int]:
+    return set(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
