@@ -33,9 +33,8 @@ class ColdThenWarm:
         self._words = words
         self._cache = Path(tempfile.mkdtemp(prefix="dpverify-cold-"))
         self._runs: dict[str, _WholeRun] = {}
-        finalize(
-            self, shutil.rmtree, self._cache, ignore_errors=True
-        )  # a run that was interrupted may still write to it
+        # ignore_errors: a run that was interrupted may still write to it.
+        finalize(self, shutil.rmtree, self._cache, ignore_errors=True)
 
     def cold(self) -> Usage:
         """Run with an empty folder.

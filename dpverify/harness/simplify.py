@@ -60,6 +60,7 @@ def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values, 
                 return True
         return False
 
+    # A sum, not any: each symbol has its turn in every round, whether the one before it was moved or not.
     while sum(moved(by_one(sampler, best, symbol)) for symbol in sampler.symbols) or moved(by_two(sampler, best)):
         pass
     return best

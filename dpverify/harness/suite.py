@@ -142,7 +142,8 @@ class Suite:
     def _checks_of(self, paper: str) -> PaperChecks | None:
         if paper not in self._checks:
             self._checks[paper] = checks = load_checks(self.source, paper)
-            _known_claims_only(self.specs, paper, checks)
+            if checks is not None:
+                _known_claims_only(self.specs, paper, checks)
         return self._checks[paper]
 
     def _shared(self, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
@@ -183,9 +184,9 @@ class Suite:
         )
 
 
-def _known_claims_only(specs: Specs, key: str, checks: PaperChecks | None) -> None:
-    for claim in sorted(checks.claims() - specs.papers[key].claims.keys()) if checks is not None else ():
-        for check in checks.of(claim) if checks is not None else ():
+def _known_claims_only(specs: Specs, key: str, checks: PaperChecks) -> None:
+    for claim in sorted(checks.claims() - specs.papers[key].claims.keys()):
+        for check in checks.of(claim):
             raise ValueError(f"claim of check {check.name!r} must be one of {key}, got claim={claim!r}.")
 
 
