@@ -1,7 +1,8 @@
 """The evidence hash: the record, and the code of the checks with all of ours that it imports. Nothing is executed.
 
-Comments, docstrings and layout do not count, and neither does the Python version. A name that a package only passes on
-is followed to the module that defines it, so that a package's front page does not tie all of its modules together.
+Documentation and layout do not count (comments, docstrings, strings that stand alone below what they describe), nor
+does the Python version, nor where a module lies: an import of ours counts as the code that defines the name. A name
+that a package only passes on is followed to that code, so that a front page does not tie its modules together.
 """
 
 from __future__ import annotations
@@ -15,63 +16,30 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 Import = ast.Import | ast.ImportFrom
 PASSED_OVER = frozenset({"kind", "type_comment"})
 DIGITS = 16
 
 
 def evidence_hash(record_hash: str, modules: Iterable[str]) -> str:
-    """Hash what a piece of evidence rests on.
+    """Hash what a piece of evidence rests on: 16 hex digits.
 
-    Parameters
-    ----------
-    record_hash : str
-        Of the claim's record; with the text of an amendment where there is one.
-    modules : iterable of str
-        Names of the modules that make the checks.
-
-    Returns
-    -------
-    str
-        16 hex digits.
+    ``record_hash`` is that of the claim's record, with the text of an amendment where there is one; ``modules`` are the
+    names of the modules that make the checks.
     """
-    roots = sorted(set(modules))
     total = hashlib.sha256(record_hash.encode())
-    for module in sorted(import_closure(roots)):
-        total.update(f"\0{module}\0{code_hash(module)}".encode())
+    for digest in sorted(code_hash(module) for module in import_closure(modules)):
+        total.update(f"\0{digest}".encode())
     return total.hexdigest()[:DIGITS]
 
 
 def evidence_hashes(wanted: Sequence[tuple[str, tuple[str, ...]]]) -> list[str]:
-    """Hash what several pieces of evidence rest on.
-
-    Parameters
-    ----------
-    wanted : sequence of (str, tuple of str)
-        The record's hash and the modules of each; see :func:`evidence_hash`.
-
-    Returns
-    -------
-    list of str
-        In the same order.
-    """
+    """Hash what several pieces of evidence rest on, in the same order; see :func:`evidence_hash`."""
     return [evidence_hash(*each) for each in wanted]
 
 
 def import_closure(modules: Iterable[str]) -> set[str]:
-    """Modules of the same top-level packages that some modules import, directly or not, themselves included.
-
-    Parameters
-    ----------
-    modules : iterable of str
-        Names of modules.
-
-    Returns
-    -------
-    set of str
-        Names of modules.
-    """
+    """Modules of the same top-level packages that some modules import, directly or not, themselves included."""
     closure: set[str] = set()
     todo = list(modules)
     while todo:
@@ -82,25 +50,16 @@ def import_closure(modules: Iterable[str]) -> set[str]:
     return closure
 
 
+@cache
 def code_hash(module: str) -> str:
-    """Hash the syntax tree of a module.
-
-    Parameters
-    ----------
-    module : str
-        Its name.
-
-    Returns
-    -------
-    str
-        64 hex digits; the same for two sources that differ only in comments, docstrings and layout.
-    """
-    return _read(module).digest
+    """Hash a module's code together with the code that defines each name it imports from us: 64 hex digits."""
+    bound = sorted(f"{name}\0{_read(home).digest}" for home, name in _bound(module) if home != module)
+    return hashlib.sha256("\0".join([_read(module).digest, *bound]).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class _Code:
-    """What is kept of a module: the hash of its tree, the imports anywhere in it, and those at its top."""
+    """What is kept of a module: the hash of its tree without imports of ours, those imports, and those at its top."""
 
     digest: str
     imports: tuple[Import, ...]
@@ -115,45 +74,49 @@ def _read(module: str) -> _Code:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     words: list[str] = []
     imports: list[Import] = []
-    _spell(tree, words, imports)
+    _spell(tree, module.partition(".")[0], words, imports)
     digest = hashlib.sha256("".join(words).encode()).hexdigest()
     return _Code(digest, tuple(imports), tuple(node for node in tree.body if isinstance(node, ast.ImportFrom)))
 
 
-def _spell(node: object, words: list[str], imports: list[Import]) -> None:
-    """Spell a syntax tree without places, docstrings and empty fields, which differ between Python versions.
+def _spell(node: object, top: str, words: list[str], imports: list[Import]) -> None:
+    """Spell a syntax tree without places, documentation, imports of ours and empty fields.
 
-    Each word ends with a zero byte. Lists are filled, for generators of generators would take twice the time.
+    Empty fields differ between Python versions. Each word ends with a zero byte. Lists are filled, for generators of
+    generators would take twice the time.
     """
     if isinstance(node, ast.AST):
-        if isinstance(node, Import):
+        if isinstance(node, Import) and _is_ours(node, top):
             imports.append(node)
+            return
         kind = type(node)
         words.append(f"({kind.__name__}\0")
         for name in kind._fields:
             if name in PASSED_OVER:
                 continue
             value: Any = getattr(node, name, None)
-            if name == "body" and isinstance(node, DOCUMENTED):
-                value = _without_docstring(value)
             if value is None or (not value and isinstance(value, list)):
                 continue
             words.append(f".{name}\0")
-            _spell(value, words, imports)
+            _spell(value, top, words, imports)
         words.append(")\0")
     elif isinstance(node, list):
         for item in node:
-            _spell(item, words, imports)
+            if not _is_documentation(item):
+                _spell(item, top, words, imports)
     else:
         words.append(f"{type(node).__name__}:{node!r}\0")
 
 
-def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    match body:
-        case [ast.Expr(ast.Constant(str())), *rest]:
-            return rest
-        case _:
-            return body
+def _is_documentation(node: object) -> bool:
+    """Whether a statement is a string alone: a docstring, or what stands below a constant or a field to describe it."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _is_ours(node: Import, top: str) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return node.level > 0 or (node.module or "").partition(".")[0] == top
+    return all(alias.name.partition(".")[0] == top for alias in node.names)
 
 
 @cache
@@ -169,18 +132,26 @@ def _source(module: str) -> Path | None:
 
 
 @cache
-def _imported(module: str) -> tuple[str, ...]:
-    """Modules of the same top-level package that a module's own code imports, anywhere in it."""
-    top = module.partition(".")[0]
-    found: dict[str, None] = {}
+def _bound(module: str) -> tuple[tuple[str, str], ...]:
+    """Modules of ours that a module's code imports, anywhere in it, each with the name that is taken and its own."""
+    found: dict[tuple[str, str], None] = {}
     for node in _read(module).imports:
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            package = _absolute(module, node)
-            names = [_defining(package, alias.name) for alias in node.names]
-        found.update((name, None) for name in names if name.partition(".")[0] == top and _source(name) is not None)
+        for alias in node.names:
+            if isinstance(node, ast.Import):
+                home, taken, own = alias.name, "", alias.asname or ""
+            else:
+                package = _absolute(module, node)
+                home, own = _defining(package, alias.name), alias.asname or alias.name
+                taken = "" if home == f"{package}.{alias.name}" else alias.name  # a module is taken whole
+            if _source(home) is not None:
+                found[home, f"{taken}:{own}"] = None
     return tuple(found)
+
+
+@cache
+def _imported(module: str) -> tuple[str, ...]:
+    """Modules of ours that a module's code imports, anywhere in it."""
+    return tuple(dict.fromkeys(home for home, _ in _bound(module)))
 
 
 def _absolute(module: str, node: ast.ImportFrom) -> str:

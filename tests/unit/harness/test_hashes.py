@@ -33,7 +33,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    for cached in (hashes._read, hashes._source, hashes._imported):
+    for cached in (hashes._read, hashes._source, hashes._bound, hashes._imported, hashes.code_hash):
         cached.cache_clear()
 
 
@@ -57,6 +57,43 @@ def test_comments_docstrings_and_layout_do_not_count(package: Path) -> None:
     before = digest()
     (package / "sub" / "kernel.py").write_text("import numpy  # fast\n\n\ndef run( ) :\n    'Runs.'\n    return (1)\n")
     assert digest() == before
+
+
+def test_a_string_below_a_constant_or_a_field_is_documentation(package: Path) -> None:
+    helper = package / "helper.py"
+    helper.write_text("X = 1\n\nclass C:\n    y: int\n")
+    before = digest()
+    helper.write_text('X = 1\n"""What X is."""\n\nclass C:\n    y: int\n    """In units."""\n')
+    assert digest() == before
+
+
+def test_where_a_module_lies_does_not_count(package: Path) -> None:
+    before = digest()
+    (package / "topic").mkdir()
+    (package / "topic" / "__init__.py").write_text("")
+    (package / "sub" / "kernel.py").rename(package / "topic" / "core.py")
+    (package / "helper.py").rename(package / "topic" / "helper.py")
+    (package / "checks.py").write_text(
+        "from toy_package.topic.core import run\n\ndef late():\n    from .topic import helper\n    return helper, run\n"
+    )
+    assert digest() == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("from toy_package.sub import run\n", "from toy_package.sub.other import unused as run\n"),
+        ("from . import helper", "from .sub import kernel as helper"),
+    ],
+)
+def test_what_a_name_stands_for_counts(package: Path, old: str, new: str) -> None:
+    checks = package / "checks.py"
+    checks.write_text(
+        checks.read_text() + "\ndef other():\n    from .sub import other, kernel\n    from . import helper as h\n"
+    )
+    before = digest()
+    checks.write_text(checks.read_text().replace(old, new, 1))
+    assert digest() != before
 
 
 @pytest.mark.parametrize("name", ["checks.py", "helper.py", "sub/kernel.py"])

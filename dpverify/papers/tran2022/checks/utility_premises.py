@@ -161,53 +161,79 @@ FRESH, ONCE = {"ordering": "fresh"}, {"ordering": "once"}
 FRESH_6, ONCE_6 = ({**ordering, "depth": "levels"} for ordering in (FRESH, ONCE))
 AMENDED = ("amended",)
 
-CITED: tuple[tuple[str, dict[str, str], tuple[Callable[[], Derivation], ...]], ...] = (
+CITED: tuple[tuple[str, dict[str, str], dict[str, Callable[[], Derivation]]], ...] = (
     (
         "lemma-7",
         FRESH,
-        (
-            lemma.one_epoch, lemma.all_epochs, weights.difference, weights.change, rates.difference_rate,
-            rates.sum_rate, lemma.difference, lemma.change,
-        ),
+        {
+            "reorder-lemma-one-epoch": lemma.one_epoch,
+            "reorder-lemma-all-epochs": lemma.all_epochs,
+            "reorder-weights-difference": weights.difference,
+            "reorder-weights-change": weights.change,
+            "reorder-rates-difference-rate": rates.difference_rate,
+            "reorder-rates-sum-rate": rates.sum_rate,
+            "reorder-lemma-difference": lemma.difference,
+            "reorder-lemma-change": lemma.change,
+        },
     ),
     (
         "theorem-9",
         FRESH,
-        (
-            weights.estimate, lemma.estimate, rates.block_rate, rates.plain_rate, mean.settled, mean.one_square,
-            mean.one_step, mean.all_windows, mean.run_sum, mean.run_mean, sampling.sampling, sr_sharp.variance,
-            sr_sharp.norm,
-        ),
+        {
+            "reorder-weights-estimate": weights.estimate,
+            "reorder-lemma-estimate": lemma.estimate,
+            "reorder-rates-block-rate": rates.block_rate,
+            "reorder-rates-plain-rate": rates.plain_rate,
+            "reorder-mean-settled": mean.settled,
+            "reorder-mean-one-square": mean.one_square,
+            "reorder-mean-one-step": mean.one_step,
+            "reorder-mean-all-windows": mean.all_windows,
+            "reorder-mean-run-sum": mean.run_sum,
+            "reorder-mean-run-mean": mean.run_mean,
+            "utility-sampling-sampling": sampling.sampling,
+            "sr-sharp-variance": sr_sharp.variance,
+            "sr-sharp-norm": sr_sharp.norm,
+        },
     ),
     (
         "theorem-6",
         FRESH_6,
-        (
-            parts.sampling, parts.anchor_distance, parts.anchors, parts.lag, parts.startup, level_sum.levels_above,
-            level_sum.count,
-        ),
+        {
+            "utility-premises-sampling": parts.sampling,
+            "utility-premises-anchor-distance": parts.anchor_distance,
+            "utility-premises-anchors": parts.anchors,
+            "utility-premises-lag": parts.lag,
+            "utility-premises-startup": parts.startup,
+            "level-sum-levels-above": level_sum.levels_above,
+            "level-sum-count": level_sum.count,
+        },
     ),
     (
         "lemma-11-sampling",
         ONCE,
-        (once.above, once.below, once.near, once.around_a_number, once.mean_square, once.sampling),
+        {
+            "reorder-once-above": once.above,
+            "reorder-once-below": once.below,
+            "reorder-once-near": once.near,
+            "reorder-once-around-a-number": once.around_a_number,
+            "reorder-once-mean-square": once.mean_square,
+            "reorder-once-sampling": once.sampling,
+        },
     ),
-    ("theorem-6", ONCE_6, (utility_once.first_gradient, utility_once.walk)),
-)  # fmt: skip
-"""Every cited derivation, once, beside a statement that rests on it."""
-
-
-def _named(build: Callable[[], Derivation]) -> str:
-    """Name of a cited derivation's check."""
-    topic = build.__module__.rpartition(".")[2].removesuffix("_derivations").replace("_", "-")
-    return f"premise-{topic}-{build.__name__.replace('_', '-')}"
+    (
+        "theorem-6",
+        ONCE_6,
+        {"utility-once-first-gradient": utility_once.first_gradient, "utility-once-walk": utility_once.walk},
+    ),
+)
+"""Every cited derivation, once, beside a statement that rests on it, under the name of its check."""
 
 
 CHECKS.add(
     *(
-        CitedDerivationCheck(claim, _named(build), build=build, readings=reading, variants=AMENDED)
-        for claim, reading, builds in CITED
-        for build in builds
+        CitedDerivationCheck(claim, f"premise-{name}", build=build, readings=reading, variants=AMENDED)
+        for claim, reading, chains in CITED
+        for name, build in chains.items()
     ),
     *(
         WholeDerivationCheck(claim, "whole-derivation", build=reorder_total.bias, readings=FRESH, variants=AMENDED)

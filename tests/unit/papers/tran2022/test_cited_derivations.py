@@ -30,7 +30,7 @@ from dpverify.symbolic.ranges import real
 
 SPECS = load_specs()
 FRESH = {"ordering": "fresh"}
-BUILDS = [build for _, _, builds in CITED for build in builds]
+BUILDS = [build for _, _, chains in CITED for build in chains.values()]
 TOTALS: list[tuple[Callable[[Statement], Derivation], str, dict[str, str]]] = [
     (bias, "lemma-7", FRESH),
     (bias, "lemma-7-norm", FRESH),
