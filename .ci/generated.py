@@ -1,26 +1,30 @@
 """What is generated in this repository: compare it with what it is made from, or make it anew with ``--write``.
 
-reports/ and the tables in README.md are made from reports/data/*.json and specs/*/chapters.toml, and specs/notation.md
-from specs/*/claims.toml. The data themselves come from runs (``dpverify verify --budget standard --report reports``,
-``dpverify compare ... --report reports``, ``dpverify bench --report reports``); they are only compared: the record and
-the code that a verdict rests on must be today's.
+reports/ and the tables in README.md are made from reports/data/*.json and specs/*/chapters.toml, specs/notation.md
+from specs/*/claims.toml, and dpverify/papers/index.json from the files that register checks. The data themselves come
+from runs (``dpverify verify --budget standard --report reports``, ``dpverify compare ... --report reports``,
+``dpverify bench --report reports``); they are only compared: the record and the code that a verdict rests on must be
+today's.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from dpverify.harness.suite import Suite
+from dpverify.compare import report as compare_report
+from dpverify.harness.run.discovery import Index, index_text, made_index
+from dpverify.harness.run.suite import Suite
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger import SpecError, load_specs, notation_markdown
-from dpverify.report.bench_write import check_bench, regenerate_bench
+from dpverify.papers import INDEX, index, packages
+from dpverify.report.bench.write import check_bench, regenerate_bench
 from dpverify.report.collect import ReportError
 from dpverify.report.freshness import reading_key, stale
-from dpverify.report.front import front_block, recorded, with_front_block
-from dpverify.report.write import check, regenerate
-from dpverify.train import compare_report
+from dpverify.report.pages.front import front_block, recorded, with_front_block
+from dpverify.report.pages.write import check, regenerate
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "reports"
@@ -28,11 +32,28 @@ README = ROOT / "README.md"
 NOTATION = ROOT / "specs" / "notation.md"
 
 
+CLOSE = 1.25
+"""Factor within which the recorded seconds of a search must be what all checks leave for it; they stay until then."""
+
+
+def index_of_checks() -> Index:
+    """What each file with checks judges, and the seconds of a search, which follow from what all checks declare."""
+    specs, recorded_seconds, seconds = load_specs(ROOT / "specs"), index().search_seconds, {}
+    for budget in ("smoke", "standard", "full"):
+        shares, before = Suite(specs, budget, seed=0).computed_shares(), recorded_seconds.get(budget, 0.0)
+        if shares.whole != math.inf:
+            raise SystemExit(f"all checks must fit into the {budget} budget: declare less, or raise the budget")
+        stays = before / CLOSE <= shares.divisible <= before * CLOSE
+        seconds[budget] = before if stays else shares.divisible
+    return made_index(packages(), seconds)
+
+
 def pages() -> dict[Path, str]:
     """Generated pages outside reports/, with the text they should have."""
     readme = README.read_text(encoding="utf-8")
     return {
         README: with_front_block(readme, front_block(recorded(REPORTS))),
+        INDEX: index_text(index_of_checks()),
         NOTATION: notation_markdown(load_specs(ROOT / "specs")),
     }
 

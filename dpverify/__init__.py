@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpverify.ledger.errors import SpecError, UnknownClaim
     from dpverify.ledger.load import load_specs
     from dpverify.ledger.results import Result, Run
-    from dpverify.privacy.audit_records import AuditError, AuditResult
+    from dpverify.privacy.audit.records import AuditError, AuditResult
 
 __version__ = "0.1.0"
 
@@ -38,8 +38,8 @@ __all__ = [
 ]
 
 _HOME = {
-    "AuditError": "dpverify.privacy.audit_records",
-    "AuditResult": "dpverify.privacy.audit_records",
+    "AuditError": "dpverify.privacy.audit.records",
+    "AuditResult": "dpverify.privacy.audit.records",
     "Result": "dpverify.ledger.results",
     "Run": "dpverify.ledger.results",
     "SpecError": "dpverify.ledger.errors",

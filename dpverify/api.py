@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dpverify import harness
-from dpverify.harness.engine import Report
+from dpverify.harness.run.engine import Report
 from dpverify.ledger import Specs, load_specs
 from dpverify.ledger.results import Result, Run
 
 if TYPE_CHECKING:
-    from dpverify.privacy.audit_records import AuditResult
+    from dpverify.privacy.audit.records import AuditResult
 
 Budget: TypeAlias = Literal["smoke", "standard", "full"]
 
@@ -88,7 +88,7 @@ def verify_run(
     *claims, paper, specs, budget, seed, jobs
         As for :func:`verify`.
     progress : callable, optional
-        Called after each block of work with a :class:`~dpverify.harness.Progress`.
+        Called after each block of work with a ``Progress``.
     spare : bool
         Start no worker processes where that would take longer than the work.
     beside : concurrent.futures.Executor, optional
@@ -126,8 +126,8 @@ def audit(
 ) -> AuditResult:
     """Bound the epsilon of a mechanism from below, with confidence, from its outputs on two neighbouring data sets.
 
-    What is assumed stands in :mod:`dpverify.privacy.audit`; the proof that nothing else is, in
-    :mod:`dpverify.privacy.audit_counting`.
+    What is assumed stands in ``audit.audit``; the proof that nothing else is, in
+    ``audit.counting``.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def audit(
         If an argument is out of range, or the mechanism misbehaves: it raises, returns what is no finite number,
         changes the shape of its output, changes its data set.
     KeyboardInterrupt
-        On Ctrl-C; :func:`dpverify.privacy.audit.audit` keeps what was drawn so far.
+        On Ctrl-C; ``audit`` keeps what was drawn so far.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def audit(
     >>> dv.audit(mechanism, epsilon=1.0, n=20_000, law="gaussian").verdict
     'refuted'
     """
-    from dpverify.privacy.audit import audit as run
+    from dpverify.privacy.audit.audit import audit as run
 
     result = run(
         mechanism, datasets, epsilon=epsilon, delta=delta, n=n, confidence=confidence, law=law, score=score, seed=seed

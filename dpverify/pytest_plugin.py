@@ -16,8 +16,8 @@ import pytest
 if TYPE_CHECKING:  # loaded when a spec is collected: the plugin is registered in every pytest run of the environment
     from _pytest._code.code import ExceptionInfo, TerminalRepr
 
-    from dpverify.harness.suite import Case, Suite
-    from dpverify.harness.tasks import Job
+    from dpverify.harness.run.suite import Case, Suite
+    from dpverify.harness.run.tasks import Job
     from dpverify.ledger.claims import ClaimSpec
     from dpverify.ledger.records import Status
     from dpverify.ledger.results import CheckResult
@@ -69,7 +69,7 @@ class Evidence:
     """
 
     def __init__(self, directory: Path, config: pytest.Config) -> None:
-        from dpverify.harness.suite import Suite
+        from dpverify.harness.run.suite import Suite
         from dpverify.ledger.load import load_specs
 
         self.directory = directory
@@ -82,7 +82,7 @@ class Evidence:
 
     def check(self, job: Job) -> CheckResult:
         """Run a check, unless it ran before."""
-        from dpverify.harness.engine import run_jobs
+        from dpverify.harness.run.engine import run_jobs
 
         if job.label not in self._found:
             (result,), interrupted = run_jobs([job], 1)
@@ -129,7 +129,7 @@ class SpecFile(pytest.File):
                     evidence.untested.append(claim.key)
 
     def _items(self, evidence: Evidence, case: Case, line: int) -> Iterator[pytest.Item]:
-        from dpverify.harness.tasks import item_id
+        from dpverify.harness.run.tasks import item_id
 
         for job in case.jobs:
             item: CheckItem = CheckItem.from_parent(self, name=job.label)
@@ -209,7 +209,7 @@ class PinItem(ClaimItem):
 
     def runtest(self) -> None:
         """Fail where the checks together contradict the pin or each other; note a pin that they do not confirm."""
-        from dpverify.harness.judge import unconfirmed
+        from dpverify.harness.run.judge import unconfirmed
 
         found = [self.evidence.check(job) for job in self.case.jobs]
         result = self.case.result(found, self.case.evidence_hash)

@@ -10,7 +10,7 @@ import numpy as np
 from dpverify.bench.case import Case, Target
 from dpverify.bench.child import Answer
 from dpverify.bench.statistics import exponents, median_interval, ratios
-from dpverify.report.bench_records import (
+from dpverify.report.bench.records import (
     AimRecord,
     CaseRecord,
     FitRecord,

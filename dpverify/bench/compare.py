@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dpverify.bench import yardstick
 from dpverify.bench.power import detectable
 from dpverify.bench.statistics import ratios
-from dpverify.report.bench_records import Bench, CaseRecord, Change, Comparison
+from dpverify.report.bench.records import Bench, CaseRecord, Change, Comparison
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import resource
 from pathlib import Path
 from time import perf_counter
 
-from dpverify.harness import manifest
+from dpverify.harness.run import manifest
 
 _CPUINFO, _STAT = Path("/proc/cpuinfo"), Path("/proc/stat")
 

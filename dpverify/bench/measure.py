@@ -64,7 +64,7 @@ class Measured:
     missing : dict of str to str
         Forms that cannot be measured here, and why.
     yardstick : Times or None
-        What a limit of ours is compared with; see :mod:`dpverify.bench.yardstick`.
+        What a limit of ours is compared with; see ``bench.yardstick``.
     """
 
     times: dict[str, Times] = field(default_factory=dict)

@@ -10,14 +10,14 @@ from importlib import import_module
 from dpverify.bench.case import Case
 
 GROUPS = {
-    "noise": "cases_noise",
-    "optimizers": "cases_optimizers",
-    "reconstruction": "cases_reconstruction",
-    "monte-carlo": "cases_monte_carlo",
-    "accounting": "cases_accounting",
-    "audit": "cases_audit",
-    "start-up": "cases_start_up",
-    "verification": "cases_verification",
+    "noise": "cases.noise",
+    "optimizers": "cases.optimizers",
+    "reconstruction": "cases.reconstruction",
+    "monte-carlo": "cases.monte_carlo",
+    "accounting": "cases.accounting",
+    "audit": "cases.audit",
+    "start-up": "cases.start_up",
+    "verification": "cases.verification",
 }
 """Group to its module in this package: a docstring, whose first line says what the group is, and ``CASES``."""
 

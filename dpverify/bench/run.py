@@ -18,8 +18,8 @@ from dpverify.bench.cores import usable_cores
 from dpverify.bench.machine import Watch, load, machine
 from dpverify.bench.measure import SPARSE_PASSES
 from dpverify.bench.registry import Group, select
-from dpverify.harness.manifest import commit, versions
-from dpverify.report.bench_records import Bench, BenchInfo
+from dpverify.harness.run.manifest import commit, versions
+from dpverify.report.bench.records import Bench, BenchInfo
 
 Progress = Callable[[int, int, str], None]
 """Told how many measurements are done, of how many, and what is measured."""

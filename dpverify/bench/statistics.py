@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpverify.report.bench_records import Interval
+from dpverify.report.bench.records import Interval
 
 LEVEL = 0.95
 """Least probability with which an interval holds the median; with fewer than six passes none can, and it says so."""

@@ -9,8 +9,8 @@ from dpverify.calibrate.request import CalibrateRequest
 from dpverify.calibrate.result import Calibration, RunParameters, Theorem, Trio, real
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import MOST_STEPS
-from dpverify.papers.tran2022.noise_accounting import UP, Setting, sigma_for, unit_noise
-from dpverify.papers.tran2022.theorem_parameters import TheoremParameters, theorem_6, theorem_9
+from dpverify.papers.tran2022.accounting.noise import UP, Setting, sigma_for, unit_noise
+from dpverify.papers.tran2022.accounting.theorem_parameters import TheoremParameters, theorem_6, theorem_9
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_balls import certify
 from dpverify.privacy.gaussian_safe import missed_epsilon, missed_mu, safe_epsilon

@@ -25,9 +25,9 @@ def run_calibrate(request: CalibrateRequest | None = None, *, json: str | None =
     request : CalibrateRequest or None
         What is asked; None: made from the arguments.
     json : str or None
-        File for the :class:`~dpverify.calibrate.result.Calibration`, or ``-`` for stdout in place of the text.
+        File for the ``Calibration``, or ``-`` for stdout in place of the text.
     **arguments
-        As :class:`~dpverify.calibrate.request.CalibrateRequest` takes them.
+        As ``CalibrateRequest`` takes them.
 
     Returns
     -------

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
-    """Run one command; see :func:`dpverify.cli.app.main`.
+    """Run one command; see ``main``.
 
     Parameters
     ----------

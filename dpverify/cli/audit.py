@@ -10,7 +10,7 @@ from dpverify.cli.output import STDOUT, check_json, write_json
 from dpverify.cli.words import Target, Whole
 
 if TYPE_CHECKING:
-    from dpverify.privacy.audit_records import AuditResult
+    from dpverify.privacy.audit.records import AuditResult
 
 REFUTED = 1
 
@@ -68,8 +68,8 @@ def audit(
     from dpverify.cli.audit_target import find
     from dpverify.cli.progress import rounds_on_stderr
     from dpverify.ledger.records import encode
-    from dpverify.privacy.audit import audit as run
-    from dpverify.privacy.audit_records import AuditError
+    from dpverify.privacy.audit.audit import audit as run
+    from dpverify.privacy.audit.records import AuditError
 
     try:
         target = find(mechanism, datasets, score, delta)

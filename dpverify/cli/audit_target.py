@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dpverify.cli.audit_loading import load_datasets, load_function
 from dpverify.cli.exits import BadInput
-from dpverify.privacy.audit_records import AuditError, Law
+from dpverify.privacy.audit.records import AuditError, Law
 
 KERNELS = ("dp-nsgd", "sr-nsgd")
 
@@ -19,7 +19,7 @@ class AuditTarget(NamedTuple):
     Attributes
     ----------
     mechanism, datasets, score
-        As :func:`dpverify.privacy.audit.audit` takes them.
+        As ``audit`` takes them.
     law : str
         The law, unless the user says otherwise.
     epsilon : float or None
@@ -62,7 +62,7 @@ def find(mechanism: str, datasets: str | None, score: str | None, delta: float) 
         return AuditTarget(function, load_datasets(datasets, module), scorer)
     if datasets is not None:
         raise BadInput("--datasets", datasets, f"{mechanism} brings its own")
-    from dpverify.papers.tran2022.audit_kernels import describe, kernel_mechanism
+    from dpverify.papers.tran2022.accounting.audit_kernels import describe, kernel_mechanism
     from dpverify.privacy.gaussian import epsilon_of
 
     if not 0.0 <= delta < 1.0:

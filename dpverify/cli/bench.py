@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dpverify.bench.registry import Group
-    from dpverify.report.bench_records import Bench
+    from dpverify.report.bench.records import Bench
 
 WRONG = 1
 """Exit code where something became slower, or a case could not be measured."""
@@ -99,7 +99,7 @@ def _check_report(folder: Path | None) -> None:
     if folder is None:
         return
     check_folder("--report", folder)
-    from dpverify.report.bench_write import recorded_bench
+    from dpverify.report.bench.write import recorded_bench
     from dpverify.report.collect import ReportError
 
     try:
@@ -111,7 +111,7 @@ def _check_report(folder: Path | None) -> None:
 def _read(file: Path | None) -> Bench | None:
     if file is None:
         return None
-    from dpverify.report.bench_write import read_bench
+    from dpverify.report.bench.write import read_bench
     from dpverify.report.collect import ReportError
 
     try:
@@ -132,7 +132,7 @@ def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:
     """Print the run, and the comparison; whether something became slower."""
     from rich.console import Console
 
-    from dpverify.report.bench_terminal import print_bench
+    from dpverify.report.bench.terminal import print_bench
 
     console = Console(stderr=on_stderr)
     print_bench(measured, console)
@@ -144,8 +144,8 @@ def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:
 
 def _compare(measured: Bench, old: Bench, console: Console) -> bool:
     from dpverify.bench.compare import compare, without_counterpart
-    from dpverify.report.bench_records import busy
-    from dpverify.report.bench_terminal import print_comparison
+    from dpverify.report.bench.records import busy
+    from dpverify.report.bench.terminal import print_comparison
     from dpverify.report.words import plural
 
     found = compare(measured, old)
@@ -180,10 +180,10 @@ def _write_json(measured: Bench, target: str | None) -> None:
 def _write_report(measured: Bench, folder: Path | None) -> None:
     if folder is None:
         return
-    from dpverify.report.bench_write import write_bench
+    from dpverify.report.bench.write import write_bench
     from dpverify.report.collect import ReportError
-    from dpverify.report.read import read_runs
-    from dpverify.report.write import regenerate
+    from dpverify.report.pages.read import read_runs
+    from dpverify.report.pages.write import regenerate
 
     try:
         write_bench(measured, folder)

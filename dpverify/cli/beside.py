@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dpverify.bench.cores import usable_cores
 from dpverify.cli.machine import collect_seldom
-from dpverify.processes import process_pool
+from dpverify.harness.run.processes import process_pool
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -45,10 +45,10 @@ def process_beside(claims: Sequence[str]) -> Iterator[Executor | None]:
 def _load(claims: list[str]) -> None:
     """Import the checks of the claims and read their code, in the process beside."""
     collect_seldom()
-    from dpverify.harness.tasks import prepare_worker
+    from dpverify.harness.run.tasks import prepare_worker
 
     prepare_worker([])
-    from dpverify.harness.hashes import import_closure
+    from dpverify.harness.run.hashes import import_closure
     from dpverify.papers import load
 
     for claim in claims:

@@ -1,4 +1,4 @@
-"""``dpverify calibrate``: the words of the command line, handed to :func:`dpverify.calibrate.run_calibrate`."""
+"""``dpverify calibrate``: the words of the command line, handed to ``run_calibrate``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``dpverify compare``: the words of the command line, handed to :func:`dpverify.train.run_compare`."""
+"""``dpverify compare``: the words of the command line, handed to ``run_compare``."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def compare(
     int
         Exit code.
     """
-    from dpverify.train import run_compare
+    from dpverify.compare import run_compare
 
     return run_compare(
         epsilon=epsilon,

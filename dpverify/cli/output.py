@@ -1,4 +1,4 @@
-"""Files that a command writes, as the command line names them; how they are written is :mod:`dpverify.report.files`."""
+"""Files that a command writes, as the command line names them; how they are written is ``report.files``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``dpverify train``: the words of the command line, handed to :func:`dpverify.train.run_train`."""
+"""``dpverify train``: the words of the command line, handed to ``run_train``."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _check_report(folder: Path | None) -> None:
         return
     check_folder("--report", folder)
     from dpverify.report.collect import ReportError
-    from dpverify.report.front import recorded
+    from dpverify.report.pages.front import recorded
 
     try:
         recorded(folder)
@@ -163,7 +163,7 @@ def _write_report(run: Run, specs: Specs, folder: Path | None) -> None:
     if folder is None:
         return
     from dpverify.report.collect import ReportError
-    from dpverify.report.write import write_report
+    from dpverify.report.pages.write import write_report
 
     try:
         write_report([run], folder, specs.papers)

@@ -15,8 +15,8 @@ from dpverify.ledger.results import CheckResult, ControlResult, DerivationResult
 from dpverify.ledger.statements import Statement
 
 if TYPE_CHECKING:  # sympy is slow to import, and the worker of a simulation does not need it
-    from dpverify.symbolic.derivation import Derivation
-    from dpverify.symbolic.perturb import Perturbation
+    from dpverify.symbolic.derive.derivation import Derivation
+    from dpverify.symbolic.derive.perturb import Perturbation
 
 Build = Callable[[Statement], "Derivation"]
 
@@ -67,8 +67,8 @@ class DerivationCheck(Check):
             "proved", or "inconclusive" with the reason. A failing step of a derivation of ours is an error of ours; a
             failing step of the paper's own chain is a finding.
         """
-        from dpverify.symbolic.conclude import compare_with
-        from dpverify.symbolic.derivation import check_derivation
+        from dpverify.symbolic.derive.conclude import compare_with
+        from dpverify.symbolic.derive.derivation import check_derivation
 
         del block
         statement, points, seed = context.statement, context.budget.points, context.seed
@@ -97,8 +97,8 @@ class DerivationCheck(Check):
 
     def _controls(self, context: Context, derivation: Derivation) -> tuple[list[ControlResult], list[str]]:
         """Plant faults; say where a constant can be moved by 1% because a step has slack."""
-        from dpverify.symbolic.derivation import check_derivation, conclude
-        from dpverify.symbolic.perturb import spread
+        from dpverify.symbolic.derive.derivation import check_derivation, conclude
+        from dpverify.symbolic.derive.perturb import spread
 
         controls, slack = judge_moved(spread(derivation, context.budget.perturbed), context.seed, first=1)
         results = [_moved_against(derivation, context.statement), *controls]
@@ -159,7 +159,7 @@ def judge_moved(
 
 def _moved_against(derivation: Derivation, statement: Statement) -> ControlResult:
     """Move the printed side against the derivation until it no longer follows; say how far that was."""
-    from dpverify.symbolic.derivation import conclude
+    from dpverify.symbolic.derive.derivation import conclude
 
     relation: RelationToDerived = "undecided"
     for factor in FACTORS:

@@ -10,7 +10,7 @@ from dpverify.harness.context import Point
 from dpverify.harness.sides import LeftSide
 from dpverify.ledger.formula import Bin, Call, Formula, Name, Neg, Num, Sum, free_names, parse
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.numbers import Exact
+from dpverify.symbolic.exact.numbers import Exact
 
 PRINTED = "printed"
 """The name that stands for the printed right side in a planted one."""

@@ -10,9 +10,9 @@ from fractions import Fraction
 from dpverify.harness.context import Point
 from dpverify.ledger.results import Number
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.decide import to_number
-from dpverify.symbolic.numbers import EvaluationError, Exact, UndecidedError, working_precision
-from dpverify.symbolic.statements import decide_statement, evaluate_statement
+from dpverify.symbolic.exact.decide import to_number
+from dpverify.symbolic.exact.numbers import EvaluationError, Exact, UndecidedError, working_precision
+from dpverify.symbolic.exact.statements import decide_statement, evaluate_statement
 
 PRECISIONS = (256, 1024, 2048)
 SHARP_BITS = 40

@@ -6,7 +6,7 @@ library's, the ziggurat of Marsaglia and Tsang with 256 layers, and so are its t
 numbers, and leave the source in the same state.
 
 A test holds millions of numbers against the library's, and checks draw by the library too
-(:func:`~dpverify.kernels.tape.fill_normal`): no evidence rests on this module alone.
+(``fill_normal``): no evidence rests on this module alone.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def has_words(rng: Generator) -> bool:
     Returns
     -------
     bool
-        True for those of :func:`~dpverify.kernels.tape.generator`, unless other bits were asked for.
+        True for those of ``generator``, unless other bits were asked for.
     """
     return type(rng.bit_generator) is SFC64
 

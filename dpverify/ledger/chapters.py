@@ -37,7 +37,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "figure": ("figure",),
     "says": ("check",),
 }
-"""Kind of placeholder to the names of its arguments; ``dpverify.report.fill`` says what each becomes."""
+"""Kind of placeholder to the names of its arguments; ``dpverify.report.pages.fill`` says what each becomes."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "counterexample": ("smallest", "interior", "largest-ratio"),

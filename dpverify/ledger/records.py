@@ -1,7 +1,7 @@
 """What a paper prints, as typed records.
 
 The records hold text; nothing in them is evaluated when they are loaded. Formulas stay strings here and are
-parsed by :mod:`dpverify.ledger.formula`; what *we* say of a claim stands apart, in :class:`Verdict`.
+parsed by ``ledger.formula``; what *we* say of a claim stands apart, in :class:`Verdict`.
 """
 
 from __future__ import annotations

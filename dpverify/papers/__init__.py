@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpverify.harness.registry import PaperChecks
+    from dpverify.harness.run.discovery import Index
+    from dpverify.harness.run.registry import PaperChecks
 
-SEARCH_SECONDS = {"smoke": 0.12436562317788488, "standard": 2.860417318846139, "full": 218.8423303985057}
-"""Core seconds that one search may take in each budget, so that all checks of all papers fit.
-
-It follows from what all checks declare (:func:`dpverify.harness.budget.shares`), and is written down all the same: a
-check says what it costs in code, by its readings and corners, so that to derive it is to import every check: two
-thirds as long again as loading the code of one claim. A test fails where it is out of date, and says what to write.
-"""
+INDEX = Path(__file__).with_name("index.json")
+"""Generated from the files with checks by ``.ci/generated.py --write``."""
 
 
 def load(key: str) -> PaperChecks | None:
-    """Load the checks of one paper.
+    """Load the checks of a paper by its key, such as ``tran2022``; None where no code is written for it yet."""
+    from dpverify.harness.run.discovery import load_paper
 
-    Parameters
-    ----------
-    key : str
-        Paper key, such as ``tran2022``.
+    return load_paper(key, f"{__name__}.{key}", index().files)
 
-    Returns
-    -------
-    PaperChecks or None
-        The registry ``CHECKS`` of ``dpverify.papers.<key>.checks``; None where no code is written for the paper yet.
-    """
-    if not key.isidentifier() or find_spec(f"{__name__}.{key}") is None:
-        return None
-    checks: PaperChecks = import_module(f"{__name__}.{key}.checks").CHECKS
-    return checks
+
+def packages() -> list[str]:
+    """Names of the papers' packages."""
+    return [f"{__name__}.{found.name}" for found in iter_modules([str(INDEX.parent)]) if found.ispkg]
+
+
+@cache
+def index() -> Index:
+    """Read the index of the files with checks."""
+    from dpverify.harness.run.discovery import read_index
+
+    return read_index(INDEX)
+
+
+def __getattr__(name: str) -> Any:
+    """``SEARCH_SECONDS``: the core seconds that one search may take in each budget, so that all checks fit."""
+    if name == "SEARCH_SECONDS":
+        return index().search_seconds
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,7 @@ plus the regularizer: the log-likelihood without its minus sign, which has no mi
 log-likelihood, which is what the name of the problem and the paper's experiments mean.
 
 Written with ``s = 1 - 2y``, the loss of an example is ``log(1 + exp(s z))`` and its slope ``s * phi(s z)``: no
-difference of nearly equal numbers is taken. The constants are derived in :mod:`dpverify.problems.logistic_bounds`.
+difference of nearly equal numbers is taken. The constants are derived in ``problems.logistic_bounds``.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def example_gradient(lam: float) -> ExampleGradient:
 
 
 class LogisticRegression:
-    """Nonconvex-regularized logistic regression on a data set; a :class:`~dpverify.problems.base.Problem`.
+    """Nonconvex-regularized logistic regression on a data set; a ``Problem``.
 
     Parameters
     ----------

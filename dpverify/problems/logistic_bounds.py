@@ -1,6 +1,6 @@
 r"""Constants of nonconvex-regularized logistic regression, derived and rounded up.
 
-For one example (x, y) with ``‖x‖ <= B`` and y in {0, 1}, the loss of :mod:`dpverify.problems.logistic` is
+For one example (x, y) with ``‖x‖ <= B`` and y in {0, 1}, the loss of ``problems.logistic`` is
 
     f(w) = log(1 + exp(s z)) + lam * sum_j psi(w_j),    z = <x, w>,  s = 1 - 2y,  psi(t) = t**2 / (1 + t**2).
 

@@ -40,7 +40,7 @@ def _example_gradient(G: float, L: float) -> ExampleGradient:
 
 
 class ClippedQuadratic:
-    """Clipped quadratics around given centres; a :class:`~dpverify.problems.base.Problem`.
+    """Clipped quadratics around given centres; a ``Problem``.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def example_gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
 
 @dataclass(frozen=True)
 class Slope:
-    """A slope that ends in a valley; a :class:`~dpverify.problems.base.Problem`.
+    """A slope that ends in a valley; a ``Problem``.
 
     Attributes
     ----------

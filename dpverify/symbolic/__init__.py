@@ -2,7 +2,7 @@
 
 The names below load their modules when they are first used: what evaluates and decides does not import sympy.
 ``evaluate``, ``decide`` and ``conclude`` are also names of modules and come from there:
-``from dpverify.symbolic.evaluate import evaluate``.
+``from dpverify.symbolic.exact.evaluate import evaluate``.
 """
 
 from __future__ import annotations
@@ -11,36 +11,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpverify.symbolic.conclude import Conclusion, compare_with
-    from dpverify.symbolic.data import AnyVector, GaussianNorm, SetBits
-    from dpverify.symbolic.decide import to_number
-    from dpverify.symbolic.derivation import check_derivation
-    from dpverify.symbolic.evaluate import holds
-    from dpverify.symbolic.from_sympy import evaluate_expr
-    from dpverify.symbolic.functions import HOLE, Bit, Inner, Log2, Moment, Norm, PopCount
-    from dpverify.symbolic.numbers import DomainError, EvaluationError, Exact, UndecidedError, UnsupportedError
-    from dpverify.symbolic.perturb import Perturbation, perturbations
-    from dpverify.symbolic.ranges import Range, integer, real
+    from dpverify.symbolic.derive.conclude import Conclusion, compare_with
+    from dpverify.symbolic.derive.derivation import check_derivation
+    from dpverify.symbolic.derive.perturb import Perturbation, perturbations
+    from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Premise, Step, premise_of
+    from dpverify.symbolic.exact.decide import to_number
+    from dpverify.symbolic.exact.evaluate import holds
+    from dpverify.symbolic.exact.numbers import DomainError, EvaluationError, Exact, UndecidedError, UnsupportedError
+    from dpverify.symbolic.exact.statements import decide_statement, domains_hold, evaluate_statement, requires_hold
+    from dpverify.symbolic.expressions.data import AnyVector, GaussianNorm, SetBits
+    from dpverify.symbolic.expressions.from_sympy import evaluate_expr
+    from dpverify.symbolic.expressions.functions import HOLE, Bit, Inner, Log2, Moment, Norm, PopCount
+    from dpverify.symbolic.expressions.ranges import Range, integer, real
+    from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols, to_sympy
     from dpverify.symbolic.rules import CATALOGUE, Rule, find_rule
-    from dpverify.symbolic.statements import decide_statement, domains_hold, evaluate_statement, requires_hold
-    from dpverify.symbolic.steps import Case, Cases, Derivation, DerivationError, Premise, Step, premise_of
-    from dpverify.symbolic.to_sympy import sympy_conditions, sympy_sides, sympy_symbols, to_sympy
 
 _HOMES = {
-    "conclude": ("Conclusion", "compare_with"),
-    "data": ("AnyVector", "GaussianNorm", "SetBits"),
-    "decide": ("to_number",),
-    "derivation": ("check_derivation",),
-    "evaluate": ("holds",),
-    "from_sympy": ("evaluate_expr",),
-    "functions": ("HOLE", "Bit", "Inner", "Log2", "Moment", "Norm", "PopCount"),
-    "numbers": ("DomainError", "EvaluationError", "Exact", "UndecidedError", "UnsupportedError"),
-    "perturb": ("Perturbation", "perturbations"),
-    "ranges": ("Range", "integer", "real"),
+    "derive.conclude": ("Conclusion", "compare_with"),
+    "expressions.data": ("AnyVector", "GaussianNorm", "SetBits"),
+    "exact.decide": ("to_number",),
+    "derive.derivation": ("check_derivation",),
+    "exact.evaluate": ("holds",),
+    "expressions.from_sympy": ("evaluate_expr",),
+    "expressions.functions": ("HOLE", "Bit", "Inner", "Log2", "Moment", "Norm", "PopCount"),
+    "exact.numbers": ("DomainError", "EvaluationError", "Exact", "UndecidedError", "UnsupportedError"),
+    "derive.perturb": ("Perturbation", "perturbations"),
+    "expressions.ranges": ("Range", "integer", "real"),
     "rules": ("CATALOGUE", "Rule", "find_rule"),
-    "statements": ("decide_statement", "domains_hold", "evaluate_statement", "requires_hold"),
-    "steps": ("Case", "Cases", "Derivation", "DerivationError", "Premise", "Step", "premise_of"),
-    "to_sympy": ("sympy_conditions", "sympy_sides", "sympy_symbols", "to_sympy"),
+    "exact.statements": ("decide_statement", "domains_hold", "evaluate_statement", "requires_hold"),
+    "derive.steps": ("Case", "Cases", "Derivation", "DerivationError", "Premise", "Step", "premise_of"),
+    "expressions.to_sympy": ("sympy_conditions", "sympy_sides", "sympy_symbols", "to_sympy"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

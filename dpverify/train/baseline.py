@@ -6,7 +6,7 @@ No example's gradient is longer than G, and replacing one example moves the mean
 part of a gradient that depends on the example is clipped at the bound on rows, which it never exceeds.
 
 **Full batch** (dp-gd): T Gaussian steps, composed exactly, mu = sqrt(T) 2G / (N std). Smaller
-batches (dp-sgd): :mod:`dpverify.train.sampled`.
+batches (dp-sgd): ``privacy.sampled``.
 """
 
 from __future__ import annotations

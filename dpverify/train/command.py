@@ -47,9 +47,9 @@ def run_train(
     Parameters
     ----------
     algorithm, data, n, steps, epochs, sigma, epsilon, delta, alpha, gamma, eta, lam, ordering, scale, standardise, seed
-        As in :class:`~dpverify.train.request.Request`.
+        As in ``Request``.
     json : str or None
-        File for the :class:`~dpverify.train.result.TrainResult`, or ``-`` for stdout; the text then goes to stderr.
+        File for the ``TrainResult``, or ``-`` for stdout; the text then goes to stderr.
     figure : Path or None
         File for the figure, ``*.svg``.
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dpverify.papers.tran2022.dp_nsgd import DpNsgd
-from dpverify.papers.tran2022.dp_nsgd_parameters import Ordering, Parameters
-from dpverify.papers.tran2022.noise_accounting import SR_NODES
-from dpverify.papers.tran2022.sr_nsgd import SrNsgd
-from dpverify.papers.tran2022.sr_nsgd_parameters import SrParameters
-from dpverify.papers.tran2022.sr_nsgd_scales import printed_scales
-from dpverify.papers.tran2022.stepped_run import SteppedRun
-from dpverify.papers.tran2022.tree_noise_scale import printed_v
+from dpverify.papers.tran2022.accounting.noise import SR_NODES
+from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering, Parameters
+from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
+from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import printed_scales
+from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
 from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.stepped_run import SteppedRun
 from dpverify.train.result import Constants, Settings
 
 

@@ -29,7 +29,7 @@ class Settings(Record, frozen=True, kw_only=True):
     lam : float
         Weight of the regularizer.
     ordering, scale : str
-        As in :class:`~dpverify.train.request.Request`.
+        As in ``Request``.
     depth : int
         Levels of the tree, ``floor(log2 T) + 1``: the paper's R, read as the number of levels (``b = 0..R-1``), the
         fewest that hold every node of COMPOSE(1, t), t <= T.

@@ -11,10 +11,10 @@ import numpy as np
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.stepped_run import SteppedRun
 from dpverify.problems.data import Dataset, load_dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
+from dpverify.problems.stepped_run import SteppedRun
 from dpverify.train.optimizer import optimizer
 from dpverify.train.privacy import account
 from dpverify.train.request import Request

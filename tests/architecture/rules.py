@@ -1,49 +1,12 @@
-"""Rules about imports and names that import-linter has no pattern for: they read suffixes and call sites."""
+"""Rules that import-linter has no pattern for: they read call sites and count."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from grimp import ImportGraph
-
-ALGEBRA = ("_bounds", "_derivations")
-"""Suffixes of modules that hold algebra, beside the kernel that they are about."""
-
-ACCOUNTING = ("_accounting",)
-"""Suffix of modules where numbers of kernels and of the algebra meet to certify a noise; they hold neither."""
-
 JIT_NAMES = frozenset({"njit", "jit", "vectorize", "guvectorize", "stencil", "cfunc", "jit_module", "generated_jit"})
-
-
-def algebra_modules(graph: ImportGraph) -> list[str]:
-    """Every module of the package with a name that ends like algebra."""
-    return sorted(module for module in graph.modules if module.endswith(ALGEBRA))
-
-
-def kernel_modules(graph: ImportGraph, package: str = "dpverify") -> list[str]:
-    """The kernels layer and, in a paper's folder, all that is neither algebra nor accounting nor ``checks``."""
-    found = {module for module in graph.modules if _below(module, f"{package}.kernels")}
-    for module in graph.modules:
-        parts = module.split(".")
-        if parts[:2] == [package, "papers"] and len(parts) > 3:
-            inside_checks = any(part == "checks" or part.startswith("checks_") for part in parts[3:])
-            if not inside_checks and not module.endswith(ALGEBRA + ACCOUNTING):
-                found.add(module)
-    return sorted(found)
-
-
-def chains(graph: ImportGraph, importers: Iterable[str], forbidden: Iterable[str]) -> list[str]:
-    """How each importer reaches each forbidden module, directly or not, as ``a -> b -> c``."""
-    targets = [module for module in forbidden if module in graph.modules]
-    found = []
-    for importer in importers:
-        for target in targets:
-            chain = graph.find_shortest_chain(importer, target) if importer != target else None
-            if chain:
-                found.append(" -> ".join(chain))
-    return found
 
 
 def jit_uses(source: str) -> Iterator[tuple[int, str]]:
@@ -87,10 +50,6 @@ def random_uses(source: str) -> Iterator[tuple[int, str]]:
 def python_files(*folders: Path) -> list[Path]:
     """All Python files below the folders, in a stable order."""
     return sorted(path for folder in folders for path in folder.rglob("*.py"))
-
-
-def _below(module: str, package: str) -> bool:
-    return module == package or module.startswith(package + ".")
 
 
 def _root(node: ast.Attribute) -> str:

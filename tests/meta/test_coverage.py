@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpverify.harness import Bounded, SubGaussian
-from dpverify.harness.tails import Tail, proportion_limits
+from dpverify.harness.statistics.tails import Tail, proportion_limits
 
 Floats = NDArray[np.float64]
 SEEDS, ALPHA, CERTAIN = 3000, 0.05, 1e-4

@@ -10,14 +10,20 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from dpverify.harness import Context, MeanEffect, MeanLaw, Plan, ProportionEffect, SubGaussian, TrajectoryEffect
-from dpverify.harness.effects import Effect
-from dpverify.harness.exact_tests import distribution_test, normal_test, opposite_signs_test, pair_scores, scale_test
-from dpverify.harness.tails import proportion_limits
-from dpverify.harness.trajectory_law import TrajectoryLaw
-from dpverify.harness.trajectory_statistics import Pairs, TrajectoryStatistics
-from dpverify.harness.trajectory_sums import collect
-from dpverify.harness.trajectory_tests import SHARE, trajectory_tests
-from dpverify.harness.whitening import whitening
+from dpverify.harness.statistics.effects import Effect
+from dpverify.harness.statistics.exact_tests import (
+    distribution_test,
+    normal_test,
+    opposite_signs_test,
+    pair_scores,
+    scale_test,
+)
+from dpverify.harness.statistics.tails import proportion_limits
+from dpverify.harness.statistics.trajectory_law import TrajectoryLaw
+from dpverify.harness.statistics.trajectory_statistics import Pairs, TrajectoryStatistics
+from dpverify.harness.statistics.trajectory_sums import collect
+from dpverify.harness.statistics.trajectory_tests import SHARE, trajectory_tests
+from dpverify.harness.statistics.whitening import whitening
 
 Floats = NDArray[np.float64]
 SEEDS = 1000

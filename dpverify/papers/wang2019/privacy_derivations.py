@@ -7,10 +7,10 @@ from typing import Any
 from sympy import Expr, Integral, Symbol, exp, log, oo, pi, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derivation import Derivation, Step
-from dpverify.symbolic.functions import HOLE
-from dpverify.symbolic.ranges import Range, integer, real
-from dpverify.symbolic.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.ranges import Range, integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 x = Symbol("x", real=True)
 

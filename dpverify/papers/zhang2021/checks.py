@@ -26,10 +26,10 @@ from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.privacy.subsampling import poisson_gaussian_rdp
 from dpverify.privacy.subsampling_sharp import without_replacement_gaussian_sharp
-from dpverify.symbolic.derivation import Derivation, Step
-from dpverify.symbolic.numbers import Exact, to_ball, to_value
-from dpverify.symbolic.ranges import integer, real
-from dpverify.symbolic.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
+from dpverify.symbolic.expressions.ranges import integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 CHECKS = PaperChecks("zhang2021", __name__)
 

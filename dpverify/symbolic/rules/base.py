@@ -8,10 +8,10 @@ from typing import Any, Literal, Protocol
 
 import sympy
 
-from dpverify.symbolic.data import AnyVector, GaussianNorm, SetBits
-from dpverify.symbolic.facts import Facts, FalseAssumptionError
-from dpverify.symbolic.ranges import Variable
-from dpverify.symbolic.signs import implied
+from dpverify.symbolic.expressions.data import AnyVector, GaussianNorm, SetBits
+from dpverify.symbolic.expressions.ranges import Variable
+from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
+from dpverify.symbolic.prove.signs import implied
 
 Relation = Literal["<=", ">=", "="]
 Substitution = Mapping[str, Any]

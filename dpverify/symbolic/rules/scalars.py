@@ -5,8 +5,8 @@ from __future__ import annotations
 import sympy
 from sympy import Abs, Max, Min, Symbol, exp, floor, log, sqrt
 
-from dpverify.symbolic.functions import Log2
-from dpverify.symbolic.ranges import integer, real
+from dpverify.symbolic.expressions.functions import Log2
+from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.rules.base import Holds, Rule
 
 a, b, c, p, q, x, y = (Symbol(name, real=True) for name in "abcpqxy")

@@ -14,9 +14,9 @@ from typing import Any
 import sympy
 from sympy import Dummy, Function, Integer, Lambda, Rational, Sum, Symbol, floor
 
-from dpverify.symbolic.equality import are_equal
-from dpverify.symbolic.facts import Facts
-from dpverify.symbolic.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.prove.equality import are_equal
+from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules.base import ForAll, Holds, IsInteger, Rule, Substitution, substitute
 
 a, b, d, p, r, s, u, v, x, y = (Symbol(name, real=True) for name in "abdprsuvxy")

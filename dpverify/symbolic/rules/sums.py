@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy
 from sympy import Dummy, Function, Integer, Integral, Lambda, Max, Piecewise, Sum, Symbol, exp, log, oo, pi, sqrt
 
-from dpverify.symbolic.ranges import integer, real
+from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.rules.base import ForAll, Holds, IsInteger, Rule
 
 x, c, s, k = (Symbol(name, real=True) for name in "xcsk")

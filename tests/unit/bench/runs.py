@@ -9,7 +9,7 @@ from dpverify.bench.case import Case, Forms, Target
 from dpverify.bench.child import Answer
 from dpverify.bench.collect import Desk, fits
 from dpverify.bench.measure import Measured, Times
-from dpverify.report.bench_records import Bench, BenchInfo
+from dpverify.report.bench.records import Bench, BenchInfo
 
 
 def nothing(*, seed: int, **_: float) -> Forms:

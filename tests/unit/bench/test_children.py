@@ -58,7 +58,7 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             """
             import sys
             import toys
-            sys.modules["dpverify.bench.cases_noise"] = toys
+            sys.modules["dpverify.bench.cases.noise"] = toys
             from dpverify.bench.child import main
             sys.exit(main())
             """

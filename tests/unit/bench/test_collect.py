@@ -7,7 +7,7 @@ from dpverify.bench.child import Answer
 from dpverify.bench.collect import Desk, fits, judged
 from dpverify.bench.measure import Measured, Times
 from dpverify.bench.statistics import median_interval
-from dpverify.report.bench_records import FormRecord, merged
+from dpverify.report.bench.records import FormRecord, merged
 from tests.unit.bench.runs import bench, case, desk
 
 TWICE = [{"limit": [1.0, 1.0], "ours": [2.0 + 0.01 * number, 2.0]} for number in range(9)]

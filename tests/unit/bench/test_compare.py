@@ -22,7 +22,7 @@ from dpverify.bench.compare import (
 )
 from dpverify.bench.power import POWER, detectable
 from dpverify.bench.run import USUAL
-from dpverify.report.bench_records import Bench
+from dpverify.report.bench.records import Bench
 from tests.unit.bench.runs import bench, case, desk
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ import pytest
 
 from dpverify.bench import whole_runs
 from dpverify.bench.case import Usage
-from dpverify.bench.cases_verification import CASES, IN_TURN
+from dpverify.bench.cases.verification import CASES, IN_TURN
 from dpverify.bench.commands import CommandError
 from dpverify.bench.cores import usable_cores
 from dpverify.bench.registry import select

@@ -16,10 +16,10 @@ from dpverify.calibrate.request import CalibrateRequest
 from dpverify.calibrate.result import Calibration
 from dpverify.calibrate.words import summary
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.tran2022 import sr_exhaustive_accounting as sr_exhaustive
-from dpverify.papers.tran2022.accountant_exhaustive import largest_sum
-from dpverify.papers.tran2022.noise_accounting import largest_weight
-from dpverify.papers.tran2022.tree_noise_scale import printed_v
+from dpverify.papers.tran2022.accounting import algorithm_2_exhaustive as sr_exhaustive
+from dpverify.papers.tran2022.accounting.algorithm_1.exhaustive import largest_sum
+from dpverify.papers.tran2022.accounting.noise import largest_weight
+from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_balls import certify
 

@@ -13,8 +13,8 @@ from dpverify.bench.measure import Measured, Times
 from dpverify.bench.registry import Group
 from dpverify.cli import main
 from dpverify.ledger.records import encode
-from dpverify.report.bench_records import decode
-from dpverify.report.bench_write import check_bench
+from dpverify.report.bench.records import decode
+from dpverify.report.bench.write import check_bench
 from tests.unit.bench.runs import bench, case, desk
 
 Capture = pytest.CaptureFixture[str]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dpverify.cli.progress import progress_on_stderr
-from dpverify.harness.engine import Progress
+from dpverify.harness.run.engine import Progress
 
 ONE_OF_TWO = Progress(1, 2, "a check")
 

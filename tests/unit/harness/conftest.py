@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.domain import Sampler, make_sampler
+from dpverify.harness.search.domain import Sampler, make_sampler
 from dpverify.ledger import Specs, load_specs
 from dpverify.ledger.domains import parse_domain
 from dpverify.ledger.statements import Statement

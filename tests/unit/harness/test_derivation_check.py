@@ -8,9 +8,9 @@ from dpverify.harness import BUDGETS, Context, DerivationCheck
 from dpverify.ledger.formula import parse
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derivation import Derivation, Step
-from dpverify.symbolic.ranges import Range
-from dpverify.symbolic.to_sympy import sympy_symbols
+from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.expressions.ranges import Range
+from dpverify.symbolic.expressions.to_sympy import sympy_symbols
 
 
 def run(check: DerivationCheck, statement: Statement) -> CheckResult:

@@ -6,8 +6,8 @@ import pytest
 
 from dpverify.ledger import PaperSpec, SpecError, load_specs
 from dpverify.ledger.chapters import KINDS, About, condition, reference
-from dpverify.report.fill import Filler
-from dpverify.report.places import Places
+from dpverify.report.pages.fill import Filler
+from dpverify.report.pages.places import Places
 
 CLAIMS = """
 [paper]

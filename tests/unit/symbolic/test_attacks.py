@@ -9,11 +9,19 @@ import pytest
 import sympy
 from sympy import Function, Lambda, Rational, Sum, Symbol, exp, oo, sqrt
 
-from dpverify.symbolic.conclude import compare_with, conclude
-from dpverify.symbolic.data import AnyVector, GaussianNorm, SetBits
-from dpverify.symbolic.derivation import Case, Cases, Derivation, DerivationError, Premise, Step, check_derivation
-from dpverify.symbolic.functions import HOLE, Moment
-from dpverify.symbolic.ranges import Range, Variable, integer, real
+from dpverify.symbolic.derive.conclude import compare_with, conclude
+from dpverify.symbolic.derive.derivation import (
+    Case,
+    Cases,
+    Derivation,
+    DerivationError,
+    Premise,
+    Step,
+    check_derivation,
+)
+from dpverify.symbolic.expressions.data import AnyVector, GaussianNorm, SetBits
+from dpverify.symbolic.expressions.functions import HOLE, Moment
+from dpverify.symbolic.expressions.ranges import Range, Variable, integer, real
 
 x = Symbol("x", real=True)
 y = Symbol("y", positive=True)

@@ -10,13 +10,13 @@ import pytest
 import sympy
 from sympy import Max, Symbol, exp, floor, log, sqrt
 
-from dpverify.symbolic.equality import are_equal
-from dpverify.symbolic.facts import Facts
-from dpverify.symbolic.from_sympy import compile_expr
-from dpverify.symbolic.functions import Log2
-from dpverify.symbolic.monotone import direction
-from dpverify.symbolic.numbers import EvaluationError, compare, to_value
-from dpverify.symbolic.signs import is_nonnegative, is_positive
+from dpverify.symbolic.exact.numbers import EvaluationError, compare, to_value
+from dpverify.symbolic.expressions.from_sympy import compile_expr
+from dpverify.symbolic.expressions.functions import Log2
+from dpverify.symbolic.prove.equality import are_equal
+from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.monotone import direction
+from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 
 x, y = Symbol("x", real=True), Symbol("y", positive=True)
 n, m = Symbol("n", integer=True, positive=True), Symbol("m", integer=True, nonnegative=True)

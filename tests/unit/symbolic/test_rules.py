@@ -6,11 +6,11 @@ import pytest
 import sympy
 from sympy import Lambda, Sum, Symbol, exp, oo
 
-from dpverify.symbolic.data import AnyVector, GaussianNorm, SetBits
-from dpverify.symbolic.facts import Facts
-from dpverify.symbolic.from_sympy import compile_expr
-from dpverify.symbolic.numbers import compare
-from dpverify.symbolic.ranges import Points
+from dpverify.symbolic.exact.numbers import compare
+from dpverify.symbolic.expressions.data import AnyVector, GaussianNorm, SetBits
+from dpverify.symbolic.expressions.from_sympy import compile_expr
+from dpverify.symbolic.expressions.ranges import Points
+from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE, find_rule
 from dpverify.symbolic.rules.base import Holds, substitute
 

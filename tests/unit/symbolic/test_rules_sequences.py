@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from sympy import Dummy, Integer, Lambda, Rational, Symbol
 
-from dpverify.symbolic.derivation import Derivation, Step, check_derivation
-from dpverify.symbolic.facts import Facts
-from dpverify.symbolic.ranges import real
+from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation
+from dpverify.symbolic.expressions.ranges import real
+from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import find_rule
 
 u, v, x = (Symbol(name, positive=True) for name in "uvx")

@@ -9,12 +9,12 @@ import pytest
 from sympy import Mod, Sum, Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.data import AnyVector, GaussianNorm
-from dpverify.symbolic.derivation import Derivation, Step, check_derivation, conclude
-from dpverify.symbolic.functions import Bit, Log2, Moment, PopCount
-from dpverify.symbolic.perturb import perturbations
-from dpverify.symbolic.ranges import integer, real
-from dpverify.symbolic.to_sympy import sympy_conditions, sympy_symbols
+from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation, conclude
+from dpverify.symbolic.derive.perturb import perturbations
+from dpverify.symbolic.expressions.data import AnyVector, GaussianNorm
+from dpverify.symbolic.expressions.functions import Bit, Log2, Moment, PopCount
+from dpverify.symbolic.expressions.ranges import integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_symbols
 
 DOMAINS = {
     "alpha": "real, 0 < alpha <= 1",

@@ -10,11 +10,11 @@ import sympy
 from sympy import Max, Sum, Symbol, exp, oo
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.conclude import compare_with
-from dpverify.symbolic.derivation import Case, Cases, Derivation, Step, check_derivation, conclude
-from dpverify.symbolic.perturb import perturbations
-from dpverify.symbolic.ranges import integer, real
-from dpverify.symbolic.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+from dpverify.symbolic.derive.conclude import compare_with
+from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step, check_derivation, conclude
+from dpverify.symbolic.derive.perturb import perturbations
+from dpverify.symbolic.expressions.ranges import integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 DOMAINS = {"alpha": "real, 0 < alpha <= 1", "N": "integer, N >= 1"}
 SERIES = "sum((1 - alpha)**(N*i), i, 0, oo)"
@@ -158,7 +158,7 @@ def test_cases_may_overlap(statement: Statement) -> None:
 def test_the_series_at_alpha_one_is_one() -> None:
     from fractions import Fraction
 
-    from dpverify.symbolic.from_sympy import evaluate_expr
+    from dpverify.symbolic.expressions.from_sympy import evaluate_expr
 
     alpha, N = Symbol("alpha", positive=True), Symbol("N", integer=True, positive=True)
     series = Sum((1 - alpha) ** (N * i), (i, 0, oo))

@@ -9,12 +9,12 @@ import pytest
 from sympy import Function, Lambda, Mod, Sum, Symbol
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.data import SetBits
-from dpverify.symbolic.derivation import Derivation, Step, check_derivation, conclude
-from dpverify.symbolic.functions import PopCount
-from dpverify.symbolic.perturb import perturbations
-from dpverify.symbolic.ranges import integer, real
-from dpverify.symbolic.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation, conclude
+from dpverify.symbolic.derive.perturb import perturbations
+from dpverify.symbolic.expressions.data import SetBits
+from dpverify.symbolic.expressions.functions import PopCount
+from dpverify.symbolic.expressions.ranges import integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 DOMAINS = {"gamma": "real, 0 < gamma < 1", "R": "integer, R >= 0", "s": "integer, 0 <= s <= 2**(R + 1) - 1"}
 LHS = "sum(bit(s, i)*gamma**(2*mod(s, 2**i)), i, 0, R)"

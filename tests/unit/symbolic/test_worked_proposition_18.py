@@ -10,12 +10,12 @@ import sympy
 from sympy import Symbol, floor
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.conclude import compare_with
-from dpverify.symbolic.derivation import Case, Cases, Derivation, Step, check_derivation, conclude
-from dpverify.symbolic.functions import Log2, PopCount
-from dpverify.symbolic.perturb import perturbations
-from dpverify.symbolic.ranges import integer
-from dpverify.symbolic.to_sympy import sympy_conditions, sympy_symbols
+from dpverify.symbolic.derive.conclude import compare_with
+from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step, check_derivation, conclude
+from dpverify.symbolic.derive.perturb import perturbations
+from dpverify.symbolic.expressions.functions import Log2, PopCount
+from dpverify.symbolic.expressions.ranges import integer
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_symbols
 
 DOMAINS = {"a": "integer, a >= 1", "b": "integer, b >= 1"}
 PRINTED = "2*(1 + floor(log2(b - a + 1)))"

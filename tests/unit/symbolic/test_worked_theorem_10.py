@@ -9,11 +9,11 @@ import pytest
 from sympy import Integral, Rational, Sum, Symbol, exp, log, oo, pi, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derivation import Derivation, Step, check_derivation, conclude, premise_of
-from dpverify.symbolic.functions import HOLE
-from dpverify.symbolic.perturb import perturbations
-from dpverify.symbolic.ranges import integer, real
-from dpverify.symbolic.to_sympy import sympy_conditions, sympy_symbols
+from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation, conclude, premise_of
+from dpverify.symbolic.derive.perturb import perturbations
+from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.ranges import integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_symbols
 
 x = Symbol("x", real=True)
 j = Symbol("j", integer=True)

@@ -10,7 +10,7 @@ from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, PaperChec
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy_derivations import derive_gaussian
 from dpverify.papers.wang2019.subsampling_bounds import pair_divergence
-from dpverify.symbolic.numbers import Exact
+from dpverify.symbolic.exact.numbers import Exact
 
 CHECKS = PaperChecks("wang2019", __name__)
 

@@ -11,8 +11,8 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.subsampling_bounds import ball, composed_moment
 from dpverify.privacy.gaussian_balls import delta_ball
 from dpverify.privacy.two_point import near_worst_laws, two_point_delta
-from dpverify.symbolic.numbers import Exact, to_ball, to_value
-from dpverify.symbolic.statements import definitions
+from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
+from dpverify.symbolic.exact.statements import definitions
 
 CHECKS = PaperChecks("wang2019", __name__)
 

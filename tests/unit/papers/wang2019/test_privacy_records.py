@@ -9,7 +9,7 @@ import pytest
 from dpverify.harness import BUDGETS, ExhaustiveCheck
 from dpverify.harness.context import as_point
 from dpverify.ledger import load_specs
-from dpverify.papers.wang2019.checks import CHECKS
+from dpverify.papers import load
 from dpverify.papers.wang2019.subsampling_bounds import (
     c_1_bound,
     c_1_tail,
@@ -18,9 +18,13 @@ from dpverify.papers.wang2019.subsampling_bounds import (
     pair_divergence,
 )
 from dpverify.privacy.subsampling import poisson_gaussian_rdp, without_replacement_rdp
-from dpverify.symbolic.statements import requires_hold
+from dpverify.symbolic.exact.statements import requires_hold
 
 CASES = [(2, "1/100", "1"), (7, "1/2", "7/10"), (30, "1/1000", "9")]
+
+LOADED = load("wang2019")
+assert LOADED is not None
+CHECKS = LOADED
 
 
 @pytest.mark.parametrize(("order", "tau", "ratio"), CASES)

@@ -1,0 +1,1 @@
+"""What is measured, a group of cases per file."""

@@ -1,0 +1,119 @@
+"""Audits: the bound from outputs, against drawing them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpverify.bench.case import Case, Forms, Target, sweep
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+DELTA, ALPHA, NOISE = 1e-5, 0.05, 2.0
+"""delta, the chance of a bound above the truth, and the noise of the mechanism."""
+
+BLOCK = 1 << 20
+"""Outputs of a block, as in an audit."""
+
+
+def _draw(rng: Generator, n: int, d: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Outputs on two data sets whose means are 1 apart."""
+    low, high = (NOISE * rng.standard_normal((n, d)) for _ in range(2))
+    high[:, 0] += 1.0
+    return low, high
+
+
+def _gaussian(*, seed: int, n: int, d: int) -> Forms:
+    """Sums over the outputs, whether they contradict the law, and the exact bound."""
+    import numpy as np
+
+    from dpverify.privacy.audit.gaussian import bound_mu
+    from dpverify.privacy.audit.moments import Moments, check_law
+    from dpverify.privacy.gaussian import epsilon_of
+
+    rng = np.random.default_rng(seed)
+    low, high = _draw(rng, n, d)
+
+    def bound() -> float:
+        sides = Moments(low[:1000].mean(axis=0)), Moments(high[:1000].mean(axis=0))
+        for moments, rows in zip(sides, (low, high), strict=True):
+            moments.add(rows)
+        check_law(*sides)
+        return epsilon_of(bound_mu(*sides, ALPHA).mu, DELTA)
+
+    return {"draw": lambda: _draw(rng, n, d), "bound": bound}
+
+
+def _any(*, seed: int, n: int, d: int) -> Forms:
+    """Guesses by a rule that was learned before, and the bound from their counts."""
+    import numpy as np
+
+    from dpverify.privacy.audit.learning import Bet, learn
+
+    rng = np.random.default_rng(seed)
+    low, high = _draw(rng, n, d)
+    x, b = np.concatenate([low, high]), np.repeat([False, True], n)
+    order = rng.permutation(2 * n)
+    x, b = x[order], b[order]
+    rule = learn(x[:20_000], b[:20_000], 2 * n, DELTA, ALPHA, serial=False, user=None)[0].guesser
+
+    def bound() -> float:
+        bet = Bet(rule, 1.0)
+        for begin in range(0, 2 * n, BLOCK // d):
+            bet.judge(x[begin : begin + BLOCK // d], b[begin : begin + BLOCK // d])
+        return bet.epsilon(DELTA, ALPHA)
+
+    return {"draw": lambda: _draw(rng, n, d), "bound": bound}
+
+
+def _whole(*, seed: int, n: int) -> Forms:
+    """Whole audits of a false claim and of a true one, the drawing and the learning of a rule included."""
+    import numpy as np
+
+    from dpverify.privacy.audit.audit import audit
+
+    rng = np.random.default_rng(seed)
+
+    def mechanism(dataset: NDArray[Any], rng: Generator, size: int) -> NDArray[Any]:
+        outputs: NDArray[Any] = dataset.sum() + NOISE * rng.standard_normal(size)
+        return outputs
+
+    audit(mechanism, epsilon=1.0, n=10_000, seed=seed)  # compiles
+    return {
+        "draw": lambda: _draw(rng, n, 1),
+        "law given": lambda: audit(mechanism, epsilon=1.0, n=n, law="gaussian", seed=seed),
+        "law given, claim true": lambda: audit(mechanism, epsilon=3.0, n=n, law="gaussian", seed=seed),
+        "nothing assumed": lambda: audit(mechanism, epsilon=1.0, n=n, seed=seed),
+    }
+
+
+def _both(name: str, title: str, prepare: Any) -> tuple[Case, ...]:
+    """Over the number of outputs, of one number and of eight."""
+    case = Case(name, title, prepare, limit="draw", forms=("draw", "bound"), item="output", clock="process",
+                targets=[Target("bound", at_most=1.0)])  # fmt: skip
+    return tuple(
+        replace(made, passes=3) if made.parameters["n"] > 10**6 else made
+        for d, sizes in ((1, (100_000, 1_000_000, 10_000_000)), (8, (10_000, 100_000, 1_000_000)))
+        for made in sweep(
+            replace(case, name=f"{name}-d-{d}", parameters={"d": d}), "n", sizes, work=lambda *, n, d: 2.0 * n
+        )
+    )
+
+
+def _wholes() -> tuple[Case, ...]:
+    """Over the number of outputs; with few of them, what an audit takes whatever their number is more than drawing."""
+    given = ("law given", "law given, claim true")
+    case = Case("whole-audit", "Whole audits of 2 n outputs, a rule learned where nothing is assumed", _whole,
+                limit="draw", forms=("draw", *given, "nothing assumed"), item="output", clock="process",
+                targets=[Target(form, at_most=2.0, at=(100_000, 1_000_000)) for form in given])  # fmt: skip
+    few, usual, many = sweep(case, "n", (10_000, 100_000, 1_000_000), work=lambda *, n: 2.0 * n)
+    return few, usual, replace(many, sparse=("nothing assumed",), rounds=2)
+
+
+CASES = (
+    *_both("law-given", "Bound where the law is Gaussian, from outputs that are there", _gaussian),
+    *_both("nothing-assumed", "Bound with nothing assumed, from outputs that are there and a rule", _any),
+    *_wholes(),
+)

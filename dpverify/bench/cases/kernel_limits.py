@@ -1,0 +1,89 @@
+"""What kernels cannot beat: drawing the same numbers, reading the same rows; and kernels that run many steps a call."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from dpverify.kernels.clipping import clipped_sum
+from dpverify.kernels.dyadic import level
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.normal import Words
+from dpverify.kernels.tape import fill_normal
+from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Vector
+from dpverify.papers.tran2022.algorithms.tree_noise.steps import advance_from
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS, fill_decay
+from dpverify.problems.logistic import slope
+
+clipped_logistic = clipped_sum(slope)
+
+
+@kernel
+def draw_only(rng: Generator, count: int) -> float:
+    """Draw normal numbers by the library and add them up: nothing is stored."""
+    total = 0.0
+    for _ in range(count):
+        total += rng.standard_normal()
+    return total
+
+
+@kernel
+def draw_rows(rng: Generator, times: int, out: Vector) -> None:
+    """Fill ``out``, shape (d,), with normal numbers by the library, many times."""
+    for _ in range(times):
+        fill_normal(rng, out)
+
+
+@kernel
+def stream_in_blocks(words: Words, steps: int, alpha: float, scale: float, slots: Matrix, block: Matrix) -> None:
+    """Go through NOISE_1..NOISE_T in blocks, each written over the one before: O(d log T) numbers are kept."""
+    decay, t = np.empty(LEVELS), 0
+    fill_decay(alpha, decay)
+    while t < steps:
+        n = min(steps - t, block.shape[0])
+        advance_from(words, t, decay, scale, slots, block[:n])
+        t += n
+
+
+@kernel
+def literal_sums(nodes: Matrix, alpha: float, out: Matrix) -> None:
+    """Add up the nodes of COMPOSE(1, t) at every t, up to log2(t) + 1 of them; row t - 1 of ``nodes`` ends at t."""
+    for t in range(1, out.shape[0] + 1):
+        out[t - 1] = 0.0
+        z = t
+        while z > 0:
+            decay = (1.0 - alpha) ** (t - z)
+            for j in range(out.shape[1]):
+                out[t - 1, j] += decay * nodes[z - 1, j]
+            z -= 1 << level(z)
+
+
+@kernel
+def read_twice(rows: Matrix, batches: Indices, size: int, out: Vector) -> None:
+    """Add the rows of each batch up, two times: both passes read every row in the order of the batch."""
+    flat, p = rows.reshape(rows.size), np.uint64(rows.shape[1])
+    for done in range(0, batches.shape[0], size):
+        for _ in range(2):
+            for i in range(done, min(done + size, batches.shape[0])):
+                add_row(flat, np.uint64(batches[i]) * p, p, out)
+
+
+@kernel
+def add_row(rows: Vector, at: np.uint64, p: np.uint64, out: Vector) -> None:
+    """Add ``rows[at : at + p]`` to ``out``, shape (p,)."""
+    for j in range(p):
+        out[j] += rows[at + j]
+
+
+@kernel
+def clip_batches(rows: Matrix, batches: Indices, size: int, w: Vector, clip: float, out: Vector) -> None:
+    """Sum clipped gradients of logistic regression over each batch, one after the other."""
+    for done in range(0, batches.shape[0], size):
+        clipped_logistic(rows, batches[done : done + size], w, clip, out)
+
+
+@kernel
+def gradients_only(gradient: ExampleGradient, x: Matrix, y: Vector, order: Indices, w: Vector, out: Vector) -> None:
+    """Compute the gradient of one example after the other, at the same w."""
+    for i in range(order.shape[0]):
+        gradient(w, x[order[i]], y[order[i]], out)

@@ -1,0 +1,203 @@
+"""Monte Carlo: the noise-law check against drawing alone, and the engine that runs blocks in several processes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpverify.bench.case import Case, Forms, Missing, Target, Usage, peer, sweep
+
+if TYPE_CHECKING:
+    from dpverify.harness.statistics.trajectory_statistics import Pairs
+
+WORKERS = 2
+BLOCK = 2048
+"""Replications of a block, as in the check."""
+DRAW, RUNS, CHECK = "draw", "draw whole runs", "draw, whiten, sum up"
+SLEEP, ENGINE, POOL, JOBLIB = "sleep", "engine", "process pool", "joblib"
+
+
+def _blocks(size: int, T: int, d: int, pairs: Pairs) -> dict[str, Any]:
+    """One block of replications by its seed: the same normal numbers in every form, in the same order.
+
+    They are drawn a piece at a time, into one small array. The limit is the library's draw from SFC64, its fastest.
+    """
+    from dataclasses import replace
+    from fractions import Fraction
+
+    import numpy as np
+
+    from dpverify.bench.cases.naps import some_context
+    from dpverify.harness.statistics.pieces import drawn_in_pieces
+    from dpverify.harness.statistics.trajectory_statistics import TrajectoryStatistics
+    from dpverify.kernels.tape import fill_normal
+    from dpverify.papers.tran2022.noise.checks import whole_runs
+
+    point = {"T": Fraction(T), "d": Fraction(d), "alpha": Fraction(1, 8)}
+    context, law = replace(some_context(), point=point), whole_runs.judge(pairs)
+
+    def draw(seed: int) -> None:
+        rng = whole_runs.spawned(np.random.default_rng(seed))
+        for _ in drawn_in_pieces(size, (T, d), lambda room: fill_normal(rng, room.reshape(-1))).parts:
+            pass
+
+    def runs(seed: int) -> None:
+        for _ in whole_runs.streams(context, np.random.default_rng(seed), size).parts:
+            pass
+
+    def check(seed: int) -> TrajectoryStatistics:
+        return law.collect(context, whole_runs.streams(context, np.random.default_rng(seed), size))
+
+    return {DRAW: draw, RUNS: runs, CHECK: check}
+
+
+def _law(*, seed: int, size: int, T: int, d: int, threads: int) -> Forms:
+    """A block on each thread, linear algebra on one thread each, as in a run."""
+    from concurrent.futures import ThreadPoolExecutor
+    from functools import partial
+
+    import scipy.linalg  # noqa: F401  loads scipy's own BLAS, so that the limit below reaches it
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+    pool, seeds = ThreadPoolExecutor(threads), range(seed, seed + threads)
+
+    def run(form: Any) -> None:
+        list(pool.map(form, seeds))
+
+    return {name: partial(run, form) for name, form in _blocks(size, T, d, "signs").items()}
+
+
+def _one_after_the_other(*, seed: int, replications: int, size: int, T: int, d: int) -> Forms:
+    def run(form: Any) -> None:
+        total = None
+        for block in range(replications // size):
+            part = form(seed + block)
+            total = part if total is None else total + part
+
+    forms = _blocks(size, T, d, "products")
+    return {
+        DRAW: lambda: [forms[DRAW](seed + k) for k in range(replications // size)],
+        CHECK: lambda: run(forms[CHECK]),
+    }
+
+
+def _memory(*, seed: int, replications: int, size: int, T: int, d: int) -> dict[str, Any]:
+    forms = _one_after_the_other(seed=seed, replications=replications, size=size, T=T, d=d)
+    return {CHECK: forms[CHECK]}
+
+
+def _engine(*, seed: int, tasks: int) -> Forms:
+    """The same sleeping tasks in turn in one process, half of them for each of two workers; and sent to workers.
+
+    What is timed begins when all workers are at work.
+    """
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+    from time import perf_counter
+
+    from dpverify.bench.cases import naps
+
+    del seed
+
+    def turn() -> None:
+        for _ in range(tasks // WORKERS):
+            naps.nap()
+
+    def pool() -> Usage:
+        with ProcessPoolExecutor(WORKERS, multiprocessing.get_context("spawn")) as made:
+            list(made.map(naps.nap, range(naps.WARM)))
+            begin = perf_counter()
+            list(made.map(naps.nap, range(tasks)))
+            return Usage(0, {}, perf_counter() - begin)
+
+    def by_joblib(joblib: Any) -> Any:
+        def run() -> Usage:
+            with joblib.Parallel(n_jobs=WORKERS) as made:
+                made(joblib.delayed(naps.nap)() for _ in range(naps.WARM))
+                begin = perf_counter()
+                made(joblib.delayed(naps.nap)() for _ in range(tasks))
+                return Usage(0, {}, perf_counter() - begin)
+
+        return run
+
+    theirs: Any | Missing = peer("joblib", by_joblib)
+    return {
+        SLEEP: turn,
+        ENGINE: lambda: Usage(0, {}, naps.engine_seconds(tasks, WORKERS)),
+        POOL: pool,
+        JOBLIB: theirs,
+    }
+
+
+def _engine_from_the_start(*, seed: int, tasks: int) -> Forms:
+    """The same tasks and all that comes before them: workers are started, and load what they need."""
+    from dpverify.bench.cases import naps
+
+    forms = _engine(seed=seed, tasks=tasks)
+    return {SLEEP: forms[SLEEP], ENGINE: lambda: Usage(0, {}, naps.engine_seconds_from_the_start(tasks, WORKERS))}
+
+
+def _law_case(threads: int, words: str) -> Case:
+    target = Target(CHECK, at_most=1 / 0.6, words="0.6 of the rate of drawing alone")
+    return Case(
+        f"noise-law-threads-{threads}",
+        f"The noise-law check at T = 1023, d = 8, all pairs of steps by their signs, {words}",
+        _law,
+        limit=DRAW,
+        forms=(DRAW, RUNS, CHECK),
+        parameters={"size": BLOCK, "T": 1023, "d": 8, "threads": threads},
+        work=BLOCK * threads,
+        item="trajectory",
+        clock="wall" if threads > 1 else "process",
+        targets=[target] if threads == WORKERS else [],
+    )
+
+
+CASES: tuple[Case, ...] = (
+    _law_case(1, "one thread"),
+    _law_case(WORKERS, "two threads"),
+    *sweep(
+        Case(
+            "replications",
+            "The noise-law check at T = 255, by inner products, over the number of replications, in blocks of 64",
+            _one_after_the_other,
+            limit=DRAW,
+            forms=(DRAW, CHECK),
+            parameters={"size": 64, "T": 255, "d": 8},
+            item="trajectory",
+            memory=_memory,
+            targets=[Target(CHECK, at_most=0.1, kind="memory-exponent", words="flat in the number of replications")],
+        ),
+        "replications",
+        (128, 512, 2048),
+        work=lambda *, replications, size, T, d: float(replications),
+    ),
+    Case(
+        "engine",
+        "Tasks that sleep 5 ms, on two workers that are at work already: neither their start nor their first tasks",
+        _engine,
+        limit=SLEEP,
+        forms=(SLEEP, ENGINE, POOL, JOBLIB),
+        parameters={"tasks": 1000},
+        work=1000,
+        item="task",
+        clock="wall",
+        sparse=(POOL, JOBLIB),
+        peers=(POOL, JOBLIB),
+        targets=[Target(ENGINE, at_most=1 / 0.98, words="0.98 of what two workers can do")],
+        rounds=1,
+    ),
+    Case(
+        "engine-from-the-start",
+        "The same with the start of the workers, from the call to the result",
+        _engine_from_the_start,
+        limit=SLEEP,
+        forms=(SLEEP, ENGINE),
+        parameters={"tasks": 1000},
+        work=1000,
+        item="task",
+        clock="wall",
+        sparse=(SLEEP, ENGINE),
+        passes=3,
+    ),
+)

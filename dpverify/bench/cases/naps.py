@@ -1,0 +1,135 @@
+"""A check of many short blocks, for the engine: each block sleeps, so that other work on the machine hardly shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter, sleep
+from typing import ClassVar
+
+from dpverify.harness import BUDGETS, Check, Context, PaperChecks
+from dpverify.harness.run.engine import Progress, run_jobs
+from dpverify.harness.run.tasks import Job
+from dpverify.ledger import load_specs
+from dpverify.ledger.results import CheckResult, Method
+
+SECONDS = 0.005
+"""How long a block sleeps."""
+
+WARM = 40
+"""Blocks that are over before the clock starts: by then all workers are at work."""
+
+
+def nap(_: int = 0) -> int:
+    """Sleep once; 1."""
+    sleep(SECONDS)
+    return 1
+
+
+@dataclass(frozen=True)
+class Naps(Check):
+    """Sleep in every block, and count the blocks.
+
+    Attributes
+    ----------
+    count : int
+        Blocks.
+    """
+
+    count: int = field(kw_only=True)
+
+    method: ClassVar[Method] = "measurement"
+
+    def blocks(self, context: Context) -> int:
+        """Number of blocks."""
+        del context
+        return self.count
+
+    def run_block(self, context: Context, block: int) -> int:
+        """Sleep; 1."""
+        del context, block
+        return nap()
+
+    def fold(self, sofar: int | None, part: int) -> int:
+        """Add up."""
+        return (sofar or 0) + part
+
+    def finish(self, context: Context, total: int) -> CheckResult:
+        """Say how many there were."""
+        del context
+        return CheckResult(name=self.name, method="measurement", status="not refuted", n=total)
+
+
+def load(key: str) -> PaperChecks:
+    """Give checks to the engine's workers: the key is the number of blocks."""
+    checks = PaperChecks(key, __name__)
+    checks.add(Naps("naps", "naps", count=int(key)))
+    return checks
+
+
+def some_context() -> Context:
+    """Give a context of a smoke run; what statement it has does not matter."""
+    claim = load_specs().claim("tran2022:lemma-12")
+    return Context(statement=claim.statement(claim.readings()[0]), budget=BUDGETS["smoke"], seed=0)
+
+
+def engine_seconds(blocks: int, workers: int) -> float:
+    """Run blocks through the engine.
+
+    Parameters
+    ----------
+    blocks : int
+        How many are timed; ``WARM`` more go before.
+    workers : int
+        Processes.
+
+    Returns
+    -------
+    float
+        Seconds from the end of the last block before to the end of the last: without the start of the workers.
+
+    Raises
+    ------
+    RuntimeError
+        If a block is missing.
+    """
+    ends = _ends(blocks + WARM, workers)
+    return ends[-1] - ends[WARM - 1]
+
+
+def engine_seconds_from_the_start(blocks: int, workers: int) -> float:
+    """Run blocks through the engine, and count the start of the workers.
+
+    Parameters
+    ----------
+    blocks : int
+        How many.
+    workers : int
+        Processes.
+
+    Returns
+    -------
+    float
+        Seconds from the call to the end of the last block.
+
+    Raises
+    ------
+    RuntimeError
+        If a block is missing.
+    """
+    begin = perf_counter()
+    return _ends(blocks, workers)[-1] - begin
+
+
+def _ends(blocks: int, workers: int) -> list[float]:
+    """When each block was over."""
+    ends = list[float]()
+    job = Job(f"{__name__}:load", str(blocks), "naps", "naps", some_context())
+
+    def told(progress: Progress) -> None:
+        del progress
+        ends.append(perf_counter())
+
+    (result,), _ = run_jobs([job], workers, told)
+    if result.n != blocks:
+        raise RuntimeError(f"n={result.n} blocks were run, not {blocks}: {result.message}")
+    return ends

@@ -1,0 +1,218 @@
+"""Noise of the tree: Algorithm 1's whole trajectory, against drawing the same normals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpverify.bench.case import Case, Forms, Target, sweep
+
+ALPHA, SCALE = 0.1, 1.0
+
+
+def _trajectory(*, seed: int, T: int, d: int) -> Forms:
+    """Draw by the library and by our own draw of the same numbers, store them or make noise of them."""
+    import numpy as np
+
+    from dpverify.bench.cases.arrays import aligned
+    from dpverify.bench.cases.kernel_limits import stream_in_blocks
+    from dpverify.kernels.normal import fill_normal_from, take_words
+    from dpverify.kernels.tape import fill_normal, generator
+    from dpverify.papers.tran2022.algorithms.tree_noise.stream import BLOCK, draw_noise, draw_noise_from
+
+    rng, words, out = generator(seed), take_words(generator(seed)), aligned(T, d)
+    slots, block, flat = aligned(T.bit_length(), d), aligned(min(T, max(1, BLOCK // d)), d), out.reshape(-1)
+    library = np.empty((T, d))
+    draw_noise(generator(seed), ALPHA, SCALE, library)
+    draw_noise_from(take_words(generator(seed)), ALPHA, SCALE, out)
+    if not np.array_equal(out, library):
+        raise ValueError("the two draws differ")
+    del library
+    return {
+        "draw": lambda: fill_normal(rng, flat),
+        "noise": lambda: draw_noise_from(words, ALPHA, SCALE, out),
+        "noise, library's draw": lambda: draw_noise(rng, ALPHA, SCALE, out),
+        "noise, not stored": lambda: stream_in_blocks(words, T, ALPHA, SCALE, slots, block),
+        "our draw": lambda: fill_normal_from(words, flat),
+    }
+
+
+def _against_a_sum(*, seed: int, T: int, d: int) -> Forms:
+    """Draw without storing: what is added to it by the output's way to memory counts against the noise."""
+    from dpverify.bench.cases.arrays import aligned
+    from dpverify.bench.cases.kernel_limits import draw_only, stream_in_blocks
+    from dpverify.kernels.normal import take_words
+    from dpverify.kernels.tape import generator
+    from dpverify.papers.tran2022.algorithms.tree_noise.stream import BLOCK, draw_noise_from
+
+    rng, words, out = generator(seed), take_words(generator(seed)), aligned(T, d)
+    slots, block = aligned(T.bit_length(), d), aligned(min(T, max(1, BLOCK // d)), d)
+    return {
+        "draw, add up": lambda: draw_only(rng, T * d),
+        "noise": lambda: draw_noise_from(words, ALPHA, SCALE, out),
+        "noise, not stored": lambda: stream_in_blocks(words, T, ALPHA, SCALE, slots, block),
+    }
+
+
+def _literal(*, seed: int, T: int, d: int) -> Forms:
+    """The stream against adding up all nodes of COMPOSE(1, t) at every step, both from numbers drawn before."""
+    import numpy as np
+
+    from dpverify.bench.cases.arrays import aligned
+    from dpverify.bench.cases.kernel_limits import literal_sums
+    from dpverify.kernels.tape import fill_normal, generator
+    from dpverify.papers.tran2022.algorithms.tree_noise.stream import stream_noise
+
+    tape, out, again = (aligned(T, d) for _ in range(3))
+    fill_normal(generator(seed), tape.reshape(-1))
+    stream_noise(tape, ALPHA, SCALE, out)
+    literal_sums(tape, ALPHA, again)
+    if not np.allclose(out, again, rtol=0, atol=1e-12 * T):
+        raise ValueError("the stream and the literal sums differ")
+    return {
+        "stream": lambda: stream_noise(tape, ALPHA, SCALE, out),
+        "literal": lambda: literal_sums(tape, ALPHA, again),
+    }
+
+
+def _counts(*, T: int, d: int) -> dict[str, dict[str, float]]:
+    """Additions of vectors, counted by bits: a literal step adds one for each set bit of t."""
+    del d
+    bits = sum(t.bit_count() for t in range(1, T + 1))
+    later = sum(1 for t in range(1, T + 1) if t & (t - 1))
+    return {"stream": {"additions of vectors": float(later)}, "literal": {"additions of vectors": float(bits - T)}}
+
+
+def _steps(*, seed: int, d: int, calls: int) -> Forms:
+    """One Python call a step, as an optimizer in Python makes it."""
+    from itertools import repeat
+
+    from dpverify.bench.cases.arrays import aligned
+    from dpverify.kernels.tape import fill_normal, generator
+    from dpverify.papers.tran2022.algorithms.tree_noise.steps import TreeNoise
+
+    rng, numbers, out = generator(seed), aligned(calls * d), aligned(d)
+
+    def run(*arguments: Any, fast: bool = False) -> None:
+        noise = TreeNoise(calls, d, alpha=ALPHA, scale=SCALE, rng=rng, fast=fast)
+        step = noise.step
+        for _ in repeat(None, calls):
+            step(*arguments)
+
+    return {
+        "draw": lambda: fill_normal(rng, numbers),
+        "call": run,
+        "call, into an array": lambda: run(out),
+        "call, our draw": lambda: run(fast=True),
+    }
+
+
+def _memory(*, seed: int, T: int, d: int) -> dict[str, Any]:
+    """The per-step object over a whole run: its state must not grow with T but by a vector for each doubling."""
+    from dpverify.kernels.tape import generator
+    from dpverify.papers.tran2022.algorithms.tree_noise.steps import TreeNoise
+
+    def run() -> None:
+        noise = TreeNoise(T, d, alpha=ALPHA, scale=SCALE, rng=generator(seed))
+        for _ in range(T):
+            noise.step()
+
+    return {"call": run}
+
+
+def _one_step(*, seed: int, T: int, d: int) -> Forms:
+    return _steps(seed=seed, d=d, calls=T)
+
+
+def _numbers(*, T: int, d: int) -> float:
+    return float(T * d)
+
+
+CASES: tuple[Case, ...] = (
+    *sweep(
+        Case(
+            "trajectory",
+            "Whole trajectory in one kernel, T d = 1,000,000, output stored, against the library's draw",
+            _trajectory,
+            limit="draw",
+            forms=("draw", "noise", "noise, library's draw", "noise, not stored", "our draw"),
+            item="normal",
+            targets=[Target("noise", at_most=1.2)],
+        ),
+        "d",
+        (1000, 10_000, 100_000),
+        work=_numbers,
+        also=lambda d: {"T": int(1_000_000 // d)},
+    ),
+    *sweep(
+        Case(
+            "trajectory-d-10",
+            "Whole trajectory in one kernel at d = 10, output stored, against the library's draw",
+            _trajectory,
+            limit="draw",
+            forms=("draw", "noise", "noise, library's draw", "noise, not stored", "our draw"),
+            parameters={"d": 10},
+            item="normal",
+            targets=[Target("noise", at_most=1.4)],
+        ),
+        "T",
+        (10_000, 100_000, 1_000_000),  # below, to hand the library's generator over costs as much as the numbers
+        work=_numbers,
+    ),
+    *sweep(
+        Case(
+            "against-a-sum",
+            "The same against numbers that the library draws and adds up, stored by neither but for the noise",
+            _against_a_sum,
+            limit="draw, add up",
+            forms=("draw, add up", "noise", "noise, not stored"),
+            item="normal",
+        ),
+        "d",
+        (10, 1000, 100_000),
+        work=_numbers,
+        also=lambda d: {"T": int(1_000_000 // d)},
+    ),
+    *sweep(
+        Case(
+            "literal",
+            "One multiply-add a step, against all nodes of COMPOSE(1, t)",
+            _literal,
+            limit="stream",
+            limit_is_ours=True,
+            forms=("stream", "literal"),
+            parameters={"d": 100},
+            item="step",
+            counts=_counts,
+        ),
+        "T",
+        (255, 1023, 4095),
+        work=lambda *, T, d: float(T),
+    ),
+    Case(
+        "one-call-a-step",
+        "One Python call a step, d = 10",
+        _steps,
+        limit="draw",
+        forms=("draw", "call", "call, into an array", "call, our draw"),
+        parameters={"d": 10, "calls": 100_000},
+        work=100_000,
+        item="step",
+        targets=[Target("call", at_most=0.8e-6, kind="seconds")],
+    ),
+    *sweep(
+        Case(
+            "memory-of-steps",
+            "Memory of the noise, one call a step",
+            _one_step,
+            limit="draw",
+            forms=("draw", "call", "call, into an array", "call, our draw"),
+            parameters={"d": 10_000},
+            item="step",
+            memory=_memory,
+            targets=[Target("call", at_most=0.3, kind="memory-exponent", words="vectors kept: log2(T)")],
+        ),
+        "T",
+        (15, 127, 1023),  # vectors kept: 4, 7, 10; at small d a block drawn ahead hides them
+        work=lambda *, T, d: float(T),
+    ),
+)

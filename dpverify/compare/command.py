@@ -1,0 +1,103 @@
+"""``dpverify compare`` without the command line: a request in, text and files out, an exit code back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from dpverify.compare.record import recorded
+from dpverify.compare.report import add, check_report
+from dpverify.compare.request import CompareRequest
+from dpverify.compare.result import CompareResult
+from dpverify.compare.run import compare
+from dpverify.compare.words import summary
+from dpverify.kernels.check import ArgumentError
+from dpverify.ledger.errors import printable
+from dpverify.ledger.records import encode
+from dpverify.problems.errors import DataError
+from dpverify.report.collect import ReportError
+from dpverify.report.files import STDOUT, check_target, deliver
+from dpverify.report.pages.places import INDEX
+from dpverify.report.pages.write import regenerate
+from dpverify.train.command import BAD_INPUT, DONE, INTERRUPTED
+
+
+def run_compare(
+    *, json: str | None = None, figure: Path | None = None, report: Path | None = None, **asked: Any
+) -> int:
+    """Compare, show how it goes, and write what was asked for.
+
+    Parameters
+    ----------
+    json : str or None
+        File for the ``CompareResult``, or ``-`` for stdout; the text then goes to
+        stderr.
+    figure : Path or None
+        File for the figure, ``*.svg``.
+    report : Path or None
+        Folder of a report, to whose page of comparisons this one is added.
+    **asked
+        As in ``CompareRequest``.
+
+    Returns
+    -------
+    int
+        0: done. 2: bad input, one line on stderr. 130: interrupted, with the finished seeds written.
+    """
+    try:
+        check_target("json", Path(json) if json not in (None, STDOUT) else None)
+        check_target("figure", figure, suffix=".svg")
+        request = CompareRequest(**asked)
+        check_report(report)
+        result = _compare_with_progress(request)
+        deliver(summary(result), encode(result), json, figure, lambda: _figure(result))
+        _report(request, result, report, sys.stderr if json == STDOUT else sys.stdout)
+    except (ArgumentError, DataError, ReportError) as error:
+        sys.stderr.write(f"dpverify: {printable(str(error), 2000)}\n")
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        sys.stderr.write("dpverify: interrupted\n")
+        return INTERRUPTED
+    return INTERRUPTED if result.interrupted else DONE
+
+
+def _compare_with_progress(request: CompareRequest) -> CompareResult:
+    """Run with a bar on stderr, where somebody can see it."""
+    console = Console(stderr=True)
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task("reading the data, choosing the noise", total=None)
+
+        def report(done: int, total: int, label: str) -> None:
+            progress.update(task, completed=done, total=total, description=label)
+
+        return compare(request, report)
+
+
+def _report(request: CompareRequest, result: CompareResult, folder: Path | None, out: TextIO) -> None:
+    """Add the comparison to the page, and name the page on the report's first page where there is one."""
+    if folder is None:
+        return
+    if result.interrupted:
+        out.write("the page of comparisons is as it was: this one was interrupted\n")
+        return
+    changed = add(folder, recorded(request, result))
+    if (folder / INDEX).is_file():
+        changed += regenerate(folder)
+    out.writelines(f"wrote {folder / name}\n" for name in changed)
+
+
+def _figure(result: CompareResult) -> bytes:
+    """Draw; matplotlib is imported only where a figure is wanted."""
+    from dpverify.compare.figure import svg
+
+    return svg(result)

@@ -1,0 +1,141 @@
+"""The methods of a comparison, each with its own noise for the same (epsilon, delta), or with none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from dpverify.privacy.sampled import sampled_std
+from dpverify.problems.data import Dataset
+from dpverify.problems.logistic import LogisticRegression
+from dpverify.train.baseline import Descent, Iterates, descend, full_batch_std, looks, step_length
+from dpverify.train.optimizer import optimizer
+from dpverify.train.privacy import Guarantee, account
+from dpverify.train.request import Request
+from dpverify.train.result import NOT_CERTIFIED, Settings
+
+METHODS = ("nsgd", "dp-nsgd", "sr-nsgd", "dp-gd", "dp-sgd")
+"""No noise; Algorithms 1 and 2 of tran2022; plain gradient descent with full batches and with sampled ones."""
+
+STANDARDISED = "columns were standardised with the training part's own means and deviations"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method that is ready to run.
+
+    Attributes
+    ----------
+    name : str
+        One of :data:`METHODS`.
+    numbers : Descent
+        T, B, eta and, for dp-gd and dp-sgd, the deviation of the noise.
+    sigma : float or None
+        Noise multiplier of Algorithms 1 and 2.
+    noise_std : dict of str to float
+        Deviation of a coordinate of each kind of noise.
+    guarantee : Guarantee
+        What is certified.
+    run : callable
+        ``run(problem, seed)``: some iterates and the last.
+    """
+
+    name: str
+    numbers: Descent
+    sigma: float | None
+    noise_std: dict[str, float]
+    guarantee: Guarantee
+    run: Callable[[LogisticRegression, int], Iterates]
+
+
+def prepare(request: Request, name: str, dataset: Dataset, problem: LogisticRegression, batch: int) -> Method:
+    """Choose the noise of a method.
+
+    Parameters
+    ----------
+    request : Request
+        Epsilon, delta and the settings that all methods share; its algorithm is not read.
+    name : str
+        One of :data:`METHODS`.
+    dataset : Dataset
+        It says whether columns were standardised.
+    problem : LogisticRegression
+        The training part; N, d, G and L are the same for each seed, and the noise depends on nothing else.
+    batch : int
+        B of dp-sgd, at most N.
+
+    Returns
+    -------
+    Method
+        Ready to run.
+
+    Raises
+    ------
+    ArgumentError
+        If no noise can be certified.
+    """
+    changes: dict[str, object] = {"algorithm": "sr-nsgd" if name == "sr-nsgd" else "dp-nsgd"}
+    if name == "nsgd":
+        changes |= {"epsilon": None, "delta": None, "sigma": 0.0}
+    asked = Request(**{**vars(request), **changes})
+    settings = asked.settle(len(problem.x))
+    if name in ("dp-gd", "dp-sgd"):
+        return _plain(asked, name, dataset, problem, settings.steps, batch)
+    settings, guarantee = account(asked, settings, dataset, problem)
+    if name == "nsgd":
+        guarantee = Guarantee(f"{NOT_CERTIFIED}: there is no noise")
+    elif dataset.standardised:
+        guarantee = _words(asked, dataset, "")
+    _, constants = optimizer(asked.algorithm, problem, settings)
+    numbers = Descent(1, settings.steps, 0.0, settings.eta)
+    run = _normalized(asked.algorithm, settings)
+    return Method(name, numbers, settings.sigma, constants.node_std, guarantee, run)
+
+
+def _normalized(algorithm: str, settings: Settings) -> Callable[[LogisticRegression, int], Iterates]:
+    """Make the run of Algorithm 1 or 2."""
+
+    def run(problem: LogisticRegression, seed: int) -> Iterates:
+        stepped, _ = optimizer(algorithm, problem, msgspec.structs.replace(settings, seed=seed))
+        some = []
+        for step in looks(settings.steps):
+            stepped.advance(step - stepped.t)
+            some.append(stepped.w)
+        stepped.advance()
+        return Iterates(some, stepped.w)
+
+    return run
+
+
+def _plain(
+    asked: Request, name: str, dataset: Dataset, problem: LogisticRegression, gradients: int, batch: int
+) -> Method:
+    """Prepare dp-gd or dp-sgd with as many gradients of examples, up to a step, as the normalized methods have."""
+    n, G = len(problem.x), problem.lipschitz
+    epsilon, delta = asked.epsilon or math.inf, asked.delta or 0.0  # both are asked for
+    if name == "dp-gd":
+        batch = n
+    steps = max(1, round(gradients / batch))
+    std, how = full_batch_std(batch, steps, G, epsilon, delta), "by exact composition in real arithmetic"
+    if batch < n:
+        how = "by composition as if the example were in every batch; less noise may do"
+        sampled = sampled_std(n, batch, steps, G, epsilon, delta)
+        if sampled < std:
+            std, how = sampled, "by a Renyi bound on sampled batches; less noise may do"
+    numbers = Descent(batch, steps, std, step_length(problem, batch, steps, std))
+
+    def run(problem: LogisticRegression, seed: int) -> Iterates:
+        return descend(problem, numbers, seed)
+
+    return Method(name, numbers, None, {"gradient": std}, _words(asked, dataset, how), run)
+
+
+def _words(asked: Request, dataset: Dataset, how: str) -> Guarantee:
+    """Say what is certified; nothing is where the columns were standardised."""
+    told = f"epsilon = {asked.epsilon:.6g}, delta = {asked.delta:.6g}"
+    if dataset.standardised:
+        return Guarantee(f"{NOT_CERTIFIED}: {told} would hold had the columns not been standardised")
+    return Guarantee(f"{told}, for replacing one example, {how}", asked.epsilon, asked.delta)

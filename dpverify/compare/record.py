@@ -1,0 +1,127 @@
+"""What the page of comparisons is made of: comparisons, each with what it takes to make it again."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from dataclasses import fields
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from dpverify.compare.request import CompareRequest
+from dpverify.compare.result import CompareResult
+from dpverify.ledger.records import Record
+
+
+class Comparison(Record, frozen=True, kw_only=True):
+    """A comparison and how to make it again.
+
+    Attributes
+    ----------
+    command : str
+        The command line, with the name of the data file and not its place.
+    source : str
+        Where the data are from; of a file its SHA-256.
+    versions, machine : dict of str to str
+        What it was made with.
+    commit : str
+        Of the checkout, where there is one.
+    result : CompareResult
+        What came out.
+    """
+
+    command: str
+    source: str
+    versions: dict[str, str]
+    machine: dict[str, str]
+    commit: str
+    result: CompareResult
+
+
+class Comparisons(Record, frozen=True, kw_only=True):
+    """All of ``data/comparison.json``."""
+
+    schema: Literal[1] = 1
+    comparisons: list[Comparison]
+
+
+def recorded(request: CompareRequest, result: CompareResult) -> Comparison:
+    """Put beside a result what it takes to make it again.
+
+    Parameters
+    ----------
+    request : CompareRequest
+        What was asked.
+    result : CompareResult
+        What came out.
+
+    Returns
+    -------
+    Comparison
+        Both, with versions and machine.
+    """
+    from dpverify.harness.run.manifest import commit, machine, versions
+
+    return Comparison(
+        command=command(request),
+        source=_source(request.data),
+        versions=versions(),
+        machine=machine(),
+        commit=commit(),
+        result=result,
+    )
+
+
+def command(request: CompareRequest) -> str:
+    """Write a request as a command line, defaults left out.
+
+    Parameters
+    ----------
+    request : CompareRequest
+        What was asked.
+
+    Returns
+    -------
+    str
+        ``dpverify compare --epsilon 1 --delta 1e-05``.
+    """
+    words = ["dpverify", "compare"]
+    for field in fields(request):
+        value = getattr(request, field.name)
+        if field.name != "seeds" and value == field.default:
+            continue
+        option = f"--{field.name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words.append(option if value else f"--no-{field.name}")
+        else:
+            words += [option, value.name if isinstance(value, Path) else f"{value:g}" if _exact(value) else str(value)]
+    return shlex.join(words)
+
+
+def merged(old: Comparisons | None, new: Comparison) -> Comparisons:
+    """Add a comparison to those on a page; one made by the same command is replaced in its place."""
+    listed = [] if old is None else list(old.comparisons)
+    places = [place for place, one in enumerate(listed) if one.command == new.command]
+    if places:
+        listed[places[0]] = new
+    else:
+        listed.append(new)
+    return Comparisons(comparisons=listed)
+
+
+def decode(content: bytes) -> Comparisons:
+    """Decode; raises ``msgspec.DecodeError`` where the JSON is not one."""
+    return msgspec.json.decode(content, type=Comparisons)
+
+
+def _source(data: Path | None) -> str:
+    if data is None:
+        return "comes with scikit-learn"
+    return f"file {data.name}, SHA-256 {hashlib.sha256(data.read_bytes()).hexdigest()}"
+
+
+def _exact(value: object) -> bool:
+    """Whether six digits say all of a number."""
+    return isinstance(value, float) and float(f"{value:g}") == value

@@ -1,0 +1,134 @@
+"""The files of ``dpverify compare --report``: data in, a page and figures out, and the check that they belong together.
+
+``data/comparison.json`` is the one input; ``comparison.md`` and ``figures/comparison-*.svg`` are pure functions of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from dpverify.compare.figure import svg
+from dpverify.compare.page import figure_names, page
+from dpverify.compare.record import Comparison, Comparisons, decode, merged
+from dpverify.kernels.check import ArgumentError
+from dpverify.ledger.records import encode
+from dpverify.report.files import check_folder, write_whole
+from dpverify.report.folder import differing
+
+DATA = "data/comparison.json"
+PAGE = "comparison.md"
+NAME = "report"
+"""What the folder is called in messages."""
+
+
+def check_report(folder: Path | None) -> None:
+    """Refuse a folder that could not take the report after the run, or whose comparisons cannot be read."""
+    if folder is not None:
+        for inside in (folder, folder / "data", folder / "figures"):
+            check_folder(NAME, inside)
+        read(folder)
+
+
+def read(folder: Path) -> Comparisons | None:
+    """Read what is recorded.
+
+    Parameters
+    ----------
+    folder : Path
+        The report's folder.
+
+    Returns
+    -------
+    Comparisons or None
+        None where nothing is recorded.
+
+    Raises
+    ------
+    ArgumentError
+        If it cannot be read.
+    """
+    path = folder / DATA
+    try:
+        return decode(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        words = " ".join(str(error).split())
+        raise ArgumentError(NAME, str(path), f"holds comparisons that cannot be read ({words})") from error
+
+
+def add(folder: Path, comparison: Comparison) -> list[str]:
+    """Record a comparison beside those that are there, and write page and figures anew.
+
+    Parameters
+    ----------
+    folder : Path
+        The report's folder.
+    comparison : Comparison
+        What was made; it takes the place of one made by the same command.
+
+    Returns
+    -------
+    list of str
+        The files that changed or went away, sorted.
+
+    Raises
+    ------
+    ArgumentError
+        If a file cannot be read or written.
+    """
+    comparisons = merged(read(folder), comparison)
+    return _update(folder, {DATA: encode(comparisons), **render(comparisons)})
+
+
+def regenerate(folder: Path) -> list[str]:
+    """Write page and figures anew from the data, where there are any; returns the files that changed, sorted."""
+    comparisons = read(folder)
+    return _update(folder, {} if comparisons is None else render(comparisons))
+
+
+def check(folder: Path) -> list[str]:
+    """Compare the page and the figures with what the data give; returns the files that differ, sorted."""
+    comparisons = read(folder)
+    wanted = {} if comparisons is None else render(comparisons)
+    return sorted([*differing(folder, wanted), *_left(folder, wanted)])
+
+
+def render(comparisons: Comparisons) -> dict[str, bytes]:
+    """Make every file but the data.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        At least one.
+
+    Returns
+    -------
+    dict of str to bytes
+        Path below the folder to content.
+    """
+    files = {PAGE: page(comparisons).encode()}
+    for one, name in zip(comparisons.comparisons, figure_names(comparisons), strict=True):
+        files[f"figures/{name}"] = svg(one.result)
+    return files
+
+
+def _update(folder: Path, files: Mapping[str, bytes]) -> list[str]:
+    changed = differing(folder, files)
+    for name in changed:
+        check_folder(NAME, (folder / name).parent)
+        write_whole(NAME, folder / name, files[name])
+    gone = _left(folder, files)
+    for name in gone:
+        (folder / name).unlink()
+    return sorted([*changed, *gone])
+
+
+def _left(folder: Path, wanted: Mapping[str, bytes]) -> list[str]:
+    """Figures of comparisons that are not there any more, and the page where none is."""
+    found = [f"figures/{path.name}" for path in (folder / "figures").glob("comparison-*.svg")]
+    found += [PAGE] if (folder / PAGE).is_file() else []
+    return [name for name in found if name not in wanted]

@@ -1,0 +1,180 @@
+"""What a comparison gives, as typed records; and the interval of a mean over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from scipy.special import stdtrit
+
+from dpverify.ledger.records import Record
+from dpverify.train.result import DataInfo
+
+MEASURES = ("gradient_norm", "mean_gradient_norm", "loss", "test_error")
+LEVEL = 0.95
+
+
+class Interval(Record, frozen=True, kw_only=True):
+    """A mean over seeds and its two-sided t-interval; ``low`` and ``high`` are None for a single seed."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+
+class Outcome(Record, frozen=True, kw_only=True):
+    """What one seed gives.
+
+    Attributes
+    ----------
+    seed : int
+        The seed.
+    gradient_norm : float
+        Norm of the gradient on the training part, at the last iterate.
+    mean_gradient_norm : float
+        Mean of the norm over iterates w_1, .., w_T, at most 50 of them, evenly spaced: of an iterate that is drawn at
+        random, which is what Theorems 6 and 9 speak of.
+    loss : float
+        On the training part, at the last iterate.
+    test_error : float
+        Part of the test part that is misjudged, at the last iterate.
+    """
+
+    seed: int
+    gradient_norm: float
+    mean_gradient_norm: float
+    loss: float
+    test_error: float
+
+
+class MethodResult(Record, frozen=True, kw_only=True):
+    """One method over all seeds.
+
+    Attributes
+    ----------
+    name : str
+        As in ``METHODS``.
+    steps : int
+        T.
+    batch : int
+        Examples a step.
+    eta : float
+        Length of a step (nsgd), or factor of the gradient (gd, sgd).
+    sigma : float or None
+        Noise multiplier of Algorithms 1 and 2.
+    noise_std : dict of str to float
+        Deviation of a coordinate of each kind of noise.
+    epsilon, delta : float or None
+        The guarantee for replacing one example, if one is certified.
+    privacy : str
+        The guarantee in words, or why there is none.
+    outcomes : list of Outcome
+        One a seed.
+    means : dict of str to Interval
+        For each of :data:`MEASURES`.
+    minus_dp_nsgd : dict of str to Interval
+        Mean of the differences to dp-nsgd, seed by seed; the two have the same split.
+    """
+
+    name: str
+    steps: int
+    batch: int
+    eta: float
+    sigma: float | None = None
+    noise_std: dict[str, float]
+    epsilon: float | None = None
+    delta: float | None = None
+    privacy: str
+    outcomes: list[Outcome]
+    means: dict[str, Interval]
+    minus_dp_nsgd: dict[str, Interval]
+
+
+class CompareResult(Record, frozen=True, kw_only=True):
+    """A comparison, whole or interrupted; ``data.n`` examples were trained on, ``tested`` were held out.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        What was asked for.
+    seeds : int
+        How many were asked for.
+    done : int
+        How many every method has finished.
+    notes : list of str
+        What a reader should know.
+    """
+
+    schema: Literal[1] = 1
+    data: DataInfo
+    tested: int
+    epsilon: float
+    delta: float
+    lipschitz: float
+    smoothness: float
+    lam: float
+    scale: str
+    seeds: int
+    done: int
+    interrupted: bool
+    seconds: float
+    methods: list[MethodResult]
+    notes: list[str]
+
+
+def interval(values: Sequence[float], level: float = LEVEL) -> Interval:
+    """Mean and t-interval.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One a seed, at least one.
+    level : float
+        Level of the interval.
+
+    Returns
+    -------
+    Interval
+        ``mean -+ t s/sqrt(S)`` with S - 1 degrees of freedom.
+    """
+    count = len(values)
+    mean = math.fsum(values) / count
+    if count < 2:
+        return Interval(mean=mean, low=None, high=None)
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
+    half = float(stdtrit(count - 1, 0.5 + level / 2)) * deviation / math.sqrt(count)
+    return Interval(mean=mean, low=mean - half, high=mean + half)
+
+
+def intervals(outcomes: Sequence[Outcome], base: Sequence[Outcome] | None = None) -> dict[str, Interval]:
+    """Give the interval of each measure, or of its differences to another method's, seed by seed.
+
+    Parameters
+    ----------
+    outcomes : sequence of Outcome
+        At least one.
+    base : sequence of Outcome or None
+        The other method's, the same seeds in the same order.
+
+    Returns
+    -------
+    dict of str to Interval
+        For each of :data:`MEASURES`; what a mean cannot be is cut off, which leaves the interval's confidence.
+    """
+    found = {}
+    for measure in MEASURES:
+        values = [float(getattr(outcome, measure)) for outcome in outcomes]
+        if base is not None:
+            values = [a - float(getattr(b, measure)) for a, b in zip(values, base, strict=True)]
+        found[measure] = interval(values)
+        if base is None:
+            found[measure] = _within(found[measure], 1.0 if measure == "test_error" else math.inf)
+    return found
+
+
+def _within(found: Interval, most: float) -> Interval:
+    """Cut off what the mean cannot be: no measure is below 0, and no test error above 1."""
+    if found.low is None or found.high is None:
+        return found
+    return Interval(mean=found.mean, low=max(found.low, 0.0), high=min(found.high, most))

@@ -1,0 +1,173 @@
+"""Optimizers side by side: the same data, the same privacy, the same splits, many seeds."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from dpverify.compare.methods import METHODS, STANDARDISED, Method, prepare
+from dpverify.compare.request import CompareRequest
+from dpverify.compare.result import CompareResult, MethodResult, Outcome, intervals
+from dpverify.kernels import check
+from dpverify.kernels.tape import generator
+from dpverify.problems.data import Dataset, load_dataset
+from dpverify.problems.logistic import LogisticRegression
+from dpverify.train.result import DataInfo
+from dpverify.train.run import SAMPLE_STREAM
+from dpverify.train.split import Split, split, test_size
+
+SPLIT_STREAM = 3
+"""The seed's stream that holds examples out."""
+
+Report = Callable[[int, int, str], None]
+
+
+def compare(request: CompareRequest, report: Report | None = None) -> CompareResult:
+    """Run every method on every seed.
+
+    Parameters
+    ----------
+    request : CompareRequest
+        What to run.
+    report : callable or None
+        ``report(done, total, label)``: called after each run.
+
+    Returns
+    -------
+    CompareResult
+        The whole comparison; after Ctrl-C, the seeds that every method has finished.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be used.
+    ArgumentError
+        If a setting is out of its domain, or no noise can be certified.
+    KeyboardInterrupt
+        If not even one seed was finished.
+    """
+    began = time.perf_counter()
+    dataset, standardise = _load(request)
+    first = _split(request, dataset, request.seed, standardise)
+    problem = _problem(first, request)
+    n = len(problem.x)
+    batch = round(math.sqrt(n)) if request.batch is None else check.whole(1, n, batch=request.batch)
+    methods = [
+        prepare(request.shared(), name, replace(dataset, standardised=standardise), problem, batch) for name in METHODS
+    ]
+    outcomes, interrupted = _run(request, dataset, standardise, methods, report)
+    done = len(outcomes[0])
+    return CompareResult(
+        data=DataInfo(name=dataset.name, n=n, d=len(problem.start), classes=dataset.classes, standardised=standardise),
+        tested=len(first.x_test),
+        epsilon=request.epsilon,
+        delta=request.delta,
+        lipschitz=problem.lipschitz,
+        smoothness=problem.smoothness,
+        lam=request.lam,
+        scale=request.scale,
+        seeds=request.seeds,
+        done=done,
+        interrupted=interrupted,
+        seconds=time.perf_counter() - began,
+        methods=[
+            _result(method, mine, outcomes[METHODS.index("dp-nsgd")])
+            for method, mine in zip(methods, outcomes, strict=True)
+        ],
+        notes=_notes(standardise),
+    )
+
+
+def _load(request: CompareRequest) -> tuple[Dataset, bool]:
+    """Load the data as it is, and say whether the columns are to be standardised once it is split."""
+    dataset = load_dataset(request.data, standardise=False)
+    if request.n is not None:
+        dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
+    test_size(len(dataset.x), request.test_part)
+    return dataset, request.data is None if request.standardise is None else request.standardise
+
+
+def _split(request: CompareRequest, dataset: Dataset, seed: int, standardise: bool) -> Split:
+    rng = generator(seed, SPLIT_STREAM)
+    return split(
+        dataset, request.test_part, rng, "clip" if request.scale == "clip" else "unit", standardise=standardise
+    )
+
+
+def _problem(parts: Split, request: CompareRequest) -> LogisticRegression:
+    return LogisticRegression(parts.x, parts.y, lam=request.lam, radius=1.0)
+
+
+def _run(
+    request: CompareRequest, dataset: Dataset, standardise: bool, methods: list[Method], report: Report | None
+) -> tuple[list[list[Outcome]], bool]:
+    """Run seed by seed; on Ctrl-C keep the seeds that every method has finished."""
+    outcomes: list[list[Outcome]] = [[] for _ in methods]
+    total = request.seeds * len(methods)
+    try:
+        for index in range(request.seeds):
+            seed = request.seed + index
+            parts = _split(request, dataset, seed, standardise)
+            problem = _problem(parts, request)
+            for place, method in enumerate(methods):
+                outcomes[place].append(_measure(method, problem, parts, seed))
+                if report is not None:
+                    report(index * len(methods) + place + 1, total, f"seed {seed}, {method.name}")
+    except KeyboardInterrupt:
+        done = len(outcomes[-1])
+        if done == 0:
+            raise
+        return [mine[:done] for mine in outcomes], True
+    return outcomes, False
+
+
+def _measure(method: Method, problem: LogisticRegression, parts: Split, seed: int) -> Outcome:
+    """Run a method and measure where it ends; the class is 1 where <x, w> is above 0."""
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
+        iterates = method.run(problem, seed)
+        w = iterates.last
+        loss, norm = problem.loss(w), float(np.linalg.norm(problem.gradient(w)))
+        mean = math.fsum(float(np.linalg.norm(problem.gradient(one))) for one in iterates.some) / len(iterates.some)
+        wrong = float(np.mean((parts.x_test @ w > 0) != (parts.y_test == 1.0)))
+    if not (math.isfinite(loss) and math.isfinite(norm) and math.isfinite(mean)):
+        value = f"a loss of {loss} by {method.name}"
+        raise check.ArgumentError("eta or epsilon", value, "must keep the loss finite")
+    return Outcome(seed=seed, gradient_norm=norm, mean_gradient_norm=mean, loss=loss, test_error=wrong)
+
+
+def _result(method: Method, mine: list[Outcome], base: list[Outcome]) -> MethodResult:
+    return MethodResult(
+        name=method.name,
+        steps=method.numbers.steps,
+        batch=method.numbers.batch,
+        eta=method.numbers.eta,
+        sigma=method.sigma,
+        noise_std=method.noise_std,
+        epsilon=method.guarantee.epsilon,
+        delta=method.guarantee.delta,
+        privacy=method.guarantee.words,
+        outcomes=mine,
+        means=intervals(mine),
+        minus_dp_nsgd={} if method.name == "dp-nsgd" else intervals(mine, base),
+    )
+
+
+def _notes(standardise: bool) -> list[str]:
+    """Say what a reader should know."""
+    notes = [
+        "intervals: 95% each, t, over splits and noise on this data set; nothing is said of other data sets",
+        "nsgd: alpha = 1/N, gamma = min(1, eta N), a fresh permutation each epoch, as train has them",
+        "no step length was tuned to the data: for nsgd 1/sqrt(N T), which Theorems 6 and 9 print, or the one given;",
+        "  for dp-gd and dp-sgd what makes 2R/(eta T) + L eta V smallest, at most 1/L; other choices, other orders",
+        "gradient, loss and test error are those of the last iterate; 'mean' is the mean of the gradient's norm over",
+        "  iterates (50 at most, evenly spaced): what Theorems 6 and 9 bound is that mean",
+        "not accounted for: noise is drawn as floats, by a generator that is not cryptographic",
+        "what is measured is computed from the data without noise: showing it to others is not private",
+    ]
+    if standardise:
+        notes.append(f"{STANDARDISED}, which no guarantee covers")
+    return notes

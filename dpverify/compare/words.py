@@ -1,0 +1,101 @@
+"""A comparison in words: what was run, two tables, the guarantees, and what nobody should conclude from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dpverify.compare.result import MEASURES, CompareResult, Interval
+from dpverify.report.numbers import show_float
+
+HEADS = {
+    "gradient_norm": "gradient norm, last",
+    "mean_gradient_norm": "gradient norm, mean",
+    "loss": "training loss",
+    "test_error": "test error",
+}
+WIDTH = 26
+
+
+def summary(result: CompareResult) -> str:
+    """Tell the comparison to a person.
+
+    Parameters
+    ----------
+    result : CompareResult
+        Whole or interrupted.
+
+    Returns
+    -------
+    str
+        Several lines, without a line end at the end.
+    """
+    return "\n".join((*_setting(result), "", *_means(result), "", *_differences(result), "", *_ending(result)))
+
+
+def _setting(result: CompareResult) -> Iterator[str]:
+    data = result.data
+    classes = " and ".join(data.classes)
+    yield f"{data.name}: N = {data.n} to train on, {result.tested} to test on, d = {data.d}, classes {classes}"
+    bounds = f"G = {result.lipschitz:.6g}, L = {result.smoothness:.6g}"
+    yield f"certified: {bounds} (lam = {show_float(result.lam)}, rows: {result.scale})"
+    asked = f"epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"
+    yield f"noise of every private method: the least certified for {asked}, for replacing one example"
+    for method in result.methods:
+        noise = ", ".join(f"{show_float(value)} ({kind})" for kind, value in method.noise_std.items())
+        sizes = f"T = {method.steps}, batch {method.batch}, eta = {show_float(method.eta)}"
+        yield f"  {method.name:<8} {sizes}, deviation of noise {noise}"
+
+
+def _means(result: CompareResult) -> Iterator[str]:
+    seeds = f"{result.done} seed" + ("s" if result.done > 1 else "")
+    yield f"at the last iterate (mean: over iterates), mean over {seeds} with 95% interval"
+    yield _row("method", *HEADS.values())
+    for method in result.methods:
+        yield _row(method.name, *(show_interval(method.means[measure]) for measure in MEASURES))
+
+
+def _differences(result: CompareResult) -> Iterator[str]:
+    yield "minus dp-nsgd, seed by seed on the same splits; * the interval leaves 0 out"
+    for method in result.methods:
+        if method.minus_dp_nsgd:
+            found = [method.minus_dp_nsgd[measure] for measure in MEASURES]
+            yield _row(method.name, *(show_interval(one, "+") + _star(one) for one in found))
+
+
+def show_interval(interval: Interval, sign: str = "") -> str:
+    """Write ``mean [low, high]``; for a single seed ``mean [no interval]``.
+
+    Parameters
+    ----------
+    interval : Interval
+        What to show.
+    sign : str
+        ``+`` to write the sign of positive numbers too.
+
+    Returns
+    -------
+    str
+        With four digits after the point.
+    """
+    if interval.low is None or interval.high is None:
+        return f"{interval.mean:{sign}.4f} [no interval]"
+    return f"{interval.mean:{sign}.4f} [{interval.low:{sign}.4f}, {interval.high:{sign}.4f}]"
+
+
+def _star(interval: Interval) -> str:
+    if interval.low is None or interval.high is None:
+        return ""
+    return "*" if interval.low > 0 or interval.high < 0 else ""
+
+
+def _row(name: str, *cells: str) -> str:
+    return (f"  {name:<8} " + "  ".join(f"{cell:<{WIDTH}}" for cell in cells)).rstrip()
+
+
+def _ending(result: CompareResult) -> Iterator[str]:
+    if result.interrupted:
+        yield f"interrupted: {result.done} of {result.seeds} seeds were finished"
+    yield f"{result.seconds:.2f} s, accounting and first compilation included"
+    yield "privacy:"
+    yield from (f"  {method.name:<8} {method.privacy}" for method in result.methods)
+    yield from (f"  {note}" for note in result.notes)

@@ -1,0 +1,1 @@
+"""Search for counterexamples, exhaustive or directed, and exact results."""

@@ -1,0 +1,124 @@
+"""Values worth trying in an interval: few digits, powers of two and their neighbours, primes, ends, large ones.
+
+A value is named by a mode and a payload, both small integers, so that a search that shrinks the integers shrinks the
+value: mode 0, payload 0 is the simplest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpverify.harness.search.rationals import Interval, nth_simplest
+
+MODE_BITS, PAYLOAD_BITS = 3, 10
+PAYLOADS = 1 << PAYLOAD_BITS
+FAR = 1 << 20
+"""How far from its other end an integer without an end may lie."""
+PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 97, 127, 251, 509, 1021, 2039, 4093, 8191, 65521, 131071, 1048573)
+
+
+def value_at(interval: Interval, mode: int, payload: int, others: Sequence[Fraction]) -> Fraction | None:
+    """Value of an interval by mode and payload.
+
+    Parameters
+    ----------
+    interval : Interval
+        Where the symbol may lie.
+    mode : int
+        0 to 7; 0 is by simplicity.
+    payload : int
+        0 to 1023.
+    others : sequence of Fraction
+        Values of the symbols before this one; multiples and reciprocals of them are tried.
+
+    Returns
+    -------
+    Fraction or None
+        A member of the interval; None where it is empty.
+    """
+    if interval.empty:
+        return None
+    if interval.integer:
+        interval = _closed(interval)
+        value = _integer(interval, mode, payload, others)
+        return value if value is not None and value in interval else _integer(interval, 0, payload, others)
+    value = _real(interval, mode, payload, others)
+    while value is None or value not in interval:  # up the tree of the simplest, to its root where need be
+        value = nth_simplest(interval, payload)
+        payload = (payload - 1) // 2
+    return value
+
+
+def _closed(interval: Interval) -> Interval:
+    """Give an interval of integers both ends."""
+    lo, hi = interval.lo, interval.hi
+    if lo is None:
+        lo = Fraction(-FAR) if hi is None else hi - FAR
+    if hi is None:
+        hi = max(Fraction(FAR), lo + FAR)
+    return Interval(lo, hi, integer=True)
+
+
+def _integer(interval: Interval, mode: int, payload: int, others: Sequence[Fraction]) -> Fraction | None:
+    if interval.lo is None or interval.hi is None:
+        raise AssertionError("an interval of integers has ends here")
+    lo, hi = int(interval.lo), int(interval.hi)
+    span = hi - lo + 1
+    high_bit = max(1, hi.bit_length())
+    half, odd = divmod(payload, 2)
+    match mode:
+        case 0:
+            value = lo + payload % span
+        case 1:
+            value = (lo if odd else hi) + (half if odd else -half)
+        case 2:  # powers of two and their neighbours
+            value = (1 << (payload // 3) % (high_bit + 1)) + (0, -1, 1)[payload % 3]
+        case 3:
+            value = PRIMES[payload % len(PRIMES)]
+        case 4:  # multiples of another symbol, and their neighbours
+            whole = [int(o) for o in others if o.denominator == 1 and o != 0]
+            if not whole:
+                return None
+            times, rest = divmod(payload // len(whole), 3)
+            value = whole[payload % len(whole)] * (1 + times) + (0, 1, -1)[rest]
+        case 5:
+            value = lo + (1 << span.bit_length() * payload // PAYLOADS) - 1
+        case 6:
+            value = lo + (span - 1) * payload // (PAYLOADS - 1)
+        case _:
+            value = (1, 2, 5)[payload % 3] * 10 ** ((payload // 3) % 8)
+    return Fraction(value)
+
+
+def _real(interval: Interval, mode: int, payload: int, others: Sequence[Fraction]) -> Fraction | None:
+    lo, hi = interval.lo, interval.hi
+    half, odd = divmod(payload, 2)
+    width = hi - lo if lo is not None and hi is not None else Fraction(1)
+    match mode:
+        case 0:
+            return nth_simplest(interval, payload)
+        case 1 | 2:  # an end, or near it
+            near = width / (2 if mode == 1 else 10) ** (half % 64) if half else Fraction(0)
+            if odd:
+                return None if lo is None else lo + near
+            return 1 / near if hi is None and near else None if hi is None else hi - near
+        case 3:  # evenly, or over 64 powers of two
+            if lo is not None and hi is not None:
+                return lo + width * (2 * payload + 1) / (2 * PAYLOADS)
+            start = lo if lo is not None else Fraction(0)
+            return start + (16 + payload % 16) * Fraction(2) ** (payload // 16 - 32)
+        case 4:  # from another symbol
+            if not others:
+                return None
+            other = others[payload % len(others)]
+            form, rest = (payload // len(others)) % 4, payload // len(others) // 4
+            times = (0, 0, 0, 0, 1, 1, 2, rest // 8)[rest % 8]
+            shares = (Fraction(times + 1) / other, 1 - Fraction(times + 1) / other) if other else (other, other)
+            return (*shares, other * (times + 1), other / (times + 2))[form]
+        case 5:
+            return Fraction(1 + payload // 16) * Fraction(10) ** (payload % 16 - 8)
+        case 6:
+            return Fraction(2) ** (half % 64) if odd else 1 / Fraction(2) ** (half % 64)
+        case _:
+            return (lo if lo is not None else Fraction(0)) + width * (payload + 1) / 997

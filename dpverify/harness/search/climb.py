@@ -1,0 +1,144 @@
+"""Deterministic companions of the random search: corners of the domain, and steps uphill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from dpverify.harness.search.candidates import PAYLOADS, value_at
+from dpverify.harness.search.domain import Sampler
+from dpverify.harness.search.rationals import Interval, complexity, simplest
+
+Values = dict[str, Fraction]
+CORNERS = ((0, 0), (1, 1), (1, 0), (4, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS - 1))
+"""Modes and payloads of a symbol's corner values.
+
+The simplest, both ends, one over the symbol before (or equal to it), next to the ends, a power of two, far out.
+"""
+MAX_CORNERS = 1024
+LONGEST = 96
+"""Bits of the longest number that is climbed to: a ratio that grows without bound is stopped somewhere."""
+
+
+def corners(sampler: Sampler) -> Iterator[Values]:
+    """Points at which every symbol is simple, at an end, next to one, or far out.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Makes the points.
+
+    Yields
+    ------
+    dict
+        Points of the domain, at most 1024; with many symbols the later kinds of corner are left out.
+    """
+    kinds = len(CORNERS)
+    while kinds > 1 and kinds ** len(sampler.symbols) > MAX_CORNERS:
+        kinds -= 1
+
+    def extend(env: Values, rest: tuple[str, ...]) -> Iterator[Values]:
+        if not rest:
+            if sampler.admits(env):
+                yield env
+            return
+        interval = sampler.interval(rest[0], env)
+        values = {value_at(interval, mode, payload, list(env.values())): None for mode, payload in CORNERS[:kinds]}
+        for value in values:
+            if value is not None:
+                yield from extend({**env, rest[0]: value}, rest[1:])
+
+    yield from extend({}, sampler.symbols)
+
+
+def completions(sampler: Sampler, given: Values) -> Iterator[Values]:
+    """Points with given values, the other symbols being as simple, and as large, as they can be.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        One that sets the given symbols first.
+    given : dict
+        Values of some symbols.
+
+    Yields
+    ------
+    dict
+        At most two points; one outside the domain is passed over.
+    """
+    for mode, payload in CORNERS[0], CORNERS[2]:
+        point = dict(given)
+        for symbol in sampler.symbols[len(given) :]:
+            value = value_at(sampler.interval(symbol, point), mode, payload, list(point.values()))
+            if value is None:
+                break
+            point[symbol] = value
+        if len(point) == len(sampler.symbols) and sampler.in_domain(point):
+            yield point
+
+
+def climb(sampler: Sampler, score: Callable[[Values], float | None], start: Values, steps: int) -> Values:
+    """Walk uphill, one symbol at a time.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Knows which points are admitted.
+    score : callable
+        What to increase; None where there is no score.
+    start : dict
+        An admitted point.
+    steps : int
+        Most evaluations.
+
+    Returns
+    -------
+    dict
+        The best point reached.
+    """
+    best, best_score = start, score(start) or 0.0
+    moved = True
+    while moved and steps > 0:
+        moved = False
+        for symbol in sampler.symbols:
+            for point in _moves(sampler, best, symbol):
+                if steps <= 0:
+                    return best
+                if point == best or not all(map(_is_short, point.values())) or not sampler.admits(point):
+                    continue
+                steps -= 1
+                if (value_score := score(point)) is not None and value_score > best_score:
+                    best, best_score, moved = point, value_score, True
+    return best
+
+
+def _is_short(value: Fraction) -> bool:
+    return complexity(value) <= LONGEST
+
+
+def _moves(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
+    """Points that differ in one symbol; and in two, so that a product or a quotient stays as it is."""
+    for value in _neighbours(sampler.interval(symbol, point), point[symbol]):
+        yield {**point, symbol: value}
+    for other in sampler.symbols:
+        if other != symbol:
+            for factor in (2, Fraction(1, 2)):
+                yield {**point, symbol: 2 * point[symbol], other: factor * point[other]}
+
+
+def _neighbours(interval: Interval, value: Fraction) -> Iterator[Fraction]:
+    """Values near one, and the ends."""
+    if interval.integer:
+        n = int(value)
+        below, above = 1 << max(0, n.bit_length() - 1), 1 << n.bit_length()
+        near = {n - 1, n + 1, 2 * n, n // 2, 2 * n + 1, below, above, below - 1, above - 1, below + 1, above + 1}
+        yield from (Fraction(m) for m in sorted(near))
+    else:
+        for factor in (2, 16, 1024):
+            for end, other in ((interval.lo, interval.hi), (interval.hi, interval.lo)):
+                middle = value + (end - value) / factor if end is not None else value * (1 + Fraction(1, factor))
+                room = abs(middle - value) / 8 if other is not None else abs(middle - value) / 4
+                rounded = simplest(Interval(middle - room, middle + room))
+                if rounded is not None:
+                    yield rounded
+    yield from (end for end in (interval.lo, interval.hi) if end is not None)

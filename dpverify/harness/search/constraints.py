@@ -1,0 +1,199 @@
+"""Solve a simple inequality for one symbol, so that points meet a statement's conditions by construction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from dpverify.ledger.formula import Bin, Call, Compare, Formula, Name, Neg, Num, free_names, walk
+from dpverify.symbolic.exact.evaluate import evaluate
+from dpverify.symbolic.exact.numbers import EvaluationError, Exact, working_precision
+
+FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "=": "="}
+BITS = 256
+"""Precision in which an end is computed."""
+
+
+@dataclass(frozen=True)
+class Inequality:
+    """Two sides and one operator: a link of a chain of comparisons.
+
+    Attributes
+    ----------
+    op : str
+        ``<``, ``<=``, ``>``, ``>=`` or ``==``.
+    left, right : Formula
+        The sides.
+    """
+
+    op: str
+    left: Formula
+    right: Formula
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Symbols of both sides."""
+        return free_names(self.left) | free_names(self.right)
+
+
+def links(relation: Compare) -> list[Inequality]:
+    """Split a chain of comparisons into its links.
+
+    Parameters
+    ----------
+    relation : Compare
+        Such as ``1/N <= alpha <= 1``.
+
+    Returns
+    -------
+    list of Inequality
+        One per operator.
+    """
+    pairs = zip(relation.ops, relation.operands, relation.operands[1:], strict=False)
+    return [Inequality(op, left, right) for op, left, right in pairs]
+
+
+def can_solve(inequality: Inequality, symbol: str) -> bool:
+    """Whether the symbol stands once, under nothing but ``+ - * /``, signs and square roots, and not in a divisor.
+
+    Parameters
+    ----------
+    inequality : Inequality
+        Any.
+    symbol : str
+        What to solve for.
+
+    Returns
+    -------
+    bool
+        Whether :func:`solve` knows a way.
+    """
+    count = sum(node == Name(symbol) for side in (inequality.left, inequality.right) for node in walk(side))
+    side = inequality.left if symbol in free_names(inequality.left) else inequality.right
+    return count == 1 and _reachable(side, symbol)
+
+
+def _reachable(node: Formula, symbol: str) -> bool:
+    match node:
+        case Name(name):
+            return name == symbol
+        case Neg(arg) | Call("sqrt", (arg,)):
+            return _reachable(arg, symbol)
+        case Bin("+" | "-" | "*", left, right):
+            return _reachable(left, symbol) or _reachable(right, symbol)
+        case Bin("/", left, _):
+            return _reachable(left, symbol)
+        case _:
+            return False
+
+
+def solve(inequality: Inequality, symbol: str, env: Mapping[str, Any]) -> tuple[str, Fraction] | None:
+    """Solve for a symbol, the others having values.
+
+    Parameters
+    ----------
+    inequality : Inequality
+        One that :func:`can_solve`.
+    symbol : str
+        What to solve for.
+    env : mapping
+        Values of the other symbols.
+
+    Returns
+    -------
+    tuple of str and Fraction, or None
+        How the symbol compares with which end. An irrational end is moved inwards by less than 2**-60 of its size. None
+        where there is no finite end: the condition is then left to be checked on the whole point.
+    """
+    op, node, other = inequality.op, inequality.left, inequality.right
+    if symbol not in free_names(node):
+        op, node, other = FLIPPED[op], inequality.right, inequality.left
+    with working_precision(BITS):
+        try:
+            end = evaluate(other, env)
+            while not isinstance(node, Name):
+                step = _undo(op, node, end, symbol, env)
+                if step is None:
+                    return None
+                op, node, end = step
+        except EvaluationError:
+            return None
+        inside = _inside(op, end)
+    return None if inside is None else (op, inside)
+
+
+def _undo(op: str, node: Formula, end: Exact, symbol: str, env: Mapping[str, Any]) -> tuple[str, Formula, Exact] | None:
+    """Move the outermost operation of ``node op end`` to the other side."""
+    match node:
+        case Neg(arg):
+            return FLIPPED[op], arg, -end
+        case Call("sqrt", (arg,)):
+            return (op, arg, _times(end, end)) if end >= 0 else None
+        case Bin("+", left, right):
+            inner, rest = (left, right) if symbol in free_names(left) else (right, left)
+            return op, inner, _minus(end, evaluate(rest, env))
+        case Bin("-", left, right):
+            if symbol in free_names(left):
+                return op, left, _plus(end, evaluate(right, env))
+            return FLIPPED[op], right, _minus(evaluate(left, env), end)
+        case Bin("*", left, right):
+            inner, rest = (left, right) if symbol in free_names(left) else (right, left)
+            return _divided(op, inner, end, evaluate(rest, env))
+        case Bin("/", left, right):
+            factor = evaluate(right, env)
+            inverse = evaluate(Bin("/", Num(Fraction(1)), right), env)
+            return _divided(op, left, end, inverse) if factor != 0 else None
+        case _:
+            return None
+
+
+def _divided(op: str, inner: Formula, end: Exact, factor: Exact) -> tuple[str, Formula, Exact] | None:
+    if factor > 0:
+        return op, inner, _over(end, factor)
+    if factor < 0:
+        return FLIPPED[op], inner, _over(end, factor)
+    return None
+
+
+def _ball(value: Exact) -> arb:
+    return value if isinstance(value, arb) else arb(value.numerator) / arb(value.denominator)
+
+
+def _plus(a: Exact, b: Exact) -> Exact:
+    return a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else _ball(a) + _ball(b)
+
+
+def _minus(a: Exact, b: Exact) -> Exact:
+    return a - b if isinstance(a, Fraction) and isinstance(b, Fraction) else _ball(a) - _ball(b)
+
+
+def _times(a: Exact, b: Exact) -> Exact:
+    return a * b if isinstance(a, Fraction) and isinstance(b, Fraction) else _ball(a) * _ball(b)
+
+
+def _over(a: Exact, b: Exact) -> Exact:
+    return a / b if isinstance(a, Fraction) and isinstance(b, Fraction) else _ball(a) / _ball(b)
+
+
+LONGEST_EXPONENT = 8192
+"""Ends like exp(-10**6) are left to the check of the whole point: as a rational one would take a million digits."""
+
+
+def _inside(op: str, end: Exact) -> Fraction | None:
+    """Make a rational of an end, on the inner side of an irrational one."""
+    if isinstance(end, Fraction):
+        return end
+    if not end.is_finite() or op in {"==", "="}:
+        return None
+    mantissa, exponent = (end.upper() if op in {">", ">="} else end.lower()).man_exp()
+    if abs(int(exponent)) > LONGEST_EXPONENT:
+        return None
+    exact = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    places = 64 - max(abs(exact.numerator).bit_length() - exact.denominator.bit_length(), -1000)
+    grid = Fraction(2) ** places
+    scaled = exact * grid
+    return Fraction(-(-scaled.numerator // scaled.denominator) if op in {">", ">="} else scaled.__floor__()) / grid

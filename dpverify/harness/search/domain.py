@@ -1,0 +1,298 @@
+"""Points of a statement's domain: every condition met by construction where it can be, and checked where it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import permutations
+
+from flint import fmpq
+
+from dpverify.harness.context import Point
+from dpverify.harness.search.candidates import MODE_BITS, PAYLOAD_BITS, value_at
+from dpverify.harness.search.constraints import Inequality, can_solve, links, solve
+from dpverify.harness.search.rationals import Interval
+from dpverify.ledger.domains import Domain
+from dpverify.ledger.formula import free_names
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.exact.compile import compile_relation
+from dpverify.symbolic.exact.evaluate import cached_closure, holds_compiled, run
+from dpverify.symbolic.exact.numbers import EvaluationError, is_integer
+from dpverify.symbolic.exact.sums import Closure, Env
+
+BITS_PER_SYMBOL = MODE_BITS + PAYLOAD_BITS
+DEFINITION_BITS = 256
+"""Precision in which a definition is computed."""
+MAX_PERMUTED = 7
+"""With more symbols than this their order is not searched for."""
+
+Relation = Callable[[Env], bool | None]
+Region = Mapping[str, tuple[Fraction | None, Fraction | None]]
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Turns bits into points that meet a statement's domains and conditions.
+
+    Attributes
+    ----------
+    statement : Statement
+        Whose points they are.
+    domains : mapping of str to Domain
+        Of the statement's symbols and of those that the check adds.
+    symbols : tuple of str
+        Symbols that a point sets, in the order in which they get their values.
+    region : mapping
+        Ends that the search keeps within.
+    solved : mapping of str to list of Inequality
+        Conditions that give a symbol its interval, the symbols before it having values.
+    """
+
+    statement: Statement
+    domains: Mapping[str, Domain]
+    symbols: tuple[str, ...]
+    region: Region
+    solved: Mapping[str, list[Inequality]]
+
+    @cached_property
+    def _definitions(self) -> tuple[tuple[str, frozenset[str], Closure], ...]:
+        """Name of each definition, the names that it needs, and its compiled formula."""
+        return tuple((name, free_names(formula), cached_closure(formula)) for name, formula in self.statement.let)
+
+    @cached_property
+    def _of_symbol(self) -> dict[str, tuple[tuple[str, frozenset[str], Closure], ...]]:
+        """Definitions that the interval of a symbol takes."""
+        found = {}
+        for symbol, inequalities in self.solved.items():
+            names = frozenset[str]().union(*(inequality.names for inequality in inequalities))
+            taken = []
+            for definition in reversed(self._definitions):
+                if definition[0] in names:
+                    names |= definition[1]
+                    taken.append(definition)
+            found[symbol] = tuple(reversed(taken))
+        return found
+
+    @cached_property
+    def reads(self) -> dict[str, frozenset[str]]:
+        """Names that the interval of each symbol depends on, those of the definitions it takes among them."""
+        return {
+            symbol: frozenset[str]().union(
+                *(inequality.names for inequality in inequalities), *(names for _, names, _ in self._of_symbol[symbol])
+            )
+            for symbol, inequalities in self.solved.items()
+        }
+
+    @cached_property
+    def _integers(self) -> tuple[str, ...]:
+        return tuple(name for name, domain in self.domains.items() if domain.kind == "integer")
+
+    @cached_property
+    def _conditions(self) -> tuple[Relation, ...]:
+        """Conditions of the domains and of the statement, compiled."""
+        of_domains = (each for domain in self.domains.values() for each in domain.constraints)
+        return tuple(compile_relation(each) for each in (*of_domains, *self.statement.requires))
+
+    @property
+    def bits(self) -> int:
+        """Bits that make a point."""
+        return BITS_PER_SYMBOL * len(self.symbols)
+
+    def point(self, bits: Sequence[bool]) -> dict[str, Fraction] | None:
+        """Make a point of bits; all bits zero is the simplest.
+
+        Parameters
+        ----------
+        bits : sequence of bool
+            As many as ``self.bits``.
+
+        Returns
+        -------
+        dict or None
+            A point of the domain; None where these bits lead out of it.
+        """
+        env: dict[str, Fraction] = {}
+        for place, symbol in enumerate(self.symbols):
+            word = bits[place * BITS_PER_SYMBOL : (place + 1) * BITS_PER_SYMBOL]
+            mode, payload = _number(word[:MODE_BITS]), _number(word[MODE_BITS:])
+            value = value_at(self.interval(symbol, env), mode, payload, list(env.values()))
+            if value is None:
+                return None
+            env[symbol] = value
+        return env if self.admits(env) else None
+
+    def interval(self, symbol: str, env: Point) -> Interval:
+        """Where a symbol may lie, given the values of the symbols before it.
+
+        Parameters
+        ----------
+        symbol : str
+            Which.
+        env : mapping
+            Values of the symbols before it; others are not looked at.
+
+        Returns
+        -------
+        Interval
+            By the symbol's domain, the region, and every condition that could be solved for it.
+        """
+        lo, hi = self.region.get(symbol, (None, None))
+        interval = Interval(lo, hi, integer=self.domains[symbol].kind == "integer")
+        if interval.integer:
+            interval = interval.rounded()
+        if not self.solved[symbol]:
+            return interval
+        known = _defined(env, self._of_symbol[symbol])
+        for inequality in self.solved[symbol]:
+            if (end := solve(inequality, symbol, known)) is not None:
+                interval = interval.cut(*end)
+        return interval
+
+    def admits(self, point: Point) -> bool:
+        """Whether a whole point certainly meets every domain, condition and end of the region.
+
+        Parameters
+        ----------
+        point : mapping
+            A value for every symbol.
+
+        Returns
+        -------
+        bool
+            False as well where it could not be decided.
+        """
+        for symbol, (lo, hi) in self.region.items():
+            if (lo is not None and point[symbol] < lo) or (hi is not None and point[symbol] > hi):
+                return False
+        return self.in_domain(point)
+
+    def in_domain(self, point: Point) -> bool:
+        """Whether a whole point certainly meets every domain and condition, whatever the region."""
+        if any(point[symbol].denominator != 1 for symbol in self._integers if symbol in point):
+            return False
+        env = _defined(point, self._definitions)
+        if any(name not in env for name in self.statement.let_names):
+            return False  # a definition has no value here
+        if not all(is_integer(env[name]) for name in self._integers):
+            return False
+        return all(holds_compiled(condition, env) is True for condition in self._conditions)
+
+
+def _defined(env: Point, definitions: Sequence[tuple[str, frozenset[str], Closure]]) -> Env:
+    """Values as compiled formulas read them, with those of the definitions that they suffice for."""
+    known: Env = {name: fmpq(value.numerator, value.denominator) for name, value in env.items()}
+    for name, needed, closure in definitions:
+        if needed <= known.keys():
+            try:
+                known[name] = run(closure, known, DEFINITION_BITS)
+            except EvaluationError:
+                continue
+    return known
+
+
+def make_sampler(
+    statement: Statement, region: Region, also: Mapping[str, Domain], first: frozenset[str] = frozenset()
+) -> Sampler:
+    """Plan how points of a statement are made.
+
+    Parameters
+    ----------
+    statement : Statement
+        Its domains and conditions are kept.
+    region : mapping of str to (lo, hi)
+        Ends that the search keeps within, None for no end.
+    also : mapping of str to Domain
+        Symbols that the statement does not name and the check needs.
+    first : frozenset of str
+        Symbols that get their values before the others.
+
+    Returns
+    -------
+    Sampler
+        With an order of the symbols in which as many conditions as possible are met by construction.
+
+    Raises
+    ------
+    ValueError
+        If the region, a domain or ``first`` names a symbol that there is not.
+    """
+    domains = {**also, **statement.domains}
+    free = tuple(sorted(domains.keys() - set(statement.let_names)))
+    if unknown := sorted((region.keys() | first) - set(free)):
+        raise ValueError(f"a point of {statement.key} has {', '.join(free)}, got {', '.join(unknown)}.")
+    for name, domain in domains.items():
+        if missing := sorted(domain.names - domains.keys()):
+            raise ValueError(
+                f"domain of {name} needs {', '.join(missing)}, which must have a domain too: add it to `also`."
+            )
+    conditions = [*(c for d in domains.values() for c in d.constraints), *statement.requires]
+    inequalities = [link for condition in conditions for link in links(condition)]
+    rests_on = _definitions_rest_on(statement)
+    bases = [_base_names(i.names, rests_on) for i in inequalities]
+    usable = [
+        (i, {s: can_solve(i, s) and all(s not in rests_on.get(n, ()) for n in i.names) for s in base})
+        for i, base in zip(inequalities, bases, strict=True)
+    ]
+    order = _best_order(free, domains, [ways for _, ways in usable], first)
+    solved: dict[str, list[Inequality]] = {symbol: [] for symbol in free}
+    for inequality, ways in usable:
+        if ways and ways[last := max(ways, key=order.index)]:
+            solved[last].append(inequality)
+    return Sampler(statement, domains, order, region, solved)
+
+
+def _definitions_rest_on(statement: Statement) -> dict[str, frozenset[str]]:
+    rests_on: dict[str, frozenset[str]] = {}
+    for name, formula in statement.let:
+        rests_on[name] = _base_names(free_names(formula), rests_on)
+    return rests_on
+
+
+def _base_names(names: frozenset[str], rests_on: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Free symbols that some names come down to."""
+    return frozenset[str]().union(*(rests_on.get(name, frozenset({name})) for name in names))
+
+
+def _best_order(
+    free: tuple[str, ...], domains: Mapping[str, Domain], ways: list[dict[str, bool]], first: frozenset[str]
+) -> tuple[str, ...]:
+    """Order in which the fewest conditions are left to chance; integers first, then by name."""
+    natural = tuple(sorted(free, key=lambda s: (s not in first, domains[s].kind != "integer", s)))
+    head, rest = natural[: len(first)], natural[len(first) :]
+    if len(rest) > MAX_PERMUTED:
+        return natural
+    integers = frozenset(s for s in rest if domains[s].kind == "integer")
+    return (*head, *_best_tail(head, rest, integers, tuple(tuple(way.items()) for way in ways if way)))
+
+
+@lru_cache(maxsize=256)
+def _best_tail(
+    head: tuple[str, ...],
+    rest: tuple[str, ...],
+    integers: frozenset[str],
+    ways: tuple[tuple[tuple[str, bool], ...], ...],
+) -> tuple[str, ...]:
+    """Order of the rest; kept, since the statements of a claim and their controls ask the same."""
+    place = {symbol: i for i, symbol in enumerate(rest)}
+
+    def badness(tail: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]]:
+        at = {symbol: i for i, symbol in enumerate((*head, *tail))}
+        missed = sum(not max((at[symbol], solved) for symbol, solved in way)[1] for way in ways)
+        seen = late = 0
+        for symbol in reversed(tail):
+            if symbol in integers:
+                seen += 1
+            else:
+                late += seen  # the integers that come after this real
+        return missed, late, tuple(place[symbol] for symbol in tail)
+
+    return min(permutations(rest), key=badness)
+
+
+def _number(bits: Sequence[bool]) -> int:
+    value = 0
+    for bit in bits:
+        value = 2 * value + bit
+    return value

@@ -1,0 +1,122 @@
+"""From probes to the parts of a result: counterexamples, slack, vacuity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from dpverify.harness.context import Point, as_point
+from dpverify.harness.search.search import Findings
+from dpverify.harness.sides import Probe
+from dpverify.ledger.results import Counterexample, Number, Slack, Vacuous
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.exact.decide import decide, to_number
+from dpverify.symbolic.exact.numbers import EvaluationError, Exact
+from dpverify.symbolic.exact.statements import evaluate_statement
+
+CounterexampleKind = Literal["smallest", "interior", "largest-ratio"]
+
+
+def numbers(point: Point) -> dict[str, Number]:
+    """Write a point for a report, in the order of the names."""
+    return {name: to_number(point[name]) for name in sorted(point)}
+
+
+def counterexample(kind: CounterexampleKind, probe: Probe) -> Counterexample:
+    """Write a violation for a report."""
+    return Counterexample(kind=kind, parameters=numbers(probe.point), lhs=probe.lhs, rhs=probe.rhs)
+
+
+def slack_of(found: Findings, relation: str) -> Slack | None:
+    """Room between the sides, as a ratio: 1 where they are equal, below 1 where the statement fails.
+
+    Parameters
+    ----------
+    found : Findings
+        Of a search.
+    relation : str
+        The statement's; an equation has no slack.
+
+    Returns
+    -------
+    Slack or None
+        Printed over exact for an upper bound, exact over printed for a lower one.
+    """
+    sharpest = found.sharpest
+    if sharpest is None or relation == "=":
+        return None
+    top, bottom = (sharpest.rhs, sharpest.lhs) if relation in {"<=", "<"} else (sharpest.lhs, sharpest.rhs)
+    if top.exact is not None and bottom.exact is not None and Fraction(bottom.exact) > 0:
+        smallest = to_number(Fraction(top.exact) / Fraction(bottom.exact))
+    else:
+        # Two equal sides differ as floats: where the statement is not certainly false, the ratio is at most 1.
+        smallest = _inverse(sharpest.ratio if sharpest.holds is False else min(sharpest.ratio, 1.0))
+    return Slack(min=smallest, typical=_inverse(found.typical_ratio()))
+
+
+def _inverse(ratio: float) -> Number:
+    return Number(float="inf") if ratio == 0.0 else Number(float=1.0 / ratio)
+
+
+@dataclass(frozen=True)
+class Vacuity:
+    """A grid on which a bound is compared with the trivial one.
+
+    Attributes
+    ----------
+    trivial : callable
+        What holds anyway: a bound that says no more is vacuous.
+    along : str
+        Symbol along which the onset is given.
+    points : sequence of mapping
+        The grid.
+    """
+
+    trivial: Callable[[Point, Statement], Exact]
+    along: str
+    points: Sequence[Mapping[str, int | Fraction | str]]
+
+    def judge(self, statement: Statement) -> Vacuous:
+        """Compare the statement's right side with the trivial bound on the grid.
+
+        Parameters
+        ----------
+        statement : Statement
+            With a formula on the right.
+
+        Returns
+        -------
+        Vacuous
+            True where the bound never beats the trivial one; the onset is the first value from which it always does.
+
+        Raises
+        ------
+        ValueError
+            If the grid is empty or leaves out the symbol.
+        """
+        grid = [as_point(p) for p in self.points]
+        if not grid or any(self.along not in p for p in grid):
+            raise ValueError(f"points of a Vacuity must be non-empty and set {self.along}.")
+        beats = dict.fromkeys(sorted({p[self.along] for p in grid}), True)
+        for point in grid:
+            beats[point[self.along]] &= self._beats(point, statement)
+        onset = ""
+        for value in reversed(beats):
+            if not beats[value]:
+                break
+            onset = f"{self.along} = {value}"
+        ends = f"{self.along} from {min(beats)} to {max(beats)}"
+        return Vacuous(value=not any(beats.values()), grid=f"{len(grid)} points, {ends}", onset=onset)
+
+    def _beats(self, point: Point, statement: Statement) -> bool:
+        strictly = "<" if statement.relation in {"<=", "<", "="} else ">"
+
+        def printed(bits: int) -> Exact:
+            return evaluate_statement(statement, point, precision=bits)[1]
+
+        try:
+            return decide(printed, strictly, lambda _: self.trivial(point, statement)) is True
+        except EvaluationError:
+            return False

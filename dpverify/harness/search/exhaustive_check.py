@@ -1,0 +1,218 @@
+"""Exact arithmetic at every point of a finite set; a proof where that set is shown to be enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+import msgspec
+
+from dpverify.harness.budget import Budget
+from dpverify.harness.checks import Check, missed_controls
+from dpverify.harness.context import Context, Point, as_point
+from dpverify.harness.planted import Outcome, Planted, Rule
+from dpverify.harness.search.exact_results import CounterexampleKind, counterexample, slack_of
+from dpverify.harness.search.search import Findings
+from dpverify.harness.search.sharper import FACTORS, sharper_statement
+from dpverify.harness.sides import LeftSide, Probe, Prober
+from dpverify.ledger.formula import to_text
+from dpverify.ledger.records import Status
+from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.exact.decide import to_number
+from dpverify.symbolic.exact.statements import requires_hold
+
+PointLike = Mapping[str, int | Fraction | str]
+NO_NUMBER = Number(float="nan")
+
+
+@dataclass(frozen=True)
+class ExhaustiveCheck(Check):
+    """Decide a statement at every point of a finite set that meets the statement's conditions.
+
+    Attributes
+    ----------
+    points : callable
+        The points for a budget; integers may be ints. At least one must meet the statement's conditions; those that do
+        not are left out and counted.
+    lhs : callable or None
+        Left side at a point; None takes the claim's own formula.
+    holds : callable or None
+        Rule instead of two sides, for a statement in words: True, False, None or an Outcome. Where its points do not
+        set all symbols of the statement, the conditions are the rule's own business.
+    enough : str
+        Why these points are the whole story, which makes this a proof; empty where they are not.
+    planted : sequence of Planted
+        Faults that must be refuted; with ``holds`` at least one is needed, else one is automatic.
+    """
+
+    points: Callable[[Budget], Iterable[PointLike]] = field(kw_only=True)
+    lhs: LeftSide | None = field(default=None, kw_only=True)
+    holds: Rule | None = field(default=None, kw_only=True)
+    enough: str = field(default="", kw_only=True)
+    planted: Sequence[Planted] = field(default=(), kw_only=True)
+    region: str = field(default="", kw_only=True)
+
+    method: ClassVar[Method] = "exhaustive"
+
+    def __post_init__(self) -> None:
+        if self.holds is not None and self.lhs is not None:
+            raise ValueError(f"check {self.name!r} must give lhs or holds, not both.")
+        if self.holds is not None and not self.planted:
+            raise ValueError(f"check {self.name!r} must plant a fault: a rule that nothing breaks cannot fail.")
+
+    def can_judge(self, statement: Statement) -> bool:
+        """Whether there is a rule, or two sides and a relation."""
+        sides = statement.rhs is not None and (self.lhs is not None or statement.lhs is not None)
+        return self.holds is not None or sides
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds; few sets of points take as much."""
+        return {"smoke": 0.3, "standard": 1.5}.get(context.budget.name, 10.0)
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Go through all points, then through them again for each control until it is refuted.
+
+        Parameters
+        ----------
+        context : Context
+            What the check runs on.
+        block : int
+            Always 0.
+
+        Returns
+        -------
+        CheckResult
+            What was found.
+        """
+        del block
+        statement = context.statement
+        found, notes, outside = self._go_through(context, statement, self.lhs, self.holds, stop=False)
+        controls = self._controls(context, statement, found)
+        missed = missed_controls(controls) if controls or not found.violations else ""
+        status: Status
+        if found.violations:
+            status = "refuted"
+        elif missed or found.undecided or found.undefined:
+            status = "inconclusive"
+        else:
+            status = "proved" if self.enough else "not refuted"
+        message = f"{len(found.probes)} points, {len(found.violations)} violations"
+        if found.undecided or found.undefined:
+            message += f", {found.undecided} not decided, {found.undefined} with an undefined side"
+        if outside:
+            message += f", {outside} more left out: they do not meet the conditions"
+        return CheckResult(
+            name=self.name,
+            method="exhaustive",
+            status=status,
+            message="; ".join(filter(None, [message, self.enough, missed])),
+            n=len(found.probes),
+            detects="a violation at any of the points",
+            region=self.region,
+            leaves_out=self.leaves_out,
+            counterexamples=_counterexamples(found, notes),
+            slack=slack_of(found, statement.relation or "=") if self.holds is None else None,
+            controls=controls,
+        )
+
+    def meets_conditions(self, point: Point, statement: Statement) -> bool:
+        """Whether a point certainly meets the conditions of a statement, as far as they are about the point.
+
+        Parameters
+        ----------
+        point : mapping
+            Of this check.
+        statement : Statement
+            Of its claim.
+
+        Returns
+        -------
+        bool
+            True as well for a point of a rule that does not set all symbols of the statement.
+        """
+        if not statement.requires or (self.holds is not None and not point.keys() >= set(statement.free)):
+            return True
+        return requires_hold(statement, point) is True
+
+    def _go_through(
+        self, context: Context, statement: Statement, lhs: LeftSide | None, holds: Rule | None, *, stop: bool
+    ) -> tuple[Findings, dict[int, str], int]:
+        """Probe every point (or until the first violation), and count those outside the conditions.
+
+        Notes are kept by the identity of their probe.
+        """
+        found, notes, prober = Findings(), dict[int, str](), Prober(statement, lhs)
+        seen = outside = 0
+        for values in self.points(context.budget):
+            seen += 1
+            point = as_point(values)
+            if not self.meets_conditions(point, statement):
+                outside += 1
+                continue
+            if holds is None:
+                probe = prober.probe(point)
+                found.undefined = prober.undefined
+            else:
+                probe, note = _by_rule(holds, point, statement)
+                notes[id(probe)] = note
+            if probe is None:
+                continue
+            found.probes.append(probe)
+            if probe.holds is False:
+                found.violations.append(probe)
+                if stop:
+                    break
+        if seen == 0:
+            raise ValueError(f"points of check {self.name!r} must not be empty.")
+        if seen == outside:
+            conditions = ", ".join(to_text(condition) for condition in statement.requires)
+            raise ValueError(f"points of check {self.name!r} must meet {conditions}: none of {seen} does.")
+        return found, notes, outside
+
+    def _controls(self, context: Context, statement: Statement, found: Findings) -> list[ControlResult]:
+        faults = [(p.name, p.rhs or "another rule", p.at_declared_size, p) for p in self.planted]
+        results = []
+        if self.holds is None and not found.violations and (sharper := sharper_statement(statement, found, FACTORS[0])):
+            fault, faulty = sharper
+            seen, *_ = self._go_through(context, faulty, self.lhs, None, stop=True)
+            results.append(_control("sharper", fault, True, seen))
+        for name, fault, declared, planted in faults:
+            holds = planted.holds or (self.holds if planted.lhs is None else None)
+            faulty = planted.statement(statement)
+            seen, *_ = self._go_through(context, faulty, planted.lhs or self.lhs, holds, stop=True)
+            results.append(_control(name, fault, declared, seen))
+        return results
+
+
+def _control(name: str, fault: str, declared: bool, seen: Findings) -> ControlResult:
+    return ControlResult(
+        name=name,
+        fault=fault,
+        at_declared_size=declared,
+        refuted=bool(seen.violations),
+        statistic=f"{len(seen.probes)} points",
+    )
+
+
+def _by_rule(holds: Rule, point: dict[str, Fraction], statement: Statement) -> tuple[Probe, str]:
+    said = holds(point, statement)
+    outcome = said if isinstance(said, Outcome) else Outcome(said)
+    lhs = NO_NUMBER if outcome.lhs is None else to_number(outcome.lhs)
+    rhs = NO_NUMBER if outcome.rhs is None else to_number(outcome.rhs)
+    return Probe(point, outcome.ok, lhs, rhs, 0.0), outcome.note
+
+
+def _counterexamples(found: Findings, notes: dict[int, str]) -> list[Counterexample]:
+    """First violation in the order of the points, and the one with the largest ratio."""
+    if not found.violations:
+        return []
+    first, largest = found.violations[0], max(found.violations, key=lambda p: p.ratio)
+
+    def written(kind: CounterexampleKind, probe: Probe) -> Counterexample:
+        return msgspec.structs.replace(counterexample(kind, probe), note=notes.get(id(probe), ""))
+
+    others = [] if largest is first else [written("largest-ratio", largest)]
+    return [written("smallest", first), *others]

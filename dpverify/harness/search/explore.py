@@ -1,0 +1,129 @@
+"""Hypothesis as a search engine: drive a score up, or shrink a point that has a property. No database, no clock.
+
+Everything is drawn as booleans. Hypothesis mixes constants of the modules that happen to be loaded into other draws,
+and then the same seed would give other points in a worker process or after an edit elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from fractions import Fraction
+
+import hypothesis
+from hypothesis import strategies as st
+from hypothesis.errors import Unsatisfiable
+
+from dpverify.harness.search.domain import Sampler
+
+Values = dict[str, Fraction]
+MAX_TARGET = 700.0
+"""Largest size of a logarithm that is handed to the search."""
+
+
+class _FoundError(Exception):
+    """Raised at a point that has the property, so that Hypothesis shrinks it."""
+
+
+SHORTER = 200
+"""Most points that Hypothesis tries to make simpler; ours, ``search.simplify``, goes on from there."""
+
+
+def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
+    return hypothesis.settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        phases=[hypothesis.Phase.generate, *phases],
+        suppress_health_check=list(hypothesis.HealthCheck),
+        report_multiple_bugs=False,
+        print_blob=False,
+        verbosity=hypothesis.Verbosity.quiet,
+    )
+
+
+def drive_up(
+    sampler: Sampler,
+    score: Callable[[Values], float | None],
+    examples: int,
+    seed: int,
+    enough: Callable[[], bool] = lambda: False,
+) -> None:
+    """Visit points of the domain, more of them where the score is high.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Makes the points.
+    score : callable
+        At least 0, or None where there is none; it is called once per point, and may take notes.
+    examples : int
+        Most points that are visited.
+    seed : int
+        The same seed visits the same points.
+    enough : callable
+        Asked after each point; True ends the visit.
+    """
+
+    @hypothesis.seed(seed)
+    @_settings(examples, hypothesis.Phase.target)
+    @hypothesis.given(st.tuples(*[st.booleans()] * sampler.bits))
+    def visit(bits: tuple[bool, ...]) -> None:
+        point = sampler.point(bits)
+        if point is None:
+            hypothesis.reject()
+        value = score(point)
+        if enough():
+            raise _FoundError
+        if value is not None:
+            logarithm = math.log(value) if value > 0.0 else -math.inf
+            hypothesis.target(max(-MAX_TARGET, min(MAX_TARGET, logarithm)))
+
+    # Unsatisfiable: no point was admitted; the caller counts.
+    with suppress(_FoundError, Unsatisfiable):
+        visit()
+
+
+def shrink(sampler: Sampler, wanted: Callable[[Values], bool], examples: int, seed: int) -> Values | None:
+    """Find a point with a property, and make it as simple as Hypothesis can.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Makes the points.
+    wanted : callable
+        The property; it must depend on the point alone.
+    examples : int
+        Most points that are tried before one is found.
+    seed : int
+        The same seed finds the same point.
+
+    Returns
+    -------
+    dict or None
+        The simplest point found, or None.
+    """
+    found: list[Values] = []
+    shorter = 0
+
+    @hypothesis.seed(seed)
+    @_settings(examples, hypothesis.Phase.shrink)
+    @hypothesis.given(st.tuples(*[st.booleans()] * sampler.bits))
+    def visit(bits: tuple[bool, ...]) -> None:
+        nonlocal shorter
+        point = sampler.point(bits)
+        if point is None:
+            hypothesis.reject()
+        shorter += bool(found)
+        if point in found or (shorter <= SHORTER and wanted(point)):
+            found[:] = [point]
+            raise _FoundError
+
+    try:
+        visit()
+    except _FoundError:
+        return found[0]
+    except Unsatisfiable:
+        return None
+    return None

@@ -1,0 +1,237 @@
+"""Search a statement's domain for a counterexample, and for the point at which it is sharpest."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dpverify.harness.search.climb import climb, corners
+from dpverify.harness.search.domain import Sampler
+from dpverify.harness.search.explore import drive_up, shrink
+from dpverify.harness.search.rationals import Interval, complexity
+from dpverify.harness.search.simplify import simplify, size
+from dpverify.harness.sides import Probe, Prober
+
+Values = dict[str, Fraction]
+STARTS = 3
+"""How many of the sharpest points are climbed from."""
+MARGIN = Fraction(1, 20)
+"""How far inside an interval an interior point lies, as a share of its width."""
+INTERIOR_INTEGER = 3
+LARGEST_TRIES = 300
+"""How many points are tried to shorten the point of the largest ratio."""
+LONG = 12
+"""Bits of a number in a counterexample from which on Hypothesis looks for another one."""
+NEARLY = 0.99
+"""Share of the largest ratio that a point of few digits must keep."""
+
+
+@dataclass
+class Findings:
+    """What a search saw.
+
+    Attributes
+    ----------
+    probes : list of Probe
+        Every point at which both sides have a value, in the order of the search.
+    sampled : list of Probe
+        Those that were drawn, for a typical slack.
+    violations : list of Probe
+        Those at which the statement is certainly false.
+    undefined : int
+        Points at which a side is not defined.
+    """
+
+    probes: list[Probe] = field(default_factory=list)
+    sampled: list[Probe] = field(default_factory=list)
+    violations: list[Probe] = field(default_factory=list)
+    undefined: int = 0
+
+    @property
+    def sharpest(self) -> Probe | None:
+        """Probe with the largest ratio; the simplest of several."""
+        return min(self.probes, key=lambda p: (-p.ratio, size(p.point)), default=None)
+
+    @property
+    def undecided(self) -> int:
+        """Points at which 2048 bits did not decide."""
+        return sum(probe.holds is None for probe in self.probes)
+
+    def typical_ratio(self) -> float:
+        """Median ratio over the points that were drawn (over all, where none was)."""
+        return statistics.median(probe.ratio for probe in self.sampled or self.probes)
+
+
+def search(
+    sampler: Sampler, prober: Prober, first: Sequence[Values], examples: int, seed: int, *, stop: bool = False
+) -> Findings:
+    """Probe given points, corners, drawn points, and points uphill from the sharpest.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Makes the points.
+    prober : Prober
+        Evaluates the statement.
+    first : sequence of dict
+        Points to begin with; those outside the domain are passed over.
+    examples : int
+        Points to draw at most.
+    seed : int
+        The same seed searches the same points.
+    stop : bool
+        Whether one violation is enough.
+
+    Returns
+    -------
+    Findings
+        Every probe.
+    """
+    found = Findings()
+    seen: set[int] = set()
+
+    def note(point: Values) -> Probe | None:
+        probe = prober.probe(point)
+        if probe is not None and id(probe) not in seen:
+            seen.add(id(probe))
+            found.probes.append(probe)
+            if probe.holds is False:
+                found.violations.append(probe)
+        return probe
+
+    def score(point: Values) -> float | None:
+        probe = note(point)
+        return None if probe is None else probe.ratio
+
+    def sampled(point: Values) -> float | None:
+        before = len(found.probes)
+        ratio = score(point)
+        found.sampled.extend(found.probes[before:])
+        return ratio
+
+    def enough() -> bool:
+        return stop and bool(found.violations)
+
+    for point in _given(sampler, first, examples):
+        score(point)
+        if enough():
+            return found
+    drive_up(sampler, sampled, examples, seed, enough)
+    tops = sorted(found.probes, key=lambda p: (-p.ratio, size(p.point)))[:STARTS]
+    for probe in tops:
+        if not enough():
+            climb(sampler, score, probe.point, max(20, examples // (2 * STARTS)))
+    found.undefined = prober.undefined
+    return found
+
+
+def _given(sampler: Sampler, first: Sequence[Values], examples: int) -> Iterator[Values]:
+    """Yield the points to begin with, then corners, evenly thinned out where there are more than points to draw."""
+    yield from (point for point in first if sampler.in_domain(point))
+    at_corners = list(corners(sampler))
+    yield from at_corners[:: max(1, -(-len(at_corners) // examples))]
+
+
+def interior_of(sampler: Sampler) -> Callable[[Values], bool]:
+    """Property of points that lie away from every end: integers from 3 on, reals with a margin.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Knows the interval of each symbol given the others.
+
+    Returns
+    -------
+    callable
+        The property.
+    """
+
+    def interior(point: Values) -> bool:
+        before: Values = {}
+        for symbol in sampler.symbols:
+            if not _well_inside(sampler.interval(symbol, before), point[symbol]):
+                return False
+            before[symbol] = point[symbol]
+        return True
+
+    return interior
+
+
+def _well_inside(interval: Interval, value: Fraction) -> bool:
+    lo, hi = interval.lo, interval.hi
+    if lo is not None and hi is not None and (lo == hi or (interval.integer and hi < INTERIOR_INTEGER)):
+        return True  # there is no choice here
+    if interval.integer:
+        return abs(value) >= INTERIOR_INTEGER
+    margin = MARGIN * (hi - lo) if lo is not None and hi is not None else MARGIN
+    return (lo is None or value >= lo + margin) and (hi is None or value <= hi - margin)
+
+
+def largest_violation(sampler: Sampler, prober: Prober, found: Findings) -> Probe | None:
+    """Largest ratio of a search, at a point of few digits: within 1% of it.
+
+    Parameters
+    ----------
+    sampler, prober
+        As for :func:`search`.
+    found : Findings
+        Of a search.
+
+    Returns
+    -------
+    Probe or None
+        None where there is no violation.
+    """
+    if not found.violations:
+        return None
+    largest = max(found.violations, key=lambda p: p.ratio)
+
+    def wanted(point: Values) -> bool:
+        probe = prober.probe(point)
+        return probe is not None and probe.holds is False and probe.ratio >= NEARLY * largest.ratio
+
+    if not sampler.admits(largest.point):
+        return largest
+    return prober.probe(simplify(sampler, wanted, largest.point, LARGEST_TRIES))
+
+
+def simplest_violation(
+    sampler: Sampler, prober: Prober, found: Findings, examples: int, seed: int, among: Callable[[Values], bool]
+) -> Probe | None:
+    """Find the simplest counterexample with a property.
+
+    Parameters
+    ----------
+    sampler, prober
+        As for :func:`search`.
+    found : Findings
+        Of a search.
+    examples : int
+        Points to draw at most where the search has found none, or a long one only.
+    seed : int
+        The same seed finds the same point.
+    among : callable
+        The property.
+
+    Returns
+    -------
+    Probe or None
+        None where no counterexample with the property was found.
+    """
+
+    def wanted(point: Values) -> bool:
+        if not among(point):
+            return False
+        probe = prober.probe(point)
+        return probe is not None and probe.holds is False
+
+    starts = (probe.point for probe in found.violations if among(probe.point))
+    start = min(starts, key=size, default=None)
+    simple = [] if start is None else [simplify(sampler, wanted, start)]
+    if not simple or max(map(complexity, simple[0].values())) > LONG or not sampler.admits(simple[0]):
+        another = shrink(sampler, wanted, examples, seed)
+        if another is not None:
+            simple.append(simplify(sampler, wanted, another))
+    return prober.probe(min(simple, key=size)) if simple else None

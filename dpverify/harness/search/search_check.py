@@ -1,0 +1,267 @@
+"""The counterexample search as a check, with its control: a right side a little beyond the sharpest point found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import ClassVar
+
+from dpverify.harness.checks import Check, missed_controls
+from dpverify.harness.context import Context, Point, as_point
+from dpverify.harness.planted import Planted
+from dpverify.harness.search.climb import completions
+from dpverify.harness.search.domain import Region, Sampler, make_sampler
+from dpverify.harness.search.exact_results import CounterexampleKind, Vacuity, counterexample, slack_of
+from dpverify.harness.search.search import Findings, interior_of, largest_violation, search, simplest_violation
+from dpverify.harness.search.sharper import FACTORS, sharper_statement
+from dpverify.harness.sides import LeftSide, Probe, Prober
+from dpverify.ledger.domains import parse_domain
+from dpverify.ledger.formula import decimal_text, parse_relation, to_text
+from dpverify.ledger.records import Status
+from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
+from dpverify.ledger.statements import Statement
+
+FEWEST_EXAMPLES = 50
+
+Corner = dict[str, Fraction]
+Ends = tuple[int | Fraction | str | None, int | Fraction | str | None]
+
+
+@dataclass(frozen=True)
+class SearchCheck(Check):
+    """Search of a statement's whole domain for a violation, decided in ball arithmetic.
+
+    It never proves: it says "refuted" with counterexamples, or "not refuted".
+
+    Attributes
+    ----------
+    lhs : callable or None
+        Left side at a point; None takes the claim's own formula.
+    region : mapping
+        Ends, inclusive, that the drawn points keep within; None for no end. It narrows the domain, it cannot widen it.
+    also : mapping of str to str
+        Symbols that the left side needs and the record does not name, with their domains.
+    where : sequence of str, or callable
+        Further conditions, such as what a reading means for a symbol: "depth == floor(log2(T)) + 1". They narrow the
+        domain; the callable takes the statement, and so its reading.
+    corners : sequence of mapping
+        Points that are tried first, wherever in the domain they lie. Symbols may be left out, and those that
+        this statement does not have (the amended one has others) are passed over.
+    interior : callable or None
+        What counts as away from every boundary; by default a margin of 5% and integers from 3 on.
+    planted : sequence of Planted
+        Faults that must be refuted besides the automatic one.
+    vacuity : Vacuity or None
+        Grid on which the bound is compared with the trivial one.
+    seconds_each : float
+        Declared core seconds of one point.
+    """
+
+    lhs: LeftSide | None = field(default=None, kw_only=True)
+    region: Mapping[str, Ends] = field(default_factory=dict, kw_only=True)
+    also: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    where: Sequence[str] | Callable[[Statement], Sequence[str]] = field(default=(), kw_only=True)
+    corners: Sequence[Mapping[str, int | Fraction | str]] = field(default=(), kw_only=True)
+    interior: Callable[[Point], bool] | None = field(default=None, kw_only=True)
+    planted: Sequence[Planted] = field(default=(), kw_only=True)
+    vacuity: Vacuity | None = field(default=None, kw_only=True)
+    seconds_each: float = field(default=0.001, kw_only=True)
+
+    method: ClassVar[Method] = "search"
+    divisible: ClassVar[bool] = True
+
+    def can_judge(self, statement: Statement) -> bool:
+        """Whether there are two sides and a relation."""
+        return statement.rhs is not None and (self.lhs is not None or statement.lhs is not None)
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds: the search, and once more for each control."""
+        return self.seconds_each * context.budget.examples * (3 + len(self.planted))
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Search, shrink, and run the controls.
+
+        Parameters
+        ----------
+        context : Context
+            What the check runs on.
+        block : int
+            Always 0.
+
+        Returns
+        -------
+        CheckResult
+            What was found.
+        """
+        context = replace(context, statement=self._narrowed(context.statement))
+        statement, examples = context.statement, self._examples(context)
+        sampler = self._sampler(statement)
+        prober = Prober(statement, self.lhs)
+        first = self._corners(statement, sampler)
+        found = search(sampler, prober, first, examples, self._seed(context, block))
+        region = _describe(sampler, statement)
+        if not found.probes:
+            reason = f"no point drawn meets the domain and the conditions ({found.undefined} with an undefined side)"
+            return CheckResult(name=self.name, method="search", status="untested", message=reason, region=region)
+        counterexamples = self._counterexamples(context, sampler, prober, found, examples)
+        controls = self._controls(context, sampler, first, found, examples)
+        missed = "" if counterexamples and not controls else missed_controls(controls)
+        status: Status = "refuted" if counterexamples else "inconclusive" if missed else "not refuted"
+        return CheckResult(
+            name=self.name,
+            method="search",
+            status=status,
+            message="; ".join(filter(None, [_message(found), missed])),
+            n=len(found.probes),
+            detects=_detects(controls),
+            statistic=_statistic(found),
+            region=region,
+            leaves_out=self.leaves_out,
+            counterexamples=counterexamples,
+            slack=slack_of(found, statement.relation or "="),
+            vacuous=self.vacuity.judge(statement) if self.vacuity is not None else None,
+            controls=controls,
+        )
+
+    def _narrowed(self, statement: Statement) -> Statement:
+        texts = self.where(statement) if callable(self.where) else self.where
+        return replace(statement, requires=(*statement.requires, *(parse_relation(text) for text in texts)))
+
+    def _examples(self, context: Context) -> int:
+        affordable = context.share / self.cost(context)
+        return max(FEWEST_EXAMPLES, int(context.budget.examples * min(1.0, affordable)))
+
+    def _seed(self, context: Context, block: int, stream: str = "") -> int:
+        return int(context.rng(block, stream).integers(1 << 62))
+
+    def _corners(self, statement: Statement, sampler: Sampler) -> list[Corner]:
+        """The author's corners; where one leaves symbols open, they are made as simple and as large as can be."""
+        points: dict[tuple[tuple[str, Fraction], ...], Corner] = {}
+        samplers: dict[frozenset[str], Sampler] = {}
+        symbols = sampler.symbols
+        for corner in self.corners:
+            given = {name: value for name, value in as_point(corner).items() if name in symbols}
+            if corner and not given:
+                raise ValueError(
+                    f"a corner of {statement.key} must set one of {', '.join(symbols)}, got {dict(corner)}."
+                )
+            names = frozenset(given)
+            if names not in samplers:
+                samplers[names] = self._sampler(statement, names)
+            for point in completions(samplers[names], given):
+                points[tuple(sorted(point.items()))] = point
+        return list(points.values())
+
+    def _sampler(self, statement: Statement, first: frozenset[str] = frozenset()) -> Sampler:
+        region: Region = {name: (_end(lo), _end(hi)) for name, (lo, hi) in self.region.items()}
+        return make_sampler(statement, region, {name: parse_domain(text) for name, text in self.also.items()}, first)
+
+    def _counterexamples(
+        self, context: Context, sampler: Sampler, prober: Prober, found: Findings, examples: int
+    ) -> list[Counterexample]:
+        if not found.violations:
+            return []
+        inside = self.interior or interior_of(sampler)
+        seeds = self._seed(context, 0, "smallest"), self._seed(context, 0, "interior")
+        smallest = simplest_violation(sampler, prober, found, examples, seeds[0], lambda _: True)
+        interior = simplest_violation(sampler, prober, found, examples, seeds[1], inside)
+        largest = largest_violation(sampler, prober, found)
+        named: tuple[tuple[CounterexampleKind, Probe | None], ...] = (
+            ("smallest", smallest),
+            ("interior", interior),
+            ("largest-ratio", largest),
+        )
+        return [counterexample(kind, probe) for kind, probe in named if probe is not None]
+
+    def _controls(
+        self, context: Context, sampler: Sampler, first: Sequence[Corner], found: Findings, examples: int
+    ) -> list[ControlResult]:
+        results = [] if found.violations else self._sharper(context, sampler, first, found, examples)
+        for planted in self.planted:
+            statement = planted.statement(context.statement)
+            fault = planted.rhs or "another left side"
+            lhs = planted.lhs or self.lhs
+            results.append(
+                self._control(
+                    context, sampler, first, examples, planted.name, fault, statement, lhs, planted.at_declared_size
+                )
+            )
+        return results
+
+    def _sharper(
+        self, context: Context, sampler: Sampler, first: Sequence[Corner], found: Findings, examples: int
+    ) -> list[ControlResult]:
+        """Move the right side beyond the sharpest point, until a search with a seed of its own finds a violation."""
+        results = []
+        for factor in FACTORS:
+            sharper = sharper_statement(context.statement, found, factor)
+            if sharper is None:
+                break
+            name = f"sharper by {decimal_text(factor)}"
+            results = [self._control(context, sampler, first, examples, name, *sharper, self.lhs, True)]
+            if results[0].refuted:
+                break
+        return results
+
+    def _control(
+        self,
+        context: Context,
+        sampler: Sampler,
+        first: Sequence[Corner],
+        examples: int,
+        name: str,
+        fault: str,
+        statement: Statement,
+        lhs: LeftSide | None,
+        declared: bool,
+    ) -> ControlResult:
+        """Search a faulty statement in the same way, with seeds of its own, until it is refuted."""
+        seed = self._seed(context, 0, f"control {name}")
+        found = search(sampler, Prober(statement, lhs), first, examples, seed, stop=True)
+        return ControlResult(
+            name=name,
+            fault=fault,
+            at_declared_size=declared,
+            refuted=bool(found.violations),
+            statistic=f"{len(found.probes)} points",
+        )
+
+
+def _detects(controls: list[ControlResult]) -> str:
+    seen = [
+        f"; a right side {c.name} than at the sharpest of them" for c in controls if c.name.startswith("sharper by")
+    ]
+    return "a violation at any point that was tried" + "".join(seen)
+
+
+def _end(end: int | Fraction | str | None) -> Fraction | None:
+    return None if end is None else Fraction(end)
+
+
+def _describe(sampler: Sampler, statement: Statement) -> str:
+    """Domain of every symbol, the conditions, and the ends that the search kept within."""
+    parts = []
+    for symbol in sorted(sampler.symbols):
+        lo, hi = sampler.region.get(symbol, (None, None))
+        within = f" (searched from {'-oo' if lo is None else lo} to {'oo' if hi is None else hi})"
+        parts.append(f"{symbol}: {sampler.domains[symbol]}" + (within if symbol in sampler.region else ""))
+    parts.extend(to_text(condition) for condition in statement.requires)
+    return "; ".join(parts)
+
+
+def _message(found: Findings) -> str:
+    parts = [f"{len(found.probes)} points, {len(found.violations)} violations"]
+    if found.undecided:
+        parts.append(f"{found.undecided} not decided at 2048 bits")
+    if found.undefined:
+        parts.append(f"{found.undefined} with an undefined side")
+    return ", ".join(parts)
+
+
+def _statistic(found: Findings) -> str:
+    sharpest = found.sharpest
+    if sharpest is None:
+        return ""
+    where = ", ".join(f"{name}={value}" for name, value in sorted(sharpest.point.items()))
+    return f"used up to {sharpest.ratio:.6g} at {where}"

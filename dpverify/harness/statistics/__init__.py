@@ -1,0 +1,1 @@
+"""Plans, exact tests and laws of trajectories: what a simulation may conclude."""

@@ -1,0 +1,257 @@
+"""The smallest fault a Monte-Carlo check must see, and the sample it takes to see it.
+
+Sample sizes follow from the effect, alpha and the power alone, so they are known before anything is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from scipy import special
+
+from dpverify.harness.statistics import chi_square
+from dpverify.harness.statistics.exact_tests import opposite_signs_limit
+from dpverify.harness.statistics.tails import Tail
+
+SECONDS_PER_FLOAT = 1e-7
+"""Core seconds that drawing a float and summing it up takes, roughly."""
+LARGEST_SAMPLE = 10**12
+"""No plan asks for more replications; an effect that would is refused."""
+
+
+class Effect(Protocol):
+    """A fault of a declared size."""
+
+    @property
+    def text(self) -> str:
+        """The fault in words: "all standard deviations 1.02 times too large"."""
+        ...
+
+    @property
+    def values(self) -> int:
+        """Floats that one replication takes."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """Core seconds that one replication takes, roughly, where the plan does not say."""
+        ...
+
+    def power(self, n: int, alpha: float) -> float:
+        """Chance (or a lower bound of it) that n replications refute the fault at level alpha."""
+        ...
+
+
+def smallest_sample(effect: Effect, alpha: float, power: float) -> int:
+    """Smallest number of replications with the wanted power.
+
+    Parameters
+    ----------
+    effect : Effect
+        What must be seen.
+    alpha : float
+        Chance of refuting a true statement, in (0, 1).
+    power : float
+        Chance of refuting the fault, in (alpha, 1).
+
+    Returns
+    -------
+    int
+        n, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If no sample below 10**12 replications reaches the power.
+    """
+    high = 1
+    while effect.power(high, alpha) < power:
+        high *= 2
+        if high > LARGEST_SAMPLE:
+            raise ValueError(
+                f"effect must be seen with at most {LARGEST_SAMPLE} replications, got effect={effect.text}."
+            )
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if effect.power(middle, alpha) < power:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def scale_power(ratio: float, dof: float, alpha: float) -> float:
+    """Power of the two-sided chi-square test against standard deviations ``ratio`` times too large.
+
+    Parameters
+    ----------
+    ratio : float
+        True over assumed standard deviation, above 0.
+    dof : float
+        Degrees of freedom.
+    alpha : float
+        Level of the test.
+
+    Returns
+    -------
+    float
+        The power, exactly (both sides of the rejection region).
+    """
+    above = chi_square.upper_tail(chi_square.upper_quantile(alpha / 2.0, dof) / ratio**2, dof)
+    below = chi_square.lower_tail(chi_square.lower_quantile(alpha / 2.0, dof) / ratio**2, dof)
+    return above + below
+
+
+def correlation_power(correlation: float, length: float, alpha: float) -> float:
+    """Lower bound of the power of the pair test against two correlated rows.
+
+    With correlation r the score is ``r ||w_i|| + sqrt(1 - r**2) Z``. Its power is at least the chance that ``||w_i||``
+    is not short times the chance that Z carries the score over the threshold even so.
+
+    Parameters
+    ----------
+    correlation : float
+        r in (-1, 1), not 0.
+    length : float
+        Length of the rows, which is the degrees of freedom of ``||w_i||**2``.
+    alpha : float
+        Level of the test of this one pair.
+
+    Returns
+    -------
+    float
+        A lower bound of the power.
+    """
+    r = abs(correlation)
+    threshold = -float(special.ndtri(alpha / 2.0))
+    best = 0.0
+    for shortfall in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
+        norm = math.sqrt(chi_square.lower_quantile(shortfall, length))
+        reach = float(special.ndtr((r * norm - threshold) / math.sqrt(1.0 - r * r)))
+        best = max(best, (1.0 - shortfall) * reach)
+    return best
+
+
+def opposite_signs_power(correlation: float, length: int, alpha: float) -> float:
+    """Power of the test of opposite signs against two correlated rows.
+
+    The signs of two normal numbers with correlation r are opposite with probability ``arccos(r) / pi`` (Sheppard).
+
+    Parameters
+    ----------
+    correlation : float
+        r in (-1, 1), not 0.
+    length : int
+        Length of the rows.
+    alpha : float
+        Level of the test of this one pair.
+
+    Returns
+    -------
+    float
+        The power, exactly (both sides of the rejection region).
+    """
+    limit = opposite_signs_limit(length, alpha)
+    if limit < 0:
+        return 0.0
+    chance = math.acos(correlation) / math.pi
+    return float(special.bdtr(limit, length, chance) + special.bdtrc(length - limit - 1, length, chance))
+
+
+@dataclass(frozen=True)
+class MeanEffect:
+    """A mean moved by ``shift``, for :class:`MeanLaw` and :class:`MeanBound`.
+
+    Attributes
+    ----------
+    shift : float
+        Size of the fault, in units of the statistic, above 0.
+    tail : Tail
+        What is known of the statistic's tails.
+    values : int
+        Floats that one replication takes.
+    """
+
+    shift: float
+    tail: Tail
+    values: int = 1
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.shift) and self.shift > 0):
+            raise ValueError(f"shift must be finite and above 0, got shift={self.shift}.")
+
+    @property
+    def text(self) -> str:
+        """The fault in words."""
+        return f"a mean off by {self.shift:.6g}"
+
+    @property
+    def seconds(self) -> float:
+        """Core seconds that one replication takes, roughly."""
+        return SECONDS_PER_FLOAT * self.values
+
+    def power(self, n: int, alpha: float) -> float:
+        """Lower bound of the power: the shift must cover the radius and the sample mean's own deviation."""
+        room = self.shift - self.tail.worst_radius(n, alpha / 2.0)
+        if room <= 0.0:
+            return 0.0
+        return 1.0 - _largest_error(lambda beta: self.tail.deviation(n, beta) <= room)
+
+
+@dataclass(frozen=True)
+class ProportionEffect:
+    """A probability moved up from ``null`` by ``shift``, for :class:`ProportionBound`.
+
+    Attributes
+    ----------
+    null : float
+        The largest probability that the claim allows, in [0, 1).
+    shift : float
+        Size of the fault; ``null + shift <= 1``.
+    values : int
+        Floats that one replication takes.
+    """
+
+    null: float
+    shift: float
+    values: int = 1
+
+    def __post_init__(self) -> None:
+        if not (0.0 <= self.null < 1.0 and 0.0 < self.shift <= 1.0 - self.null):
+            raise ValueError(
+                f"null must lie in [0, 1) and shift in (0, 1 - null], got null={self.null}, shift={self.shift}."
+            )
+
+    @property
+    def text(self) -> str:
+        """The fault in words."""
+        return f"a probability of {self.null + self.shift:.6g} where at most {self.null:.6g} is claimed"
+
+    @property
+    def seconds(self) -> float:
+        """Core seconds that one replication takes, roughly."""
+        return SECONDS_PER_FLOAT * self.values
+
+    def power(self, n: int, alpha: float) -> float:
+        """Power of the exact binomial test, exactly."""
+        if self.null == 0.0:
+            needed = 1
+        else:
+            needed = int(special.bdtrik(1.0 - alpha, n, self.null)) + 1
+            while needed <= n and special.bdtrc(needed - 1, n, self.null) > alpha:
+                needed += 1
+            if needed > n:
+                return 0.0
+        return float(special.bdtrc(needed - 1, n, self.null + self.shift))
+
+
+def _largest_error(covered: Callable[[float], bool]) -> float:
+    """Smallest beta (to a factor of 1.1) that is covered; 1 where none is."""
+    beta = 1.0
+    while beta > 1e-12 and covered(beta / 1.1):
+        beta /= 1.1
+    return beta

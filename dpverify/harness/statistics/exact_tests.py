@@ -1,0 +1,244 @@
+"""Tests whose law under the null is known exactly, so that their error rate is alpha and not about alpha.
+
+Each takes a sufficient statistic, not a sample. Several at once share alpha by Bonferroni's inequality.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpverify.harness.statistics import chi_square
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TestOutcome:
+    """What one exact test found.
+
+    Attributes
+    ----------
+    name : str
+        What was tested: "row scale".
+    p_value : float
+        Smallest alpha at which this test would refute, corrected for the number of its own comparisons.
+    refuted : bool
+        Whether the null is refuted at the alpha it was given.
+    detail : str
+        The most extreme statistic, in words and numbers.
+    """
+
+    __test__ = False  # the name begins with "Test"; it is not a pytest class
+
+    name: str
+    p_value: float
+    refuted: bool
+    detail: str
+
+
+def index_label(index: int) -> str:
+    """Name a statistic by its place, counted from 1."""
+    return f"index {index + 1}"
+
+
+def scale_test(
+    name: str, sums_of_squares: Floats, dof: float, alpha: float, label: Callable[[int], str] = index_label
+) -> TestOutcome:
+    """Test that each sum of squares is chi-square, in both directions.
+
+    Parameters
+    ----------
+    name : str
+        What is tested.
+    sums_of_squares : ndarray, shape (k,)
+        Each the sum of ``dof`` squared standard normals under the null. They need not be independent.
+    dof : float
+        Degrees of freedom of each.
+    alpha : float
+        Chance of refuting a true null, over all k together.
+    label : callable
+        Name of the sum at an index from 0.
+
+    Returns
+    -------
+    TestOutcome
+        Names the most extreme sum and its ratio of standard deviations.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to test.
+    """
+    if sums_of_squares.size == 0:
+        raise ValueError(f"{name}: sums_of_squares must not be empty.")
+    tails = [min(chi_square.lower_tail(s, dof), chi_square.upper_tail(s, dof)) for s in sums_of_squares.tolist()]
+    worst = int(np.argmin(tails))
+    p_value = min(1.0, 2.0 * tails[worst] * len(tails))
+    ratio = math.sqrt(sums_of_squares[worst] / dof)
+    detail = f"standard deviation {ratio:.6g} times its value at {label(worst)}, {dof:.6g} degrees of freedom"
+    return TestOutcome(name, p_value, p_value <= alpha, detail)
+
+
+def normal_test(name: str, scores: Floats, alpha: float, label: Callable[[int], str] = index_label) -> TestOutcome:
+    """Test that each score is standard normal, in both directions.
+
+    Parameters
+    ----------
+    name : str
+        What is tested.
+    scores : ndarray, shape (k,)
+        Each exactly N(0, 1) under the null. They need not be independent.
+    alpha : float
+        Chance of refuting a true null, over all k together.
+    label : callable
+        Name of the score at an index from 0.
+
+    Returns
+    -------
+    TestOutcome
+        Names the most extreme score.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to test.
+    """
+    if scores.size == 0:
+        raise ValueError(f"{name}: scores must not be empty.")
+    worst = int(np.argmax(np.abs(scores)))
+    p_value = min(1.0, 2.0 * float(special.ndtr(-abs(scores[worst]))) * scores.size)
+    detail = f"score {scores[worst]:.6g} at {label(worst)}, the largest of {scores.size}"
+    return TestOutcome(name, p_value, p_value <= alpha, detail)
+
+
+def pair_scores(gram: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+    """Scores of all pairs of rows, exactly N(0, 1) each where the rows are iid standard normal vectors.
+
+    For such rows ``<w_i, w_j> / ||w_i||`` is a projection of w_j on a direction that does not depend on it, hence
+    N(0, 1) whatever the length of the rows: no approximation for large samples is involved.
+
+    Parameters
+    ----------
+    gram : ndarray, shape (k, k)
+        Inner products of the rows.
+
+    Returns
+    -------
+    scores : ndarray, shape (k*(k-1)/2,)
+        One score per pair.
+    first, second : ndarray of int, shape (k*(k-1)/2,)
+        The rows i < j of each pair.
+    """
+    first, second = np.triu_indices(gram.shape[0], k=1)
+    lengths = np.sqrt(np.diag(gram))[first]
+    # A row of zeros has inner product 0 with all others: its score is 0, and its own length gives it away.
+    scores: Floats = gram[first, second] / np.where(lengths > 0.0, lengths, np.inf)
+    return scores, first.astype(np.int64), second.astype(np.int64)
+
+
+def opposite_signs_limit(values: int, alpha: float) -> int:
+    """Most opposite signs that are too few to be chance, where two rows are independent: their number is binomial.
+
+    Parameters
+    ----------
+    values : int
+        Length of the rows.
+    alpha : float
+        Chance of refuting a true null; half of it lies on this side.
+
+    Returns
+    -------
+    int
+        The largest k with ``2 P(at most k of values) <= alpha``; -1 where there is none. As many equal signs are too
+        few on the other side.
+    """
+    if 2.0 * special.bdtr(0, values, 0.5) > alpha:
+        return -1
+    limit = int(special.bdtrik(alpha / 2.0, values, 0.5))
+    while 2.0 * special.bdtr(limit, values, 0.5) > alpha:
+        limit -= 1
+    while 2.0 * special.bdtr(limit + 1, values, 0.5) <= alpha:
+        limit += 1
+    return limit
+
+
+def opposite_signs_test(
+    name: str, opposite: NDArray[np.int64], values: int, alpha: float, label: Callable[[int], str] = index_label
+) -> TestOutcome:
+    """Test that the signs of each pair of rows are independent, in both directions.
+
+    The signs of two independent vectors of standard normal numbers are opposite in as many places as a fair coin falls
+    on one side: the binomial law holds exactly.
+
+    Parameters
+    ----------
+    name : str
+        What is tested.
+    opposite : ndarray of int, shape (k,)
+        In how many places the signs of each pair are opposite. The pairs need not be independent.
+    values : int
+        Length of the rows.
+    alpha : float
+        Chance of refuting a true null, over all k together.
+    label : callable
+        Name of the pair at an index from 0.
+
+    Returns
+    -------
+    TestOutcome
+        Names the most extreme pair.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to test.
+    """
+    if opposite.size == 0:
+        raise ValueError(f"{name}: opposite must not be empty.")
+    worst = int(np.argmax(np.abs(2 * opposite - values)))
+    fewer = int(min(opposite[worst], values - opposite[worst]))
+    p_value = min(1.0, 2.0 * float(special.bdtr(fewer, values, 0.5)) * opposite.size)
+    detail = f"opposite signs in {int(opposite[worst])} of {values} values at {label(worst)}"
+    return TestOutcome(name, p_value, p_value <= alpha, f"{detail}, the most extreme of {opposite.size} pairs")
+
+
+def distribution_test(name: str, counts: NDArray[np.int64], cdf: Floats, alpha: float) -> TestOutcome:
+    """Test a law by its distribution function on a grid, with the Dvoretzky-Kiefer-Wolfowitz band.
+
+    On a grid the largest distance can only be smaller than over the whole line, so the band keeps its level.
+
+    Parameters
+    ----------
+    name : str
+        What is tested.
+    counts : ndarray of int, shape (k + 1,)
+        How many values fell between the grid points, the two ends included.
+    cdf : ndarray, shape (k,)
+        The distribution function of the law at the grid points.
+    alpha : float
+        Chance of refuting a true null.
+
+    Returns
+    -------
+    TestOutcome
+        Gives the largest distance and the band.
+
+    Raises
+    ------
+    ValueError
+        If there are no values.
+    """
+    total = int(counts.sum())
+    if total == 0:
+        raise ValueError(f"{name}: counts must not all be zero.")
+    distance = float(np.max(np.abs(np.cumsum(counts[:-1]) / total - cdf)))
+    p_value = min(1.0, 2.0 * math.exp(-2.0 * total * distance**2))
+    band = math.sqrt(math.log(2.0 / alpha) / (2.0 * total))
+    detail = f"distance {distance:.3g} of the distribution functions, band {band:.3g}, {total} values"
+    return TestOutcome(name, p_value, p_value <= alpha, detail)

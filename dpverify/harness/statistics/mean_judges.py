@@ -1,0 +1,200 @@
+"""Judges of one number per replication: against an exact mean, or against a printed bound of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpverify.harness.context import Context
+from dpverify.harness.statistics.effects import Effect, MeanEffect, ProportionEffect
+from dpverify.harness.statistics.judgement import Judgement, PlantedFault, Sample
+from dpverify.harness.statistics.printed_side import printed_side
+from dpverify.harness.statistics.tails import Tail, proportion_limits
+from dpverify.ledger.results import Number
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over a sample of numbers.
+
+    Attributes
+    ----------
+    n : int
+        Replications.
+    mean : float
+        Their mean.
+    squares : float
+        Sum of squared distances from the mean.
+    """
+
+    n: int
+    mean: float
+    squares: float
+
+    def __add__(self, other: Moments) -> Moments:
+        """Join two samples (Chan, Golub and LeVeque's update)."""
+        n = self.n + other.n
+        step = other.mean - self.mean
+        squares = self.squares + other.squares + step * step * self.n * other.n / n
+        return Moments(n, self.mean + step * other.n / n, squares)
+
+    @property
+    def variance(self) -> float:
+        """Sample variance with divisor ``n - 1``; 0 for one value."""
+        return self.squares / (self.n - 1) if self.n > 1 else 0.0
+
+
+def _moments(sample: Sample) -> Moments:
+    if sample.ndim != 1 or sample.size == 0:
+        raise ValueError(f"sample must have shape (n,) with n >= 1, got sample.shape={sample.shape}.")
+    values = np.asarray(sample, dtype=np.float64)
+    if not np.all(np.isfinite(values)):
+        raise ValueError("sample must be finite, got a NaN or an infinity.")
+    mean = float(values.mean())
+    return Moments(values.size, mean, float(np.square(values - mean).sum()))
+
+
+def _tail_of(tail: Tail | Callable[[Context], Tail], context: Context) -> Tail:
+    return tail(context) if callable(tail) else tail
+
+
+def _mean_effect(effect: Effect) -> MeanEffect:
+    if not isinstance(effect, MeanEffect):
+        raise TypeError(f"effect must be a MeanEffect, got {type(effect).__name__}.")
+    return effect
+
+
+def _centred_at(target: float) -> Callable[[Context, Sample, np.random.Generator], Sample]:
+    return lambda _context, sample, _rng: sample - sample.mean() + target
+
+
+@dataclass(frozen=True)
+class MeanLaw:
+    """Judge of samples of shape (n,): is the kernel's mean the exact one? Two-sided.
+
+    Attributes
+    ----------
+    mean : callable
+        The exact mean, in units of the statistic.
+    tail : Tail or callable
+        What is known of the statistic's tails.
+    """
+
+    mean: Callable[[Context], float]
+    tail: Tail | Callable[[Context], Tail]
+
+    def collect(self, context: Context, sample: Sample) -> Moments:
+        """Sum up one block."""
+        del context
+        return _moments(sample)
+
+    def decide(self, context: Context, statistics: Moments, alpha: float) -> Judgement:
+        """Say whether the exact mean lies in the confidence interval."""
+        exact = self.mean(context)
+        radius = _tail_of(self.tail, context).radius(statistics.n, statistics.variance, alpha / 2.0)
+        words = f"mean {statistics.mean:.6g} +- {radius:.3g}, exact {exact:.6g}"
+        return Judgement("disagrees" if abs(statistics.mean - exact) > radius else "agrees", words)
+
+    def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
+        """Sample moved to a mean off by exactly the declared shift."""
+        shift = _mean_effect(effect).shift
+        target = self.mean(context) + shift
+        return [PlantedFault("mean", f"the mean off by {shift:.6g}", _centred_at(target))]
+
+
+@dataclass(frozen=True)
+class MeanBound:
+    """Judge of samples of shape (n,): does the mean respect the printed bound? One-sided, a verdict on the paper.
+
+    Attributes
+    ----------
+    tail : Tail or callable
+        What is known of the statistic's tails.
+    bound : callable or None
+        The bound; by default the statement's right side at the point, with its relation.
+    """
+
+    tail: Tail | Callable[[Context], Tail]
+    bound: Callable[[Context], float] | None = None
+
+    def collect(self, context: Context, sample: Sample) -> Moments:
+        """Sum up one block."""
+        del context
+        return _moments(sample)
+
+    def decide(self, context: Context, statistics: Moments, alpha: float) -> Judgement:
+        """Refute where the one-sided confidence limit lies beyond the bound."""
+        bound, sign = self._bound(context)
+        radius = _tail_of(self.tail, context).radius(statistics.n, statistics.variance, alpha)
+        limit = statistics.mean - sign * radius
+        side = "lower" if sign > 0 else "upper"
+        words = f"mean {statistics.mean:.6g}, {side} confidence limit {limit:.6g}, bound {bound:.6g}"
+        if math.isfinite(limit) and sign * (limit - bound) > 0.0:
+            return Judgement("refutes", words, Number(float=limit), Number(float=bound))
+        return Judgement("agrees", words)
+
+    def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
+        """Sample moved beyond the bound by exactly the declared shift."""
+        shift = _mean_effect(effect).shift
+        bound, sign = self._bound(context)
+        return [PlantedFault("mean", f"a mean beyond the bound by {shift:.6g}", _centred_at(bound + sign * shift))]
+
+    def _bound(self, context: Context) -> tuple[float, float]:
+        relation = context.statement.relation
+        if relation == "=":
+            raise ValueError("relation of a MeanBound must be <= or >=, got an equation: use MeanLaw.")
+        bound = self.bound(context) if self.bound is not None else printed_side(context.statement, context.point)
+        return bound, -1.0 if relation in {">=", ">"} else 1.0
+
+
+@dataclass(frozen=True)
+class ProportionBound:
+    """Judge of samples of zeros and ones: is the probability of a one at most the bound? A verdict on the paper.
+
+    Attributes
+    ----------
+    bound : callable or None
+        The bound; by default the statement's right side at the point.
+    """
+
+    bound: Callable[[Context], float] | None = None
+
+    def collect(self, context: Context, sample: Sample) -> Moments:
+        """Sum up one block.
+
+        Raises
+        ------
+        ValueError
+            If the sample holds anything but zeros and ones.
+        """
+        del context
+        values = np.asarray(sample, dtype=np.float64)
+        if not np.all((values == 0.0) | (values == 1.0)):
+            raise ValueError("sample of a ProportionBound must hold zeros and ones only.")
+        return _moments(values)
+
+    def decide(self, context: Context, statistics: Moments, alpha: float) -> Judgement:
+        """Refute where the Clopper-Pearson limit lies above the bound."""
+        bound = self._bound(context)
+        ones = round(statistics.mean * statistics.n)
+        lower, _ = proportion_limits(ones, statistics.n, alpha)
+        words = f"{ones} of {statistics.n}, lower confidence limit {lower:.6g}, bound {bound:.6g}"
+        if lower > bound:
+            return Judgement("refutes", words, Number(float=lower), Number(float=bound))
+        return Judgement("agrees", words)
+
+    def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
+        """Coin tosses whose probability is above the bound by exactly the declared shift."""
+        if not isinstance(effect, ProportionEffect):
+            raise TypeError(f"effect of a ProportionBound must be a ProportionEffect, got {type(effect).__name__}.")
+        probability = min(1.0, self._bound(context) + effect.shift)
+        fault = f"a probability of {probability:.6g}"
+        return [PlantedFault("probability", fault, lambda _, sample, rng: rng.random(sample.size) < probability)]
+
+    def _bound(self, context: Context) -> float:
+        if self.bound is not None:
+            return self.bound(context)
+        return printed_side(context.statement, context.point)

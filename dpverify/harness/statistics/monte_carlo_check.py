@@ -1,0 +1,253 @@
+"""A simulation as a check: planned before it is drawn, in blocks, with every planted fault through the same plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpverify.harness.checks import Check, missed_controls
+from dpverify.harness.context import Context, as_point
+from dpverify.harness.search.exact_results import numbers
+from dpverify.harness.statistics.judgement import Judge, Judgement, Sample
+from dpverify.harness.statistics.pieces import Pieces
+from dpverify.harness.statistics.plan import Plan
+from dpverify.ledger.records import Status
+from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
+
+Simulate = Callable[[Context, np.random.Generator, int], Sample | Pieces]
+Sums = dict[int, Any]
+
+
+@dataclass(frozen=True)
+class Control:
+    """A kernel with a planted fault.
+
+    Attributes
+    ----------
+    name : str
+        Short name: "node missing".
+    fault : str
+        The fault in words.
+    simulate : callable
+        As the check's own.
+    at_declared_size : bool
+        Whether the fault has exactly the size that the plan says it sees.
+    """
+
+    name: str
+    fault: str
+    simulate: Simulate
+    at_declared_size: bool = False
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """One sample: the check's own, or a faulty one."""
+
+    name: str
+    fault: str
+    at_declared_size: bool
+    draw: Simulate
+
+
+@dataclass(frozen=True)
+class MonteCarloCheck(Check):
+    """Simulate a kernel and judge the sample.
+
+    A kernel that does not follow its exact law is a disagreement of our sources, never a verdict on the paper. A
+    confidence limit beyond a printed bound is a verdict.
+
+    Attributes
+    ----------
+    point : mapping
+        Parameters of the simulation; ``context.point`` in every callable.
+    plan : Plan or callable
+        What must be seen and with which error rates; may depend on the context.
+    simulate : callable
+        Context, generator and size to a sample with that many iid replications along the first axis, or to pieces of
+        it for a judge that takes them, so that it never lies in memory as a whole.
+    judge : Judge
+        Turns samples into a judgement.
+    controls : sequence of Control
+        Faulty kernels, besides the automatic faults of exactly the declared sizes.
+    region : str
+        What the simulation covers, in words; the point is always added.
+    """
+
+    point: Mapping[str, int | Fraction | str] = field(kw_only=True)
+    plan: Plan | Callable[[Context], Plan] = field(kw_only=True)
+    simulate: Simulate = field(kw_only=True)
+    judge: Judge = field(kw_only=True)
+    controls: Sequence[Control] = field(default=(), kw_only=True)
+    region: str = field(default="", kw_only=True)
+
+    method: ClassVar[Method] = "monte-carlo"
+
+    def alpha(self, context: Context) -> float:
+        """Chance of a false alarm of this check."""
+        return self._plan(self._at_point(context)).alpha
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds, all controls included."""
+        here = self._at_point(context)
+        return self._plan(here).seconds(len(self._streams(here)))
+
+    def blocks(self, context: Context) -> int:
+        """Blocks of all samples; none where the plan does not fit into the budget."""
+        here = self._at_point(context)
+        if self.beyond_share(context):
+            return 0
+        return self._plan(here).blocks * len(self._streams(here))
+
+    def run_block(self, context: Context, block: int) -> tuple[int, Any]:
+        """Draw one block of one sample.
+
+        Parameters
+        ----------
+        context : Context
+            What the check runs on.
+        block : int
+            Counts through the blocks of the first sample, then of the next.
+
+        Returns
+        -------
+        tuple of int and object
+            Number of the sample, and the judge's sums.
+
+        Raises
+        ------
+        ValueError
+            If a simulation returns another number of replications than it was asked for.
+        """
+        here = self._at_point(context)
+        plan = self._plan(here)
+        place, number = divmod(block, plan.blocks)
+        stream = self._streams(here)[place]
+        size = plan.size_of(number)
+        sample = stream.draw(here, here.rng(number, stream.name), size)
+        if len(sample) != size:
+            raise ValueError(
+                f"simulate of {stream.name or self.name!r} must return {size} replications, got {len(sample)}."
+            )
+        return place, self.judge.collect(here, sample)
+
+    def fold(self, sofar: Sums | None, part: tuple[int, Any]) -> Sums:
+        """Add a block to the sums of its sample."""
+        sums = dict(sofar or {})
+        place, statistics = part
+        sums[place] = sums[place] + statistics if place in sums else statistics
+        return sums
+
+    def finish(self, context: Context, total: Sums | None) -> CheckResult:
+        """Judge the check's own sample, and each faulty one.
+
+        Parameters
+        ----------
+        context : Context
+            What the check ran on.
+        total : dict or None
+            Sums by sample.
+
+        Returns
+        -------
+        CheckResult
+            "not refuted", "refuted" with the confidence limit, or "inconclusive": over budget, a control missed, or a
+            kernel that does not follow its law.
+        """
+        here = self._at_point(context)
+        plan = self._plan(here)
+        if total is None:
+            return self._over_budget(here, plan)
+        own, *faulty = [self.judge.decide(here, total[place], plan.alpha) for place in range(len(self._streams(here)))]
+        streams = self._streams(here)[1:]
+        controls = [_control(stream, said) for stream, said in zip(streams, faulty, strict=True)]
+        missed = missed_controls(controls)
+        return self._result(
+            here,
+            plan,
+            status=_status(own, missed),
+            message="; ".join(filter(None, [_words(own), missed])),
+            n=plan.n,
+            statistic=own.statistic,
+            kernel_disagrees=own.says == "disagrees",
+            counterexamples=_counterexamples(here, plan, own),
+            controls=controls,
+            figures=own.figures,
+        )
+
+    def _over_budget(self, context: Context, plan: Plan) -> CheckResult:
+        way_out = "a larger budget, or a plan that sees less, would decide it"
+        reason = f"the plan has {plan.n} replications: {self.beyond_share(context)}; {way_out}"
+        return self._result(context, plan, status="inconclusive", message=reason)
+
+    def _result(self, context: Context, plan: Plan, **found: Any) -> CheckResult:
+        where = ", ".join(f"{name}={value}" for name, value in context.point.items())
+        return CheckResult(
+            name=self.name,
+            method="monte-carlo",
+            alpha=plan.alpha,
+            power=plan.reached_power,
+            detects=plan.effect.text,
+            region="; ".join(filter(None, [self.region, where])),
+            leaves_out=self.leaves_out,
+            **found,
+        )
+
+    def _at_point(self, context: Context) -> Context:
+        return replace(context, point=as_point(self.point))
+
+    def _plan(self, context: Context) -> Plan:
+        return self.plan(context) if callable(self.plan) else self.plan
+
+    def _streams(self, context: Context) -> list[_Stream]:
+        """The check's own sample, then the automatic faults, then the author's."""
+        automatic = self.judge.planted(context, self._plan(context).effect)
+        planted = [
+            _Stream(f"planted {fault.name}", fault.fault, True, _changed(self.simulate, fault.change))
+            for fault in automatic
+        ]
+        authors = [_Stream(f"control {c.name}", c.fault, c.at_declared_size, c.simulate) for c in self.controls]
+        return [_Stream("", "", False, self.simulate), *planted, *authors]
+
+
+def _changed(simulate: Simulate, change: Callable[[Context, Sample, np.random.Generator], Sample]) -> Simulate:
+    def faulty(context: Context, rng: np.random.Generator, size: int) -> Sample | Pieces:
+        sample = simulate(context, rng, size)
+        if isinstance(sample, Pieces):
+            return sample.changed(lambda part: change(context, part, rng))
+        return change(context, sample, rng)
+
+    return faulty
+
+
+def _control(stream: _Stream, said: Judgement) -> ControlResult:
+    return ControlResult(
+        name=stream.name,
+        fault=stream.fault,
+        at_declared_size=stream.at_declared_size,
+        refuted=said.says != "agrees",
+        statistic=said.statistic,
+    )
+
+
+def _status(own: Judgement, missed: str) -> Status:
+    if own.says == "refutes":
+        return "refuted"
+    return "inconclusive" if missed or own.says == "disagrees" else "not refuted"
+
+
+def _words(own: Judgement) -> str:
+    if own.says == "disagrees":
+        return "the kernel does not follow the exact law: one of the two is wrong"
+    return "the confidence limit lies beyond the bound" if own.says == "refutes" else ""
+
+
+def _counterexamples(context: Context, plan: Plan, own: Judgement) -> list[Counterexample]:
+    if own.says != "refutes" or own.lhs is None or own.rhs is None:
+        return []
+    note = f"statistical: the left side is a one-sided confidence limit at alpha = {plan.alpha:g}"
+    return [Counterexample(kind="interior", parameters=numbers(context.point), lhs=own.lhs, rhs=own.rhs, note=note)]

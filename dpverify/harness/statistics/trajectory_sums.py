@@ -1,0 +1,192 @@
+"""Whitening and summing up a block of trajectories, a piece at a time, in the same small arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.harness.statistics.pieces import Pieces, parts_of
+from dpverify.harness.statistics.sign_kernels import (
+    AT_ONCE,
+    WORD,
+    Bits,
+    count_opposite,
+    count_opposite_coordinates,
+    spread_signs,
+    words_together,
+)
+from dpverify.harness.statistics.trajectory_kernels import sum_up
+from dpverify.harness.statistics.trajectory_statistics import GRID, GRID_END, Pairs, TrajectoryStatistics
+from dpverify.harness.statistics.whitening import Entries, Whitening
+
+Floats = NDArray[np.float64]
+
+NO_ENTRIES: Entries = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))
+NO_PRODUCTS = np.empty((0, 0))
+
+
+def collect(
+    by: Whitening, sample: NDArray[Any] | Pieces, *, pairs: Pairs = "products", share: float = 1.0
+) -> TrajectoryStatistics:
+    """Whiten one block and sum it up.
+
+    Parameters
+    ----------
+    by : Whitening
+        Of the exact covariance.
+    sample : ndarray of shape (n, T, d), or Pieces of it
+        Trajectories.
+    pairs, share
+        As for ``TrajectoryLaw``.
+
+    Returns
+    -------
+    TrajectoryStatistics
+        The block's sums.
+
+    Raises
+    ------
+    ValueError
+        If the sample has another shape, a NaN or an infinity, or values whose squares are not finite.
+    """
+    sums: _Sums | None = None
+    for part in parts_of(sample):
+        by.check(part)
+        if sums is None:
+            sums = _Sums(by, part.shape[2], pairs, share)
+        sums.add(np.ascontiguousarray(part, dtype=np.float64))
+    if sums is None:
+        raise ValueError("sample must hold at least 1 replication, got 0.")
+    return sums.result()
+
+
+class _Sums:
+    """Sums of a block so far, and the room that a piece needs."""
+
+    def __init__(self, by: Whitening, d: int, pairs: Pairs, share: float) -> None:
+        steps = len(by.factor)
+        self.by, self.steps, self.d, self.share = by, steps, d, share
+        self.n = 0
+        self.squares, self.sums, self.lengths = np.zeros((3, steps * d))
+        self.counts = np.zeros(GRID.size + 1, dtype=np.int64)
+        self.gram = _Gram(steps, d) if pairs == "products" else None
+        self.signs = _Signs(steps, d)
+        self.room = np.empty((0, steps, d))
+
+    def add(self, part: Floats) -> None:
+        """Add a piece, shape (n, T, d)."""
+        if self.gram is not None:
+            white = self._sum_up(part, self.gram.coordinates)
+            self._check_squares()
+            self.gram.add(white)
+            return
+        begin = 0
+        while begin < len(part):
+            end = begin + WORD - self.signs.used
+            self._sum_up(part[begin:end], NO_PRODUCTS)
+            self.signs.took(min(end, len(part)) - begin)
+            begin = end
+
+    def _sum_up(self, part: Floats, coordinates: Floats) -> Floats:
+        n = len(part)
+        if len(self.room) < n:
+            self.room = np.empty(part.shape)
+        white, entries, few = self.room[:n], self.by.entries, math.ceil(self.share * n)
+        if entries is None:
+            self.by.whiten_into(part, white)
+        starts, places, weights = entries or NO_ENTRIES
+        sum_up(
+            starts,
+            places,
+            weights,
+            part,
+            white,
+            self.squares,
+            self.sums,
+            self.lengths,
+            few,
+            GRID_END,
+            self.counts,
+            coordinates,
+            self.signs.used,
+            self.signs.group,
+        )
+        self.n += n
+        return white
+
+    def _check_squares(self) -> None:
+        """One value that is not finite makes a sum of squares so."""
+        if not np.all(np.isfinite(self.squares)):
+            raise ValueError("sample must be finite, and its squares too, got a NaN or an infinity.")
+
+    def result(self) -> TrajectoryStatistics:
+        """Give the sums."""
+        self._check_squares()
+        if self.gram is None:
+            self.signs.compare()
+        return TrajectoryStatistics(
+            n=self.n,
+            lengths=self.lengths.reshape(self.steps, self.d),
+            sums=self.sums.reshape(self.steps, self.d),
+            squares=self.squares.reshape(self.steps, self.d).sum(axis=1),
+            gram=None if self.gram is None else self.gram.total,
+            coordinates=None if self.gram is None else self.gram.coordinates,
+            opposite=None if self.gram is not None else self.signs.counts,
+            opposite_coordinates=None if self.gram is not None else self.signs.coordinates,
+            counts=self.counts,
+        )
+
+
+class _Gram:
+    """Inner products of all pairs of steps, and of coordinates."""
+
+    def __init__(self, steps: int, d: int) -> None:
+        self.total, self.part = np.zeros((steps, steps)), np.empty((steps, steps))
+        self.coordinates = np.zeros((d, d))
+        self.room = np.empty((steps, 0))
+
+    def add(self, white: Floats) -> None:
+        """Add those of the steps of a piece, shape (n, T, d)."""
+        n, steps, d = white.shape
+        if self.room.shape[1] != n * d:
+            self.room = np.empty((steps, n * d))
+        np.copyto(self.room.reshape(steps, n, d), white.transpose(1, 0, 2))
+        np.matmul(self.room, self.room.T, out=self.part)
+        self.total += self.part
+
+
+class _Signs:
+    """Opposite signs of all pairs of steps, and of coordinates, counted when enough of them are gathered."""
+
+    def __init__(self, steps: int, d: int) -> None:
+        self.d, self.used, self.words = d, 0, 0
+        self.counts = np.zeros(steps * (steps - 1) // 2, dtype=np.int64)
+        self.coordinates = np.zeros(d * (d - 1) // 2, dtype=np.int64)
+        self.group: Bits = np.zeros(steps * d, dtype=np.uint64)
+        self.bits: Bits = np.zeros((words_together(d), steps), dtype=np.uint64)
+
+    def took(self, n: int) -> None:
+        """Note that the group holds n more replications."""
+        self.used += n
+        if self.used == WORD:
+            self._spread()
+            if self.words + self.d > len(self.bits):
+                self._count()
+
+    def compare(self) -> None:
+        """Compare what is left."""
+        self._spread()
+        self._count()
+
+    def _spread(self) -> None:
+        count_opposite_coordinates(self.group, self.d, self.coordinates)
+        spread_signs(self.group, self.words, self.bits)
+        self.words, self.used = self.words + self.d, 0
+
+    def _count(self) -> None:
+        count_opposite(self.bits, -(-self.words // AT_ONCE) * AT_ONCE, self.counts)
+        self.bits[: self.words] = 0
+        self.words = 0

@@ -1,0 +1,1 @@
+"""Certified accountants of Algorithms 1 and 2."""

@@ -1,0 +1,1 @@
+"""The accountant of Algorithm 2."""

@@ -1,0 +1,205 @@
+"""Sets of triples of which none is beaten by another in all three numbers: building, joining, thinning.
+
+As in ``accountant_frontier``, with two sums instead of one: S of the weights, R of (p - 1) weights, and the value Q.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import Vector
+from dpverify.papers.tran2022.accounting.algorithm_1.frontier import Codes
+
+MANY: Final = 512
+"""Sets of more points than this are first merged on a grid, which is faster than sorting them."""
+
+
+class Triples(NamedTuple):
+    """Points of one block in one state.
+
+    Attributes
+    ----------
+    S, R, Q : (n,) arrays of float
+        Sum of weights and of (p - 1) weights at the block's end, and value of the nodes inside.
+    code : (n,) array of int
+        Where each point comes from.
+    """
+
+    S: Vector
+    R: Vector
+    Q: Vector
+    code: Codes
+
+
+@kernel
+def join(
+    SL: Vector, RL: Vector, QL: Vector, SR: Vector, RR: Vector, QR: Vector, decay: float,
+    begin: int, S: Vector, R: Vector, Q: Vector, code: Codes,
+) -> int:  # fmt: skip
+    """Write all pairs of a left and a right point into S, R, Q, code from ``begin`` on; returns the next index."""
+    n = begin
+    for i in range(SL.shape[0]):
+        s, r, q = decay * SL[i], decay * RL[i], QL[i]
+        for j in range(SR.shape[0]):
+            S[n], R[n], Q[n], code[n] = s + SR[j], r + RR[j], q + QR[j], n
+            n += 1
+    return n
+
+
+@kernel
+def most_moved(S: float, late: float, most: float) -> float:
+    """What a Delta node with sum of weights S moves by at most: weights are at most 1, the latest count ``late`` each.
+
+    They do until ``most`` is used up, so that it is ``late`` S up to S = m = floor(most/late), and exact there.
+    """
+    if late <= 0.0:
+        return 0.0
+    m = math.floor(most / late)
+    if m >= S:
+        return late * S
+    return min(late * m + max(most - late * m, 0.0) * (S - m), most)
+
+
+@kernel
+def add_own(S: Vector, R: Vector, Q: Vector, g: float, delta: float, drift: float, late: float, most: float) -> Vector:
+    """Give Q with the block itself as a node: of G, of Delta (times ``delta``), of r."""
+    out = np.empty_like(Q)
+    for i in range(Q.shape[0]):
+        moved = most_moved(S[i], late, most)
+        out[i] = Q[i] + g * (S[i] * S[i]) + delta * (moved * moved) + drift * (R[i] * R[i])
+    return out
+
+
+@kernel
+def unite(
+    SL: Vector, RL: Vector, QL: Vector, SR: Vector, RR: Vector, QR: Vector, decay: float,
+    S: Vector, R: Vector, Q: Vector, code: Codes,
+) -> int:  # fmt: skip
+    """Write the left points, decayed, and then the right ones, into S, R, Q, code: one visit, on either side."""
+    n = len(SL)
+    for i in range(n):
+        S[i], R[i], Q[i], code[i] = decay * SL[i], decay * RL[i], QL[i], i
+    for j in range(len(SR)):
+        S[n + j], R[n + j], Q[n + j], code[n + j] = SR[j], RR[j], QR[j], n + j
+    return n + len(SR)
+
+
+@kernel
+def thin_exactly(n: int, S: Vector, R: Vector, Q: Vector, code: Codes) -> int:
+    """Keep, in place, the points that no other beats in all three numbers; returns how many."""
+    order = np.argsort(-S[:n])
+    s, r, q, c = S[:n][order], R[:n][order], Q[:n][order], code[:n][order]
+    kept = 0
+    for i in range(n):
+        beaten = False
+        for j in range(kept):
+            if S[j] >= s[i] and R[j] >= r[i] and Q[j] >= q[i]:
+                beaten = True
+                break
+        if beaten:
+            continue
+        k = 0
+        for j in range(kept):  # of points with the same S an earlier one may be beaten by a later one
+            if not (s[i] >= S[j] and r[i] >= R[j] and q[i] >= Q[j]):
+                S[k], R[k], Q[k], code[k] = S[j], R[j], Q[j], code[j]
+                k += 1
+        S[k], R[k], Q[k], code[k] = s[i], r[i], q[i], c[i]
+        kept = k + 1
+    return kept
+
+
+@kernel
+def cell(x: float, floor: float, close: float) -> float:
+    """Number a value so that equal steps are equal ratios, or equal differences below ``floor``."""
+    return math.log1p(x / floor) / close
+
+
+@kernel
+def gather(
+    n: int, S: Vector, R: Vector, Q: Vector, code: Codes, close: float, floor_s: float, floor_r: float, upper: bool
+) -> int:
+    """Merge, in place, points in one cell of an even grid, where the grid is no larger than the set; returns how many.
+
+    The cells are at most half as wide as what ``thin`` takes to be close.
+    """
+    low_s, high_s, low_r, high_r = S[0], S[0], R[0], R[0]
+    for i in range(1, n):
+        low_s, high_s, low_r, high_r = min(low_s, S[i]), max(high_s, S[i]), min(low_r, R[i]), max(high_r, R[i])
+    per_s, per_r = 2.0 / (close * (floor_s + low_s)), 2.0 / (close * (floor_r + low_r))
+    rows, columns = (high_s - low_s) * per_s + 1.0, (high_r - low_r) * per_r + 1.0
+    if rows * columns > n:
+        return n
+    width = int(columns) + 1
+    at = np.full((int(rows) + 1) * width, -1, dtype=np.int64)
+    kept = 0
+    for i in range(n):
+        place = int((S[i] - low_s) * per_s) * width + int((R[i] - low_r) * per_r)
+        k = at[place]
+        if k < 0:
+            at[place] = kept
+            S[kept], R[kept], Q[kept], code[kept] = S[i], R[i], Q[i], code[i]
+            kept += 1
+            continue
+        more = Q[i] > Q[k]
+        if upper:
+            S[k], R[k] = max(S[k], S[i]), max(R[k], R[i])
+        elif more:
+            S[k], R[k] = S[i], R[i]
+        if more:
+            Q[k], code[k] = Q[i], code[i]
+    return kept
+
+
+@kernel
+def thin(
+    n: int, S: Vector, R: Vector, Q: Vector, code: Codes, close: float, floor_s: float, floor_r: float, upper: bool
+) -> int:
+    """Keep, in place, few points of the first n that stand for all; returns how many.
+
+    A point is merged into one with larger S and R (or the same up to a step of ``close``) whose Q is smaller by the
+    fraction ``close`` at most. Merged points become one that beats all (upper), or one of themselves.
+    """
+    if n > MANY:
+        n = gather(n, S, R, Q, code, close, floor_s, floor_r, upper)
+    s, r, q, c = S[:n].copy(), R[:n].copy(), Q[:n].copy(), code[:n].copy()
+    low_s, low_r, high_r = s.min(), r.min(), r.max()
+    begin_s, begin_r = cell(low_s, floor_s, close), cell(low_r, floor_r, close)
+    columns = int(cell(high_r, floor_r, close) - begin_r) + 1
+    row, column = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for i in range(n):
+        row[i] = max(int(cell(s[i], floor_s, close) - begin_s), 0)
+        column[i] = columns - 1 - min(max(int(cell(r[i], floor_r, close) - begin_r), 0), columns - 1)
+    # Rows from large S to small, in each from large R to small, in each cell from large Q to small.
+    order = np.argsort(-Q[:n])
+    place = column - row * columns
+    order = order[np.argsort(place[order], kind="mergesort")]
+    best = np.full(columns + 1, -1, dtype=np.int64)  # a tree of prefix maxima over the columns, after Fenwick
+    keep = np.zeros(n, dtype=np.bool_)
+    for k in range(n):
+        i, beats = order[k], -1
+        j = column[i] + 1
+        while j > 0:
+            if best[j] >= 0 and (beats < 0 or Q[best[j]] > Q[beats]):
+                beats = best[j]
+            j -= j & -j
+        if beats >= 0 and Q[i] <= Q[beats] * (1.0 + close):
+            if upper:
+                s[beats], r[beats], q[beats] = max(s[beats], s[i]), max(r[beats], r[i]), max(q[beats], q[i])
+            continue
+        keep[i] = True
+        j = column[i] + 1
+        while j <= columns:
+            if best[j] < 0 or Q[i] > Q[best[j]]:
+                best[j] = i
+            j += j & -j
+    kept = 0
+    for k in range(n):
+        i = order[k]
+        if keep[i]:
+            S[kept], R[kept], Q[kept], code[kept] = s[i], r[i], q[i], c[i]
+            kept += 1
+    return kept

@@ -1,0 +1,158 @@
+"""Very long runs of Algorithm 2 with many epochs: bounds on the worst pattern in a time that does not grow with them.
+
+Where N and T/N are both large there are too many blocks of different content for the dynamic programme. The upper bound
+lets single visits lie anywhere (``accountant_sr_free``); what pairs of visits gain at a boundary of epochs depends on
+the bits of its place, and is added up over all boundaries by itself, above a price that both sides agree on. The lower
+bound is a pattern: pairs at every second boundary. The first epochs, whose G nodes have less noise, are done as in
+short runs. NOTES_accountant.md, section 7, has the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from dpverify.papers.tran2022.accounting.algorithm_2.free import CLOSE, HEAD, FreeBlocks
+from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree, trace
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import Worth
+from dpverify.papers.tran2022.accounting.algorithm_2.pairs import (
+    most_of_pairs,
+    pair_tables,
+    sum_of_long_nodes,
+    sum_of_pairs,
+    sum_tables,
+)
+from dpverify.papers.tran2022.accounting.algorithm_2.pattern import pattern_value
+from dpverify.privacy.participation import Bounds
+
+FEWEST: Final = 1 << 10
+"""Epochs are longer than this in a long run."""
+
+LEAST_HEADS: Final = 8
+"""A run of fewer blocks of 2^(top + HEAD) steps than this is not long."""
+
+HIGH_BITS: Final = 10
+"""Tables for boundaries are over so many bits and over the bits below."""
+
+MARGIN: Final = 2.0**-22
+"""Relative margin against rounding: up to 2^27 numbers are added one by one."""
+
+
+def is_long(worth: Worth, alpha: float) -> bool:
+    """Whether :func:`long_run` has bounds: many long epochs, whose length is no power of two, and alpha below 1."""
+    N = worth.examples
+    many = worth.steps >> worth.top + HEAD >= LEAST_HEADS
+    return many and not worth.box and N > FEWEST and N & N - 1 != 0 and alpha < 1.0
+
+
+def long_run(worth: Worth, alpha: float) -> Bounds:
+    """Bound mu^2 of Algorithm 2 with fresh permutations, for a run for which :func:`is_long` holds.
+
+    Parameters
+    ----------
+    worth : Worth
+        T, N and the sensitivities.
+    alpha : float
+        Momentum weight in (0, 1).
+
+    Returns
+    -------
+    Bounds
+        Of ``max over patterns of sum of squared sensitivities over squared deviations``, for certain. Upper over lower
+        bound is 1.01 to 1.05 at the printed noise and alpha = 1/N.
+    """
+    free = FreeBlocks(worth, alpha)
+    N, T, block = worth.examples, worth.steps, 1 << worth.top + HEAD
+    head_upper, head_lower, boundary = _head(worth, alpha)
+    price = free.fair_price()
+    blocks = -(-T // block) - 1  # the run may be prolonged: that adds nodes and visits, all nonnegative
+    epochs = -(-blocks * block // N) + 1
+    beyond = sum((T >> level + 1) + 1 for level in range(worth.top + HEAD + 1, T.bit_length()))
+    largest = (N - 1) / -math.expm1(N * free.log_decay)
+    upper = head_upper + free.most_of(blocks, epochs, price) + pairs_above(free, price, block // N, epochs + 1)
+    upper += beyond * worth.drift * largest**2
+    lower = head_lower + least_of_pairs(free, boundary)
+    return Bounds(lower * (1.0 - MARGIN), upper * (1.0 + MARGIN), exact=False)
+
+
+def _head(worth: Worth, alpha: float) -> tuple[float, float, int]:
+    """Bounds for the first block, and an odd number of a boundary all of whose visits may still be chosen."""
+    level = worth.top + HEAD
+    tree = SrTree(worth, alpha, CLOSE, worth.top - 7, upper=True)
+    closed = tree.closed(tree.block(level, 0), 0, level)
+    upper, state = max((float(points.Q[0]), state) for state, points in closed.points.items())
+    lower = pattern_value(worth, alpha, trace(closed, state))
+    return upper, lower, ((1 << level) // worth.examples + 2) | 1
+
+
+def pairs_above(free: FreeBlocks, price: float, first: int, count: int) -> float:
+    """Bound what pairs are worth above a price.
+
+    Parameters
+    ----------
+    free : FreeBlocks
+        The run.
+    price : float
+        What each pair is given elsewhere.
+    first, count : int
+        The boundaries are first .. first + count - 1.
+
+    Returns
+    -------
+    float
+        At least the sum over the pairs of any one pattern.
+    """
+    N, top, split = free.N, free.top, free.top + 1 - HIGH_BITS
+    squares = np.array([free.decay(2 << level) for level in range(top + 1)])
+    base, above = np.empty((2, 1 << HIGH_BITS))
+    below = np.empty(1 << split)
+    pair_tables(N, split, free.fine, top, free.one, free.worth.drift, squares, base, above, below)
+    period = 1 << top + 1 - free.lowest  # what matters of bN are its bits up to ``top``
+    windows = 1 if count <= period else -(-count // period)
+    return windows * most_of_pairs(first, min(count, period), N, split, base, above, below, price)
+
+
+def least_of_pairs(free: FreeBlocks, first: int) -> float:
+    """Add up pairs at every second boundary, without the last epochs.
+
+    The visits are the step after the boundary bN and the one 2^v before it, with 2^v the largest power in N: then bit v
+    of bN is 1, and all others are those of both visits.
+
+    Parameters
+    ----------
+    free : FreeBlocks
+        The run.
+    first : int
+        Number of the first boundary, odd.
+
+    Returns
+    -------
+    float
+        At most what this pattern counts.
+    """
+    N, w, top, low = free.N, free.worth, free.top, free.lowest + 1
+    count, place = (w.steps // N - 3 - first) // 2, N - (1 << free.lowest)
+    if count < 1:
+        return 0.0
+    one, drift = w.g_later + w.least_moved() ** 2, w.drift * float(place) ** 2
+    alone, before, after = 0.0, 1.0, 1.0
+    for level in range(low):
+        alone += one * (before**2 + after**2) + drift * before**2
+        before *= free.decay(1 << level)
+        after *= free.decay(1 << level) if level < free.lowest else 1.0
+    squares = np.array([free.decay(2 << level) for level in range(top + 1)])
+    split = max(top + 1 - HIGH_BITS, low)
+    lower, upper = np.empty((3, 1 << split - low)), np.empty((3, 1 << top + 1 - split))
+    sum_tables(low, split - 1, squares, *lower)
+    sum_tables(split, top, squares, *upper)
+    period = 1 << top - free.lowest
+    rest = (N, low, split, *lower, *upper[:2], one * (before + after) ** 2, drift * before**2)
+    total = count * alone + sum_of_pairs(first, count % period, *rest)
+    if count >= period:
+        total += count // period * sum_of_pairs(first, period, *rest)
+    for level in range(top + 1, w.steps.bit_length()):
+        begin, end = (first - 1) * N, (first + 2 * count - 1) * N
+        total += drift * sum_of_long_nodes(begin, end, N, place, level, free.log_decay)
+    return float(total)

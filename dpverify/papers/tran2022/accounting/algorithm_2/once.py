@@ -1,0 +1,154 @@
+"""Algorithm 2 with one permutation for all epochs: the sum for every place at once, nothing left out.
+
+No node of G or Delta is longer than an epoch, so it holds one visit at most; what blocks of 2^k steps hold of left and
+of right halves up to that length depends on where the first visit comes, as in Algorithm 1. The run is cut at the steps
+N, 2N and T - N, between which all nodes of one parity count alike; the nodes across a cut are added one by one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from dpverify.kernels import check
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import Vector
+from dpverify.papers.tran2022.accounting.algorithm_1.once import values_by_place
+from dpverify.papers.tran2022.accounting.algorithm_2.frontier import most_moved
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import Worth
+
+
+@kernel
+def double(
+    S: Vector, A: Vector, B: Vector, half: int, decay: float, counted: float,
+    S_out: Vector, A_out: Vector, B_out: Vector,
+) -> None:  # fmt: skip
+    """Join blocks of ``half`` steps; A sums the squares of left halves, B of right ones, if they are ``counted``.
+
+    Entry j is for blocks whose first visit comes j steps after their beginning.
+    """
+    N = S.shape[0]
+    shift = half % N
+    for j in range(min(2 * half, N)):
+        k = j - shift if j >= shift else j - shift + N
+        S_out[j] = decay * S[j] + S[k]
+        A_out[j] = A[j] + A[k] + counted * (S[j] * S[j])
+        B_out[j] = B[j] + B[k] + counted * (S[k] * S[k])
+
+
+@kernel
+def double_in_box(
+    S: Vector, A: Vector, B: Vector, half: int, decay: float, late: float, most: float,
+    S_out: Vector, A_out: Vector, B_out: Vector,
+) -> None:  # fmt: skip
+    """As ``double``, but A sums the squares of both halves, and B the squares of what Delta nodes move by at most."""
+    N = S.shape[0]
+    shift = half % N
+    for j in range(min(2 * half, N)):
+        k = j - shift if j >= shift else j - shift + N
+        one, two = most_moved(S[j], late, most), most_moved(S[k], late, most)
+        S_out[j] = decay * S[j] + S[k]
+        A_out[j] = A[j] + A[k] + S[j] * S[j] + S[k] * S[k]
+        B_out[j] = B[j] + B[k] + one * one + two * two
+
+
+@kernel
+def add_block(
+    S: Vector, A: Vector, B: Vector, begin: int, length: int, g: float, delta: float, late: float, most: float,
+    left: float, right: float, out: Vector,
+) -> None:  # fmt: skip
+    """Add to ``out[p]`` what the block of the steps after ``begin`` holds: itself, ``left`` A and ``right`` B."""
+    N = S.shape[0]
+    shift = begin % N
+    for k in range(min(length, N)):
+        p = k + shift if k + shift < N else k + shift - N
+        moved = most_moved(S[k], late, most)
+        out[p] += g * (S[k] * S[k]) + delta * (moved * moved) + left * A[k] + right * B[k]
+
+
+def values_of_places(worth: Worth, alpha: float) -> Vector:
+    """Give the sum over Algorithm 2's nodes for every place.
+
+    Parameters
+    ----------
+    worth : Worth
+        T, N and the sensitivities.
+    alpha : float
+        Momentum weight in (0, 1].
+
+    Returns
+    -------
+    (min(N, T),) array of float
+        mu^2 of the example at place p of the permutation, in entry p - 1; in the box, where a Delta node could move by
+        more than 4G for lack of other limits, an upper bound.
+
+    Raises
+    ------
+    ArgumentError
+        If the arrays do not fit in memory.
+    """
+    T, N = worth.steps, min(worth.examples, worth.steps)
+    check.memory(9 * N, examples=N)
+    places = np.arange(N, dtype=np.float64)
+    if worth.box:
+        every, out = np.zeros(N), np.zeros(N)
+        _add_up(worth, alpha, every, out)
+        return out + worth.drift * places**2 * every
+    out = np.zeros(N)
+    out += worth.drift * places**2 * values_by_place(T, N, alpha)
+    _add_up(worth, alpha, np.zeros(0), out)
+    return out
+
+
+def _add_up(worth: Worth, alpha: float, every: Vector, out: Vector) -> None:
+    """Add what G and Delta nodes count to ``out``, and in the box the squares of all nodes to ``every``."""
+    T, N, box = worth.steps, out.size, worth.box
+    late, most = worth.delta_late, worth.delta_most
+    log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
+    now, following = np.zeros((3, N)), np.zeros((3, N))
+    now[0, 0] = 1.0
+    blocks = list(_blocks(worth))
+    for level in range(T.bit_length()):
+        S, A, B = now
+        for begin, length, left, right in blocks:
+            if length == 1 << level:
+                node = worth.node(begin, level)
+                add_block(S, A, B, begin, length, node.g, node.delta, late, most, left, right, out)
+        if box and T >> level & 1:
+            add_block(S, A, B, T >> level + 1 << level + 1, 1 << level, 1.0, 0.0, late, most, 1.0, 0.0, every)
+        if T >> level + 1:
+            half, decay = 1 << level, math.exp(log_decay * (1 << level))
+            if box:
+                double_in_box(S, A, B, half, decay, late, most, following[0], following[1], following[2])
+            else:
+                counted = float(level <= worth.top)
+                double(S, A, B, half, decay, counted, following[0], following[1], following[2])
+            now, following = following, now
+
+
+def _blocks(worth: Worth) -> Iterator[tuple[int, int, float, float]]:
+    """Dyadic blocks between the cuts, and the nodes across them: begin, length, factors of A and B."""
+    T, N = worth.steps, worth.examples
+    cuts = sorted({cut for cut in (0, N, 2 * N, T - N, T) if 0 <= cut <= T})
+    for at, until in itertools.pairwise(cuts):
+        left, right = worth.inside(at)
+        if worth.box:
+            node = worth.node(at, 0)
+            left, right = node.g, node.delta
+        begin = at
+        while begin < until:
+            longest = 1 << (until - begin).bit_length() - 1
+            length = min(begin & -begin, longest) if begin else longest
+            yield begin, length, left, right
+            begin += length
+    across = set()
+    for cut in cuts[1:-1]:
+        for level in range(worth.top + 1):
+            begin = cut >> level << level
+            if begin < cut and begin + (1 << level) <= T:
+                across.add((begin, 1 << level))
+    for begin, length in sorted(across):
+        yield begin, length, 0.0, 0.0

@@ -1,0 +1,153 @@
+"""Algorithm 2's accountant by its definition: what Algorithm 4 reads, node by node and pattern by pattern.
+
+In rational numbers, for short runs only. Everything faster is compared with this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpverify.papers.tran2022.identities.node_combinations_bounds import Node, compose_intervals
+from dpverify.privacy.participation import Ordering, Pattern, patterns
+
+
+@dataclass(frozen=True)
+class Squares:
+    """Sizes and noise of Algorithm 2, in rational numbers.
+
+    Attributes
+    ----------
+    lipschitz, smoothness, eta : Fraction
+        G, L and the length of a step.
+    g_first, g_later, delta, drift : Fraction
+        Variances of a node of G that ends by step 2N, of a later one, of a node of Delta, and of r; above 0.
+    """
+
+    lipschitz: Fraction
+    smoothness: Fraction
+    eta: Fraction
+    g_first: Fraction
+    g_later: Fraction
+    delta: Fraction
+    drift: Fraction
+
+
+def read_nodes(steps: int, examples: int) -> dict[str, set[Node]]:
+    """Collect the nodes that Algorithm 4 reads in the steps 1..T, by going through its lines; 0 < gamma < 1.
+
+    Parameters
+    ----------
+    steps, examples : int
+        T and N, at least 1.
+
+    Returns
+    -------
+    dict
+        Of "G", "Delta" and "r" the nodes.
+
+    Notes
+    -----
+    Source: Algorithm 4, with the repairs that it needs to run; compare
+    ``literal_output``.
+    """
+    T, N = steps, examples
+    nodes: dict[str, set[Node]] = {"G": set(), "Delta": set(), "r": set()}
+    for t in range(1, T + 1):
+        q, r = divmod(t, N)
+        nodes["r"].update(compose_intervals(1, t))
+        nodes["G"].update(compose_intervals(1, r))
+        for i in range(q):
+            nodes["G"].update(compose_intervals(r + 1, r + N))
+            if i >= 1:
+                window = compose_intervals(t - i * N + 1, t - (i - 1) * N)
+                nodes["G"].update(window)
+                nodes["Delta"].update(window)
+    return nodes
+
+
+def box_nodes(steps: int, examples: int) -> dict[str, set[Node]]:
+    """Collect the nodes that the box of Algorithm 2 makes, read or not: every [t - 2^k + 1, t] with 2^k dividing t."""
+    every = {(t - (1 << k) + 1, t) for t in range(1, steps + 1) for k in range(t.bit_length()) if t % (1 << k) == 0}
+    return {"G": every, "Delta": {node for node in every if node[0] > examples}, "r": every}
+
+
+def pattern_sum(
+    examples: int, alpha: Fraction, squares: Squares, nodes: dict[str, set[Node]], pattern: Sequence[int]
+) -> Fraction:
+    """Sum squared sensitivity over variance of all nodes, for one pattern.
+
+    Parameters
+    ----------
+    examples : int
+        N, at least 1.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    squares : Squares
+        Sizes and noise.
+    nodes : dict
+        From :func:`read_nodes` or :func:`box_nodes`.
+    pattern : sequence of int
+        Steps of one example.
+
+    Returns
+    -------
+    Fraction
+        G: 2 G times the sum of weights. Delta: the largest ``sum c_i (h_i - h_{i-1})`` with jumps of at most D = 2 L
+        eta N and ``|h| <= 2G``: D for each of the latest visits, until 4G is used up. r: 2 eta L times the sum of
+        (p - 1) weights.
+    """
+    total, jump = Fraction(0), 2 * squares.smoothness * squares.eta * examples
+    for family, intervals in nodes.items():
+        for y, z in intervals:
+            inside = [t for t in pattern if y <= t <= z]
+            weights = [(1 - alpha) ** (z - t) for t in inside]
+            if family == "G":
+                variance = squares.g_first if z <= 2 * examples else squares.g_later
+                moved = 2 * squares.lipschitz * sum(weights, Fraction(0))
+            elif family == "Delta":
+                variance, left, moved = squares.delta, 4 * squares.lipschitz, Fraction(0)
+                for weight in reversed(weights):
+                    moved += min(jump, left) * weight
+                    left -= min(jump, left)
+            else:
+                variance = squares.drift
+                places = [(t - 1) % examples for t in inside]
+                drift = sum((p * w for p, w in zip(places, weights, strict=True)), Fraction(0))
+                moved = 2 * squares.eta * squares.smoothness * drift
+            total += moved**2 / variance
+    return total
+
+
+def largest_sum(
+    steps: int, examples: int, alpha: Fraction, squares: Squares, ordering: Ordering, *, box: bool = False
+) -> tuple[Fraction, Pattern]:
+    """Maximize :func:`pattern_sum` by trying every pattern.
+
+    Parameters
+    ----------
+    steps, examples : int
+        T and N, at least 1.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    squares : Squares
+        Sizes and noise.
+    ordering : {"fresh", "once"}
+        Any place in each epoch, or the same place in all.
+    box : bool
+        Whether all nodes that the box makes count, or only those that Algorithm 4 reads.
+
+    Returns
+    -------
+    (Fraction, tuple of int)
+        mu^2, and the first pattern that reaches it.
+    """
+    nodes = (box_nodes if box else read_nodes)(steps, examples)
+    best: Fraction = Fraction(-1)
+    at: Pattern = ()
+    for pattern in patterns(steps, examples, ordering):
+        value = pattern_sum(examples, alpha, squares, nodes, pattern)
+        if value > best:
+            best, at = value, pattern
+    return best, at

@@ -1,0 +1,159 @@
+"""Sums of squared weights over the nodes of Algorithm 2, per family, for one pattern of visits of one example.
+
+With one example replaced, a G node moves by at most 2G times its weight S = sum of ``(1-alpha)**(z - t)`` over the
+visits t in it, a Delta node by at most 2 eta N L S, an r node by at most 2 eta N L times R, the same sum with every
+term times (p - 1)/N, p the place of t in its epoch. Each family reaches this in all its nodes at once where G is large;
+the sum over families is an upper bound (NOTES_privacy.md, section 3).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Literal, NamedTuple, TypeAlias
+
+from dpverify.privacy.participation import Ordering, Pattern, pattern_count, patterns
+from dpverify.symbolic.exact.numbers import ZERO, Value, power, to_value
+
+Nodes: TypeAlias = Literal["read", "all"]
+"""Nodes that Algorithm 4 can read, or all nodes of the tree, as the proofs count them."""
+
+G_FIRST, G_LATER, DELTA_FIRST, DELTA_LATER, DRIFT = range(5)
+"""G and Delta nodes inside [1, 2N] and elsewhere, and r nodes."""
+
+MOST_PATTERNS = 400
+"""Where there are more patterns than this, the largest sum is searched for from several starts."""
+
+
+class Term(NamedTuple):
+    """One node of one family.
+
+    Attributes
+    ----------
+    family : int
+        0..4.
+    end : int
+        Its last step.
+    visits : list of int
+        Steps of the example in it.
+    """
+
+    family: int
+    end: int
+    visits: list[int]
+
+
+def node_terms(steps: int, examples: int, pattern: Sequence[int], nodes: Nodes = "read") -> Iterator[Term]:
+    """Give the nodes that hold a visit, family by family.
+
+    Parameters
+    ----------
+    steps, examples : int
+        T and N, at least 1.
+    pattern : sequence of int
+        Steps of one example, in rising order.
+    nodes : {"read", "all"}
+        "read": G and Delta no longer than N, Delta only after the first epoch, r only left halves. "all": every dyadic
+        interval inside [1, T], Delta only after the first epoch.
+
+    Yields
+    ------
+    Term
+        Nodes that Algorithm 4 never reads may be among them at the very end of a run.
+    """
+    for level in range(steps.bit_length()):
+        for block, group in itertools.groupby(pattern, key=lambda t: (t - 1) >> level):
+            end = (block + 1) << level
+            if end > steps:
+                continue
+            visits, later = list(group), int(end > 2 * examples)
+            if nodes == "all" or 1 << level <= examples:
+                yield Term(G_FIRST + later, end, visits)
+                if end - (1 << level) >= examples:
+                    yield Term(DELTA_FIRST + later, end, visits)
+            if nodes == "all" or block % 2 == 0:
+                yield Term(DRIFT, end, visits)
+
+
+def exact_sums(
+    steps: int, examples: int, alpha: Fraction, pattern: Sequence[int], nodes: Nodes = "read"
+) -> list[Value]:
+    """Sum the squared weights of one pattern, exactly or in balls, family by family.
+
+    Parameters
+    ----------
+    steps, examples, alpha, pattern, nodes
+        As in :func:`node_terms`, with alpha in (0, 1].
+
+    Returns
+    -------
+    list of fmpq or arb
+        Five sums, without units.
+    """
+    sums: list[Value] = [ZERO] * 5
+    for family, end, visits in node_terms(steps, examples, pattern, nodes):
+        total: Value = ZERO
+        for t in visits:
+            share = Fraction((t - 1) % examples, examples) if family == DRIFT else Fraction(1)
+            total = total + to_value(share) * power(1 - alpha, end - t)
+        sums[family] = sums[family] + total * total
+    return sums
+
+
+def _float_sums(steps: int, examples: int, alpha: float, pattern: Sequence[int], nodes: Nodes) -> list[float]:
+    log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
+    sums = [0.0] * 5
+    for family, end, visits in node_terms(steps, examples, pattern, nodes):
+        total = 0.0
+        for t in visits:
+            weight = math.exp(log_decay * (end - t)) if end > t else 1.0
+            total += weight * ((t - 1) % examples) / examples if family == DRIFT else weight
+        sums[family] += total * total
+    return sums
+
+
+def worst_pattern(
+    steps: int, examples: int, alpha: float, ordering: Ordering, weights: Sequence[float], nodes: Nodes = "read"
+) -> Pattern:
+    """Maximize a weighted sum of the five sums over patterns.
+
+    Parameters
+    ----------
+    steps, examples, alpha, ordering
+        T, N, momentum weight, "fresh" or "once".
+    weights : sequence of 5 floats
+        What each sum counts for, finite.
+    nodes : {"read", "all"}
+        As in :func:`node_terms`.
+
+    Returns
+    -------
+    tuple of int
+        The best pattern where all are tried (always under "once"); else one that moving a visit cannot improve.
+    """
+    T, N = steps, min(examples, steps)
+
+    def value(pattern: Pattern) -> float:
+        sums = _float_sums(T, examples, alpha, pattern, nodes)
+        return sum(weight * one for weight, one in zip(weights, sums, strict=True))
+
+    if ordering == "once" or pattern_count(T, N, ordering) <= MOST_PATTERNS:
+        return max(patterns(T, N, ordering), key=value)
+    starts = [tuple(range(place, T + 1, N)) for place in sorted({1, N // 2 + 1, N})]
+    return max((_climbed(start, T, N, value) for start in starts), key=value)
+
+
+def _climbed(start: Pattern, T: int, N: int, value: Callable[[Pattern], float]) -> Pattern:
+    """Move one visit at a time within its epoch while that helps."""
+    pattern, reached, before = start, value(start), -1.0
+    while reached > before:
+        before = reached
+        for i in range(len(pattern)):
+            begin = (pattern[i] - 1) // N * N
+            for t in range(begin + 1, min(begin + N, T) + 1):
+                moved = (*pattern[:i], t, *pattern[i + 1 :])
+                if (other := value(moved)) > reached:
+                    pattern, reached = moved, other
+    return pattern

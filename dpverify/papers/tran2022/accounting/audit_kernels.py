@@ -1,0 +1,215 @@
+"""Algorithms 1 and 2 as mechanisms to audit: their kernels on a worst case whose exact law is known.
+
+Two data sets on a line, all of whose examples pull with the same force G wherever the run goes; in one of them the
+replaced example pulls the other way. It is visited at the steps that the accountant found to be the worst. The
+order of the examples is fixed: an audit bounds the epsilon of a run whose order is known to the attacker, as the
+accountant does. What is released is the noisy momentum of every step, of which all iterates are functions. Gradients do
+not depend on the iterates here, so that it is Gaussian, with one covariance and a mean that tells the data sets apart.
+
+For Algorithm 1 the momenta are as many as the nodes and determine them: the audit can reach the accountant's mu. For
+Algorithm 2 they do not, and only the G nodes move: its audit stays below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from dpverify.kernels import check
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.tape import fill_normal
+from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Vector
+from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_mu
+from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
+from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import noisy_step
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.sensitivity_problem import REPLACED, Neighbours, opposed, signed_gradient
+from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
+from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS, fill_decay
+from dpverify.privacy.participation import Bounds
+
+DataSet = tuple[Matrix, Vector]
+
+SMOOTHNESS = 1.0
+"""L of the worst case, in units of the gradient per length."""
+
+EXAMPLES = 4
+DP_NSGD = Parameters(steps=11, alpha=0.25, eta=0.01, sigma=1.0, lipschitz=1.0)
+SR_NSGD = SrParameters(steps=11, alpha=0.25, gamma=0.5, eta=0.01, sigma=1.0, lipschitz=1.0)
+
+
+class KernelMechanism(NamedTuple):
+    """A kernel to audit.
+
+    Attributes
+    ----------
+    mechanism : callable
+        ``mechanism(dataset, rng, size) -> (size, T)`` noisy momenta.
+    datasets : pair
+        Centres and signs of the examples of two neighbours.
+    mu : Bounds
+        The accountant's bounds: the audit's bound must stay below ``upper``.
+    """
+
+    mechanism: Callable[[DataSet, Generator, int], Matrix]
+    datasets: tuple[DataSet, DataSet]
+    mu: Bounds
+
+
+def kernel_mechanism(name: str) -> KernelMechanism:
+    """Give the kernel that ``dpverify audit`` knows by a name.
+
+    Parameters
+    ----------
+    name : str
+        "dp-nsgd" or "sr-nsgd": with N = 4, T = 11, alpha = 1/4, G = 1, sigma = 1 and the printed noise.
+
+    Returns
+    -------
+    KernelMechanism
+        The kernel on its worst case.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such name.
+    """
+    if name == "dp-nsgd":
+        return dp_nsgd_mechanism(DP_NSGD, EXAMPLES)
+    if name == "sr-nsgd":
+        return sr_nsgd_mechanism(SR_NSGD, EXAMPLES)
+    raise check.ArgumentError("name", name, "must be dp-nsgd or sr-nsgd")
+
+
+def describe(name: str) -> str:
+    """Say in words what :func:`kernel_mechanism` gives."""
+    p, what = (DP_NSGD, "Algorithm 1") if name == "dp-nsgd" else (SR_NSGD, "Algorithm 2, its G nodes")
+    return f"{what} on a worst case, N = {EXAMPLES}, T = {p.steps}, alpha = {p.alpha}, sigma = {p.sigma}, printed noise"
+
+
+@kernel
+def release_many(
+    gradient: ExampleGradient, x: Matrix, y: Vector, schedule: Indices, rng: Generator, alpha: float, eta: float,
+    scale: float, decay: Vector, out: Matrix,
+) -> None:  # fmt: skip
+    """Write noisy momenta of independent runs of Algorithm 1, on a line, into the rows of ``out``, shape (size, T)."""
+    T = schedule.shape[0]
+    w, m, m_hat = np.zeros(1), np.zeros(1), np.zeros(1)
+    unit, g = np.zeros(1), np.zeros(1)
+    slots, none, done = np.zeros((LEVELS, 1)), np.zeros((0, 1)), np.zeros(1, np.int64)
+    for row in range(out.shape[0]):
+        w[0] = 0.0
+        m[0] = 0.0
+        for t in range(1, T + 1):
+            n = schedule[t - 1]
+            gradient(w, x[n], y[n], g)
+            fill_normal(rng, unit)
+            noisy_step(t, alpha, eta, scale, decay, unit, g, w, m, m_hat, slots, none, done)
+            out[row, t - 1] = m_hat[0]
+
+
+def dp_nsgd_mechanism(parameters: Parameters, examples: int) -> KernelMechanism:
+    """Algorithm 1 on its worst case.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        T, alpha, eta, sigma, G; the order of the examples is fixed whatever ``ordering`` says.
+    examples : int
+        N, at least 2, so that steps without the replaced example have another.
+
+    Returns
+    -------
+    KernelMechanism
+        With the accountant's mu, which the audit can reach.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range.
+    """
+    mu = dp_nsgd_mu(parameters, check.whole(2, examples=examples))
+    schedule = visiting(mu, parameters.steps)
+    gradient, datasets = _worst_case(examples, parameters.steps * parameters.eta, parameters.lipschitz)
+    decay = np.empty(LEVELS)
+    fill_decay(parameters.alpha, decay)
+    scale = parameters.node_deviation(examples)
+
+    def mechanism(dataset: DataSet, rng: Generator, size: int) -> Matrix:
+        out = np.empty((size, parameters.steps))
+        release_many(gradient, *dataset, schedule, rng, parameters.alpha, parameters.eta, scale, decay, out)
+        return out
+
+    return KernelMechanism(mechanism, datasets, mu)
+
+
+def sr_nsgd_mechanism(parameters: SrParameters, examples: int) -> KernelMechanism:
+    """Algorithm 2 on a case that is bad for its G nodes.
+
+    Parameters
+    ----------
+    parameters : SrParameters
+        T, alpha, gamma, eta, sigma, G and the scales of the noise; the order of the examples is fixed.
+    examples : int
+        N, at least 2.
+
+    Returns
+    -------
+    KernelMechanism
+        With the accountant's mu of all three families, of which the audit sees a part.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range.
+    """
+    mu = sr_nsgd_mu(parameters, check.whole(2, examples=examples), SMOOTHNESS)
+    schedule = visiting(mu, parameters.steps)
+    gradient, datasets = _worst_case(examples, parameters.steps * parameters.eta, parameters.lipschitz)
+
+    def mechanism(dataset: DataSet, rng: Generator, size: int) -> Matrix:
+        out = np.empty((size, parameters.steps))
+        for row in out:
+            seed = rng.integers(1 << 62, size=2).tolist()
+            run = SrNsgd(gradient, *dataset, np.zeros(1), parameters, seed=seed, schedule=schedule, keep=True)
+            run.advance()
+            row[:] = run.released[:, 0]
+        return out
+
+    return KernelMechanism(mechanism, datasets, mu)
+
+
+def visiting(mu: Bounds, steps: int) -> Indices:
+    """Schedule that visits the replaced example when the accountant's worst pattern does, and another one otherwise.
+
+    Parameters
+    ----------
+    mu : Bounds
+        With a pattern.
+    steps : int
+        T.
+
+    Returns
+    -------
+    (T,) array of int
+        Example of each step.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no pattern.
+    """
+    if mu.pattern is None:
+        raise check.ArgumentError("pattern", None, "must be known: the run has too many epochs, or no noise")
+    schedule = np.full(steps, REPLACED + 1, dtype=np.int64)
+    schedule[np.array(mu.pattern, dtype=np.int64) - 1] = REPLACED
+    return schedule
+
+
+def _worst_case(examples: int, reach: float, G: float) -> tuple[ExampleGradient, tuple[DataSet, DataSet]]:
+    pair: Neighbours = opposed(examples, reach, G, SMOOTHNESS)
+    return signed_gradient(G, SMOOTHNESS), ((pair.x, pair.y), (pair.x_other, pair.y_other))

@@ -1,0 +1,281 @@
+"""What the noise of Algorithms 1 and 2 is worth per unit of sigma: as printed, as the proof supports, as accounted.
+
+All three are Gaussian: at noise multiplier sigma, replacing one example is at most as visible as N(0, 1) against
+N(mu/sigma, 1). The printed theorem says mu = 1 (Theorem 4) or sqrt(3) (Theorem 8). The proof multiplies the worst
+sensitivity of a node by the number of nodes (Theorem 10); with the true sensitivities and counts in place of the
+printed ones it supports another mu. The accountant bounds the mu that is needed from below and above; what is certified
+rests on the upper bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dpverify.kernels import check
+from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_mu
+from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+from dpverify.papers.tran2022.sensitivity.visits_bounds import visits, visits_first, visits_later
+from dpverify.privacy.gaussian_balls import certify
+from dpverify.privacy.gaussian_safe import safe_epsilon, safe_mu
+from dpverify.privacy.participation import Bounds, Ordering
+
+SR_NODES = ("G to 2N", "G", "Delta", "r")
+"""Kinds of nodes of Algorithm 2: G nodes that end by step 2N, later ones, Delta nodes, r nodes."""
+
+UP = 1.0 + 1e-12
+"""Quotients of a few floats are moved to the safe side by this factor, thousands of times their rounding."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A run, but for its noise.
+
+    Attributes
+    ----------
+    examples, steps : int
+        N and T.
+    alpha, gamma, eta : float
+        Weights and length of a step.
+    lipschitz, smoothness : float
+        G and L.
+    ordering : {"fresh", "once"}
+        A new permutation in each epoch, or one for all.
+    """
+
+    examples: int
+    steps: int
+    alpha: float
+    gamma: float
+    eta: float
+    lipschitz: float
+    smoothness: float
+    ordering: Ordering
+
+
+@dataclass(frozen=True)
+class UnitNoise:
+    """What sigma = 1 buys and costs.
+
+    Attributes
+    ----------
+    printed_factor : float
+        The printed sigma is this times ``sqrt(log(1/delta))/epsilon``.
+    proof_mu : float
+        mu as the proof supports it, with true sensitivities and counts.
+    mu : Bounds
+        By the accountant; what is certified rests on ``upper``.
+    node_std : dict of str to float
+        Standard deviation of each kind of node, in units of the gradient.
+    """
+
+    printed_factor: float
+    proof_mu: float
+    mu: Bounds
+    node_std: dict[str, float]
+
+
+def unit_noise(algorithm: str, setting: Setting) -> UnitNoise:
+    """Weigh the noise of an algorithm at sigma = 1.
+
+    Parameters
+    ----------
+    algorithm : str
+        ``dp-nsgd``: Algorithm 1. ``sr-nsgd``: Algorithm 2.
+    setting : Setting
+        The run.
+
+    Returns
+    -------
+    UnitNoise
+        At sigma = 1, with a finite mu.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, the accountant cannot bound the run, or as printed some node has no noise.
+    """
+    noise = (sr_nsgd_noise if algorithm == "sr-nsgd" else dp_nsgd_noise)(setting)
+    if not math.isfinite(noise.mu.upper):
+        rule = "must leave noise on every node: as printed some nodes have none, and no sigma helps"
+        raise check.ArgumentError("examples", setting.examples, rule)
+    return noise
+
+
+def sigma_for(noise: UnitNoise, epsilon: float, delta: float) -> float:
+    """Smallest sigma, up to rounding, that is certain to give (epsilon, delta).
+
+    Parameters
+    ----------
+    noise : UnitNoise
+        Of the run.
+    epsilon, delta : float
+        Privacy asked for: above 0, delta below 1.
+
+    Returns
+    -------
+    float
+        Noise multiplier; that the exact trade-off holds at it was decided in ball arithmetic.
+
+    Raises
+    ------
+    ArgumentError
+        If nothing could be certified.
+    """
+    try:
+        target = safe_mu(epsilon, delta)
+    except (ArithmeticError, ValueError):  # beyond what floats can hold
+        target = 0.0
+    if 0.0 < target < math.inf:
+        sigma = noise.mu.upper / target * UP**2
+        if certify(noise.mu.upper / sigma * UP, epsilon, delta):
+            return sigma
+    rule = f"is out of reach at delta={delta!r}: nothing could be certified"
+    raise check.ArgumentError("epsilon", epsilon, rule)
+
+
+def epsilon_for(noise: UnitNoise, sigma: float, delta: float) -> float:
+    """Smallest epsilon, rounded up and certified, that a sigma buys at a delta; infinite for sigma = 0.
+
+    Parameters
+    ----------
+    noise : UnitNoise
+        Of the run.
+    sigma : float
+        Noise multiplier, at least 0.
+    delta : float
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        epsilon.
+    """
+    return safe_epsilon(noise.mu.upper / sigma * UP, delta) if sigma > 0.0 else math.inf
+
+
+def dp_nsgd_noise(setting: Setting) -> UnitNoise:
+    """Weigh the noise of Algorithm 1, ``4 alpha G sigma sqrt(V)`` with the printed V for floor(log2 T) + 1 levels.
+
+    Parameters
+    ----------
+    setting : Setting
+        The run.
+
+    Returns
+    -------
+    UnitNoise
+        At sigma = 1.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or the accountant cannot bound the run.
+
+    Notes
+    -----
+    Source: Algorithm 1, Theorem 4 and its proof.
+    """
+    N, T = setting.examples, setting.steps
+    parameters = Parameters(T, setting.alpha, setting.eta, 1.0, setting.lipschitz, setting.ordering)
+    deviation = parameters.node_deviation(N)
+    moved = 2.0 * setting.alpha * setting.lipschitz * largest_weight(setting.alpha, N, setting.ordering)
+    return UnitNoise(
+        printed_factor=2.0,
+        proof_mu=moved * math.sqrt(visits(T, N)) / deviation,
+        mu=dp_nsgd_mu(parameters, N),
+        node_std={"f": deviation},
+    )
+
+
+def sr_nsgd_noise(setting: Setting) -> UnitNoise:
+    """Weigh the noise of Algorithm 2 with the constants of its box.
+
+    Parameters
+    ----------
+    setting : Setting
+        The run.
+
+    Returns
+    -------
+    UnitNoise
+        At sigma = 1; ``mu`` is infinite where a node that moves has no noise.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or the accountant cannot bound the run.
+
+    Notes
+    -----
+    Source: Algorithm 2, Theorem 8 and its proof.
+    """
+    s = setting
+    parameters = SrParameters(s.steps, s.alpha, s.gamma, s.eta, 1.0, s.lipschitz, s.ordering)
+    deviations = dict(zip(SR_NODES, parameters.deviations(s.examples).tolist(), strict=True))
+    return UnitNoise(
+        printed_factor=4.0,
+        proof_mu=sr_proof_mu(s, deviations),
+        mu=sr_nsgd_mu(parameters, s.examples, s.smoothness),
+        node_std=deviations,
+    )
+
+
+def sr_proof_mu(s: Setting, deviations: Mapping[str, float]) -> float:
+    """Worst move of a node times the root of their number, family by family, all composed.
+
+    Parameters
+    ----------
+    s : Setting
+        A run of Algorithm 2.
+    deviations : mapping of str to float
+        Standard deviation of each of ``SR_NODES``, in that order.
+
+    Returns
+    -------
+    float
+        mu, at least the accountant's; in closed form, for any size.
+    """
+    N, T = s.examples, s.steps
+    weight = largest_weight(s.alpha, N, s.ordering)
+    gradient, jump = 2.0 * s.lipschitz * weight, 2.0 * s.eta * N * s.smoothness * weight
+    drift = 2.0 * s.eta * (N - 1) * s.smoothness * largest_weight(s.alpha, N, "once")
+    everything = visits(T, N)
+    first, later = (visits_first(N), visits_later(T, N, s.ordering)) if T >= 2 * N else (everything, 0)
+    families = ((gradient, first), (gradient, later), (jump, everything if T >= 2 * N else 0), (drift, everything))
+    terms = [
+        math.sqrt(count) * moved / deviation if deviation > 0.0 else math.inf
+        for (moved, count), deviation in zip(families, deviations.values(), strict=True)
+        if moved > 0.0 and count > 0
+    ]
+    return math.hypot(*terms)
+
+
+def largest_weight(alpha: float, examples: int, ordering: Ordering) -> float:
+    """Supremum over all nodes of the sum of weights of one example's visits.
+
+    Parameters
+    ----------
+    alpha : float
+        Momentum weight in (0, 1].
+    examples : int
+        N, at least 1.
+    ordering : {"fresh", "once"}
+        A new permutation in each epoch, or one for all.
+
+    Returns
+    -------
+    float
+        ``1 + (1-alpha)/(1 - (1-alpha)^N)`` for "fresh", ``1/(1 - (1-alpha)^N)`` for "once", rounded up.
+
+    Notes
+    -----
+    Source: ``tran2022:theorem-4-sensitivity``, corrected; NOTES_sensitivity.md, section 2.
+    """
+    alpha = check.weight(alpha=alpha)
+    one_epoch = -math.expm1(examples * math.log1p(-alpha)) if alpha < 1.0 else 1.0
+    largest = 1.0 / one_epoch if ordering == "once" else 1.0 + (1.0 - alpha) / one_epoch
+    return largest * (1.0 + 1e-12)

@@ -1,0 +1,209 @@
+"""From which N on Theorems 6 and 9 say more than the trivial bound G: printed, corrected, with only the noise needed.
+
+alpha = 1/N and T as the theorems print them, fresh permutations. All bounds are homogeneous of degree one in G, L and
+R, and what the noise is worth depends on L/G only: G = 1 here, and L and R stand for L/G and R/G. The corrected bounds
+are those of ``specs/tran2022/claims.toml``, in floats and with the noise apart; the check holds them, and that they
+scale, against the formulas there.
+
+*Noise that is needed.* The standard deviation of every node is scaled by sigma that is needed over the printed sigma:
+the accountant gives lower and upper bounds of it, which differ by 0.05% at most for Theorem 6, and by some 0.5% for
+Theorem 9 (N and T/N are both too large for more; ``accountant_sr_long``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Literal, NamedTuple, TypeAlias
+
+from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_mu
+from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
+from dpverify.papers.tran2022.accounting.noise import UP
+from dpverify.papers.tran2022.accounting.theorem_parameters import theorem_6, theorem_9
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import proof_scales
+from dpverify.privacy.gaussian_safe import safe_mu
+from dpverify.privacy.participation import Bounds
+
+Theorem: TypeAlias = Literal["theorem-6", "theorem-9"]
+PER_DECADE = 20
+"""Sizes that are tried: N = 10^(k/PER_DECADE), rounded."""
+
+GUESS = 0.28
+"""Share of the printed noise at which the search with the accountant begins; any guess gives the same onset."""
+
+CLOSE_ENOUGH = {"theorem-6": 1.01, "theorem-9": 1.04}
+"""Upper over lower bound of mu^2 that the accountant is asked for; it is mostly closer."""
+
+
+class Cell(NamedTuple):
+    """A row of the table: d, epsilon, delta, L/G and R/G."""
+
+    d: int
+    epsilon: float
+    delta: float = 1e-6
+    smoothness: float = 1.0
+    gap: float = 1.0
+
+
+class Parts(NamedTuple):
+    """A corrected bound: what has nothing to do with noise, and the noise at the printed sigma."""
+
+    rest: float
+    noise: float
+
+
+def steps_of(theorem: Theorem, n: int, cell: Cell) -> int:
+    """Printed T, rounded down; 0 where it leaves no run that the corrected theorem covers."""
+    of = theorem_6 if theorem == "theorem-6" else theorem_9
+    steps = of(n, cell.d, cell.epsilon, cell.delta, 2).steps
+    least = 2.0 if theorem == "theorem-6" else 4.0 * n
+    return math.floor(steps) if n >= 2 and steps >= least and _is_run(theorem, n, cell) else 0
+
+
+def printed_bound(theorem: Theorem, n: int, cell: Cell) -> float:
+    """Right side of the printed theorem in units of G; infinite where there is no run."""
+    steps = steps_of(theorem, n, cell)
+    if not steps:
+        return math.inf
+    x, log_t, ell = math.sqrt(n / steps), math.log2(steps), math.log(1 / cell.delta)
+    L, R = cell.smoothness, cell.gap
+    if theorem == "theorem-6":
+        root = math.sqrt(log_t * math.sqrt(ell))
+        first = (1.5 * R + 6 * L * math.sqrt(log_t * ell) + 12 * root) * x / root
+        return first + 0.75 * L / math.sqrt(n * steps) + 6 / math.sqrt(n) + 6 * x**2
+    k = 16 * log_t * ell
+    first = (1.5 * R + 24 * k * (1 + 2 * L) + 12 * L) * x
+    return first + 6 / math.sqrt(n) + (36 + 9 * L) * k * x * math.sqrt(x)
+
+
+def corrected_parts(theorem: Theorem, n: int, cell: Cell) -> Parts:
+    """Right side of the corrected theorem in units of G, in two parts; infinite where there is no run."""
+    steps = steps_of(theorem, n, cell)
+    if not steps:
+        return Parts(math.inf, math.inf)
+    x, log_n, ell = math.sqrt(n / steps), math.log2(n), math.log(1 / cell.delta)
+    L, R = cell.smoothness, cell.gap
+    rest = (R + 13 / 3 * L) * x + 2 * x**2
+    if theorem == "theorem-6":
+        noise = 16 * x * math.sqrt((log_n + 3) * math.log2(steps + 1)) / math.log2(steps)
+        return Parts(rest + 2 / math.sqrt(2 * n - 1), noise)
+    later = 6 + 2 / x * (4 + (1 - x) ** 2 * L**2) / (2 - x)
+    inside = 3 * log_n + later * math.log2(1 + n / 2) / (1 - math.exp(-1)) ** 2 + L**2 * math.log2(steps + 1)
+    return Parts(rest + (7 + 2.2 * L) * math.sqrt(x / n), 32 * x * math.sqrt(x * ell * log_n * inside))
+
+
+def needed_share(theorem: Theorem, n: int, cell: Cell) -> Bounds:
+    """Noise that is needed over the printed noise, of every node.
+
+    Parameters
+    ----------
+    theorem : str
+        ``theorem-6`` or ``theorem-9``.
+    n : int
+        N.
+    cell : Cell
+        The row.
+
+    Returns
+    -------
+    Bounds
+        Of sigma over the printed sigma. The upper one is enough for (epsilon, delta) for certain; with less than the
+        lower one the accountant's worst pattern is told apart. For Theorem 9 nodes have the noise of its proof, in
+        which Delta and r grow with L.
+    """
+    steps, factor = steps_of(theorem, n, cell), 2.0 if theorem == "theorem-6" else 4.0
+    mu = _unit_mu(theorem, n, steps, cell.smoothness)
+    unit = cell.epsilon / (factor * math.sqrt(math.log(1 / cell.delta))) / safe_mu(cell.epsilon, cell.delta)
+    return Bounds(mu.lower * unit / UP, mu.upper * unit * UP, exact=False)
+
+
+@lru_cache(maxsize=4096)
+def _unit_mu(theorem: Theorem, n: int, steps: int, smoothness: float) -> Bounds:
+    """Give mu at sigma = 1 and G = 1."""
+    eta = 1 / math.sqrt(n * steps)
+    if theorem == "theorem-6":
+        return dp_nsgd_mu(Parameters(steps, 1 / n, eta, 1.0, 1.0, "fresh"), n, accuracy=CLOSE_ENOUGH[theorem])
+    scales = proof_scales(n, steps, eta=eta, lipschitz=1.0, smoothness=smoothness)
+    parameters = SrParameters(steps, 1 / n, eta * n, eta, 1.0, 1.0, "fresh", scales)
+    return sr_nsgd_mu(parameters, n, smoothness, accuracy=CLOSE_ENOUGH[theorem])
+
+
+def needed_bound(theorem: Theorem, n: int, cell: Cell) -> float:
+    """Right side of the corrected theorem with noise that is certain to be enough; infinite where there is no run."""
+    rest, noise = corrected_parts(theorem, n, cell)
+    return rest + noise * needed_share(theorem, n, cell).upper if math.isfinite(noise) else math.inf
+
+
+def least_bound(theorem: Theorem, n: int, cell: Cell) -> float:
+    """The same with noise that is certain to be no more than is needed."""
+    rest, noise = corrected_parts(theorem, n, cell)
+    return rest + noise * needed_share(theorem, n, cell).lower if math.isfinite(noise) else math.inf
+
+
+def size(k: int) -> int:
+    """N number k of those that are tried."""
+    return round(10 ** (k / PER_DECADE))
+
+
+def first_below(bound: Callable[[int], float], low: int = 1, high: int = 14 * PER_DECADE) -> int:
+    """Smallest k with ``bound(size(k)) < 1``, for a bound that falls below 1 once; by bisection.
+
+    Parameters
+    ----------
+    bound : callable
+        From N to the bound.
+    low, high : int
+        At size(low) the bound is not below 1, at size(high) it is.
+
+    Returns
+    -------
+    int
+        k.
+    """
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bound(size(middle)) < 1 else (middle, high)
+    return high
+
+
+def needed_onset(theorem: Theorem, cell: Cell, bound: Callable[[Theorem, int, Cell], float] = needed_bound) -> int:
+    """The same k for the needed noise, with few questions to the accountant: one guess, then step by step."""
+
+    def guessed(n: int) -> float:
+        rest, noise = corrected_parts(theorem, n, cell)
+        return rest + GUESS * noise
+
+    k = first_below(guessed)
+    while not bound(theorem, size(k), cell) < 1:
+        k += 1
+    while bound(theorem, size(k - 1), cell) < 1:
+        k -= 1
+    return k
+
+
+class Onsets(NamedTuple):
+    """Sizes k from which bounds are below G: the last one with noise that is no more than needed."""
+
+    printed: int
+    corrected: int
+    needed: int
+    least: int
+
+
+@lru_cache(maxsize=64)
+def onsets(theorem: Theorem, cell: Cell) -> Onsets:
+    """From which size on a theorem says more than the trivial bound."""
+    return Onsets(
+        first_below(lambda n: printed_bound(theorem, n, cell)),
+        first_below(lambda n: sum(corrected_parts(theorem, n, cell))),
+        needed_onset(theorem, cell),
+        needed_onset(theorem, cell, least_bound),
+    )
+
+
+def _is_run(theorem: Theorem, n: int, cell: Cell) -> bool:
+    """Whether Theorem 6 has a T at all: ``epsilon N^2/sqrt(d log(1/delta)) >= 2``."""
+    return theorem == "theorem-9" or cell.epsilon * n**2 >= 2 * math.sqrt(cell.d * math.log(1 / cell.delta))

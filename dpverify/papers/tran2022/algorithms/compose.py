@@ -1,0 +1,105 @@
+"""Algorithm 3 of the paper: COMPOSE(a, b), which nodes of the tree make up the interval [a, b].
+
+Nodes are dyadic intervals [q 2^k + 1, (q + 1) 2^k]. COMPOSE is greedy: it takes the longest node that starts at a and
+ends at or before b, and goes on after it. For a = 1 the result is the binary expansion of b, which
+``kernels.dyadic`` reads off the bits. That COMPOSE does what Proposition 18 says (at most
+``2 (1 + floor(log2(b - a + 1)))`` nodes, disjoint, dyadic, covering [a, b]) is judged elsewhere, not assumed here.
+
+Convention: COMPOSE(a, b) with a > b is empty. The paper's box has no k to choose there, but Algorithm 4 asks for
+COMPOSE(1, r) with r = 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpverify.kernels import check
+from dpverify.kernels.dyadic import MOST_STEPS, prefix_nodes
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import Intervals
+
+MOST_NODES = 2 * 62
+"""No interval below ``MOST_STEPS`` takes more nodes: two of each length at most."""
+
+
+@kernel
+def compose_into(a: int, b: int, out: Intervals) -> int:
+    """Write COMPOSE(a, b) into the first rows of ``out``, line by line as Algorithm 3 prints it.
+
+    Parameters
+    ----------
+    a, b : int
+        First and last step, ``1 <= a`` and ``b < MOST_STEPS``.
+    out : (MOST_NODES, 2) array of int
+        Receives one row [y, z] per node, in the order in which the recursion finds them.
+
+    Returns
+    -------
+    int
+        How many rows were written; 0 where ``a > b``.
+    """
+    count = 0
+    while a <= b:  # "if a' > b then return S", and the recursion as a loop: COMPOSE(a', b) is its last line
+        # "Let k be the largest k such that a = 1 mod 2^k and a + 2^k - 1 <= b": both fail for good once they fail.
+        k = 0
+        while (a - 1) % (1 << (k + 1)) == 0 and a + (1 << (k + 1)) - 1 <= b:
+            k += 1
+        out[count, 0] = a  # "Set S = {[a, a + 2^k - 1]}"
+        out[count, 1] = a + (1 << k) - 1
+        count += 1
+        a += 1 << k  # "Set a' = a + 2^k"
+    return count
+
+
+def compose(a: int, b: int) -> Intervals:
+    """Nodes of COMPOSE(a, b), as Algorithm 3 finds them.
+
+    Parameters
+    ----------
+    a, b : int
+        First and last step, ``1 <= a`` and ``0 <= b < 2**62``.
+
+    Returns
+    -------
+    (n, 2) array of int
+        Closed intervals [y, z] from left to right; no row where ``a > b``.
+
+    Raises
+    ------
+    ArgumentError
+        If a or b is no integer, or out of range.
+
+    Notes
+    -----
+    Source: Algorithm 3, appendix A. S_i[0] and S_i[1] of the paper are the two columns.
+    """
+    a, b = check.whole(1, MOST_STEPS - 1, a=a), check.whole(0, MOST_STEPS - 1, b=b)
+    out = np.empty((MOST_NODES, 2), dtype=np.int64)
+    return out[: compose_into(a, b, out)].copy()
+
+
+def compose_prefix(t: int) -> Intervals:
+    """Nodes of COMPOSE(1, t), read off the bits of t.
+
+    Parameters
+    ----------
+    t : int
+        Last step, ``0 <= t < 2**62``.
+
+    Returns
+    -------
+    (n, 2) array of int
+        The same rows as ``compose(1, t)``: one per bit of t, from the highest to the lowest.
+
+    Raises
+    ------
+    ArgumentError
+        If t is no integer, or out of range.
+
+    Notes
+    -----
+    Source: Algorithm 3 with a = 1, as Algorithm 1 uses it.
+    """
+    t = check.whole(0, MOST_STEPS - 1, t=t)
+    out = np.empty((MOST_NODES, 2), dtype=np.int64)
+    return out[: prefix_nodes(t, out)].copy()

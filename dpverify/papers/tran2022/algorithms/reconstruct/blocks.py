@@ -1,0 +1,61 @@
+"""Nodes of one family in the stream of Algorithm 4: where they stand, and the sums that a block of them leaves.
+
+See ``reconstruct.stream`` for the recursion and its letters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.kernels.dyadic import level
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.prefetch import prefetch_row
+from dpverify.kernels.typing import Indices, Matrix, Vector
+
+
+@kernel
+def finish_block(f: int, now: int, K: int, powers: Vector, rings: NDArray[np.float64]) -> int:
+    """Turn the nodes of one family in the block that ends now into suffix sums; return how many additions it took."""
+    N, d, adds, row = rings.shape[1] - 1, rings.shape[2], 0, now
+    for left in range(1, 1 << K):  # u = t - left, from the last inside the block to the first
+        row = row - 1 if row > 0 else N - 1
+        low = left & -left
+        if low < left:  # u + lowbit(u) < t
+            after, c = row + low if row + low < N else row + low - N, powers[left - low]
+            for j in range(d):
+                rings[f, row, j] = c * rings[f, row, j] + rings[f, after, j]
+            adds += 1
+    return adds
+
+
+@kernel
+def absorb(
+    f: int, t: int, now: int, K: int, powers: Vector, F: Matrix, first: Indices, rings: NDArray[np.float64],
+    prefixes: NDArray[np.float64],
+) -> int:  # fmt: skip
+    """Take in the nodes of family f that end at t, as ``reconstruct_steps`` does those of H; return the additions."""
+    N, d, top = rings.shape[1] - 1, rings.shape[2], min(level(t), K)
+    for k in range(top + (top == K)):  # a whole block may be the first node of a window, as those that begin inside it
+        row, at = now - (1 << k) if now >= 1 << k else now - (1 << k) + N, place(first, k, t)
+        for j in range(d):
+            rings[f, row, j] = F[at, j]
+    if top == K:
+        return finish_block(f, now, K, powers, rings)
+    before, at = t - (1 << top), place(first, top, t)
+    c, k = powers[1 << top], min(level(before), K) if before > 0 else K  # row K is the empty prefix
+    for j in range(d):
+        prefixes[f, top, j] = c * prefixes[f, k, j] + F[at, j]
+    return 1 if k < K else 0
+
+
+@kernel
+def place(first: Indices, k: int, t: int) -> int:
+    """Row of the node [t - 2^k + 1, t]: in a tree, or where ``first`` is empty in a stack with one node a level."""
+    return first[k] + (t >> k) - 1 if first.shape[0] > 0 else k
+
+
+@kernel
+def ask_for(rows: Vector, row: int, d: int) -> None:
+    """Ask for a row of length d ahead of its use."""
+    prefetch_row(rows, np.uint64(row * d), np.uint64(d))

@@ -1,0 +1,258 @@
+"""Algorithm 4 as the paper prints it: m^_t from the noisy nodes, every window summed anew at each step.
+
+Step t costs about t/N windows of O(log N) nodes in two families, so a run costs O(T^2 log(N) d / N). The coefficient of
+turn i of the loop is printed inside it, as a sum of i terms, and is summed there: T^3 / (6 N^2) terms in a run, numbers
+and not vectors. Powers and coefficients are the same at every step and may be looked up instead, which the box does not
+do; the result is the same, bit for bit. This is the slow oracle for ``reconstruct.stream``.
+
+The box does not run as it is printed. Each repair stands in ``REPAIRS`` and is marked in the code with its id.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dpverify.kernels import check
+from dpverify.kernels.dyadic import level
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import Indices, Intervals, Matrix, Vector
+from dpverify.papers.tran2022.algorithms.compose import MOST_NODES, compose_into
+from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, check_nodes, check_out, first_rows
+
+
+class Repair(NamedTuple):
+    """One place where a box had to be changed to run.
+
+    Attributes
+    ----------
+    id : str
+        The claim that records the line, where one does.
+    printed : str
+        What the box prints.
+    done : str
+        What is done here instead.
+    why : str
+        Why it cannot stay.
+    """
+
+    id: str
+    printed: str
+    done: str
+    why: str
+
+
+REPAIRS = (
+    Repair(
+        "algorithm-4-input",
+        "Input: arrays F^G, F^Delta, F^r, alpha, gamma, t",
+        "the number of examples N is an input too",
+        "q = floor(t / N) and every window need it",
+    ),
+    Repair(
+        "algorithm-4-empty-prefix",
+        "G_[1,r] = sum over COMPOSE(1, r)",
+        "COMPOSE(1, 0) is empty and its sum 0",
+        "r = 0 whenever N divides t, and Algorithm 3 finds no k for a > b",
+    ),
+    Repair(
+        "algorithm-4-first-window",
+        "G_[r+1,r+N] = sum over COMPOSE(r + 1, r + N), at every t",
+        "only where t >= N",
+        "for t < N the window is [t + 1, t + N], whose nodes are not made yet; no term uses it",
+    ),
+    Repair(
+        "algorithm-4-loop",
+        "for i = 0 ... q - 1: G and Delta of the window [t - iN + 1, t - (i-1)N]",
+        "for i = 0 neither window is summed; G_[r+1,r+N] is added as for the other i",
+        "for i = 0 the window is [t + 1, t + N], whose nodes are not made yet; its coefficient is an empty sum, 0",
+    ),
+    Repair(
+        "algorithm-4-assignment",
+        "G_[1,t] + c_i (...) + (1-alpha)^{Ni} (1-gamma)^{q-i-1} G_[r+1,r+N]",
+        "G_[1,t] <- that expression",
+        "the line is assigned to nothing; the comment before the loop says that G_[1,t] is updated in it",
+    ),
+)
+"""Every change to the box of Algorithm 4 that it needs to run, in the order of its lines."""
+
+
+@kernel
+def power(base: float, n: int, table: Vector) -> float:
+    """``base ** n``, or its place in a table that has any entries."""
+    value: float = table[n] if table.shape[0] > 0 else base ** float(n)
+    return value
+
+
+@kernel
+def coefficient(i: int, N: int, alpha: float, gamma: float, powers: Vector, keeps: Vector) -> float:
+    """c_i = sum_{j=0}^{i-1} (1 - gamma)^j (1 - alpha)^{(i-1-j)N}, as it is printed; tables as in ``power``."""
+    c = 0.0
+    for j in range(i):
+        c += power(1.0 - gamma, j, keeps) * power(1.0 - alpha, (i - 1 - j) * N, powers)
+    return c
+
+
+@kernel
+def fill_tables(alpha: float, gamma: float, N: int, powers: Vector, keeps: Vector, c: Vector) -> None:
+    """Write the powers and coefficients that the box uses in T steps, q = floor(T / N).
+
+    Parameters
+    ----------
+    alpha, gamma : float
+        Momentum weight and cross-batch weight.
+    N : int
+        Number of examples.
+    powers : (T + 1,) array of float
+        Receives (1 - alpha)^n.
+    keeps, c : (q + 1,) array of float
+        Receive (1 - gamma)^i and c_i.
+    """
+    for n in range(powers.shape[0]):
+        powers[n] = (1.0 - alpha) ** float(n)
+    for i in range(c.shape[0]):
+        keeps[i] = (1.0 - gamma) ** float(i)
+    for i in range(c.shape[0]):
+        c[i] = coefficient(i, N, alpha, gamma, powers, keeps)
+
+
+@kernel
+def node_sum(
+    a: int, b: int, alpha: float, F: Matrix, first: Indices, powers: Vector, nodes: Intervals, out: Vector
+) -> int:  # fmt: skip
+    """Write the sum over COMPOSE(a, b) of (1 - alpha)^{b-z} F_[y,z] into ``out``; return how many nodes it had."""
+    count = compose_into(a, b, nodes)
+    for j in range(out.shape[0]):
+        out[j] = 0.0
+    for i in range(count):
+        y, z = nodes[i, 0], nodes[i, 1]
+        k = level(z - y + 1)
+        row, weight = first[k] + ((y - 1) >> k), power(1.0 - alpha, b - z, powers)
+        for j in range(out.shape[0]):
+            out[j] += weight * F[row, j]
+    return count
+
+
+@kernel
+def literal_step(
+    t: int, N: int, alpha: float, gamma: float, F_G: Matrix, F_Delta: Matrix, F_r: Matrix, first: Indices,
+    powers: Vector, keeps: Vector, c: Vector, nodes: Intervals, work: Matrix, out: Vector,
+) -> int:  # fmt: skip
+    """Write m^_t into ``out``, line by line as Algorithm 4 prints it.
+
+    Parameters
+    ----------
+    t : int
+        Step, from 1.
+    N : int
+        Number of examples (repair algorithm-4-input).
+    alpha, gamma : float
+        Momentum weight and cross-batch weight.
+    F_G, F_Delta, F_r : (n, d) array of float
+        The noisy nodes.
+    first : (levels,) array of int
+        From ``first_rows``.
+    powers, keeps, c : array of float
+        From ``fill_tables``, or no entries: nothing is looked up.
+    nodes : (MOST_NODES, 2) array of int
+        Working space for COMPOSE.
+    work : (3, d) array of float
+        Working space.
+    out : (d,) array of float
+        Receives m^_t.
+
+    Returns
+    -------
+    int
+        How many vectors of length d were added to another.
+    """
+    d = out.shape[0]
+    whole, G, Delta = work[0], work[1], work[2]
+    q = t // N  # "q <- floor(t / N)"
+    r = t - q * N  # "r = t - qN"
+    adds = node_sum(1, r, alpha, F_G, first, powers, nodes, out)  # "G^_[1,r] = ..."; algorithm-4-empty-prefix
+    if q > 0:  # algorithm-4-first-window
+        adds += node_sum(r + 1, r + N, alpha, F_G, first, powers, nodes, whole)  # "G^_[r+1,r+N] = ..."
+    decay = power(1.0 - alpha, t - r, powers)
+    for j in range(d):
+        out[j] *= decay  # "G^_[1,t] = (1 - alpha)^{t-r} G^_[1,r]"
+    for i in range(q):  # "for i = 0 ... q - 1 do"
+        if i > 0:  # algorithm-4-loop
+            a, b = t - i * N + 1, t - (i - 1) * N
+            adds += node_sum(a, b, alpha, F_G, first, powers, nodes, G)  # "G^_[t-iN+1,t-(i-1)N] = ..."
+            adds += node_sum(a, b, alpha, F_Delta, first, powers, nodes, Delta)  # "Delta^_[t-iN+1,t-(i-1)N] = ..."
+            c_i = c[i] if c.shape[0] > 0 else coefficient(i, N, alpha, gamma, powers, keeps)
+            for j in range(d):  # algorithm-4-assignment
+                out[j] += c_i * ((1.0 - gamma) * Delta[j] + gamma * G[j])
+            adds += 2
+        share = power(1.0 - alpha, N * i, powers) * power(1.0 - gamma, q - i - 1, keeps)
+        for j in range(d):  # algorithm-4-assignment
+            out[j] += share * whole[j]  # "... + (1 - alpha)^{Ni} (1 - gamma)^{q-i-1} G^_[r+1,r+N]"
+        adds += 1
+    adds += node_sum(1, t, alpha, F_r, first, powers, nodes, G)  # "r^_t = ..."
+    for j in range(d):
+        out[j] = alpha * out[j] + alpha * G[j]  # "m^_t = alpha G^_[1,t] + alpha r^_t"
+    return adds + 1
+
+
+@kernel
+def literal_run(
+    N: int, alpha: float, gamma: float, F_G: Matrix, F_Delta: Matrix, F_r: Matrix, first: Indices, powers: Vector,
+    keeps: Vector, c: Vector, nodes: Intervals, work: Matrix, out: Matrix, adds: Indices,
+) -> None:  # fmt: skip
+    """Write m^_1..m^_T into ``out``, shape (T, d), and what ``literal_step`` counts into ``adds``, shape (T,)."""
+    for t in range(1, out.shape[0] + 1):
+        adds[t - 1] = literal_step(
+            t, N, alpha, gamma, F_G, F_Delta, F_r, first, powers, keeps, c, nodes, work, out[t - 1]
+        )
+
+
+def reconstruct_literal(
+    nodes: Nodes, *, examples: int, alpha: float, gamma: float, looked_up: bool = False, out: Matrix | None = None
+) -> tuple[Matrix, Indices]:
+    """m^_1..m^_T by Algorithm 4, once per step.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        The noisy nodes of Algorithm 2. Those that no step reads may hold anything.
+    examples : int
+        N, at least 1.
+    alpha : float
+        Momentum weight, in (0, 1].
+    gamma : float
+        Cross-batch weight, in [0, 1].
+    looked_up : bool
+        Whether powers and coefficients come from tables that are made once. False: as the box prints them.
+    out : (T, d) array of float, optional
+        Receives m^_1..m^_T, and is returned; contiguous, and apart from the nodes. A new array by default.
+
+    Returns
+    -------
+    m_hat : (T, d) array of float
+        Row t - 1 is m^_t.
+    adds : (T,) array of int
+        How many vectors of length d step t added to another: a cost that does not depend on the machine.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or the nodes have no shape of a tree, or ``out`` cannot receive the result.
+
+    Notes
+    -----
+    Source: Algorithm 4, appendix B, with ``REPAIRS``.
+    """
+    nodes, steps, d = check_nodes(nodes)
+    N, alpha, gamma = check.whole(1, examples=examples), check.weight(alpha=alpha), check.proportion(gamma=gamma)
+    sizes = (steps + 1, steps // N + 1, steps // N + 1) if looked_up else (0, 0, 0)
+    check.memory(steps * (d + 2) + sum(sizes), steps=steps, dimension=d)
+    powers, keeps, c = (np.empty(size) for size in sizes)
+    fill_tables(alpha, gamma, N, powers, keeps, c)
+    if out is not None:
+        check_out(out, nodes, steps, d)
+    m_hat, adds = out if out is not None else np.empty((steps, d)), np.empty(steps, dtype=np.int64)
+    space = np.empty((MOST_NODES, 2), dtype=np.int64), np.zeros((3, d))
+    literal_run(N, alpha, gamma, *nodes, first_rows(steps), powers, keeps, c, *space, m_hat, adds)
+    return m_hat, adds

@@ -1,0 +1,239 @@
+"""Where the nodes of a tree stand in an array: rows by level, then by index, and how longer nodes are made of shorter.
+
+The nodes of a run of T steps are the dyadic intervals [a 2^b + 1, (a + 1) 2^b] inside {1, ..., T}. Their rows go level
+after level, as ``node_row`` counts them: the T leaves first, in the
+order of the steps, then the floor(T / 2) nodes of length 2, and so on; fewer than 2T rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dpverify.kernels import check
+from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import Indices, Intervals, Matrix, Vector
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS
+
+
+class Nodes(NamedTuple):
+    """The three families of nodes of Algorithm 2, each of shape (n, d) with the rows of :func:`node_intervals`.
+
+    Attributes
+    ----------
+    g : (n, d) array of float
+        F^G: gradients at the anchor of each step's epoch.
+    delta : (n, d) array of float
+        F^Delta: gradients at that anchor minus those at the anchor before. A node that begins in the first epoch is
+        never made: its row is NaN, so that a use of it would show.
+    r : (n, d) array of float
+        F^r: gradients at the iterates minus those at the anchor.
+    """
+
+    g: Matrix
+    delta: Matrix
+    r: Matrix
+
+
+def node_count(steps: int) -> int:
+    """Count the nodes of a tree.
+
+    Parameters
+    ----------
+    steps : int
+        T, at least 1.
+
+    Returns
+    -------
+    int
+        ``sum of floor(T / 2^b)`` over all levels, which is below 2T.
+
+    Raises
+    ------
+    ArgumentError
+        If T is no integer, or out of range.
+    """
+    steps = check.whole(1, MOST_STEPS - 1, steps=steps)
+    return sum(steps >> b for b in range(steps.bit_length()))
+
+
+def first_rows(steps: int) -> Indices:
+    """Row of the first node of each level: the node [a 2^b + 1, (a + 1) 2^b] stands in row ``first_rows(T)[b] + a``.
+
+    Parameters
+    ----------
+    steps : int
+        T, at least 1.
+
+    Returns
+    -------
+    (floor(log2 T) + 1,) array of int
+        Rows.
+
+    Raises
+    ------
+    ArgumentError
+        If T is no integer, or out of range.
+    """
+    steps = check.whole(1, MOST_STEPS - 1, steps=steps)
+    counts = [steps >> b for b in range(steps.bit_length())]
+    return np.concatenate([[0], np.cumsum(counts[:-1], dtype=np.int64)]).astype(np.int64)
+
+
+def node_intervals(steps: int) -> Intervals:
+    """Interval of each row.
+
+    Parameters
+    ----------
+    steps : int
+        T, at least 1.
+
+    Returns
+    -------
+    (n, 2) array of int
+        Closed intervals [y, z].
+
+    Raises
+    ------
+    ArgumentError
+        If T is no integer, or out of range, or the table does not fit in memory.
+    """
+    count = node_count(steps)
+    check.memory(2 * count, steps=steps)
+    out = np.empty((count, 2), dtype=np.int64)
+    for b, first in enumerate(first_rows(steps)):
+        ends = np.arange(1, (steps >> b) + 1, dtype=np.int64) << b
+        out[first : first + len(ends)] = np.stack([ends - (1 << b) + 1, ends], axis=1)
+    return out
+
+
+@kernel
+def fill_level_decay(alpha: float, out: Vector) -> None:
+    """Write ``(1 - alpha)^(2^k)`` into ``out[k]``, shape (LEVELS,), each rounded once.
+
+    ``tree_noise.fill_decay`` squares, which costs less and leaves (1 - alpha)^n off by n roundings.
+    """
+    for k in range(out.shape[0]):
+        out[k] = (1.0 - alpha) ** float(1 << k)
+
+
+@kernel
+def add_levels(steps: int, decay: Vector, out: Matrix) -> None:
+    """Fill in the nodes above the leaves: F_[y, z] = (1 - alpha)^(length / 2) F_left half + F_right half.
+
+    Parameters
+    ----------
+    steps : int
+        T.
+    decay : (LEVELS,) array of float
+        From ``fill_level_decay``.
+    out : (n, d) array of float
+        The first T rows hold the leaves; the others are filled.
+    """
+    below, row, b = 0, steps, 1
+    while steps >> b:
+        c = decay[b - 1]
+        for a in range(steps >> b):
+            left = below + 2 * a
+            for j in range(out.shape[1]):
+                out[row + a, j] = c * out[left, j] + out[left + 1, j]
+        below, row, b = row, row + (steps >> b), b + 1
+
+
+def nodes_of_leaves(leaves: Matrix, *, alpha: float) -> Matrix:
+    """Sum up every node of a tree, without noise.
+
+    Parameters
+    ----------
+    leaves : (T, d) array of float
+        What step t contributes, in row t - 1. Rows may be NaN; so is then every node that holds such a step.
+    alpha : float
+        Momentum weight, in (0, 1].
+
+    Returns
+    -------
+    (n, d) array of float
+        ``F_[y, z] = sum over t in [y, z] of (1 - alpha)^(z - t) leaf_t``, with the rows of :func:`node_intervals`.
+
+    Raises
+    ------
+    ArgumentError
+        If alpha is out of range, there is no leaf, or the nodes do not fit in memory.
+    """
+    alpha = check.weight(alpha=alpha)
+    if leaves.ndim != 2 or 0 in leaves.shape:
+        raise check.ArgumentError("leaves", f"an array of shape {leaves.shape}", "must have shape (any, any)")
+    steps, d = leaves.shape
+    count = node_count(steps)
+    check.memory(count * d, steps=steps, dimension=d)
+    decay = np.empty(LEVELS)
+    fill_level_decay(alpha, decay)
+    out = np.empty((count, d))
+    out[:steps] = leaves
+    add_levels(steps, decay, out)
+    return out
+
+
+def check_nodes(nodes: Nodes) -> tuple[Nodes, int, int]:
+    """Check the shapes of three families of nodes; rows that nobody reads may hold anything.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        Three arrays of one shape (n, d).
+
+    Returns
+    -------
+    nodes : Nodes
+        The same, as contiguous arrays of float64.
+    steps : int
+        T: the number of steps whose tree has n nodes.
+    dimension : int
+        d.
+
+    Raises
+    ------
+    ArgumentError
+        If the shapes differ, or no tree has this number of nodes.
+    """
+    made = Nodes(*(np.ascontiguousarray(family, dtype=np.float64) for family in nodes))
+    for name, family in zip(Nodes._fields, made, strict=True):
+        if family.ndim != 2 or 0 in family.shape or family.shape != made.g.shape:
+            rule = f"must have the shape (n, d) of nodes.g, {made.g.shape}"
+            raise check.ArgumentError(f"nodes.{name}", f"an array of shape {family.shape}", rule)
+    count, d = made.g.shape
+    # A tree of T leaves has 2T - (ones in the binary expansion of T) nodes, so T is at least n / 2, and not much more.
+    steps = max(1, count // 2)
+    while node_count(steps) < count:
+        steps += 1
+    if node_count(steps) != count:
+        raise check.ArgumentError("nodes.g", f"{count} rows", "must have as many rows as a tree has nodes")
+    return made, steps, d
+
+
+def check_out(out: Matrix, nodes: Nodes, steps: int, dimension: int) -> None:
+    """Check that an array can receive m^_1..m^_T while the nodes are read.
+
+    Parameters
+    ----------
+    out : (T, d) array of float
+        Any array.
+    nodes : Nodes
+        From ``check_nodes``.
+    steps, dimension : int
+        T and d.
+
+    Raises
+    ------
+    ArgumentError
+        If its shape or type is another, or it is not contiguous, or read-only, or shares memory with the nodes.
+    """
+    found = f"an array of {out.dtype} of shape {out.shape}"
+    if out.shape != (steps, dimension) or out.dtype != np.float64:
+        raise check.ArgumentError("out", found, f"must be an array of float64 of shape (T, d), {(steps, dimension)}")
+    if not (out.flags.c_contiguous and out.flags.aligned and out.flags.writeable):
+        raise check.ArgumentError("out", found, "must be contiguous, aligned and writeable")
+    if any(np.may_share_memory(out, family) for family in nodes):
+        raise check.ArgumentError("out", found, "must not share memory with the nodes")

@@ -1,0 +1,116 @@
+"""The error of Algorithm 1's momentum at the end of many short runs without noise, one for each seed.
+
+A run of a few steps takes less than making its object and its generators; here all runs are one call of a kernel. The
+steps are ``noisy_step`` itself, with the streams of each seed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.kernels import check
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.many_seeds import shuffle_from, words_of_seeds
+from dpverify.kernels.normal import Words
+from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
+from dpverify.kernels.vector import copy_into, norm
+from dpverify.papers.tran2022.algorithms.dp_nsgd.kernels import begins
+from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import noisy_step
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS
+from dpverify.problems.base import Problem
+
+
+@kernel
+def run_many(
+    gradient: ExampleGradient, x: Matrix, y: Vector, start: Vector, words: Words, steps: int, fresh: bool,
+    alpha: float, eta: float, out: Vector,
+) -> int:  # fmt: skip
+    """Run Algorithm 1 without noise from each state of a generator.
+
+    Parameters
+    ----------
+    gradient : kernel
+        ``gradient(w, x_row, y, out)``.
+    x, y : (N, p) and (N,) array of float
+        Examples.
+    start : (d,) array of float
+        w_1.
+    words : (n, 4) array of uint64
+        States for the permutations, from ``words_of_seeds``; they are advanced.
+    steps : int
+        T, at least 1.
+    fresh : bool
+        Whether the permutation is shuffled after the first epoch too.
+    alpha, eta : float
+        Momentum weight and length of a step.
+    out : (n,) array of float
+        Receives ``|m_T - grad F(w_T)|`` of each run.
+
+    Returns
+    -------
+    int
+        0, or the step at which a momentum stopped being finite.
+    """
+    N, d = x.shape[0], start.shape[0]
+    order, held, done = np.arange(N), np.zeros(2, dtype=np.uint64), np.zeros(1, dtype=np.int64)
+    w, m, m_hat, g, total = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
+    decay, slots, kept = np.zeros(LEVELS), np.zeros((64, d)), np.zeros((0, d))  # not read: there is no noise
+    for run in range(words.shape[0]):
+        held[0] = np.uint64(0)
+        copy_into(w, start)
+        for n in range(N):
+            order[n] = n
+        for j in range(d):
+            m[j], total[j] = 0.0, 0.0
+        for t in range(1, steps + 1):
+            if begins(t, N, fresh):
+                shuffle_from(words[run], held, order)
+            if t == steps:
+                for n in range(N):
+                    gradient(w, x[n], y[n], g)
+                    for j in range(d):
+                        total[j] += g[j]
+            n = order[(t - 1) % N]
+            gradient(w, x[n], y[n], g)
+            if not noisy_step(t, alpha, eta, 0.0, decay, g, g, w, m, m_hat, slots, kept, done):
+                return t
+        for j in range(d):
+            m_hat[j] = m[j] - total[j] / N
+        out[run] = norm(m_hat)
+    return 0
+
+
+def errors_of_seeds(problem: Problem, parameters: Parameters, seeds: NDArray[np.int64]) -> Vector:
+    """Give the error of the momentum at the end of a run of Algorithm 1 without noise, for each seed.
+
+    Parameters
+    ----------
+    problem : Problem
+        Examples, start and gradient.
+    parameters : Parameters
+        T, alpha, eta and the order of the examples; no noise.
+    seeds : (n,) array of int
+        Of the permutations, at least 0.
+
+    Returns
+    -------
+    (n,) array of float
+        ``|m_T - grad F(w_T)|``; the iterates are those of ``DpNsgd``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is noise, a seed is negative, or a momentum stops being finite.
+    """
+    p, out = parameters, np.empty(len(seeds))
+    if p.sigma != 0.0:
+        raise check.ArgumentError("sigma", p.sigma, "must be 0")
+    failed = run_many(
+        problem.example_gradient, problem.x, problem.y, problem.start, words_of_seeds(seeds, 0), p.steps,
+        p.ordering == "fresh", p.alpha, p.eta, out,
+    )  # fmt: skip
+    if failed:
+        raise check.ArgumentError("momentum", f"not finite at step {failed}", "must stay finite")
+    return out

@@ -1,0 +1,162 @@
+"""A loss that remembers the order of the examples: Lemma 11 fails on it under one permutation, long after the start.
+
+The iterate has an axis for each example, a common axis u, and a clock v. With z = w_k - (mean of w_1 .. w_N), example k
+has the loss
+
+    f_k = noise tanh(u) tanh(z) open(v) - growth log cosh(z) + hold log cosh(u) - push w_k - clock v,
+    open(v) = (1 + tanh(v - when))/2.
+
+- *push* moves w_k a little whenever k is drawn, so that after an epoch the z tell early from late;
+- *growth* blows the z up, a saddle, until half of them are far above 0 and half far below: the order, learned;
+- *clock* brings v to ``when``; then *noise* sets in: along u the gradients are +noise for the early half of every
+  epoch and -noise for the late half, while their mean is 0.
+
+From then on the sampling errors of an epoch no longer cancel, and those of different epochs add up: at an epoch's end
+the momentum is off by about ``noise (1 - x)/(1 + x)`` with ``x = (1-alpha)^(N/2)``, however small eta is. Under fresh
+permutations the loss is harmless. Relabelling the examples permutes the axes, so every order gives the same error, and
+one run is the mean over all orders. NOTES_utility_lemmas.md derives the constants G and L.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
+from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering, Parameters
+
+
+@lru_cache(maxsize=8)
+def _example_gradient(
+    noise: float, growth: float, hold: float, push: float, clock: float, when: float
+) -> ExampleGradient:
+    """Gradient kernel of one example; the label is its number."""
+
+    @kernel
+    def gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
+        n = w.shape[0] - 2
+        k = int(y)
+        mean = 0.0
+        for j in range(n):
+            mean += w[j]
+        mean /= n
+        a, b, gate = math.tanh(w[n]), math.tanh(w[k] - mean), 0.5 * (1.0 + math.tanh(w[n + 1] - when))
+        along = noise * a * (1.0 - b * b) * gate - growth * b
+        for j in range(n):
+            out[j] = -along / n
+        out[k] += along - push
+        out[n] = noise * (1.0 - a * a) * b * gate + hold * a
+        out[n + 1] = noise * a * b * 2.0 * gate * (1.0 - gate) - clock
+
+    return gradient
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The loss with a memory; a ``Problem`` but for its gap, which is infinite.
+
+    Attributes
+    ----------
+    examples : int
+        N.
+    noise, growth, hold, push, clock, when : float
+        As at the head of this file; the defaults are tuned to N = 128, alpha = 0.03, eta = 0.0005.
+    """
+
+    examples: int = 128
+    noise: float = 0.88
+    growth: float = 0.08
+    hold: float = 0.02
+    push: float = 0.0107
+    clock: float = 0.004
+    when: float = 65.0
+
+    @property
+    def x(self) -> Matrix:
+        """Rows that the gradient does not read."""
+        return np.zeros((self.examples, 1))
+
+    @property
+    def y(self) -> Vector:
+        """Numbers of the examples."""
+        return np.arange(self.examples, dtype=np.float64)
+
+    @property
+    def start(self) -> Vector:
+        """w_1 = 0."""
+        return np.zeros(self.examples + 2)
+
+    @property
+    def lipschitz(self) -> float:
+        """G: the term of the noise has a gradient of length at most ``noise``."""
+        return self.noise + self.growth + self.hold + self.push + self.clock
+
+    @property
+    def smoothness(self) -> float:
+        """L: rows of the Hessian of the term of the noise add up to at most 3/2 noise."""
+        return 1.5 * self.noise + max(self.growth, self.hold)
+
+    @property
+    def example_gradient(self) -> ExampleGradient:
+        """Kernel ``gradient(w, x_row, y, out)`` of one example."""
+        return _example_gradient(self.noise, self.growth, self.hold, self.push, self.clock, self.when)
+
+    def gradient(self, w: Vector) -> Vector:
+        """Gradient of F at ``w``, shape (N + 2,)."""
+        one, total = np.zeros_like(w), np.zeros_like(w)
+        for k in range(self.examples):
+            self.example_gradient(w, np.zeros(1), float(k), one)
+            total += one
+        mean: Vector = total / self.examples
+        return mean
+
+
+class WatchedRun(DpNsgd):
+    """A run of Algorithm 1 whose momentum can be looked at."""
+
+    @property
+    def momentum(self) -> Vector:
+        """m_t, shape (d,); a copy."""
+        return self._m.copy()
+
+
+def error_at(problem: Memory, steps: int, alpha: float, eta: float, ordering: Ordering, seed: int = 0) -> float:
+    """Error of the momentum after a run of Algorithm 1 without noise.
+
+    Parameters
+    ----------
+    problem : Memory
+        The loss.
+    steps : int
+        t, at least 2.
+    alpha : float
+        Momentum weight in (0, 1].
+    eta : float
+        Length of a step.
+    ordering : str
+        ``fresh`` or ``once``.
+    seed : int
+        Of the permutations.
+
+    Returns
+    -------
+    float
+        ``|m_t - grad F(w_t)|``.
+    """
+    parameters = Parameters(steps, alpha, eta, 0.0, problem.lipschitz, ordering)
+    run = WatchedRun(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=seed)
+    run.advance(steps - 1)
+    at = run.w
+    run.advance(1)
+    return float(np.linalg.norm(run.momentum - problem.gradient(at)))
+
+
+def printed_terms(problem: Memory, alpha: float, eta: float) -> float:
+    """Right side of Lemma 11 as printed: ``2 G sqrt(alpha) + 2 eta N L + eta L/alpha``."""
+    smooth = problem.smoothness
+    return 2 * problem.lipschitz * math.sqrt(alpha) + 2 * eta * problem.examples * smooth + eta * smooth / alpha

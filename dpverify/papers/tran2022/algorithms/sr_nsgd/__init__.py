@@ -1,0 +1,1 @@
+"""Algorithm 2, sensitivity-reduced NSGD."""

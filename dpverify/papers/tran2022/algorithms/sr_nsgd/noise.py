@@ -1,0 +1,247 @@
+"""The noise of Algorithm 2: Gaussians on the nodes that a step reads, and what they make of m^_t.
+
+The box draws a Gaussian for every node of three families. Algorithm 4 reads fewer: of G and Delta no node longer than
+N, and of r only nodes that are the left half of another, one a step. Only these are drawn, in the order of the box: at
+step t for k = 0, 1, ..., log2 of lowbit(t), and at each k first G, then r, then Delta. A tape has one row for each, in
+the same order; ``tape_layout`` says which node each row belongs to.
+
+m^_t - m_t is linear in the tape, and does not depend on the data. (Under a fresh permutation in every epoch there is an
+error of the reconstruction besides, which is no noise.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dpverify.kernels import check
+from dpverify.kernels.dyadic import MOST_STEPS, floor_log2, level
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.tape import fill_normal, generator
+from dpverify.kernels.typing import Matrix, Tape, Vector
+from dpverify.papers.tran2022.algorithms.reconstruct.stream import (
+    DELTA,
+    Constants,
+    G,
+    R,
+    Stack,
+    new_constants,
+    new_state,
+    reconstruct_step,
+    state_floats,
+)
+from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
+
+
+@kernel
+def is_drawn(f: int, k: int, t: int, N: int, K: int) -> bool:
+    """Whether some step reads the node [t - 2^k + 1, t] of family f; ``2^k`` divides t, and K is floor(log2 N)."""
+    if f == R:
+        return k == level(t)
+    return k <= K and (f == G or t - (1 << k) >= N)
+
+
+@kernel
+def rows_until(t: int, N: int, K: int) -> int:
+    """How many rows of a tape the steps 1..t use: t for r, and for G and Delta every node up to the length 2^K."""
+    count = t
+    for k in range(K + 1):
+        made, early = t >> k, (N + (1 << k) - 1) >> k  # of Delta, those that begin in the first epoch are not made
+        count += made + max(0, made - early)
+    return count
+
+
+@kernel
+def add_noise(
+    t: int, N: int, K: int, deviations: Vector, tape: Tape, row: int, rng: Generator, unit: Vector, nodes: Stack
+) -> int:
+    """Add noise to the nodes that end at step t.
+
+    Parameters
+    ----------
+    t, N, K : int
+        Step, number of examples, floor(log2 N).
+    deviations : (4,) array of float
+        From ``Scales.deviations``.
+    tape : (n, d) or (0, d) array of float
+        Unit Gaussians; no rows: they are drawn.
+    row : int
+        The tape's first row of this step.
+    rng : Generator
+        For the noise where there is no tape.
+    unit : (d,) array of float
+        Working space.
+    nodes : (3, levels, d) array of float
+        In row k: the node [t - 2^k + 1, t].
+
+    Returns
+    -------
+    int
+        The tape's first row of the next step.
+    """
+    for k in range(level(t) + 1):
+        for f in (G, R, DELTA):
+            if is_drawn(f, k, t, N, K):
+                scale = deviations[OF_R] if f == R else deviations[OF_DELTA]
+                if f == G:
+                    scale = deviations[G_FIRST] if t <= 2 * N else deviations[G_LATER]
+                if tape.shape[0] > 0:
+                    for j in range(unit.shape[0]):
+                        unit[j] = tape[row, j]
+                else:
+                    fill_normal(rng, unit)
+                for j in range(unit.shape[0]):
+                    nodes[f, k, j] += scale * unit[j]
+                row += 1
+    return row
+
+
+@kernel
+def noise_run(
+    K: int, weights: Vector, powers: Vector, decay: Vector, deviations: Vector, tape: Tape, rng: Generator,
+    unit: Vector, nodes: Stack, rings: Stack, prefixes: Stack, out: Matrix,
+) -> None:  # fmt: skip
+    """Write m^_t - m_t into row t - 1 of ``out``, shape (T, d); arrays as in ``add_noise`` and ``reconstruct_step``."""
+    N, row = rings.shape[1] - 1, 0
+    for t in range(1, out.shape[0] + 1):
+        for k in range(level(t) + 1):
+            for f in range(3):
+                for j in range(out.shape[1]):
+                    nodes[f, k, j] = 0.0
+        row = add_noise(t, N, K, deviations, tape, row, rng, unit, nodes)
+        reconstruct_step(t, K, weights, powers, decay, nodes, rings, prefixes, out[t - 1])
+
+
+@kernel
+def fill_layout(T: int, N: int, K: int, out: NDArray[np.int64]) -> None:
+    """Write family, first and last step of each row of a tape into ``out``, shape (n, 3)."""
+    row = 0
+    for t in range(1, T + 1):
+        for k in range(level(t) + 1):
+            for f in (G, R, DELTA):
+                if is_drawn(f, k, t, N, K):
+                    out[row, 0], out[row, 1], out[row, 2] = f, t - (1 << k) + 1, t
+                    row += 1
+
+
+def tape_rows(examples: int, steps: int) -> int:
+    """How many Gaussian vectors a run uses, which is the number of rows of its tape.
+
+    Parameters
+    ----------
+    examples, steps : int
+        N and T, at least 1.
+
+    Returns
+    -------
+    int
+        Fewer than 5T.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range.
+    """
+    N, steps = check.whole(1, examples=examples), check.whole(1, MOST_STEPS >> 3, steps=steps)
+    return rows_until(steps, N, floor_log2(N))
+
+
+def tape_layout(examples: int, steps: int) -> NDArray[np.int64]:
+    """Which node each row of a tape belongs to.
+
+    Parameters
+    ----------
+    examples, steps : int
+        N and T, at least 1.
+
+    Returns
+    -------
+    (n, 3) array of int
+        Family (``reconstruct.G``, ``DELTA`` or ``R``), first step y, last step z.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or the table does not fit in memory.
+    """
+    rows = tape_rows(examples, steps)
+    check.memory(3 * rows, examples=examples, steps=steps)
+    out = np.empty((rows, 3), dtype=np.int64)
+    fill_layout(steps, examples, floor_log2(examples), out)
+    return out
+
+
+def noise_from_tape(tape: Tape, parameters: SrParameters, examples: int) -> Matrix:
+    """m^_t - m_t of a whole run, from a tape.
+
+    Parameters
+    ----------
+    tape : (n, d) array of float
+        Unit Gaussians, with the rows of :func:`tape_layout`. The identity matrix gives the exact weights of every
+        Gaussian in every m^_t, and so the exact covariance.
+    parameters : SrParameters
+        T, alpha, gamma, and the noise.
+    examples : int
+        N, at least 1.
+
+    Returns
+    -------
+    (T, d) array of float
+        Row t - 1 is the noise in m^_t.
+
+    Raises
+    ------
+    ArgumentError
+        If the tape has a wrong shape or an entry that is not finite, or the result does not fit in memory.
+
+    Notes
+    -----
+    Source: Algorithm 2's sampling lines and Algorithm 4.
+    """
+    tape = check.array(tape_rows(examples, parameters.steps), None, tape=tape)
+    constants = new_constants(examples, parameters.alpha, parameters.gamma)
+    return noise_with(tape, generator(0), parameters.deviations(examples), constants, parameters.steps, examples)
+
+
+def noise_from_generator(rng: Generator, dimension: int, parameters: SrParameters, examples: int) -> Matrix:
+    """m^_t - m_t of a whole run, with Gaussians drawn as they are needed.
+
+    Parameters
+    ----------
+    rng : Generator
+        Source of randomness; ``tape_rows(N, T) * d`` normal numbers are drawn from it.
+    dimension : int
+        d, at least 1. Coordinates are independent: d trajectories at once are d replications.
+    parameters : SrParameters
+        T, alpha, gamma, and the noise.
+    examples : int
+        N, at least 1.
+
+    Returns
+    -------
+    (T, d) array of float
+        Row t - 1 is the noise in m^_t; bit for bit what ``noise_from_tape`` gives for the same numbers.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or the result does not fit in memory.
+    """
+    dimension, examples = check.whole(1, dimension=dimension), check.whole(1, examples=examples)
+    constants = new_constants(examples, parameters.alpha, parameters.gamma)
+    no_tape = np.empty((0, dimension))
+    return noise_with(no_tape, rng, parameters.deviations(examples), constants, parameters.steps, examples)
+
+
+def noise_with(
+    tape: Tape, rng: Generator, deviations: Vector, constants: Constants, steps: int, examples: int
+) -> Matrix:
+    """Do what both functions above do, with given constants: faults are planted in them."""
+    d = tape.shape[1]
+    check.memory(steps * d + state_floats(examples, steps, d), examples=examples, steps=steps, dimension=d)
+    out, state = np.empty((steps, d)), new_state(examples, steps, d)
+    space, unit = np.zeros_like(state.prefixes), np.empty(d)
+    noise_run(floor_log2(examples), *constants, deviations, tape, rng, unit, space, *state, out)
+    return out

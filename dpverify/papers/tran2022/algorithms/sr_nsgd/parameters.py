@@ -1,0 +1,85 @@
+"""What Algorithm 2 is run with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpverify.kernels import check
+from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.kernels.typing import Vector
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering
+from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales, printed_scales
+
+
+@dataclass(frozen=True)
+class SrParameters:
+    """Parameters of sensitivity-reduced NSGD.
+
+    Attributes
+    ----------
+    steps : int
+        T, at least 1.
+    alpha : float
+        Momentum weight, in (0, 1]. Theorem 8 needs ``alpha >= 1/N``; that is not checked here.
+    gamma : float
+        Cross-batch weight, in [0, 1]. Theorem 9 sets ``gamma = eta N``.
+    eta : float
+        Length of every step, at least 0.
+    sigma : float
+        Noise multiplier, at least 0; 0 is no noise, and no privacy.
+    lipschitz : float
+        G, above 0: at least the norm of every example's gradient. It is believed: nothing is clipped.
+    ordering : {"fresh", "once"}
+        A new permutation of the examples in each epoch, as the box prints it, or one for all epochs, as Lemma 17 needs
+        it.
+    scales : Scales or None
+        Sensitivities and counts behind the noise; None: as the box prints them.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or the ordering is unknown.
+    """
+
+    steps: int
+    alpha: float
+    gamma: float
+    eta: float
+    sigma: float
+    lipschitz: float
+    ordering: Ordering = "fresh"
+    scales: Scales | None = None
+
+    def __post_init__(self) -> None:
+        check.whole(1, MOST_STEPS - 1, steps=self.steps)
+        check.weight(alpha=self.alpha)
+        check.proportion(gamma=self.gamma)
+        check.not_negative(eta=self.eta)
+        check.not_negative(sigma=self.sigma)
+        check.positive(lipschitz=self.lipschitz)
+        if self.ordering not in ("fresh", "once"):
+            raise check.ArgumentError("ordering", self.ordering, "must be fresh or once")
+
+    def deviations(self, examples: int) -> Vector:
+        """Give the standard deviations of nodes, in each coordinate.
+
+        Parameters
+        ----------
+        examples : int
+            N, at least 1.
+
+        Returns
+        -------
+        (4,) array of float
+            Of a G node that ends by step 2N, of a later one, of a Delta node, of an r node; in units of the gradient.
+
+        Raises
+        ------
+        ArgumentError
+            If N is no integer, or below 1.
+        """
+        examples = check.whole(1, examples=examples)
+        scales = self.scales
+        if scales is None:
+            scales = printed_scales(examples, self.steps, eta=self.eta, lipschitz=self.lipschitz)
+        return scales.deviations(self.sigma)

@@ -1,0 +1,259 @@
+"""The exact nodes of a run: the queries of Algorithms 1 and 2, asked again with the iterates held fixed.
+
+The privacy of a run is that of its noisy nodes, each a query that depends on the data and, through the iterates, on the
+nodes released before. Sensitivity is defined with these held fixed: the same iterates and the same order of the
+examples, another data set. Replaying both data sets gives the value of every node on each, and so, node by node, how
+far a neighbour moves it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dpverify.kernels import check
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import ExampleGradient, Indices, Intervals, Matrix, Vector
+from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_count, nodes_of_leaves
+from dpverify.papers.tran2022.algorithms.reconstruct.stream import DELTA, G, R, Stack
+from dpverify.papers.tran2022.algorithms.sr_nsgd.schedule import check_schedule
+from dpverify.problems.gradient_of_examples import IndexGradient, any_function, compiled, compiling
+
+F = 3
+"""Place of Algorithm 1's f among the leaves, after G, DELTA and R."""
+
+
+class ExactNodes(NamedTuple):
+    """Every node of a run without noise, with the rows of ``reconstruct_nodes.node_intervals(T)``.
+
+    Attributes
+    ----------
+    g, delta, r : (n, d) array of float
+        F^G, F^Delta and F^r of Algorithm 2. Rows of F^Delta that begin in the first epoch are NaN: there are none.
+    f : (n, d) array of float
+        f of Algorithm 1, with its factor alpha: ``alpha sum over t in [y, z] of (1 - alpha)^(z - t) grad f(w_t, x_t)``.
+    """
+
+    g: Matrix
+    delta: Matrix
+    r: Matrix
+    f: Matrix
+
+    @property
+    def nodes(self) -> Nodes:
+        """The three families of Algorithm 2, as the reconstruction takes them."""
+        return Nodes(self.g, self.delta, self.r)
+
+    def distances(self, other: ExactNodes) -> ExactDistances:
+        """How far each node is from the same node of another replay.
+
+        Parameters
+        ----------
+        other : ExactNodes
+            Of a run of the same length: usually the same run on a neighbouring data set.
+
+        Returns
+        -------
+        ExactDistances
+            Euclidean distances, each of shape (n,); NaN where there is no node.
+
+        Raises
+        ------
+        ArgumentError
+            If the shapes differ.
+        """
+        if self.g.shape != other.g.shape:
+            rule = f"must have nodes of shape {self.g.shape}"
+            raise check.ArgumentError("other", f"nodes of shape {other.g.shape}", rule)
+        return ExactDistances(*(np.linalg.norm(a - b, axis=1) for a, b in zip(self, other, strict=True)))
+
+
+class ExactDistances(NamedTuple):
+    """Distances between two replays, node by node, in units of the gradient; rows as in ``ExactNodes``.
+
+    Attributes
+    ----------
+    g, delta, r, f : (n,) array of float
+        One number per node.
+    """
+
+    g: Vector
+    delta: Vector
+    r: Vector
+    f: Vector
+
+
+def anchor_rows(examples: int, steps: int) -> Intervals:
+    """Which iterates are the anchors of each step.
+
+    Parameters
+    ----------
+    examples, steps : int
+        N and T, at least 1.
+
+    Returns
+    -------
+    (T, 2) array of int
+        Rows of the iterates w_1, w_2, ... from 0: the first iterate of the step's epoch, and that of the epoch before;
+        -1 in the first epoch, which has none before.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range.
+    """
+    N, steps = check.whole(1, examples=examples), check.whole(1, steps=steps)
+    check.memory(2 * steps, steps=steps)
+    epoch = np.arange(steps, dtype=np.int64) // N
+    return np.stack([N * epoch, np.where(epoch > 0, N * (epoch - 1), -1)], axis=1)
+
+
+@kernel
+def write_leaves(
+    gradient: ExampleGradient, x: Matrix, y: Vector, iterates: Matrix, schedule: Indices, anchors: Intervals, out: Stack
+) -> None:
+    """Write what each step contributes to each family of nodes.
+
+    Parameters
+    ----------
+    gradient : kernel
+        ``gradient(w, x_row, y, out)``.
+    x, y : (N, p) and (N,) array of float
+        Examples.
+    iterates : (T, d) array of float
+        w_1..w_T.
+    schedule : (T,) array of int
+        Example of each step.
+    anchors : (T, 2) array of int
+        As ``anchor_rows`` gives them.
+    out : (4, T, d) array of float
+        Receives the leaves of G, DELTA, R and F, the last without alpha; DELTA is left alone in the first epoch.
+    """
+    for i in range(iterates.shape[0]):
+        n, now, before = schedule[i], anchors[i, 0], anchors[i, 1]
+        gradient(iterates[i], x[n], y[n], out[F, i])
+        gradient(iterates[now], x[n], y[n], out[G, i])
+        if before >= 0:
+            gradient(iterates[before], x[n], y[n], out[DELTA, i])
+        for j in range(iterates.shape[1]):
+            out[DELTA, i, j] = out[G, i, j] - out[DELTA, i, j]
+            out[R, i, j] = out[F, i, j] - out[G, i, j]
+
+
+def replay(
+    gradient: ExampleGradient, x: Matrix, y: Vector, iterates: Matrix, schedule: Indices, *, alpha: float,
+    anchors: Intervals | None = None,
+) -> ExactNodes:  # fmt: skip
+    """Compute every node of a run on a data set, with the iterates held fixed.
+
+    Parameters
+    ----------
+    gradient : kernel
+        ``gradient(w, x_row, y, out)``.
+    x : (N, p) array of float
+        One row per example, of any data set.
+    y : (N,) array of float
+        Labels.
+    iterates : (T, d) or (T + 1, d) array of float
+        w_1, w_2, ... of a run; w_{T+1} is not used.
+    schedule : (T,) array of int
+        The example of each step.
+    alpha : float
+        Momentum weight, in (0, 1].
+    anchors : (T, 2) array of int or None
+        Rows of the iterates that are the anchors of each step; None: ``anchor_rows(N, T)``.
+
+    Returns
+    -------
+    ExactNodes
+        All nodes, also those that no step reads.
+
+    Raises
+    ------
+    ArgumentError
+        If a shape does not fit, an entry is not finite, the gradient is not compiled
+        (:func:`replay_callable` takes any function), or the nodes do not fit in memory.
+
+    Notes
+    -----
+    Source: definitions of F^G, F^Delta, F^r in section 4, with each step's own epoch; of f in section 3.
+    """
+    gradient = compiled(gradient, "replay_callable")
+    x = check.array(None, None, x=x)
+    y = check.array(len(x), y=y)
+    iterates, schedule, anchors, out = _checked(len(x), iterates, schedule, anchors)
+    with compiling(gradient):
+        write_leaves(gradient, x, y, iterates, schedule, anchors, out)
+    return _nodes(out, anchors, alpha)
+
+
+def replay_callable(
+    gradient: IndexGradient, examples: int, iterates: Matrix, schedule: Indices, *, alpha: float,
+    anchors: Intervals | None = None,
+) -> ExactNodes:  # fmt: skip
+    """Do what :func:`replay` does, on a Python function.
+
+    Parameters
+    ----------
+    gradient : callable
+        ``gradient(w, n)``: the gradient of the loss of example n at w, shape (d,). It gets a copy of w.
+    examples : int
+        N, at least 1.
+    iterates, schedule, alpha, anchors
+        As in :func:`replay`.
+
+    Returns
+    -------
+    ExactNodes
+        All nodes.
+
+    Raises
+    ------
+    ArgumentError
+        As :func:`replay`; also if a gradient has another shape than (d,).
+    """
+    gradient = any_function(gradient)
+    iterates, schedule, anchors, out = _checked(check.whole(1, examples=examples), iterates, schedule, anchors)
+
+    def ask(w: Vector, n: int) -> Vector:
+        return check.array(iterates.shape[1], gradient=gradient(w.copy(), n))
+
+    for i, (n, (now, before)) in enumerate(zip(schedule.tolist(), anchors.tolist(), strict=True)):
+        out[F, i], out[G, i] = ask(iterates[i], n), ask(iterates[now], n)
+        if before >= 0:
+            out[DELTA, i] = ask(iterates[before], n)
+    out[DELTA], out[R] = out[G] - out[DELTA], out[F] - out[G]
+    return _nodes(out, anchors, alpha)
+
+
+def _checked(
+    examples: int, iterates: Matrix, schedule: Indices, anchors: Intervals | None
+) -> tuple[Matrix, Indices, Intervals, Stack]:
+    """Check the arguments of a replay; the last value is where leaves go, NaN so far."""
+    steps = len(schedule)
+    schedule = check_schedule(schedule, examples, check.whole(1, steps=steps))
+    iterates = check.array(None, None, iterates=iterates)
+    if len(iterates) not in (steps, steps + 1):
+        rule = f"must have {steps} rows, or one more: w_1, w_2, ..."
+        raise check.ArgumentError("iterates", f"an array of shape {iterates.shape}", rule)
+    rows = anchor_rows(examples, steps) if anchors is None else np.array(anchors)
+    fits = rows.shape == (steps, 2) and rows.dtype.kind in "iu" and rows.max() < steps
+    if not fits or rows[:, 0].min() < 0:
+        rule = f"must have shape ({steps}, 2) and hold rows of the iterates, below {steps}"
+        raise check.ArgumentError("anchors", f"an array of shape {rows.shape}", rule)
+    d = iterates.shape[1]
+    check.memory((5 * steps + 4 * node_count(steps)) * d, steps=steps, dimension=d)
+    # A run's iterates are read-only, which is a type of its own: for the array itself all kernels are compiled again.
+    return iterates[:steps].copy(), schedule, rows.astype(np.int64), np.full((4, steps, d), np.nan)
+
+
+def _nodes(leaves: Stack, anchors: Intervals, alpha: float) -> ExactNodes:
+    made = anchors[:, 1] >= 0
+    for f, name in ((F, "iterate"), (G, "anchor"), (DELTA, "anchor before")):
+        bad = ~np.isfinite(leaves[f]).all(axis=1) & (made if f == DELTA else True)
+        if bad.any():
+            value = f"a number that is not finite at step {int(np.argmax(bad)) + 1}, at the {name}"
+            raise check.ArgumentError("gradient", value, "must write a finite number into every coordinate")
+    leaves[F] *= check.weight(alpha=alpha)
+    return ExactNodes(*(nodes_of_leaves(leaves[f], alpha=alpha) for f in (G, DELTA, R, F)))

@@ -1,0 +1,301 @@
+"""Planted faults: kernels that do almost what ``stream_noise`` does, for checks that must tell them from it.
+
+Each is called as ``fault(tape, alpha, scale, out)``, like the good kernel, and leaves the tape alone. A node is named
+by its last step z: it is the node that ends at z with length lowbit(z), the only one there that is ever used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+from scipy import special
+
+from dpverify.kernels import check
+from dpverify.kernels.dyadic import level, lowbit
+from dpverify.kernels.jit import kernel, python_of
+from dpverify.kernels.tape import generator
+from dpverify.kernels.typing import Intervals, Matrix, Tape, Vector
+from dpverify.papers.tran2022.algorithms.compose import MOST_NODES, compose_into
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import stream_noise
+
+_length = python_of(lowbit)  # faults are named when checks are loaded: that must not load compiled code
+
+NoiseKernel: TypeAlias = Callable[[Tape, float, float, Matrix], None]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A wrong noise kernel.
+
+    Attributes
+    ----------
+    name : str
+        Short name, fit for an id.
+    text : str
+        What is wrong with it, in a few words.
+    run : callable
+        ``run(tape, alpha, scale, out)``, as ``stream_noise``.
+    """
+
+    name: str
+    text: str
+    run: NoiseKernel
+
+    def __call__(self, tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
+        """Write the wrong NOISE_1..NOISE_T into ``out``; shapes as in ``stream_noise``."""
+        self.run(tape, alpha, scale, out)
+
+
+def scaled(factor: float = 1.02) -> Fault:
+    """Noise with a wrong deviation.
+
+    Parameters
+    ----------
+    factor : float
+        What the deviation is multiplied with.
+
+    Returns
+    -------
+    Fault
+        The kernel.
+    """
+    return Fault(f"scaled-{factor:g}", f"every node's deviation times {factor:g}", partial(_scaled, factor=factor))
+
+
+def node_missing(z: int, t: int | None = None) -> Fault:
+    """Noise without one node.
+
+    Parameters
+    ----------
+    z : int
+        Last step of the node.
+    t : int or None
+        The step that leaves it out; None: all of them.
+
+    Returns
+    -------
+    Fault
+        The kernel.
+
+    Raises
+    ------
+    ArgumentError
+        If step t does not use the node.
+    """
+    if t is None:
+        return Fault(f"missing-{z}", f"the noise of {_node(z)} is 0", partial(_row_times, z=z, factor=0.0))
+    _check_use(z, t)
+    return Fault(f"missing-{z}-at-{t}", f"step {t} leaves out {_node(z)}", partial(_term_times, z=z, t=t, steps=None))
+
+
+def decay_off(steps: int = 1, *, of_level: int | None = None, at: int | None = None) -> Fault:
+    """Noise whose past decays by ``(1 - alpha)^(lowbit(t) + steps)`` instead of ``(1 - alpha)^lowbit(t)``.
+
+    Parameters
+    ----------
+    steps : int
+        How far the exponent is off, at least -1.
+    of_level : int or None
+        Only at steps t with ``lowbit(t) = 2^level``.
+    at : int or None
+        Only at this step. Neither: at every step.
+
+    Returns
+    -------
+    Fault
+        The kernel.
+    """
+    check.whole(-1, steps=steps)
+    where = "every step" if of_level is None else f"steps with lowest bit {1 << of_level}"
+    where, name = (
+        (where, "all" if of_level is None else f"level-{of_level}") if at is None else (f"step {at}", f"at-{at}")
+    )
+    text = f"the decay of the past is off by {steps:+d} at {where}"
+    return Fault(f"decay{steps:+d}-{name}", text, partial(_decay_off, steps=steps, of_level=of_level, at=at))
+
+
+def term_off(z: int, t: int, steps: int = 1) -> Fault:
+    """Noise in which one term of one step decays by ``(1 - alpha)^(t - z + steps)``.
+
+    Parameters
+    ----------
+    z : int
+        Last step of the node.
+    t : int
+        The step, one that uses the node.
+    steps : int
+        How far the exponent is off; at least z - t.
+
+    Returns
+    -------
+    Fault
+        The kernel.
+
+    Raises
+    ------
+    ArgumentError
+        If step t does not use the node, or the exponent would be negative.
+    """
+    _check_use(z, t)
+    check.whole(z - t, steps=steps)
+    text = f"the decay of {_node(z)} is off by {steps:+d} at step {t}"
+    return Fault(f"term{steps:+d}-{z}-at-{t}", text, partial(_term_times, z=z, t=t, steps=steps))
+
+
+def redrawn(z: int | None = None) -> Fault:
+    """Noise in which a node is drawn again each time that it is used, instead of being reused.
+
+    Parameters
+    ----------
+    z : int or None
+        Last step of the node, an even one (others are used once); None: all nodes.
+
+    Returns
+    -------
+    Fault
+        The kernel. Each NOISE_t alone has the right law; the joint law over t is wrong.
+    """
+    if z is None:
+        return Fault("redrawn-all", "every node is drawn anew at each use", partial(_redraw, z=0))
+    if z < 2 or z % 2:
+        raise check.ArgumentError("z", z, "must be even and at least 2: the node of an odd step is used once")
+    return Fault(f"redrawn-{z}", f"{_node(z)} is drawn anew at each use", partial(_redraw, z=z))
+
+
+def shared_across_coordinates() -> Fault:
+    """Noise that is the same in every coordinate.
+
+    Returns
+    -------
+    Fault
+        The kernel; right at d = 1.
+    """
+    return Fault("shared", "all coordinates get the noise of the first", _shared)
+
+
+def wrong_law(law: Literal["uniform", "laplace", "sign"] = "laplace") -> Fault:
+    """Noise of the right covariance that is not Gaussian.
+
+    Parameters
+    ----------
+    law : {"uniform", "laplace", "sign"}
+        The law of a node, with mean 0 and the right variance.
+
+    Returns
+    -------
+    Fault
+        The kernel.
+    """
+    if law not in _QUANTILE:
+        raise check.ArgumentError("law", law, f"must be one of {', '.join(_QUANTILE)}")
+    return Fault(f"law-{law}", f"nodes are {law} with the right variance", partial(_wrong_law, law=law))
+
+
+def lagged(steps: int = 1) -> Fault:
+    """Noise that comes late: step t gets NOISE_{t - steps}, and 0 before that.
+
+    Parameters
+    ----------
+    steps : int
+        How late, at least 1.
+
+    Returns
+    -------
+    Fault
+        The kernel.
+    """
+    return Fault(f"lag-{steps}", f"step t gets the noise of step t - {steps}", partial(_lagged, steps=steps))
+
+
+def _node(z: int) -> str:
+    return f"node [{z - _length(z) + 1}, {z}]"
+
+
+def _check_use(z: int, t: int) -> None:
+    if not z <= t < z + _length(z):
+        raise check.ArgumentError("t", t, f"must lie in [{z}, {z + _length(z) - 1}], the steps that use {_node(z)}")
+
+
+def _scaled(tape: Tape, alpha: float, scale: float, out: Matrix, *, factor: float) -> None:
+    stream_noise(tape, alpha, factor * scale, out)
+
+
+def _row_times(tape: Tape, alpha: float, scale: float, out: Matrix, *, z: int, factor: float) -> None:
+    changed = tape.copy()
+    changed[z - 1] *= factor
+    stream_noise(changed, alpha, scale, out)
+
+
+def _term_times(tape: Tape, alpha: float, scale: float, out: Matrix, *, z: int, t: int, steps: int | None) -> None:
+    stream_noise(tape, alpha, scale, out)
+    wrong = 0.0 if steps is None else (1.0 - alpha) ** (t - z + steps)
+    out[t - 1] += (wrong - (1.0 - alpha) ** (t - z)) * scale * tape[z - 1]
+
+
+def _decay_off(
+    tape: Tape, alpha: float, scale: float, out: Matrix, *, steps: int, of_level: int | None, at: int | None
+) -> None:
+    t = np.arange(1, len(tape) + 1)
+    low = t & -t
+    wrong = (t == at) if at is not None else np.full(len(t), True) if of_level is None else low == 1 << of_level
+    stream_with_decays(tape, (1.0 - alpha) ** (low + steps * wrong), scale, out)
+
+
+@kernel
+def stream_with_decays(tape: Tape, decays: Vector, scale: float, out: Matrix) -> None:
+    """Do what ``stream_noise`` does, with a decay per step, ``decays`` of shape (T,), instead of one per level."""
+    for t in range(1, out.shape[0] + 1):
+        before = t - (1 << level(t))
+        for j in range(out.shape[1]):
+            past = decays[t - 1] * out[before - 1, j] if before > 0 else 0.0
+            out[t - 1, j] = past + scale * tape[t - 1, j]
+
+
+def _redraw(tape: Tape, alpha: float, scale: float, out: Matrix, *, z: int) -> None:
+    # Fresh Gaussians have to come from the tape as well, so that the fault stays a function of it: its bits are a seed.
+    seed = [int(word) for word in tape[-1:].copy().view(np.uint32)[0, :8]]
+    nodes = np.empty((MOST_NODES, 2), dtype=np.int64)
+    redraw_nodes(tape, alpha, scale, out, z, generator(seed), nodes)
+
+
+@kernel
+def redraw_nodes(tape: Tape, alpha: float, scale: float, out: Matrix, z: int, rng: Generator, nodes: Intervals) -> None:
+    """Sum COMPOSE(1, t) at each step; the node that ends at ``z`` (0: each node) is drawn anew after its first use."""
+    T, d = out.shape
+    for t in range(1, T + 1):
+        count = compose_into(1, t, nodes)
+        for j in range(d):
+            out[t - 1, j] = 0.0
+        for i in range(count):
+            end = nodes[i, 1]
+            decay = scale * (1.0 - alpha) ** (t - end)
+            fresh = t > end and (z in (0, end))
+            for j in range(d):
+                out[t - 1, j] += decay * (rng.standard_normal() if fresh else tape[end - 1, j])
+
+
+def _shared(tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
+    stream_noise(np.repeat(tape[:, :1], tape.shape[1], axis=1), alpha, scale, out)
+
+
+_QUANTILE: dict[str, Callable[[Tape], Tape]] = {
+    "uniform": lambda z: np.sqrt(12.0) * (special.ndtr(z) - 0.5),
+    "laplace": lambda z: -np.sign(z) * (np.log(2.0) + special.log_ndtr(-np.abs(z))) / np.sqrt(2.0),
+    "sign": np.sign,
+}
+"""A standard Gaussian number to one of another law, mean 0 and variance 1, with the same rank."""
+
+
+def _wrong_law(tape: Tape, alpha: float, scale: float, out: Matrix, *, law: str) -> None:
+    stream_noise(_QUANTILE[law](tape), alpha, scale, out)
+
+
+def _lagged(tape: Tape, alpha: float, scale: float, out: Matrix, *, steps: int) -> None:
+    stream_noise(tape, alpha, scale, out)
+    out[steps:] = out[:-steps].copy()
+    out[:steps] = 0.0

@@ -1,0 +1,221 @@
+"""Algorithm 1's noise as its box prints it: all nodes drawn in advance into the map Z, summed at each step.
+
+The loops ``for b = 0, ..., R - 1`` and ``for a = 0, ..., floor(T / 2^b) - 1`` fill Z; step t adds up COMPOSE(1, t).
+Which nodes there are depends on the tree depth R, which the paper never fixes. Read as the height of the tree, R is
+floor(log2 T), the loops stop one level short, and the step t = 2^R asks for a node that was never drawn. Such a step is
+an error here, with the node's name: taking the missing noise for zero would be another algorithm, and no private one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from dpverify.kernels import check
+from dpverify.kernels.dyadic import MOST_STEPS, level
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.tape import fill_normal
+from dpverify.kernels.typing import Intervals, Matrix, Tape
+from dpverify.papers.tran2022.algorithms.compose import MOST_NODES, compose, compose_into
+
+
+class UndrawnNodeError(KeyError):
+    """A step asks for a node that Algorithm 1's loops do not draw.
+
+    Parameters
+    ----------
+    node : tuple of int
+        The interval [y, z].
+    t : int
+        The step that asks for it.
+    depth : int
+        The depth R of the loops.
+    """
+
+    def __init__(self, node: tuple[int, int], t: int, depth: int) -> None:
+        self.node, self.t, self.depth = node, t, depth
+        super().__init__(node, t, depth)
+
+    def __str__(self) -> str:
+        y, z = self.node
+        longest = (1 << self.depth) // 2
+        return (
+            f"node [{y}, {z}] is used at step t={self.t} but never drawn: it has length {z - y + 1}, "
+            f"and depth={self.depth} draws lengths up to {longest}."
+        )
+
+
+def check_depth(steps: int, depth: int) -> None:
+    """Refuse a depth at which some step of 1..T uses a node that the loops never draw.
+
+    Parameters
+    ----------
+    steps : int
+        T, at least 1.
+    depth : int
+        R, at least 0.
+
+    Raises
+    ------
+    UndrawnNodeError
+        If ``2^R <= T``; the first step that fails is ``t = 2^R``.
+    """
+    if depth < steps.bit_length():
+        raise UndrawnNodeError((1, 1 << depth), 1 << depth, depth)
+
+
+@kernel
+def node_row(b: int, a: int, steps: int) -> int:
+    """Row of the node [a 2^b + 1, (a + 1) 2^b] in Z, which has the levels one after the other."""
+    row = a
+    for lower in range(b):
+        row += steps >> lower
+    return row
+
+
+@kernel
+def literal_noise(Z: Matrix, alpha: float, depth: int, out: Matrix, nodes: Intervals) -> int:
+    """Write NOISE_1..NOISE_T into ``out``, line by line as Algorithm 1 prints it.
+
+    Parameters
+    ----------
+    Z : (n, d) array of float
+        The noise of every node drawn, in rows as ``node_row`` counts them.
+    alpha : float
+        Momentum weight, in (0, 1].
+    depth : int
+        R: levels 0..R-1 were drawn.
+    out : (T, d) array of float
+        Row t - 1 receives NOISE_t.
+    nodes : (MOST_NODES, 2) array of int
+        Working space for COMPOSE(1, t).
+
+    Returns
+    -------
+    int
+        0, or the first step that asks for a node that was not drawn; nothing is written from there on.
+    """
+    T, d = out.shape
+    for t in range(1, T + 1):
+        count = compose_into(1, t, nodes)  # "Send interval [1, t] to Algorithm 3 to get the set S = COMPOSE(1, t)"
+        for j in range(d):
+            out[t - 1, j] = 0.0  # "NOISE <- 0"
+        for i in range(count):  # "for every interval S_i in S"
+            y, z = nodes[i, 0], nodes[i, 1]
+            b = level(z - y + 1)
+            if b >= depth:
+                return t
+            row = node_row(b, (y - 1) >> b, T)
+            decay = (1.0 - alpha) ** (t - z)
+            for j in range(d):
+                out[t - 1, j] += decay * Z[row, j]  # "NOISE <- NOISE + (1 - alpha)^{t - S_i[1]} Z[S_i]"
+    return 0
+
+
+def draw_nodes(rng: Generator, steps: int, dimension: int, *, depth: int, scale: float) -> Matrix:
+    """Draw the map Z: a Gaussian for every node, in the order of the paper's loops.
+
+    Parameters
+    ----------
+    rng : Generator
+        Source of randomness.
+    steps, dimension : int
+        T and d, at least 1.
+    depth : int
+        R: levels ``b = 0, ..., R - 1`` are drawn, each with ``a = 0, ..., floor(T / 2^b) - 1``.
+    scale : float
+        Standard deviation of a node, at least 0.
+
+    Returns
+    -------
+    (n, d) array of float
+        One row per node, level after level; n < 2T.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or Z does not fit in memory.
+
+    Notes
+    -----
+    Source: Algorithm 1, lines 4 to 9 of the box.
+    """
+    steps, dimension = check.whole(1, MOST_STEPS - 1, steps=steps), check.whole(1, dimension=dimension)
+    count = sum(steps >> b for b in range(check.whole(0, 62, depth=depth)))
+    check.memory(count * dimension, steps=steps, dimension=dimension, depth=depth)
+    Z = np.empty((count, dimension))
+    fill_normal(rng, Z.reshape(-1))
+    Z *= check.not_negative(scale=scale)
+    return Z
+
+
+def noise_from_nodes(Z: Matrix, steps: int, *, depth: int, alpha: float) -> Matrix:
+    """NOISE_1..NOISE_T from the map Z, by Algorithm 1's own loops.
+
+    Parameters
+    ----------
+    Z : (n, d) array of float
+        From ``draw_nodes`` or ``nodes_of_tape``, with the same T and R. Nodes that no step uses may hold anything.
+    steps : int
+        T, at least 1.
+    depth : int
+        R, at least 0.
+    alpha : float
+        Momentum weight, in (0, 1].
+
+    Returns
+    -------
+    (T, d) array of float
+        Row t - 1 is NOISE_t.
+
+    Raises
+    ------
+    UndrawnNodeError
+        If a step asks for a node that was not drawn.
+    ArgumentError
+        If a number is out of range, or Z has another number of rows than these loops draw.
+    """
+    steps, depth = check.whole(1, MOST_STEPS - 1, steps=steps), check.whole(0, 62, depth=depth)
+    count = sum(steps >> b for b in range(depth))
+    if Z.ndim != 2 or len(Z) != count:
+        raise check.ArgumentError("Z", f"an array of shape {Z.shape}", f"must have {count} rows, one per node drawn")
+    out = np.empty((steps, Z.shape[1]))
+    nodes = np.empty((MOST_NODES, 2), dtype=np.int64)
+    failed = literal_noise(np.ascontiguousarray(Z, dtype=np.float64), check.weight(alpha=alpha), depth, out, nodes)
+    if failed:
+        y, z = compose(1, failed)[0]  # the longest comes first
+        raise UndrawnNodeError((int(y), int(z)), failed, depth)
+    return out
+
+
+def nodes_of_tape(tape: Tape, *, depth: int, scale: float) -> Matrix:
+    """Put a stream's tape into the map Z: row t - 1 goes to the node that ends at t with length lowbit(t).
+
+    Parameters
+    ----------
+    tape : (T, d) array of float
+        Unit Gaussians.
+    depth : int
+        R, at least 0.
+    scale : float
+        Standard deviation of a node, at least 0.
+
+    Returns
+    -------
+    (n, d) array of float
+        As ``draw_nodes`` gives it; nodes that no COMPOSE(1, t) contains hold NaN, so that a use of one would show.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or the tape has a wrong shape.
+    """
+    tape = check.array(None, None, tape=tape)
+    steps, depth = len(tape), check.whole(0, 62, depth=depth)
+    Z = np.full((sum(steps >> b for b in range(depth)), tape.shape[1]), np.nan)
+    scale = check.not_negative(scale=scale)
+    for t in range(1, steps + 1):
+        b = level(t)
+        if b < depth:
+            Z[node_row(b, (t >> b) - 1, steps)] = scale * tape[t - 1]
+    return Z

@@ -1,0 +1,257 @@
+"""Algorithm 1's noise as a stream: one Gaussian vector per step, O(log T) vectors of state.
+
+The paper draws a Gaussian for every node of the tree in advance and sums those of COMPOSE(1, t) at each step, with the
+decay (1 - alpha)^{t - z} for a node [y, z]. Since COMPOSE(1, t) is COMPOSE(1, t - lowbit(t)) and the node
+[t - lowbit(t) + 1, t],
+
+    NOISE_t = (1 - alpha)^lowbit(t) NOISE_{t - lowbit(t)} + zeta_t,        NOISE_0 = 0,
+
+where zeta_t is the Gaussian of the node that ends at t with length lowbit(t). Every step uses one node that no earlier
+step has used, so T Gaussian vectors make a run, and half of the paper's nodes are never used. The literal form is in
+``tree_noise.literal``; both agree on one tape, whose row t - 1 is zeta_t in units of
+the node's deviation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from dpverify.kernels import check
+from dpverify.kernels.dyadic import level
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.normal import Words, fill_normal_from, has_words, put_words, take_words, wrapping
+from dpverify.kernels.tape import fill_normal
+from dpverify.kernels.typing import Matrix, Tape, Vector
+from dpverify.kernels.vector import copy_into
+
+LEVELS = 63
+"""Entries of a table with one decay per level."""
+
+BLOCK = 16384
+"""Numbers drawn before they are combined: few enough to be still in a near cache, enough to write at a steady pace."""
+
+
+@kernel
+def fill_decay(alpha: float, out: Vector) -> None:
+    """Write ``(1 - alpha)^(2^k)`` into ``out[k]``, shape (LEVELS,)."""
+    power = 1.0 - alpha
+    for k in range(out.shape[0]):
+        out[k] = power
+        power *= power
+
+
+@kernel
+def add_past(
+    decay: float, past: Vector, p: np.uint64, scale: float, out: Vector, i: np.uint64, d: np.uint64
+) -> None:  # fmt: skip
+    """Turn zeta_t / scale, from place i of ``out`` on, into NOISE_t; NOISE_{t - lowbit(t)} is at place p of ``past``.
+
+    Places and ``d`` are unsigned: they never count from the end, so that the loop can be vectorized.
+    """
+    for j in range(d):
+        out[i + j] = decay * past[p + j] + scale * out[i + j]
+
+
+@kernel
+def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matrix, start: int, out: Matrix) -> None:
+    """Turn unit Gaussians into NOISE_t, in place, for the steps ``first <= t <= last``; earlier rows are done.
+
+    Parameters
+    ----------
+    first, last : int
+        Steps, from 1.
+    decay : (LEVELS,) array of float
+        From ``fill_decay``.
+    scale : float
+        Standard deviation of a node.
+    slots : (n, d) array of float
+        Row k is NOISE_s of the last s <= start whose lowest bit is 2^k. Not read where ``start`` is 0.
+    start : int
+        Steps before the first row of ``out``.
+    out : (n, d) array of float
+        Row t - 1 - start holds zeta_t / scale, and receives NOISE_t.
+    """
+    d = np.uint64(out.shape[1])
+    flat, flat_slots = out.reshape(out.size), slots.reshape(slots.size)  # a view of every row would cost more
+    for t in range(first, last + 1):
+        k, i = level(t), np.uint64(t - 1 - start) * d
+        before = t - (1 << k)
+        if before == 0:
+            for j in range(d):
+                flat[i + j] = scale * flat[i + j]
+        elif before > start:
+            add_past(decay[k], flat, np.uint64(before - 1 - start) * d, scale, flat, i, d)
+        else:
+            add_past(decay[k], flat_slots, np.uint64(level(before)) * d, scale, flat, i, d)
+
+
+@kernel
+def stream_noise(tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
+    """Write NOISE_1..NOISE_T into ``out``, shape (T, d), from a tape of the same shape.
+
+    Parameters
+    ----------
+    tape : (T, d) array of float
+        Row t - 1 is the Gaussian of the node that ends at t with length lowbit(t), in units of ``scale``.
+    alpha : float
+        Momentum weight, in (0, 1].
+    scale : float
+        Standard deviation of a node.
+    out : (T, d) array of float
+        Row t - 1 receives NOISE_t. Not the tape itself.
+    """
+    T, d = out.shape
+    decay, none = np.empty(LEVELS), np.empty((0, d))
+    fill_decay(alpha, decay)
+    rows = max(1, BLOCK // d)
+    for done in range(0, T, rows):
+        last = min(T, done + rows)
+        for t in range(done, last):
+            copy_into(out[t], tape[t])
+        combine_rows(done + 1, last, decay, scale, none, 0, out)
+
+
+@kernel
+def draw_noise(rng: Generator, alpha: float, scale: float, out: Matrix) -> None:
+    """Do what ``stream_noise`` does, with Gaussians drawn as they are needed: those of ``normal_tape(rng, T, d)``."""
+    T, d = out.shape
+    decay, none = np.empty(LEVELS), np.empty((0, d))
+    fill_decay(alpha, decay)
+    rows, flat = max(1, BLOCK // d), out.reshape(T * d)
+    for done in range(0, T, rows):
+        last = min(T, done + rows)
+        fill_normal(rng, flat[done * d : last * d])
+        combine_rows(done + 1, last, decay, scale, none, 0, out)
+
+
+@kernel
+def draw_noise_from(words: Words, alpha: float, scale: float, out: Matrix) -> None:
+    """Do what ``draw_noise`` does, faster, from the state of an SFC64: the same numbers, bit for bit."""
+    T, d = out.shape
+    decay, none = np.empty(LEVELS), np.empty((0, d))
+    fill_decay(alpha, decay)
+    rows, flat = max(1, BLOCK // d), out.reshape(T * d)
+    for done in range(0, T, rows):
+        last = min(T, done + rows)
+        fill_normal_from(words, flat[done * d : last * d])
+        combine_rows(done + 1, last, decay, scale, none, 0, out)
+
+
+@kernel
+def draw_noises_from(words: Words, alpha: float, scale: float, out: Matrix) -> None:
+    """Fill ``out``, shape (n, T, d), with n independent trajectories, one after the other from one SFC64."""
+    for i in range(out.shape[0]):
+        draw_noise_from(words, alpha, scale, out[i])
+
+
+@kernel
+def whiten_into(noise: Matrix, alpha: float, scale: float, out: Matrix) -> None:
+    """Write the unit Gaussians behind a trajectory into ``out``, shape (T, d): ``stream_noise`` backwards."""
+    T, d = noise.shape
+    decay = np.empty(LEVELS)
+    fill_decay(alpha, decay)
+    for t in range(1, T + 1):
+        k = level(t)
+        before = t - (1 << k)
+        for j in range(d):
+            past = decay[k] * noise[before - 1, j] if before > 0 else 0.0
+            out[t - 1, j] = (noise[t - 1, j] - past) / scale
+
+
+def noise_from_tape(tape: Tape, *, alpha: float, scale: float) -> Matrix:
+    """NOISE_1..NOISE_T from a tape.
+
+    Parameters
+    ----------
+    tape : (T, d) array of float
+        Unit Gaussians; row t - 1 belongs to the node that ends at t with length lowbit(t).
+    alpha : float
+        Momentum weight, in (0, 1].
+    scale : float
+        Standard deviation of a node, at least 0, in units of the gradient.
+
+    Returns
+    -------
+    (T, d) array of float
+        Row t - 1 is NOISE_t.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or the tape has a wrong shape or an entry that is not finite.
+
+    Notes
+    -----
+    Source: Algorithm 1, "NOISE <- NOISE + (1 - alpha)^{t - S_i[1]} Z[S_i]".
+    """
+    tape = check.array(None, None, tape=tape)
+    out = np.empty_like(tape)
+    stream_noise(tape, check.weight(alpha=alpha), check.not_negative(scale=scale), out)
+    return out
+
+
+def noise_from_generator(rng: Generator, steps: int, dimension: int, *, alpha: float, scale: float) -> Matrix:
+    """NOISE_1..NOISE_T, with Gaussians drawn as they are needed.
+
+    Parameters
+    ----------
+    rng : Generator
+        Source of randomness; T*d normal numbers are drawn from it.
+    steps, dimension : int
+        T and d, at least 1.
+    alpha : float
+        Momentum weight, in (0, 1].
+    scale : float
+        Standard deviation of a node, at least 0, in units of the gradient.
+
+    Returns
+    -------
+    (T, d) array of float
+        Row t - 1 is NOISE_t; bit for bit what ``noise_from_tape(normal_tape(rng, T, d))`` gives.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or the trajectory does not fit in memory.
+    """
+    steps, dimension = check.whole(1, steps=steps), check.whole(1, dimension=dimension)
+    check.memory(steps * dimension, steps=steps, dimension=dimension)
+    alpha, scale = check.weight(alpha=alpha), check.not_negative(scale=scale)
+    out = np.empty((steps, dimension))
+    if has_words(rng):
+        words = take_words(rng)
+        with wrapping():
+            draw_noise_from(words, alpha, scale, out)
+        put_words(rng, words)
+    else:
+        draw_noise(rng, alpha, scale, out)
+    return out
+
+
+def whiten(noise: Matrix, *, alpha: float, scale: float) -> Tape:
+    """Recover the unit Gaussians of a trajectory: ``(NOISE_t - (1-alpha)^lowbit(t) NOISE_{t-lowbit(t)}) / scale``.
+
+    Parameters
+    ----------
+    noise : (T, d) array of float
+        Row t - 1 is NOISE_t.
+    alpha : float
+        Momentum weight, in (0, 1].
+    scale : float
+        Standard deviation of a node, above 0.
+
+    Returns
+    -------
+    (T, d) array of float
+        Independent standard Gaussians exactly if ``noise`` has the law that Algorithm 1's text says.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or ``noise`` has a wrong shape or an entry that is not finite.
+    """
+    noise = check.array(None, None, noise=noise)
+    out = np.empty_like(noise)
+    whiten_into(noise, check.weight(alpha=alpha), check.positive(scale=scale), out)
+    return out

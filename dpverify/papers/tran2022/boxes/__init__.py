@@ -1,0 +1,1 @@
+"""Indices, ranges and lines of the algorithm boxes."""

@@ -1,0 +1,170 @@
+"""What the paper says in passing: the noise scales of the boxes, the nodes of a partial sum, two sensitivities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
+from dpverify.papers.tran2022.momentum.momentum_difference_bounds import attained_fresh, attained_once, largest_once
+from dpverify.papers.tran2022.trees.compose_bounds import compose_count
+from dpverify.papers.tran2022.trees.compose_derivations import derive_proposition_18
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+Rule = Callable[[Point, Statement], Outcome]
+
+G = Fraction(1)
+CONSTANT = 1000
+"""The constant that is tried for an O(.) that hides one; what fails, fails with every other, for eta small enough."""
+
+
+def _scales(budget: Budget) -> Iterable[dict[str, Any]]:
+    most = {"smoke": 8, "standard": 24, "full": 60}[budget.name]
+    for n in range(1, most):
+        for steps in (1, n, 2 * n + 1, 7 * n):
+            for depth in {steps.bit_length(), steps.bit_length() - 1}:
+                yield {"N": n, "T": steps, "depth": depth, "alpha": Fraction(1, n), "G": 3, "sigma": Fraction(2, 7)}
+
+
+def _box_variance(point: Point, statement: Statement) -> Fraction:
+    """Square of 4 alpha G sigma sqrt(V): the sensitivity of the proof of Theorem 4 times sigma sqrt(V)."""
+    del statement
+    v = printed_v(int(point["N"]), int(point["T"]), int(point["depth"]))
+    return (4 * point["alpha"] * point["G"] * point["sigma"]) ** 2 * v
+
+
+def _ratios(_: Budget) -> Iterable[dict[str, Any]]:
+    values = (Fraction(1, 100), Fraction(1), Fraction(17, 3))
+    return ({"query_sensitivity": moved, "rho": rho} for moved in values for rho in values)
+
+
+def _variance_for_divergence(point: Point, statement: Statement) -> Fraction:
+    """Variance v at which z moved^2/(2 v), a Gaussian's divergence of order z, is z rho^2/2: at z = 2."""
+    del statement
+    return 2 * point["query_sensitivity"] ** 2 / (2 * (2 * point["rho"] ** 2 / 2))
+
+
+def _nodes_needed(point: Point, statement: Statement) -> Fraction:
+    del statement
+    return Fraction(compose_count(int(point["a"]), int(point["b"])))
+
+
+def _full_batches(budget: Budget) -> Iterable[dict[str, Any]]:
+    most = {"smoke": 40, "standard": 400, "full": 2000}[budget.name]
+    return ({"N": n, "eta": eta, "L": 5} for n in range(1, most) for eta in (Fraction(1), Fraction(1, 1024)))
+
+
+def _full_batch(constant: int) -> Rule:
+    """One example's gradients at two points a step apart, 2 L eta at most for two neighbours, over N."""
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        del statement
+        moved = 2 * point["L"] * point["eta"] / point["N"]
+        allowed = constant * point["L"] * point["eta"] / point["N"]
+        return Outcome(moved <= allowed, moved, allowed)
+
+    return holds
+
+
+def _differences(budget: Budget) -> Iterable[dict[str, Any]]:
+    epochs = {"smoke": 5, "standard": 9, "full": 17}[budget.name]
+    for n in range(1, 9):
+        for t in range(n + 1, epochs * n + 1):
+            for eta in (Fraction(1, 4), Fraction(1, 2**30)):
+                yield {"N": n, "t": t, "alpha": Fraction(1, n), "eta": eta, "L": 1, "G": G}
+
+
+def _scales_with_distance(point: Point, statement: Statement) -> Outcome:
+    """The printed claim with the constant 1000: what is attained, whatever eta, against alpha eta N L."""
+    n, t, alpha = int(point["N"]), int(point["t"]), point["alpha"]
+    if statement.reading["ordering"] == "once":
+        moved = attained_once(t, n, alpha, point["G"])
+    else:
+        moved = attained_fresh(t, n, alpha, point["G"]) if t % n == 0 else Fraction(0)
+    allowed = CONSTANT * alpha * point["eta"] * n * point["L"]
+    return Outcome(moved <= allowed, moved, allowed)
+
+
+def _corrected_once(point: Point, *, first: int = 1) -> Outcome:
+    """At most 2 alpha eta N L/(1 - (1-alpha)^N) + 2 alpha G (1-alpha)^(t-N); ``first`` 0 leaves the last term out."""
+    n, t, alpha = int(point["N"]), int(point["t"]), point["alpha"]
+    drift = 2 * point["L"] * point["eta"] * n
+    moved = largest_once(t, n, alpha, point["G"], drift)
+    allowed = alpha * (drift / (1 - (1 - alpha) ** n) + first * 2 * point["G"] * (1 - alpha) ** (t - n))
+    return Outcome(moved <= allowed, moved, allowed)
+
+
+def _corrected_fresh(point: Point, *, late: int = 0) -> Outcome:
+    """At least 2 alpha G (1 - (1-alpha)^(N-1)) at the end of every epoch from the second on."""
+    n, t, alpha = int(point["N"]), int(point["t"]), point["alpha"]
+    if t % n:
+        return Outcome(True)
+    moved = attained_fresh(t, n, alpha, point["G"])
+    wanted = 2 * alpha * point["G"] * (1 - (1 - alpha) ** (n - 1 + late))
+    return Outcome(moved >= wanted, moved, wanted)
+
+
+def _corrected(point: Point, statement: Statement) -> Outcome:
+    return _corrected_once(point) if statement.reading["ordering"] == "once" else _corrected_fresh(point)
+
+
+def _momentum_difference(point: Point, statement: Statement) -> Outcome:
+    return (_corrected if statement.variant == "amended" else _scales_with_distance)(point, statement)
+
+
+def _planted_difference(point: Point, statement: Statement) -> Outcome:
+    """Planted fault: the first visit forgotten, or one more step of decay than there is."""
+    if statement.reading["ordering"] == "once":
+        return _corrected_once(point, first=0)
+    return _corrected_fresh(point, late=1)
+
+
+CHECKS.add(
+    ExhaustiveCheck(
+        "algorithm-1-noise-std",
+        "square",
+        points=_scales,
+        lhs=_box_variance,
+        enough="both sides are the same monomial, 4^2 = 16, with the box's own V",
+    ),
+    ExhaustiveCheck(
+        "algorithm-5-noise-std",
+        "divergence",
+        points=_ratios,
+        lhs=_variance_for_divergence,
+        enough="z Delta^2/(2 v) = z rho^2/2 has one solution v, for every order z the same",
+    ),
+    DerivationCheck("section-2-nodes", "derivation", build=derive_proposition_18, variants=("amended",)),
+    SearchCheck(
+        "section-2-nodes",
+        "search",
+        lhs=_nodes_needed,
+        corners=[{"a": 2, "b": 2**k - 1, "t": 2**k - 1} for k in range(2, 21)],
+    ),
+    ExhaustiveCheck(
+        "section-4-full-batch-sensitivity",
+        "one-step",
+        points=_full_batches,
+        holds=_full_batch(2),
+        enough="both sides are L eta/N times a constant: one example of N changes, and its gradient and its "
+        "neighbour's move by at most L eta each over one step",
+        planted=[Planted("half of the constant", holds=_full_batch(1), at_declared_size=True)],
+    ),
+    RuleCheck(
+        "section-4-momentum-difference",
+        "visits",
+        points=_differences,
+        holds=_momentum_difference,
+        enough="under one permutation the visits lie N steps apart and all but the first have a partner of the same "
+        "weight (geometric series); under fresh ones the weights telescope to 1 - (1-alpha)^(N-1)",
+        planted=[Planted("first visit, or a step of decay", holds=_planted_difference, at_declared_size=True)],
+        region="N up to 8, alpha = 1/N, up to 5 epochs (smoke), 9, 17; O(.) is tried with the constant 1000",
+        interior=lambda p: p["N"] >= 3 and p["t"] >= 2 * p["N"],
+        seconds=0.5,
+    ),
+)

@@ -1,0 +1,206 @@
+"""Lines of the boxes against the definitions of the text: node sums, the update of Algorithm 1, Lemma 11's sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
+from dpverify.harness.search.rule_check import RuleCheck, of_variant
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.sr_nsgd.schedule import draw_schedule
+from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise_literal
+from dpverify.papers.tran2022.boxes.box_indices_bounds import made_nodes
+from dpverify.papers.tran2022.identities.gradient_combinations_bounds import (
+    Combination,
+    Ordering,
+    first_difference,
+    in_words,
+    paper_functions,
+)
+from dpverify.papers.tran2022.identities.node_combinations_bounds import literal_output, window_sum
+from dpverify.problems.worst_cases import ClippedQuadratic
+from dpverify.symbolic.exact.numbers import ONE, to_value
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+ALPHA, GAMMA = Fraction(2, 5), Fraction(1, 3)
+
+
+def _agree(left: Combination, right: Combination) -> Outcome:
+    name = first_difference(left, right)
+    if name is None:
+        return Outcome(True)
+    words = f"node {name}" if name[0] in {"G", "Delta", "r"} else in_words(name)
+    return Outcome(False, left.coefficient(name), right.coefficient(name), f"coefficients of {words}")
+
+
+def _nodes(budget: Budget) -> Iterable[dict[str, Any]]:
+    longest = {"smoke": 16, "standard": 48, "full": 96}[budget.name]
+    for t in range(1, longest + 1):
+        for y, z in made_nodes(t):
+            for n in range(1, 7):
+                yield {"N": n, "node_start": y, "node_end": z}
+
+
+def _box_node(family: str, ordering: Ordering, y: int, z: int, *, own_epoch: bool) -> Combination:
+    """Sum of the box for one node: every step i with the present epoch q, that of z, or with its own, q_i."""
+    beta, n = to_value(1 - ALPHA), ordering.n_examples
+    total = Combination({})
+    for i in range(y, z + 1):
+        q = ordering.epoch(i if own_epoch else z)
+        example = ordering.example(q * n + (i - ordering.first_step) % n + ordering.first_step)
+        anchor = Combination({("anchor", q, example): ONE})
+        term = {
+            "G": anchor,
+            "Delta": anchor - Combination({("anchor", q - 1, example): ONE}),
+            "r": Combination({("iterate", i, example): ONE}) - anchor,
+        }[family]
+        total = total + (beta ** (z - i) if z > i else ONE) * term
+    return total
+
+
+def _node_sum(family: str, point: Point, statement: Statement, *, own_epoch: bool | None = None) -> Outcome:
+    """The box's node sum against the definition of section 4 and appendix E.1."""
+    n, y, z = int(point["N"]), int(point["node_start"]), int(point["node_end"])
+    if family == "Delta" and y <= n:
+        return Outcome(True)  # "if t - 2^k + 1 > N"
+    ordering = Ordering("once" if statement.reading["ordering"] == "once" else "reversed", n)
+    own = statement.variant == "amended" if own_epoch is None else own_epoch
+    defined = paper_functions(ordering, ALPHA)[f"{family}_win"](y, z)
+    return _agree(_box_node(family, ordering, y, z, own_epoch=own), defined)
+
+
+def _node_check(claim: str, family: str) -> RuleCheck:
+    return RuleCheck(
+        claim,
+        "node-sums",
+        points=_nodes,
+        holds=partial(_node_sum, family),
+        enough="with q_i for q the line is the definition, step by step",
+        planted=[Planted("q for q_i", holds=partial(_node_sum, family, own_epoch=False), at_declared_size=True)],
+        region="nodes that end by step 16 (smoke), 48, 96; N up to 6; alpha = 2/5; odd epochs reversed where fresh",
+        interior=lambda p: p["N"] >= 3 and p["node_start"] >= 3,
+    )
+
+
+def _steps(_: Budget) -> Iterable[dict[str, Any]]:
+    return (
+        {"t": t, "alpha": alpha}
+        for t in range(1, 12)
+        for alpha in (Fraction(1, 2), ALPHA, Fraction(1), Fraction(1, 64))
+    )
+
+
+def _full_sequence(point: Point, *, first_apart: bool) -> Outcome:
+    """g_t of the recursion with g_1 = grad F(w_1), against the sum that the paper or the correction gives."""
+    t, alpha = int(point["t"]), point["alpha"]
+    functions = paper_functions(Ordering("free", 3), alpha)
+    beta, full = to_value(1 - alpha), functions["full_grad"]
+    said = Combination({})
+    for i in range(1, t + 1):
+        weight = ONE if first_apart and i == 1 else to_value(alpha)
+        said = said + (beta ** (t - i) if t > i else ONE) * weight * full(i)
+    return _agree(functions["full_momentum"](t), said)
+
+
+def _sizes(_: Budget) -> Iterable[dict[str, Any]]:
+    return ({"N": n, "t": t} for t in range(1, 15) for n in range(1, 5))
+
+
+def _updated(point: Point, *, assigned: bool) -> Outcome:
+    """m-hat_t after the loop of Algorithm 4; an expression that is not assigned adds nothing to G-hat_[1,t]."""
+    n, t = int(point["N"]), int(point["t"])
+    if t < n:
+        return Outcome(True)  # the loop is empty
+    initial = to_value((1 - ALPHA) ** (t - t % n)) * window_sum(ALPHA)("G", 1, t % n)
+    wanted = literal_output(t, n, ALPHA, GAMMA)
+    got = wanted if assigned else to_value(ALPHA) * (initial + window_sum(ALPHA)("r", 1, t))
+    return _agree(got, wanted)
+
+
+def _run_points(_: Budget) -> Iterable[dict[str, Any]]:
+    return ({"N": n, "T": steps} for n, steps in ((1, 5), (3, 20), (8, 64), (13, 77)))
+
+
+def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outcome:
+    """The kernel's iterates against Algorithm 1's last lines in plain arithmetic, noise included."""
+    del statement
+    n, steps, d, seed = int(point["N"]), int(point["T"]), 3, 5
+    rng = np.random.default_rng(n)
+    problem = ClippedQuadratic(rng.normal(size=(n, d)) + 2.0, 1.0, 2.0, 10.0)
+    tape = rng.normal(size=(steps, d))
+    parameters = Parameters(steps=steps, alpha=0.2, eta=0.05, sigma=0.02, lipschitz=1.0)
+    data = problem.example_gradient, problem.x, problem.y, problem.start
+    run = DpNsgd(*data, parameters, seed=seed, tape=tape, keep=True)
+    run.advance()
+    depth = steps.bit_length()
+    nodes = tree_noise_literal.nodes_of_tape(tape, depth=depth, scale=run.node_deviation)
+    noise = tree_noise_literal.noise_from_nodes(nodes, steps, depth=depth, alpha=0.2)
+    w, m, drawn = problem.start.copy(), np.zeros(d), draw_schedule(n, steps, "fresh", seed)
+    for t in range(1, steps + 1):
+        off = float(np.abs(run.iterates[t - 1] - w).max())
+        if off > 1e-11:
+            return Outcome(False, note=f"w_{t} is off by {off:.3g}")
+        away = w - problem.x[drawn[t - 1]]
+        r = float(np.linalg.norm(away))
+        m = 0.8 * m + 0.2 * away * min(2.0, 1.0 / r)
+        m_hat = m + (0.0 if fault == "noise-left-out" else noise[t - 1])
+        w = w - 0.05 * (m if fault == "update-by-m" else m_hat) / np.linalg.norm(m_hat)
+    return Outcome(True)
+
+
+def _planted_update(fault: str) -> Planted:
+    return Planted(fault, holds=partial(_follows_box, fault=fault), at_declared_size=fault == "update-by-m")
+
+
+def _variants(rule: Callable[..., Outcome], keyword: str) -> Callable[[Point, Statement], bool | Outcome | None]:
+    """Rule with a keyword that is False for what is printed and True for the correction."""
+    return of_variant(lambda p, _: rule(p, **{keyword: False}), lambda p, _: rule(p, **{keyword: True}))
+
+
+CHECKS.add(
+    _node_check("algorithm-2-g-nodes", "G"),
+    _node_check("algorithm-2-r-nodes", "r"),
+    _node_check("algorithm-2-delta-nodes", "Delta"),
+    RuleCheck(
+        "lemma-11-initial",
+        "coefficients",
+        points=_steps,
+        holds=_variants(_full_sequence, "first_apart"),
+        enough="on both sides the coefficient of each gradient is multiplied by 1-alpha from one t to the next, and "
+        "t = 1 is looked at",
+        planted=[
+            Planted(
+                "alpha before the first", holds=lambda p, _: _full_sequence(p, first_apart=False), at_declared_size=True
+            )
+        ],
+        interior=lambda p: p["t"] >= 3 and p["alpha"] < 1,
+    ),
+    RuleCheck(
+        "algorithm-4-assignment",
+        "result",
+        points=_sizes,
+        holds=_variants(_updated, "assigned"),
+        enough="read as an assignment the line is a term of equation 3 (algorithm-4-output)",
+        planted=[Planted("no assignment", holds=lambda p, _: _updated(p, assigned=False), at_declared_size=True)],
+        interior=lambda p: p["N"] >= 3 and p["t"] > 2 * p["N"],
+    ),
+    RuleCheck(
+        "algorithm-1-update",
+        "plain-arithmetic",
+        points=_run_points,
+        holds=_follows_box,
+        about_kernel=True,
+        planted=[_planted_update("update-by-m"), _planted_update("noise-left-out")],
+        region="whole noisy runs on clipped quadratics against the box in plain arithmetic: w_{t+1} is made of w_t and "
+        "m-hat_t alone",
+        leaves_out="floats: to 1e-11",
+    ),
+)

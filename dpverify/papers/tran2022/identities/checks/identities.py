@@ -1,0 +1,177 @@
+"""Equations 1 to 3, 8 and 9, Lemma 17 and its proof, the recursions: by coefficients, under each ordering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from dpverify.harness import Budget, PaperChecks
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.identities.checks.identity_check import Fault, IdentityCheck, Size
+from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Function, Ordering, paper_functions
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+LONGEST = {"smoke": 11, "standard": 18, "full": 26}
+"""Runs of this many steps are gone through for every N up to MOST_EXAMPLES."""
+
+MOST_EXAMPLES = 4
+
+LARGE = {
+    "smoke": ((7, 60), (100, 1023)),
+    "standard": ((7, 60), (12, 131), (100, 1023), (64, 1024)),
+    "full": ((7, 60), (12, 131), (100, 1023), (64, 1024), (333, 2047)),
+}
+"""Sizes (N, T) beyond toys: T not a multiple of N, N no power of two, and both."""
+
+
+def _runs(letter: str) -> Callable[[Budget], Iterable[Size]]:
+    """Sizes of N and of the last step, which the statement calls t or T."""
+
+    def sizes(budget: Budget) -> Iterable[Size]:
+        for steps in range(1, LONGEST[budget.name] + 1):
+            for n in range(1, MOST_EXAMPLES + 1):
+                yield {"N": n, letter: steps}
+        for n, steps in LARGE[budget.name]:
+            yield {"N": n, letter: steps}
+
+    return sizes
+
+
+def _windows(budget: Budget) -> Iterable[Size]:
+    """The same with the number of a window."""
+    for size in _runs("T")(budget):
+        for window in sorted({1, 2, 3, size["T"] // size["N"]}):
+            yield {**size, "window": window}
+
+
+def _steps(budget: Budget) -> Iterable[Size]:
+    """Sizes of a statement that knows no epochs."""
+    yield from ({"t": t} for t in range(1, 3 * LONGEST[budget.name]))
+    yield {"t": 255}
+
+
+def _functions(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Mapping[str, Function]]:
+    """Functions under the statement's ordering, with epochs {qN + 1, .., (q+1)N} and with {qN, .., qN + N - 1}."""
+    n = size.get("N", 3)
+    ordering = statement.reading.get("ordering", "fresh")
+    if ordering == "once" or n == 1:  # one example leaves no choice
+        orders = [Ordering("once", n, 1), Ordering("once", n, 0)]
+    else:  # whatever the order; and one order of many, for a counterexample
+        orders = [Ordering("free", n, 1), Ordering("free", n, 0), Ordering("reversed", n, 1)]
+    return [paper_functions(order, alpha) for order in orders]
+
+
+def _swapped(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Mapping[str, Function]]:
+    """Planted fault: one epoch exchanges two examples."""
+    del statement
+    return [paper_functions(Ordering("swapped", size.get("N", 3)), alpha)]
+
+
+def _anchor_off(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Mapping[str, Function]]:
+    """Planted fault: Delta subtracts the gradient at the anchor of the epoch before last."""
+    once = _functions(statement, size, alpha)[0]
+    n = size.get("N", 3)
+    return [{**once, "Delta_win": lambda a, b: once["G_win"](a, b) - once["G_win"](a - 2 * n, b - 2 * n)}]
+
+
+def _full_functions(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Mapping[str, Function]]:
+    """Functions of Lemma 11's proof, for both values of g_1 and of w_0 that can be read into it."""
+    del statement, size
+    order = Ordering("free", 3)
+    return [
+        paper_functions(order, alpha, full_start=start, before_first=before)
+        for start in ("gradient", "zero")
+        for before in (0, 1)
+    ]
+
+
+def _coefficient_off(gradient: str) -> Fault:
+    return Fault(
+        "coefficient-off",
+        f"one billionth of {gradient} added to the right side",
+        rhs=f"printed + 1e-9*{gradient}",
+        at_declared_size=True,
+    )
+
+
+PER_SIZE = (
+    "each size is decided for all alpha and gamma by one point (a coefficient is an integer polynomial in 1-alpha and "
+    "1-gamma, below 4096, and the point is a Kronecker substitution)"
+)
+
+WINDOWS_ENOUGH = (
+    f"{PER_SIZE}; and sizes with q <= 4 stand for all: after the common factor (1-alpha)^p is taken out, p the "
+    "distance to the window's end, coefficients depend on N and r through (1-alpha)^N only, and in the window's number "
+    "both sides obey the same linear recurrence of order 2 (NOTES_identities.md)"
+)
+
+STEPS_ENOUGH = (
+    f"{PER_SIZE}; and t <= 4 stands for all: the coefficient of step i depends on t - i only, apart from the first "
+    "step's, and on both sides grows by the factor 1-alpha from one t to the next (NOTES_identities.md)"
+)
+
+
+SWAPPED = Fault("two-examples-swapped", "epoch 1 exchanges its first two examples", functions=_swapped, ordering="once")
+ANCHOR_OFF = Fault(
+    "anchor-off", "Delta subtracts at the anchor of two epochs before", functions=_anchor_off, ordering="once"
+)
+WEIGHT_OFF = Fault("weight-off", "gamma Delta for (1 - gamma) Delta", change=("(1 - gamma)*Delta", "gamma*Delta"))
+POWER_OFF = Fault("power-off", "the power of 1 - gamma off by one", change=("(1 - gamma)**j", "(1 - gamma)**(j + 1)"))
+LAST_LEFT_OUT = Fault("window-left-out", "the sum over i stops at q - 2", change=("i, 1, q - 1", "i, 1, q - 2"))
+
+
+def _windows_identity(claim: str, letter: str, *faults: Fault) -> IdentityCheck:
+    """Check of a statement about windows."""
+    return IdentityCheck(
+        claim,
+        "coefficients",
+        sizes=_windows if claim == "lemma-17-unrolled" else _runs(letter),
+        functions=_functions,
+        faults=[_coefficient_off("anchor_grad(1)"), *faults],
+        enough=WINDOWS_ENOUGH,
+        region=f"N up to {MOST_EXAMPLES} and {letter} up to {LONGEST}; (N, {letter}) in {LARGE} at plain numbers",
+    )
+
+
+def _step_identity(claim: str, gradient: str, *faults: Fault) -> IdentityCheck:
+    """Check of a statement about steps, without windows."""
+    full = claim.startswith("lemma-11")
+    return IdentityCheck(
+        claim,
+        "coefficients",
+        sizes=_steps,
+        functions=_full_functions if full else _functions,
+        faults=[_coefficient_off(gradient), *faults],
+        enough=STEPS_ENOUGH,
+        region=f"t up to three times {LONGEST}; t = 255 where numbers are plain",
+    )
+
+
+DECAY_OFF = Fault("decay-off", "the power of 1 - alpha off by one", change=("(t - i)", "(t - i + 1)"))
+
+CHECKS.add(
+    _step_identity("section-3-momentum-unrolled", "grad(1)", DECAY_OFF),
+    _step_identity("equation-1", "anchor_grad(1)", DECAY_OFF),
+    _step_identity(
+        "equation-2", "anchor_grad(1)", Fault("r-short", "r begins at 2", change=("r_win(1, t)", "r_win(2, t)"))
+    ),
+    _step_identity(
+        "section-4-full-batch-recursion",
+        "full_grad(1)",
+        Fault("weight-off", "2 gamma for gamma", change=("gamma*full_grad", "2*gamma*full_grad")),
+    ),
+    _step_identity("lemma-11-unrolled", "full_grad(1)", Fault("decay-off", "t - i", change=("(t - i + 1)", "(t - i)"))),
+    _windows_identity(
+        "equation-9", "T", Fault("window-long", "it begins at T - N", change=("G_win(T - N + 1", "G_win(T - N"))
+    ),
+    _windows_identity("equation-3", "t", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF, LAST_LEFT_OUT),
+    _windows_identity("equation-8", "t", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF, LAST_LEFT_OUT),
+    _windows_identity("lemma-17", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF, LAST_LEFT_OUT),
+    _windows_identity("lemma-17-window", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF),
+    _windows_identity("lemma-17-q2", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF),
+    _windows_identity("lemma-17-hypothesis", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF),
+    _windows_identity("lemma-17-unrolled", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF),
+    _windows_identity("lemma-17-step", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF),
+    _windows_identity("lemma-17-last-line", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF, LAST_LEFT_OUT),
+)

@@ -1,0 +1,268 @@
+"""A check of vector identities: the coefficients of every gradient on both sides, exactly, over runs of many sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import ClassVar
+
+from dpverify.harness import Budget, Check, Context, Planted
+from dpverify.harness.checks import missed_controls
+from dpverify.harness.context import as_point
+from dpverify.harness.search.exact_results import CounterexampleKind, numbers
+from dpverify.ledger.formula import parse, to_text
+from dpverify.ledger.records import Status
+from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.identities.gradient_combinations_bounds import (
+    Combination,
+    Function,
+    first_difference,
+    in_words,
+    kronecker_point,
+)
+from dpverify.symbolic.exact.decide import to_number
+from dpverify.symbolic.exact.numbers import Exact, to_value
+from dpverify.symbolic.exact.statements import domains_hold, evaluate_statement, requires_hold
+
+Size = Mapping[str, int]
+"""Values of the integer symbols: N, T or t, window."""
+
+Functions = Callable[[Statement, Size, Fraction], Sequence[Mapping[str, Function]]]
+"""From a statement, a size and alpha to the paper's functions, once for each convention that the paper leaves open."""
+
+PLAIN = (Fraction(1, 2), Fraction(1, 2)), (Fraction(2, 5), Fraction(1, 3))
+"""Points (alpha, gamma) at which counterexamples are easy to read."""
+
+HEIGHT = 4095
+"""No integer coefficient of an identity of up to ``MOST_EPOCHS`` epochs reaches this, see NOTES_identities.md."""
+
+MOST_EPOCHS = 16
+"""Longer runs are looked at where numbers are plain only."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A planted fault.
+
+    Attributes
+    ----------
+    name, text : str
+        What is wrong, shortly and in words.
+    rhs : str
+        A right side, in which ``printed`` stands for the printed one; empty where the fault is elsewhere.
+    change : tuple of str
+        Text of the right side, as the formula language writes it, and what stands there instead.
+    functions : callable or None
+        Functions with a fault.
+    at_declared_size : bool
+        Whether it is the smallest fault that the check says it sees.
+    ordering : str
+        The only ordering under which it is a fault; empty for all.
+    """
+
+    name: str
+    text: str
+    rhs: str = ""
+    change: tuple[str, str] = ("", "")
+    functions: Functions | None = None
+    at_declared_size: bool = False
+    ordering: str = ""
+
+    def applies(self, statement: Statement) -> bool:
+        """Whether it is a fault under the statement's reading; a corrected side may not have the text to be changed."""
+        absent = (
+            statement.variant == "amended"
+            and statement.rhs is not None
+            and self.change[0] not in to_text(statement.rhs)
+        )
+        return self.ordering in {"", statement.reading.get("ordering", "")} and not absent
+
+    def statement(self, statement: Statement) -> Statement:
+        """Statement with the planted right side.
+
+        Raises
+        ------
+        ValueError
+            If the text to be changed does not occur.
+        """
+        if self.rhs:
+            return Planted(self.name, rhs=self.rhs).statement(statement)
+        old, new = self.change
+        if not old or statement.rhs is None:
+            return statement
+        text = to_text(statement.rhs)
+        if old not in text:
+            raise ValueError(f"planted fault {self.name!r}: {old!r} does not occur in {text!r}.")
+        return replace(statement, rhs=parse(text.replace(old, new)))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What was found at one point."""
+
+    point: dict[str, Fraction]
+    holds: bool | None
+    lhs: Exact = Fraction(0)
+    rhs: Exact = Fraction(0)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class IdentityCheck(Check):
+    """Decide a vector identity at every size of a finite set, for all alpha and gamma at once.
+
+    Attributes
+    ----------
+    sizes : callable
+        Sizes for a budget, small ones first; those outside the statement's domain are passed over.
+    functions : callable
+        The paper's functions, under each convention that the paper leaves open: the statement holds where it holds
+        under all of them, and fails where it fails under all.
+    enough : str
+        Why these sizes are the whole story; empty where they are not.
+    faults : sequence of Fault
+        What the check must refute.
+    region : str
+        The sizes in words.
+    """
+
+    sizes: Callable[[Budget], Iterable[Size]] = field(kw_only=True)
+    functions: Functions = field(kw_only=True)
+    faults: Sequence[Fault] = field(kw_only=True)
+    enough: str = field(default="", kw_only=True)
+    region: str = field(default="", kw_only=True)
+
+    method: ClassVar[Method] = "exhaustive"
+
+    def can_judge(self, statement: Statement) -> bool:
+        """Whether both sides are formulas."""
+        return statement.lhs is not None and statement.rhs is not None
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds."""
+        return {"smoke": 0.5, "standard": 3.0}.get(context.budget.name, 20.0)
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Compare coefficients at every point, and again for each fault until it is refuted.
+
+        Parameters
+        ----------
+        context : Context
+            What the check runs on.
+        block : int
+            Always 0.
+
+        Returns
+        -------
+        CheckResult
+            "proved" where ``enough`` says so and nothing was found.
+        """
+        del block
+        seen = list(self._go_through(context, context.statement, self.functions))
+        if not seen:
+            raise ValueError(f"sizes of check {self.name!r} must not be empty.")
+        violations = [found for found in seen if found.holds is False]
+        undecided = sum(found.holds is None for found in seen)
+        controls = [] if violations else self._controls(context)
+        missed = "" if violations else missed_controls(controls)
+        status: Status = "proved" if self.enough else "not refuted"
+        if violations:
+            status = "refuted"
+        elif missed or undecided:
+            status = "inconclusive"
+        message = f"{len(seen)} points, {len(violations)} violations" + (f", {undecided} open" if undecided else "")
+        return CheckResult(
+            name=self.name,
+            method="exhaustive",
+            status=status,
+            message="; ".join(filter(None, [message, "" if violations else self.enough, missed])),
+            n=len(seen),
+            detects="any difference between two coefficients of a gradient",
+            region=self.region,
+            leaves_out=self.leaves_out,
+            counterexamples=_counterexamples(violations),
+            controls=controls,
+        )
+
+    def _controls(self, context: Context) -> list[ControlResult]:
+        return [self._control(context, fault) for fault in self.faults if fault.applies(context.statement)]
+
+    def _control(self, context: Context, fault: Fault) -> ControlResult:
+        statement, functions = fault.statement(context.statement), fault.functions or self.functions
+        count = 0
+        refuted = False
+        for found in self._go_through(context, statement, functions):
+            count += 1
+            if refuted := found.holds is False:
+                break
+        return ControlResult(
+            name=fault.name,
+            fault=fault.text,
+            at_declared_size=fault.at_declared_size,
+            refuted=refuted,
+            statistic=f"{count} points",
+        )
+
+    def _go_through(self, context: Context, statement: Statement, functions: Functions) -> Iterator[_Seen]:
+        for size in self.sizes(context.budget):
+            for alpha, gamma in _weights(size):
+                point = as_point({**size, "alpha": alpha, "gamma": gamma})
+                inside = domains_hold(statement.domains, point), requires_hold(statement, point)
+                if all(answer is True for answer in inside):
+                    yield _compare(statement, point, functions(statement, size, alpha))
+
+
+def _weights(size: Size) -> Iterator[tuple[Fraction, Fraction]]:
+    """Plain values of (alpha, gamma), and for short runs the point that stands for all of them."""
+    yield from PLAIN
+    steps = max(size.get("T", 1), size.get("t", 1))
+    epochs = -(-steps // size.get("N", steps))
+    if epochs <= MOST_EPOCHS and steps <= 4 * MOST_EPOCHS:
+        yield kronecker_point(steps + 1, epochs + 1, HEIGHT)
+
+
+def _compare(statement: Statement, point: dict[str, Fraction], conventions: Sequence[Mapping[str, Function]]) -> _Seen:
+    """Compare both sides under each convention; those that agree about the answer decide it."""
+    found = [_compare_once(statement, point, functions) for functions in conventions]
+    if all(one.holds for one in found):
+        return found[0]
+    if all(one.holds is False for one in found):
+        return found[-1]
+    return _Seen(point, None, note="it depends on a convention")
+
+
+def _compare_once(statement: Statement, point: dict[str, Fraction], functions: Mapping[str, Function]) -> _Seen:
+    sides = evaluate_statement(statement, {**point, **functions})
+    left, right = (side if isinstance(side, Combination) else Combination({}) + to_value(side or 0) for side in sides)
+    gradient = first_difference(left, right)
+    if gradient is None:
+        return _Seen(point, True)
+    lhs, rhs = left.coefficient(gradient), right.coefficient(gradient)
+    certain = to_value(lhs) < to_value(rhs) or to_value(lhs) > to_value(rhs)
+    return _Seen(point, False if certain else None, lhs, rhs, f"coefficients of {in_words(gradient)}")
+
+
+def _counterexamples(violations: list[_Seen]) -> list[Counterexample]:
+    """The first violation, and the first that is away from every boundary."""
+    chosen: list[tuple[CounterexampleKind, _Seen]] = [("smallest", found) for found in violations[:1]]
+    chosen += [("interior", found) for found in violations if _inside(found.point)][:1]
+    return [
+        Counterexample(
+            kind=kind,
+            parameters=numbers(found.point),
+            lhs=to_number(found.lhs),
+            rhs=to_number(found.rhs),
+            note=found.note,
+        )
+        for kind, found in chosen
+    ]
+
+
+def _inside(point: Mapping[str, Fraction]) -> bool:
+    """Three examples or more, a last epoch that is cut, weights that are not equal."""
+    steps = point.get("T", point.get("t", Fraction(0)))
+    n = point.get("N")
+    cut = steps >= 3 if n is None else n >= 3 and steps >= 2 * n and steps % n != 0
+    return cut and point.get("alpha", Fraction(0)) != point.get("gamma", Fraction(1))

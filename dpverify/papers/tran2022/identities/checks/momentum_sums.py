@@ -1,0 +1,276 @@
+"""The momentum as a sum of nodes: section 3's tree, Algorithm 4, and the recursion that replaces it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
+from dpverify.harness.search.rule_check import RuleCheck, of_variant
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.compose import compose
+from dpverify.papers.tran2022.algorithms.reconstruct import literal as reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruct import nodes as reconstruct_nodes
+from dpverify.papers.tran2022.identities.gradient_combinations_bounds import (
+    Combination,
+    Ordering,
+    first_difference,
+    in_words,
+    kronecker_point,
+    left_over,
+    paper_functions,
+)
+from dpverify.papers.tran2022.identities.node_combinations_bounds import (
+    compose_intervals,
+    in_gradients,
+    literal_output,
+    streaming_outputs,
+)
+from dpverify.symbolic.exact.decide import to_number
+from dpverify.symbolic.exact.numbers import ONE, ZERO, Value, to_value
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+LONGEST = {"smoke": 9, "standard": 16, "full": 24}
+HEIGHT = 4095
+"""As in identity_check: no integer coefficient reaches it."""
+
+PLAIN = Fraction(1, 2), Fraction(1, 2)
+INTERIOR = Fraction(2, 5), Fraction(1, 3)
+LARGE = {"smoke": [(12, 131)], "standard": [(12, 131), (64, 256), (100, 473)], "full": [(100, 1023), (64, 1024)]}
+
+
+def _prefixes(budget: Budget) -> Iterable[dict[str, Any]]:
+    for t in range(1, {"smoke": 70, "standard": 300, "full": 600}[budget.name]):
+        yield {"t": t, "alpha": Fraction(1, 2)}
+        yield {"t": t, "alpha": kronecker_point(t + 1, 1, 3)[0]}
+
+
+def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
+    """(N, t, alpha, gamma): small ones at plain weights and at the one that stands for all, then large ones."""
+    for t in range(1, LONGEST[budget.name] + 1):
+        for n in range(1, 5):
+            every = kronecker_point(t + 1, t // n + 1, HEIGHT)
+            for alpha, gamma in (PLAIN, INTERIOR, every):
+                yield {"N": n, "t": t, "alpha": alpha, "gamma": gamma}
+    for n, t in LARGE[budget.name]:
+        yield {"N": n, "t": t, "alpha": INTERIOR[0], "gamma": INTERIOR[1]}
+
+
+def _agree(left: Combination, right: Combination) -> Outcome:
+    """Whether two formal sums have the same coefficients."""
+    name = first_difference(left, right)
+    if name is None:
+        return Outcome(True)
+    words = in_words(name) if name[0] in {"anchor", "iterate", "full"} else f"node {name[0]} [{name[1]}, {name[-1]}]"
+    return Outcome(False, left.coefficient(name), right.coefficient(name), f"coefficients of {words}")
+
+
+def _tree_momentum(point: Point, statement: Statement, decay_to: int = 1) -> Outcome:
+    """m_t against the sum over COMPOSE(1, t); ``decay_to`` is the column of [y, z] that the decay reaches back to."""
+    del statement
+    t, alpha = int(point["t"]), point["alpha"]
+    functions = paper_functions(Ordering("free", 3), alpha)
+    beta, total = to_value(1 - alpha), Combination({})
+    for node in compose(1, t).tolist():
+        y, z = node
+        value = functions["G_win"](y, z) + functions["r_win"](y, z)  # the sum of (1-alpha)^(z - i) grad(i)
+        total = total + beta ** (t - node[decay_to]) * (to_value(alpha) * value)
+    return _agree(functions["momentum"](t), total)
+
+
+def _noise(point: Point, with_decay: bool) -> Outcome:
+    """Coefficients of the nodes' noises in NOISE_t of Algorithm 1, against the statement's."""
+    t, beta = int(point["t"]), to_value(1 - point["alpha"])
+    box = Combination({("zeta", y, z): beta ** (t - z) if t > z else ONE for y, z in compose_intervals(1, t)})
+    said = box if with_decay else Combination({("zeta", y, z): ONE for y, z in compose_intervals(1, t)})
+    return _agree(box, said)
+
+
+def _orderings(statement: Statement, n: int) -> list[Ordering]:
+    if statement.reading.get("ordering") == "once" or n == 1:
+        return [Ordering("once", n, 1), Ordering("once", n, 0)]
+    return [Ordering("reversed", n, 1)] if statement.variant == "printed" else [Ordering("free", n, 1)]
+
+
+def _sizes(point: Point) -> tuple[int, int, Fraction, Fraction]:
+    return int(point["N"]), int(point["t"]), point["alpha"], point["gamma"]
+
+
+def _output(point: Point, statement: Statement, output: Callable[..., Combination] = literal_output) -> Outcome:
+    """m_hat_t of Algorithm 4 in gradients, against m_t, or against m_t and what fresh permutations leave over."""
+    n, t, alpha, gamma = _sizes(point)
+    nodes = output(t, n, alpha, gamma)
+    for ordering in _orderings(statement, n):
+        functions = paper_functions(ordering, alpha)
+        wanted = functions["momentum"](t)
+        if statement.variant == "amended":
+            missing = left_over(t, n, alpha, gamma, functions)
+            if not _has_mean_zero(missing, ordering):
+                return Outcome(False, note="what is left over has a mean")
+            wanted = wanted + missing
+        said = _agree(in_gradients(nodes, functions), wanted)
+        if said.ok is False:
+            return said
+    return Outcome(True)
+
+
+def _delta_off(t: int, n: int, alpha: Fraction, gamma: Fraction) -> Combination:
+    """Planted fault: Delta of the latest window with the weight 1 instead of 1 - gamma."""
+    nodes = literal_output(t, n, alpha, gamma)
+    if t < 2 * n:
+        return nodes
+    missing = {("Delta", y, z): (1 - alpha) ** (t - z) for y, z in compose_intervals(t - n + 1, t)}
+    return nodes + to_value(alpha * gamma) * Combination({name: to_value(value) for name, value in missing.items()})
+
+
+def _streams(point: Point, statement: Statement, fault: str = "") -> Outcome:
+    """The recursion's m_hat_t against Algorithm 4's, node by node."""
+    del statement
+    n, t, alpha, gamma = _sizes(point)
+    return _agree(streaming_outputs(t, n, alpha, gamma, fault=fault)[-1], literal_output(t, n, alpha, gamma))
+
+
+def _has_mean_zero(rest: Combination, ordering: Ordering) -> bool:
+    """Whether the coefficients add up to 0 at each anchor, none of which is later than the epoch that draws.
+
+    Such an anchor is independent of the order of that epoch, so that every gradient there has the full gradient as its
+    mean. The steps all draw different examples here, numbered like the steps.
+    """
+    sums: dict[int, Value] = {}
+    for (_, epoch, step), value in ((name, value) for name, value in rest.terms.items() if len(name) == 3):
+        if ordering.name == "free" and epoch > ordering.epoch(step):
+            return False
+        sums[epoch] = sums.get(epoch, ZERO) + value
+    return all(total == 0 for total in sums.values())
+
+
+def _latest_twice(t: int, n: int, alpha: Fraction, gamma: Fraction) -> Combination:
+    """Planted fault: one node of the latest window is taken once too often, with the weight gamma."""
+    extra = Combination({("G", t, t): to_value(gamma)}) if t >= n else Combination({})
+    return literal_output(t, n, alpha, gamma) + extra
+
+
+def _kernel(point: Point, statement: Statement, gamma_off: float = 0.0) -> Outcome:
+    """Run the kernel of Algorithm 4 on every node by itself: its coefficients against the algebra's, to 1e-12."""
+    del statement
+    n, t, alpha, gamma = _sizes(point)
+    rows = reconstruct_nodes.node_intervals(t)
+    unit, none = np.eye(len(rows)), np.zeros((len(rows), len(rows)))
+    families = [np.concatenate([unit if k == family else none for k in range(3)], axis=1) for family in range(3)]
+    nodes = reconstruct_nodes.Nodes(*families)
+    out, _ = reconstruct_literal.reconstruct_literal(
+        nodes, examples=n, alpha=float(alpha), gamma=float(gamma) + gamma_off
+    )
+    exact = literal_output(t, n, alpha, gamma)
+    names = [(family, int(y), int(z)) for family in ("G", "Delta", "r") for y, z in rows]
+    wanted = np.array([float(to_number(exact.coefficient(name)).float) for name in names])
+    if np.allclose(out[-1], wanted, rtol=1e-12, atol=1e-15):
+        return Outcome(True)
+    worst = int(np.argmax(np.abs(out[-1] - wanted)))
+    return Outcome(False, note=f"node {names[worst]}: kernel {out[-1, worst]}, algebra {wanted[worst]}")
+
+
+def _kernel_runs(budget: Budget) -> Iterable[dict[str, Any]]:
+    """Sizes at which every node's coefficient fits in memory."""
+    for n, t in [(1, 7), (2, 9), (3, 20), (5, 34), (8, 64), *([(7, 100)] if budget.name != "smoke" else [])]:
+        yield {"N": n, "t": t, "alpha": Fraction(1, 4), "gamma": Fraction(1, 3)}
+
+
+def _intervals(budget: Budget) -> Iterable[dict[str, Any]]:
+    widest = {"smoke": 72, "standard": 200, "full": 400}[budget.name]
+    return ({"a": a, "b": b} for b in range(1, widest) for a in range(1, b + 1))
+
+
+def _covered(point: Point, statement: Statement, fewer: int = 0) -> Outcome:
+    """A disjoint union of dyadic intervals inside [a, b], 2 log2(1 + n/2) of them at most for n steps."""
+    del statement
+    a, b = int(point["a"]), int(point["b"])
+    nodes, at = compose_intervals(a, b), a
+    for y, z in nodes:
+        length = z - y + 1
+        if y != at or length & (length - 1) or (y - 1) % length:
+            return Outcome(False, note=f"[{y}, {z}] is not dyadic or does not begin at {at}")
+        at = z + 1
+    few = 4 * 2 ** len(nodes) <= (b - a + 3 - fewer) ** 2  # count <= 2 log2(1 + n/2), without a logarithm
+    return Outcome(at == b + 1 and few, Fraction(len(nodes)), note=f"{len(nodes)} nodes")
+
+
+OUTPUT_ENOUGH = (
+    "a node's coefficient is (1-alpha)^p times one of its window, and these obey one recurrence of order 2 in the "
+    "window's number, so q <= 4 stands for all N and t; each size is decided for all alpha and gamma by one point "
+    "(NOTES_identities.md)"
+)
+
+CHECKS.add(
+    RuleCheck(
+        "section-3-momentum-tree",
+        "coefficients",
+        points=_prefixes,
+        holds=_tree_momentum,
+        enough="the powers (t - z) + (z - t') add up to t - t' in whatever node t' lies, and COMPOSE(1, t) is one node "
+        "that ends at t behind COMPOSE(1, t - lowbit(t)), so it covers [1, t] once (NOTES.md)",
+        planted=[
+            Planted(
+                "decay back to a node's first step", holds=lambda p, s: _tree_momentum(p, s, 0), at_declared_size=True
+            )
+        ],
+        region="t < 70 (smoke), 300, 600; for all alpha by a Kronecker point",
+    ),
+    RuleCheck(
+        "lemma-12-noise",
+        "coefficients",
+        points=_prefixes,
+        holds=of_variant(lambda p, _: _noise(p, with_decay=False), lambda p, _: _noise(p, with_decay=True)),
+        enough="the corrected sum is the box's own, term by term",
+        planted=[Planted("the decay left out", holds=lambda p, _: _noise(p, with_decay=False), at_declared_size=True)],
+    ),
+    RuleCheck(
+        "section-3-cover",
+        "compose",
+        points=_intervals,
+        holds=_covered,
+        enough="COMPOSE(a, b) is the union, and the count is at most 2 log2(1 + n/2) for n steps by the concavity of "
+        "the logarithm (proposition-18, NOTES.md), which is O(log T)",
+        planted=[Planted("a bound for one step fewer", holds=lambda p, s: _covered(p, s, 1), at_declared_size=True)],
+    ),
+    RuleCheck(
+        "algorithm-4-output",
+        "coefficients",
+        points=_runs,
+        holds=_output,
+        enough=OUTPUT_ENOUGH,
+        planted=[
+            Planted("one node taken twice", holds=lambda p, s: _output(p, s, _latest_twice), at_declared_size=True),
+            Planted("Delta with the weight 1", holds=lambda p, s: _output(p, s, _delta_off)),
+        ],
+        interior=lambda p: p["N"] >= 3 and p["t"] % p["N"] != 0 and p["alpha"] != p["gamma"],
+    ),
+    RuleCheck(
+        "algorithm-4-output",
+        "streaming",
+        points=_runs,
+        holds=_streams,
+        readings={"ordering": "once"},
+        enough=OUTPUT_ENOUGH,
+        planted=[
+            Planted(fault, holds=partial(_streams, fault=fault), at_declared_size=fault == "ring-off")
+            for fault in ("base-late", "gamma-swapped", "decay-off", "ring-off")
+        ],
+        region="the recursion over epochs against the box, node by node",
+    ),
+    RuleCheck(
+        "algorithm-4-output",
+        "kernel",
+        points=_kernel_runs,
+        holds=_kernel,
+        about_kernel=True,
+        readings={"ordering": "once"},
+        planted=[Planted("gamma off by 1e-9", holds=partial(_kernel, gamma_off=1e-9), at_declared_size=True)],
+        leaves_out="floats: coefficients to 1e-12",
+    ),
+)

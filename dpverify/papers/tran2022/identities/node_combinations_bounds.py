@@ -1,0 +1,188 @@
+"""Algorithm 4 and its streaming form as formal sums of tree nodes: every node's coefficient, exactly.
+
+A node is named by family and interval, ``("G", y, z)``, ``("Delta", y, z)`` or ``("r", y, z)``. The literal form
+follows the lines of the box with the repairs that it needs to run; the streaming form is a recursion over epochs that
+keeps one vector per step of the last epoch. NOTES_identities.md proves that they agree for all t, N, alpha and gamma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import TypeAlias
+
+from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Combination, Function
+from dpverify.symbolic.exact.numbers import ONE, ZERO, Value, to_value
+
+Node: TypeAlias = tuple[int, int]
+"""First and last step of a dyadic interval."""
+
+WindowSum: TypeAlias = Callable[[str, int, int], Combination]
+"""From a family and an interval to its sum over COMPOSE."""
+
+
+def compose_intervals(a: int, b: int) -> list[Node]:
+    """Nodes of COMPOSE(a, b), read off the bits of a - 1 and b.
+
+    Parameters
+    ----------
+    a, b : int
+        First and last step, ``1 <= a``; empty where ``b < a``.
+
+    Returns
+    -------
+    list of (int, int)
+        Closed intervals from left to right: up to the multiple of the highest power of two between a - 1 and b, then
+        down. NOTES.md shows that this is what Algorithm 3 takes.
+
+    Raises
+    ------
+    ValueError
+        If ``a < 1``.
+
+    Notes
+    -----
+    Source: Algorithm 3, ``tran2022:proposition-18-cover``.
+    """
+    if a < 1:
+        raise ValueError(f"a must be at least 1, got a={a}.")
+    nodes: list[Node] = []
+    at = a - 1
+    while at < b:
+        longest = 1 << ((b - at).bit_length() - 1)
+        length = min(at & -at, longest) if at else longest
+        nodes.append((at + 1, at + length))
+        at += length
+    return nodes
+
+
+def window_sum(alpha: Fraction) -> WindowSum:
+    """Give ``sum over [y, z] in COMPOSE(a, b) of (1-alpha)**(b - z) F_[y,z]`` for any family and interval."""
+    beta = to_value(1 - alpha)
+
+    def over_nodes(family: str, a: int, b: int) -> Combination:
+        return Combination({(family, y, z): beta ** (b - z) if b > z else ONE for y, z in compose_intervals(a, b)})
+
+    return over_nodes
+
+
+def literal_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> Combination:
+    """m_hat_t of Algorithm 4, line by line, in terms of the nodes.
+
+    Parameters
+    ----------
+    t : int
+        Step, at least 1.
+    n_examples : int
+        N.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    gamma : Fraction
+        Cross-batch weight in [0, 1].
+
+    Returns
+    -------
+    Combination
+        Of nodes.
+
+    Notes
+    -----
+    Source: Algorithm 4, appendix B. COMPOSE(1, 0) is empty, the loop leaves out the window of i = 0, which lies
+    after t, and its last line is read as an assignment: ``tran2022:algorithm-4-empty-prefix``,
+    ``algorithm-4-loop``, ``algorithm-4-assignment``.
+    """
+    beta, keep = to_value(1 - alpha), to_value(1 - gamma)
+    total_over = window_sum(alpha)
+    q, r = divmod(t, n_examples)
+    total = _power(beta, t - r) * total_over("G", 1, r)
+    for i in range(q):
+        if i >= 1:
+            a, b = t - i * n_examples + 1, t - (i - 1) * n_examples
+            share = sum((_power(keep, j) * _power(beta, (i - 1 - j) * n_examples) for j in range(i)), ZERO)
+            total = total + share * (keep * total_over("Delta", a, b) + (1 - keep) * total_over("G", a, b))
+        first = _power(beta, n_examples * i) * _power(keep, q - i - 1)
+        total = total + first * total_over("G", r + 1, r + n_examples)
+    return to_value(alpha) * (total + total_over("r", 1, t))
+
+
+def streaming_outputs(
+    steps: int, n_examples: int, alpha: Fraction, gamma: Fraction, *, fault: str = ""
+) -> list[Combination]:
+    """m_hat_1 .. m_hat_T by the recursion over epochs, in terms of the nodes.
+
+    With W_t and D_t the sums of G and Delta over the window [t - N + 1, t],
+
+        g_t = (1-gamma) (D_t + g_{t-N}) + gamma W_t  for t >= 2N,   g_t = W_t  for N <= t < 2N,
+        Ghat_t = (1-alpha)^N Ghat_{t-N} + g_t        for t >= N,    Ghat_t = sum over COMPOSE(1, t)  for t < N,
+
+    and Ghat_0 = 0.
+
+    Parameters
+    ----------
+    steps : int
+        T.
+    n_examples : int
+        N.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    gamma : Fraction
+        Cross-batch weight in [0, 1].
+    fault : str
+        A planted fault: "base-late" (the second epoch already uses the recursion), "gamma-swapped", "decay-off" or
+        "ring-off" (g of one step earlier).
+
+    Returns
+    -------
+    list of Combination
+        Entry t - 1 is m_hat_t.
+
+    Notes
+    -----
+    Source: ``tran2022:section-5-run-time``, which asks for a shorter run time; the recursion is ours.
+    """
+    beta, keep = to_value(1 - alpha), to_value(1 - gamma)
+    fresh = 1 - keep
+    if fault == "gamma-swapped":
+        keep, fresh = fresh, keep
+    total_over = window_sum(alpha)
+    power = _power(beta, n_examples - (fault == "decay-off"))
+    totals, windows = [Combination({})], [Combination({})]
+    outputs = []
+    for t in range(1, steps + 1):
+        if t < n_examples:
+            window, total = Combination({}), total_over("G", 1, t)
+        else:
+            window = total_over("G", t - n_examples + 1, t)
+            if t >= (1 if fault == "base-late" else 2) * n_examples:
+                before = windows[t - n_examples - (fault == "ring-off")]
+                window = keep * (total_over("Delta", t - n_examples + 1, t) + before) + fresh * window
+            total = power * totals[t - n_examples] + window
+        totals.append(total)
+        windows.append(window)
+        outputs.append(to_value(alpha) * (total + total_over("r", 1, t)))
+    return outputs
+
+
+def in_gradients(nodes: Combination, functions: Mapping[str, Function]) -> Combination:
+    """Write a sum of nodes as a sum of gradients.
+
+    Parameters
+    ----------
+    nodes : Combination
+        Of nodes.
+    functions : mapping of str to callable
+        From ``paper_functions``.
+
+    Returns
+    -------
+    Combination
+        With F^G_[y,z] = G_[y,z] and so on, the definitions of section 4.
+    """
+    total = Combination({})
+    for (family, *interval), value in nodes.terms.items():
+        total = total + value * functions[f"{family}_win"](*interval)
+    return total
+
+
+def _power(base: Value, exponent: int) -> Value:
+    return base**exponent if exponent else ONE

@@ -1,0 +1,1 @@
+"""The error of the momentum: Lemmas 7 and 11."""

@@ -1,0 +1,171 @@
+"""Lemma 11: its terms, its proof's steps that are formulas, and the lemma."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, cast
+
+from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness.search.rule_check import RuleCheck, of_variant
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.momentum import momentum_error_derivations as derive
+from dpverify.papers.tran2022.momentum import momentum_error_total_derivations
+from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
+    Epochs,
+    Ordering,
+    attained_drift,
+    attained_error,
+    ramp_error,
+    slope_error,
+)
+from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
+from dpverify.symbolic.exact.numbers import Exact
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+RUNS: list[dict[str, Any]] = [
+    {"N": 1, "T": 1, "t": 1, "alpha": "1/10", "eta": "1/1000", "G": 1, "L": 0},
+    {"N": 3, "T": 9, "t": 3, "alpha": "1/50", "eta": "1/1000", "G": 1, "L": "1/10"},
+    {"N": 2, "T": 4, "t": 2, "alpha": 1, "eta": "1/1000", "G": 1, "L": 0},
+    {"N": 2, "T": 8, "t": 7, "alpha": "1/3", "eta": "1/1000", "G": 1, "L": 0},
+    {"N": 1, "T": 16, "t": 16, "alpha": "1/4", "eta": "1/16", "G": 1, "L": 1},
+    {"N": 1000, "T": 5000, "t": 1023, "alpha": "1/300", "eta": "1/1023", "G": 1, "L": 1},
+]
+"""Start-up (the second one away from every boundary), antipodes, a short ramp and a long one."""
+
+
+def _error(point: Point, statement: Statement) -> Exact:
+    alpha, eta, smooth, G = (point[name] for name in ("alpha", "eta", "L", "G"))
+    ordering = cast(Ordering, statement.reading["ordering"])
+    return attained_error(int(point["t"]), int(point["N"]), alpha, eta, smooth, G, ordering)
+
+
+def _lag(point: Point, statement: Statement) -> Exact:
+    del statement
+    t, (alpha, eta, smooth, G) = int(point["t"]), (point[name] for name in ("alpha", "eta", "L", "G"))
+    return max(slope_error(t, alpha, G), ramp_error(t, alpha, eta, smooth, G))
+
+
+def _drift(point: Point, statement: Statement) -> Exact:
+    t, n, epochs = int(point["t"]), int(point["N"]), cast(Epochs, statement.reading["epochs"])
+    return attained_drift(t, n, point["alpha"], point["eta"], point["L"], epochs)
+
+
+def _largest_square(point: Point, statement: Statement) -> Exact:
+    """|A|^2 of the one example that pulls against the N - 1 others."""
+    del statement
+    return (2 * point["G"] * (1 - 1 / point["N"])) ** 2
+
+
+def _sampling(point: Point, statement: Statement) -> Exact:
+    """Exact mean square under fresh permutations, for centred gradients of length G that add up to 0."""
+    del statement
+    spread = constant_spread(point["G"] ** 2)
+    return mean_square("momentum", int(point["t"]), int(point["N"]), point["alpha"], Fraction(1, 2), spread)
+
+
+def _slopes(_: Budget) -> Iterable[dict[str, Any]]:
+    """Gradients on a line that begin at 1 and change by ``change`` a step."""
+    shares = (Fraction(1), Fraction(1, 2), Fraction(1, 7))
+    return (
+        {"alpha": alpha, "t": t, "change": change}
+        for change in (Fraction(0), Fraction(1, 3), Fraction(-2))
+        for t in (1, 2, 3, 5)
+        for alpha in shares
+    )
+
+
+def _weights(point: Point, add: bool) -> Outcome:
+    """Left side of lemma-11-split against its right side, with the start-up term or without."""
+    t, alpha = int(point["t"]), point["alpha"]
+    gradients = [1 + point["change"] * step for step in range(t)]
+    weights = [alpha * (1 - alpha) ** (t - 1 - step) for step in range(t)]
+    left = abs(sum((w * g for w, g in zip(weights, gradients, strict=True)), Fraction(0)) - gradients[-1])
+    right = abs(sum((w * (g - gradients[-1]) for w, g in zip(weights, gradients, strict=True)), Fraction(0)))
+    right += (1 - alpha) ** t * abs(gradients[-1]) if add else 0
+    return Outcome(left <= right, left, right)
+
+
+def _half_start(point: Point, statement: Statement) -> Outcome:
+    """Planted fault: one step of decay more in the start-up term."""
+    del statement
+    full, none = _weights(point, True), _weights(point, False)
+    sides = full.lhs, full.rhs, none.rhs
+    left, most, least = (side if isinstance(side, Fraction) else Fraction(0) for side in sides)
+    right = least + (most - least) * (1 - point["alpha"])
+    return Outcome(left <= right, left, right)
+
+
+CHECKS.add(
+    SearchCheck(
+        "lemma-11",
+        "slope-ramp-antipodes",
+        lhs=_error,
+        region={"t": (1, 16)},
+        corners=RUNS,
+        readings={"ordering": "fresh"},
+    ),
+    SearchCheck(
+        "lemma-11",
+        "slope-ramp-antipodes-once",
+        lhs=_error,
+        region={"t": (1, 16)},
+        corners=RUNS,
+        readings={"ordering": "once"},
+        variants=("amended",),
+    ),
+    ExhaustiveCheck(
+        "lemma-11",
+        "slope",
+        points=lambda budget: RUNS,
+        lhs=_error,
+        readings={"ordering": "once"},
+        variants=("printed",),
+        region="a few runs",
+    ),
+    DerivationCheck("lemma-11", "derivation", build=momentum_error_total_derivations.lemma_11, variants=("amended",)),
+    SearchCheck(
+        "lemma-11-anchor-drift",
+        "ramp",
+        lhs=_drift,
+        region={"N": (1, 16)},
+        also={"t": "integer, 1 <= t, t <= 40", "alpha": "real, 0 < alpha <= 1"},
+        corners=[{"N": n, "t": 2 * n, "alpha": 1, "eta": "1/3", "L": 2} for n in (1, 3, 16)],
+    ),
+    DerivationCheck("lemma-11-anchor-drift", "derivation", build=derive.anchor_drift),
+    RuleCheck(
+        "lemma-11-split",
+        "weights",
+        points=_slopes,
+        holds=of_variant(lambda p, s: _weights(p, False), lambda p, s: _weights(p, True)),
+        enough="the weights add up to 1 - (1-alpha)^t, so the two vectors differ by (1-alpha)^t grad F(w_t); then the "
+        "triangle inequality",
+        planted=[Planted("one step of decay more", holds=_half_start)],
+        region="gradients on a line, t up to 5",
+        interior=lambda p: p["t"] >= 3 and p["alpha"] < 1,
+    ),
+    SearchCheck(
+        "lemma-11-drift", "slope-and-ramp", lhs=_lag, region={"t": (1, 16)}, also={"G": "real, G > 0"}, corners=RUNS
+    ),
+    DerivationCheck("lemma-11-drift", "derivation", build=derive.lag, variants=("amended",)),
+    SearchCheck(
+        "lemma-11-norm-bound",
+        "one-against-all",
+        lhs=_largest_square,
+        also={"N": "integer, N >= 1"},
+        corners=[{"N": 2, "G": 1}, {"N": 1000, "G": 1}],
+    ),
+    DerivationCheck("lemma-11-norm-bound", "derivation", build=derive.norm_bound),
+    SearchCheck("lemma-11-alpha-sum", "search", region={"t": (1, 64)}, corners=[{"alpha": 1, "t": 1, "G": 1}]),
+    DerivationCheck("lemma-11-alpha-sum", "derivation", build=derive.alpha_sum),
+    SearchCheck(
+        "lemma-11-sampling",
+        "exact-law",
+        lhs=_sampling,
+        also={"N": "integer, 1 <= N, N <= 16", "t": "integer, 1 <= t, t <= 60"},
+        corners=[{"N": 2, "t": 1, "alpha": 1, "G": 1}, {"N": 16, "t": 60, "alpha": "1/16", "G": 1}],
+        readings={"ordering": "fresh"},
+    ),
+    DerivationCheck("lemma-11-sampling", "derivation", build=derive.sampling, readings={"ordering": "fresh"}),
+)

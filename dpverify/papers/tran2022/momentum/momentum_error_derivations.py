@@ -1,0 +1,231 @@
+"""The terms of Lemma 11, derived with explicit constants: sampling, drift, lag, and the start-up term.
+
+``momentum.momentum_error_total_derivations`` adds them up. NOTES_utility_lemmas.md has the
+identities behind the premises.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Integer, Lambda, Symbol
+from sympy import Sum as SumOf
+
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
+from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
+
+i = Symbol("i", integer=True)
+OWN = Symbol("own", nonnegative=True)
+"""Mean square of one example's centred gradient."""
+SQUARE = Symbol("square", nonnegative=True)
+"""Mean square of the weighted sum of the centred gradients."""
+FAR = Symbol("far", nonnegative=True)
+"""Largest distance of an iterate from the anchor of its epoch."""
+MOVED = Symbol("moved", nonnegative=True)
+
+RANGES: dict[str, Variable] = {
+    "alpha": real(0, 1, open_lo=True),
+    "G": real(0, 3, open_lo=True),
+    "L": real(0, 3),
+    "eta": real(0, 2, open_lo=True),
+    "N": integer(1, 60),
+    "T": integer(1, 90),
+    "t": integer(1, 90),
+}
+
+
+def ranges(statement: Statement, **more: Variable) -> dict[str, Variable]:
+    """Give the ranges of the statement's symbols, and of local ones.
+
+    Parameters
+    ----------
+    statement : Statement
+        The claim.
+    **more : Range or Declared
+        Of the local symbols.
+
+    Returns
+    -------
+    dict
+        In the order in which they are drawn.
+    """
+    symbols = sympy_symbols(statement)
+    return {**{name: RANGES[name] for name in RANGES if name in symbols}, **more}
+
+
+def _symbol(statement: Statement, name: str) -> Any:
+    """A symbol of the statement, or the same one where the statement does not have it."""
+    found = sympy_symbols(statement).get(name)
+    if found is not None:
+        return found
+    return Symbol(name, integer=True, positive=True) if name in {"t", "N"} else Symbol(name, positive=True)
+
+
+def alpha_sum(statement: Statement) -> Derivation:
+    """Derive ``tran2022:lemma-11-alpha-sum``, and its sharper form with 2 - alpha.
+
+    Parameters
+    ----------
+    statement : Statement
+        The claim.
+
+    Returns
+    -------
+    Derivation
+        From the printed left side by the geometric series.
+    """
+    symbols = sympy_symbols(statement)
+    G, alpha, t = (symbols[name] for name in ("G", "alpha", "t"))
+    start, printed = sympy_sides(statement)
+    return Derivation(
+        "geometric series", "ours", ranges(statement), (alpha <= 1,), start, _series(4 * G**2, alpha, t, printed)
+    )
+
+
+def _series(factor: Any, alpha: Any, t: Any, printed: Any) -> tuple[Step, ...]:
+    """From ``factor alpha^2 sum of (1-alpha)^(2(t-i))`` to ``factor alpha/(2-alpha)``, and on to ``factor alpha``."""
+    square = (1 - alpha) ** 2
+    sharp = factor * alpha / (2 - alpha)
+    steps = [
+        Step(
+            factor * alpha**2 * SumOf(square ** (i - 1), (i, 1, t)),
+            "=",
+            "sum-reverse",
+            {"f": Lambda(i, (1 - alpha) ** (2 * (t - i))), "lo": 1, "hi": t},
+            note="count back from t",
+        ),
+        Step(factor * alpha**2 / (1 - square), "<=", "geometric-sum-bound", {"x": square, "m": t - 1}),
+        Step(sharp, "="),
+    ]
+    if sharp - printed != 0:
+        one = {"a": Integer(1), "b": 1 - alpha}
+        steps.append(Step(factor * alpha, "<=", "divide-by-larger", one, context=factor * alpha * HOLE))
+    return tuple(steps)
+
+
+def sampling(statement: Statement) -> Derivation:
+    """Derive ``tran2022:lemma-11-sampling`` under fresh permutations, and its form with one quarter of the constant.
+
+    Parameters
+    ----------
+    statement : Statement
+        The claim.
+
+    Returns
+    -------
+    Derivation
+        From the mean square: cross terms are at most 0, and the variance of one gradient is at most its mean square.
+    """
+    G, alpha, t = (_symbol(statement, name) for name in ("G", "alpha", "t"))
+    _, printed = sympy_sides(statement)
+    weights = SumOf((1 - alpha) ** (2 * (t - i)), (i, 1, t))
+    name = "tran2022:lemma-11-cross-same-epoch"
+    bound = alpha**2 * OWN * weights
+    steps = [
+        Step(bound, "<=", "premise", {}, (name,), note="and lemma-11-cross-epochs: no cross term is above 0"),
+        Step(alpha**2 * G**2 * weights, "<=", "order", {"a": OWN, "b": G**2}, note="variance <= mean square"),
+        *_series(G**2, alpha, t, printed),
+    ]
+    if printed == 4 * alpha * G**2:
+        steps.append(Step(printed, "<=", "order", {"a": alpha * G**2, "b": printed}))
+    variables = ranges(statement, t=RANGES["t"], own=real(0, G**2), square=real(0, 0))
+    return Derivation(
+        "no cross terms", "ours", variables, (alpha <= 1, G**2 >= OWN), SQUARE, tuple(steps),
+        {name: Premise(SQUARE, "<=", bound)}, local=tuple({"own", "square", "t"} - set(sympy_symbols(statement))),
+    )  # fmt: skip
+
+
+def norm_bound(statement: Statement) -> Derivation:
+    """Derive ``tran2022:lemma-11-norm-bound``: the triangle inequality.
+
+    Parameters
+    ----------
+    statement : Statement
+        The claim.
+
+    Returns
+    -------
+    Derivation
+        From ``(|grad f| + |grad F|)^2``.
+    """
+    G = sympy_symbols(statement)["G"]
+    one, mean = Symbol("one", nonnegative=True), Symbol("all", nonnegative=True)
+    steps = (
+        Step((G + mean) ** 2, "<=", "power-monotone", {"a": one + mean, "b": G + mean, "p": 2}),
+        Step((2 * G) ** 2, "<=", "power-monotone", {"a": G + mean, "b": 2 * G, "p": 2}),
+        Step(4 * G**2, "="),
+    )
+    return Derivation(
+        "triangle inequality", "ours", ranges(statement, one=real(0, G), all=real(0, G)), (one <= G, mean <= G),
+        (one + mean) ** 2, steps, local=("one", "all"),
+    )  # fmt: skip
+
+
+def anchor_drift(statement: Statement) -> Derivation:
+    """Derive ``tran2022:lemma-11-anchor-drift`` in every reading.
+
+    Parameters
+    ----------
+    statement : Statement
+        The claim.
+
+    Returns
+    -------
+    Derivation
+        From the weighted sum of L times the distances, each at most eta N.
+    """
+    eta, N, smooth = (sympy_symbols(statement)[name] for name in ("eta", "N", "L"))
+    alpha, t = _symbol(statement, "alpha"), _symbol(statement, "t")
+    weights = SumOf((1 - alpha) ** i, (i, 0, t - 1))
+    steps = (
+        Step(
+            smooth * eta * N * alpha * weights,
+            "<=",
+            "order",
+            {"a": FAR, "b": eta * N},
+            ("tran2022:section-4-distance",),
+        ),
+        Step(smooth * eta * N * alpha / alpha, "<=", "geometric-sum-bound", {"x": 1 - alpha, "m": t - 1}),
+        Step(eta * N * smooth, "="),
+    )
+    variables = ranges(statement, alpha=RANGES["alpha"], t=RANGES["t"], far=real(0, eta * N))
+    return Derivation(
+        "weights that add up to at most 1", "ours", variables, (alpha <= 1, eta * N >= FAR),
+        smooth * FAR * alpha * weights, steps, local=("alpha", "t", "far"),
+    )  # fmt: skip
+
+
+def lag(statement: Statement) -> Derivation:
+    """Derive the corrected ``tran2022:lemma-11-drift``: the lag and the start-up term.
+
+    Parameters
+    ----------
+    statement : Statement
+        ``tran2022:lemma-11-drift``, amended.
+
+    Returns
+    -------
+    Derivation
+        From ``(1-alpha)^t |grad F(w_1)| + sum of (1-alpha)^i |change of grad F over a step|``.
+    """
+    G, alpha, eta, smooth, t = (sympy_symbols(statement)[name] for name in ("G", "alpha", "eta", "L", "t"))
+    beta = 1 - alpha
+    first = Symbol("first", nonnegative=True)
+    weights = SumOf(beta**i, (i, 0, t - 2))
+    steps = (
+        Step(beta**t * G + beta * MOVED * weights, "<=", "order", {"a": first, "b": G}),
+        Step(
+            beta**t * G + beta * smooth * eta * weights, "<=", "order", {"a": MOVED, "b": smooth * eta},
+            note="smoothness, over one step of length eta",
+        ),
+        Step(beta**t * G + beta * smooth * eta / alpha, "<=", "geometric-sum-bound", {"x": beta, "m": t - 2}),
+        Step(sympy_sides(statement)[1], "="),
+    )  # fmt: skip
+    variables = ranges(statement, first=real(0, G), moved=real(0, smooth * eta))
+    return Derivation(
+        "unrolled, with m_0 = 0", "ours", variables, (alpha <= 1, first <= G, eta * smooth - MOVED >= 0),
+        beta**t * first + beta * MOVED * weights, steps, local=("first", "moved"),
+    )  # fmt: skip

@@ -1,0 +1,156 @@
+"""What one permutation for all epochs does to Lemma 11's proof: problems small enough to go through every order.
+
+*Pair*: two examples on a line with the constant gradients 3 and -1. Where the second epoch begins depends on the order
+of the first, so under one permutation the anchor tells the order.
+
+*Ridges*: example k has the loss ``G h(<a_k, w>)`` with ``a_k = (e_0 + s e_k)/sqrt(1 + s^2)`` and h a clipped line, -1
+below b and 1 above it. In the first epoch all gradients are ``-G a_k``. The earlier an example is drawn the further the
+run has gone along its e_k, so a threshold b can be put between the examples drawn early, which have crossed it at the
+second anchor, and those drawn late. The centred gradients of the second epoch are then aligned by its order. All orders
+give the same numbers, since relabelling the examples permutes the axes; so one order is the mean over all of them.
+
+Floats on the ridges, rationals elsewhere; no kernel is imported.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.papers.tran2022.momentum.momentum_error_bounds import Ordering
+
+TILT = 0.01
+"""s: how far a ridge is turned towards its own axis."""
+
+PAIR = (3, -1)
+"""Gradients of the pair."""
+
+
+def pair_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction) -> Fraction:
+    """Where the second epoch begins, for two examples with the constant gradients 3 and -1 and w_1 = 0.
+
+    Parameters
+    ----------
+    order : tuple of int
+        Examples 0 and 1 in the order of the first epoch.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    eta : Fraction
+        Length of a step.
+
+    Returns
+    -------
+    Fraction
+        w_3.
+    """
+    m, w = Fraction(0), Fraction(0)
+    for k in order:
+        m = (1 - alpha) * m + alpha * PAIR[k]
+        w -= eta * ((m > 0) - (m < 0))
+    return w
+
+
+def pair_bias(alpha: Fraction, eta: Fraction, position: int, ordering: Ordering) -> Fraction:
+    """How far the mean gradient that a step of the second epoch draws is from the mean full gradient, at the anchor.
+
+    Parameters
+    ----------
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    eta : Fraction
+        Length of a step.
+    position : int
+        0 or 1: the step's position in the epoch.
+    ordering : str
+        ``fresh`` or ``once``.
+
+    Returns
+    -------
+    Fraction
+        ``E grad f(w_3, x) - E grad F(w_3)``, where near the path example 0 has the gradient 3 + w/2, example 1 -1.
+
+    Notes
+    -----
+    Source: ``tran2022:section-3-anchor-unbiased``.
+    """
+    slope = Fraction(1, 2)
+    drawn, full, cases = Fraction(0), Fraction(0), 0
+    for before in permutations((0, 1)):
+        w = _bent_anchor((before[0], before[1]), alpha, eta, slope)
+        gradients = (3 + slope * w, Fraction(-1))
+        for order in permutations((0, 1)) if ordering == "fresh" else (before,):
+            drawn += gradients[order[position]]
+            full += sum(gradients, Fraction(0)) / 2
+            cases += 1
+    return (drawn - full) / cases
+
+
+def _bent_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction, slope: Fraction) -> Fraction:
+    m, w = Fraction(0), Fraction(0)
+    for k in order:
+        m = (1 - alpha) * m + alpha * ((3 + slope * w) if k == 0 else -1)
+        w -= eta * ((m > 0) - (m < 0))
+    return w
+
+
+def ridge_gradients(n_examples: int, alpha: float, late: int) -> NDArray[np.float64]:
+    """Centred gradients of the second epoch on ridges, in the order in which they are drawn.
+
+    Parameters
+    ----------
+    n_examples : int
+        N, at least 2.
+    alpha : float
+        Momentum weight in (0, 1).
+    late : int
+        How many of the examples drawn last have not crossed the threshold, from 1 to N - 1.
+
+    Returns
+    -------
+    (N, N + 1) array of float
+        ``grad f(w_{N+1}, x) - grad F(w_{N+1})`` of the example that each step draws, G = 1.
+
+    Raises
+    ------
+    ValueError
+        If N or ``late`` is out of range, or an example crosses the threshold before it is drawn.
+    """
+    if not 1 <= late < n_examples:
+        raise ValueError(f"late must lie in [1, N), got late={late}, N={n_examples}.")
+    ridges = np.hstack([np.ones((n_examples, 1)), TILT * np.eye(n_examples)]) / np.sqrt(1 + TILT**2)
+    w, m, seen = np.zeros(n_examples + 1), np.zeros(n_examples + 1), np.zeros(n_examples)
+    for k in range(n_examples):
+        seen[k] = ridges[k] @ w
+        m = (1 - alpha) * m - alpha * ridges[k]
+        w -= m / np.linalg.norm(m)
+    reached = ridges @ w
+    crossing, staying = reached[: n_examples - late].min(), reached[n_examples - late :].max()
+    threshold = (crossing + staying) / 2
+    if not (staying < crossing and seen.max() < threshold):
+        raise ValueError(f"the order does not show with N={n_examples}, alpha={alpha}, late={late}.")
+    gradients = np.where(reached > threshold, 1.0, -1.0)[:, None] * ridges
+    centred: NDArray[np.float64] = gradients - gradients.mean(axis=0)
+    return centred
+
+
+def ridge_sampling(n_examples: int, alpha: float, late: int) -> float:
+    """Mean square of the weighted centred gradients after two epochs on ridges, under one permutation.
+
+    Returns
+    -------
+    float
+        ``alpha^2 |sum of c_i A_i|^2`` at t = 2N with G = 1; parameters as in :func:`ridge_gradients`.
+
+    Notes
+    -----
+    Source: ``tran2022:lemma-11-sampling``, ordering "once".
+    """
+    second = ridge_gradients(n_examples, alpha, late)
+    first = -TILT * np.hstack([np.zeros((n_examples, 1)), np.eye(n_examples) - 1 / n_examples]) / np.sqrt(1 + TILT**2)
+    decays = (1 - alpha) ** np.arange(2 * n_examples - 1, -1, -1.0)
+    total: Any = alpha * decays @ np.vstack([first, second])
+    return float(total @ total)

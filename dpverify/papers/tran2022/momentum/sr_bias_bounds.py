@@ -1,0 +1,115 @@
+"""Algorithm 4's error under fresh permutations, exactly, for the smallest data set that has one: two examples.
+
+Equation 3 takes for the window before a window "the same examples at the anchor before". With fresh permutations these
+are other examples, and m_hat_t - m_t keeps, besides the noise,
+
+    b_t = sum over epochs e of X_e,
+    X_e = alpha (1-gamma) sum over steps s of e of D_s (c_{k-1} h_e(x_s) - c_k h_{e-1}(x_s)),
+
+where k = k(s) is the window of s (1 the latest), D_s = (1-alpha)^(last step of the window - s), c_0 = 0, and h_e(x) is
+example x's gradient at the anchor of epoch e minus the mean over all examples. Window q, the first, has only the part
+with c_{q-1}, and steps s <= r have none. Given the past of epoch e, X_e has mean 0, since its order is drawn afresh:
+the X_e are uncorrelated. NOTES_identities.md has the argument, and the bound that follows from it.
+
+For losses whose gradients do not depend on w, h_e = h, and b_t = sum over s of w_s h(x_s) with the weights below.
+Fractions or balls; no kernel is imported.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+from flint import arb
+
+from dpverify.papers.tran2022.noise.sr_noise_bounds import check_parameters, power, shortened, window_weights
+from dpverify.symbolic.exact.numbers import ZERO, Exact, Value, to_ball, to_exact, to_value
+
+MOST_EPOCHS = 12
+"""Enumerations go through 2 to the power of this many orders."""
+
+
+def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> list[Value]:
+    """Weights of the gradients in the bias of m_hat_t, for gradients that do not depend on w.
+
+    Parameters
+    ----------
+    t : int
+        Step, at least 1.
+    n_examples : int
+        N, at least 1.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    gamma : Fraction
+        Cross-batch weight in [0, 1].
+
+    Returns
+    -------
+    list of fmpq or arb
+        Entry s - 1 is the weight of step s, ``alpha (1-gamma) D_s (c_{k-1} - c_k)``; in the first whole window
+        ``alpha (1-gamma) D_s c_{q-1}``, and 0 before it.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Source: ``tran2022:equation-3`` with the ordering "fresh".
+    """
+    check_parameters(t, n_examples, alpha, gamma)
+    q, r = divmod(t, n_examples)
+    scale, decay = to_value(alpha * (1 - gamma)), to_value(1 - alpha)
+    c: list[Value] = [ZERO, *window_weights(q, n_examples, alpha, gamma)]
+    steps: list[Value] = [ZERO] * r
+    for k in range(q, 0, -1):
+        change = c[k - 1] - (c[k] if k < q else ZERO)
+        steps += [shortened(scale * change * power(decay, n_examples - p)) for p in range(1, n_examples + 1)]
+    return steps
+
+
+def mean_distance_of_two(t: int, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, variance: Exact) -> Exact:
+    """Expected distance of m_hat_t from m_t in one dimension, for two examples with the gradients +G and -G everywhere.
+
+    Parameters
+    ----------
+    t : int
+        Step, with at most ``MOST_EPOCHS`` epochs of two steps.
+    alpha, gamma : Fraction
+        Momentum weight and cross-batch weight.
+    lipschitz : Fraction
+        G.
+    variance : Fraction or arb
+        Of the noise in m_hat_t.
+
+    Returns
+    -------
+    Fraction or arb
+        Mean over the orders of all epochs of the mean of ``|b_t + noise|``; a Fraction where there is no noise.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or there are too many epochs.
+    """
+    weights = bias_weights(t, 2, alpha, gamma)
+    epochs = (t + 1) // 2
+    if epochs > MOST_EPOCHS:
+        raise ValueError(f"t must have at most {MOST_EPOCHS} epochs of two steps, got t={t}.")
+    weights += [ZERO] * (2 * epochs - t)
+    swings = [to_value(lipschitz) * (weights[2 * e] - weights[2 * e + 1]) for e in range(epochs)]
+    moving = [swing for swing in swings if swing != 0]
+    total: Value = ZERO
+    for signs in product((1, -1), repeat=max(len(moving) - 1, 0)):  # the sign of the first changes no distance
+        bias = sum((sign * swing for sign, swing in zip((1, *signs), moving, strict=bool(moving))), ZERO)
+        total = total + _mean_distance(bias, to_value(variance))
+    return to_exact(total / (1 << max(len(moving) - 1, 0)))
+
+
+def _mean_distance(mean: Value, variance: Value) -> Value:
+    """Mean of |X| for X Gaussian."""
+    if variance == 0:
+        return mean if mean >= 0 else -mean
+    mu, v = to_ball(mean), to_ball(variance)
+    return (2 * v / arb.pi()).sqrt() * (-(mu**2) / (2 * v)).exp() + mu * (mu / (2 * v).sqrt()).erf()

@@ -1,0 +1,93 @@
+"""Lemma 12 and what its proof rests on: the number of nodes, the variance of a step, the expected norm."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpverify.harness import DerivationCheck, PaperChecks, Point, SearchCheck
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.noise.checks import whole_runs
+from dpverify.papers.tran2022.noise.tree_noise_bounds import expected_noise_norm, noise_variance
+from dpverify.papers.tran2022.noise.tree_noise_derivations import (
+    derive_lemma_12,
+    derive_lemma_12_count,
+    derive_lemma_12_var,
+)
+from dpverify.papers.tran2022.trees.compose_bounds import compose_count
+from dpverify.symbolic.exact.numbers import Exact
+from dpverify.symbolic.exact.statements import definitions
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+
+def _expected_norm(point: Point, statement: Statement) -> Exact:
+    v, t, d = definitions(statement, point)["V"], int(point["t"]), int(point["d"])
+    return expected_noise_norm(t, point["alpha"], point["G"], point["sigma"], v, d)
+
+
+def _variance(point: Point, statement: Statement) -> Exact:
+    v = definitions(statement, point)["V"]
+    return noise_variance(int(point["t"]), point["alpha"], point["G"], point["sigma"], v)
+
+
+def _count(point: Point, statement: Statement) -> Fraction:
+    del statement
+    return Fraction(compose_count(1, int(point["t"])))
+
+
+def _depth(statement: Statement) -> list[str]:
+    """What a reading of the depth R means."""
+    return ["depth == floor(log2(T)) + 1" if statement.reading["depth"] == "levels" else "depth == floor(log2(T))"]
+
+
+def _no_corner(point: Point) -> bool:
+    """Away from the small sizes; t = T is where the bound is sharpest, and no corner."""
+    return all(value >= 3 for name, value in point.items() if name in {"N", "T", "t", "d"})
+
+
+ALL_ONES = [2**k - 1 for k in range(1, 20)]
+"""Steps that use a node of every level: the worst of each bound on the number of nodes."""
+
+MILD = [
+    {"T": steps, "t": steps, "N": 1000 * steps, "alpha": Fraction(1, 1000 * steps), "G": 1, "sigma": 1}
+    for steps in ALL_ONES
+]
+"""All ones, and hardly any decay."""
+
+MILD_ANY_V = [{name: value for name, value in corner.items() if name != "N"} for corner in MILD]
+
+CHECKS.add(
+    SearchCheck(
+        "lemma-12-count", "search", lhs=_count, corners=[{"T": T, "t": T} for T in ALL_ONES], interior=_no_corner
+    ),
+    DerivationCheck("lemma-12-count", "derivation", build=derive_lemma_12_count, variants=("amended",)),
+    SearchCheck(
+        "lemma-12-var", "search", lhs=_variance, corners=MILD, where=_depth, interior=_no_corner, variants=("printed",)
+    ),
+    SearchCheck("lemma-12-var", "search-amended", lhs=_variance, corners=MILD_ANY_V, variants=("amended",)),
+    DerivationCheck("lemma-12-var", "derivation", build=derive_lemma_12_var, variants=("amended",)),
+    SearchCheck(
+        "lemma-12",
+        "search",
+        lhs=_expected_norm,
+        corners=[corner | {"d": d} for corner in MILD for d in (3, 10000)],
+        where=_depth,
+        interior=_no_corner,
+        variants=("printed",),
+    ),
+    SearchCheck(
+        "lemma-12",
+        "search-amended",
+        lhs=_expected_norm,
+        corners=[corner | {"d": d} for corner in MILD_ANY_V for d in (3, 10000)],
+        variants=("amended",),
+    ),
+    DerivationCheck("lemma-12", "derivation", build=derive_lemma_12, variants=("amended",)),
+    whole_runs.noise_law(
+        "lemma-12",
+        "noise-law",
+        whole_runs.FAST,
+        (whole_runs.ROUGH, whole_runs.FINE),
+        whole_runs.LARGE_FAULTS,
+    ),
+)

@@ -1,0 +1,147 @@
+"""Algorithm 1's noise has the law that its text says: all steps jointly, and the printed loops draw what is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.tree_noise import faults as tree_noise_faults
+from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise_literal
+from dpverify.papers.tran2022.algorithms.tree_noise import stream as tree_noise
+from dpverify.papers.tran2022.noise.checks import whole_runs
+from dpverify.papers.tran2022.noise.checks.whole_runs import (
+    FAST,
+    FINE,
+    LONG,
+    LONG_RUN,
+    MIDDLE,
+    ROUGH,
+    SHAPE,
+    SHORT_RUN,
+    SLOW,
+    SLOW_RUN,
+    noise_law,
+    whole_run,
+)
+from dpverify.papers.tran2022.trees.compose_bounds import covariance_factor
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+
+def _coefficients_agree(point: Point, statement: Statement) -> Outcome:
+    """Feed unit tapes to the stream and to the printed loops: every coefficient, hence the whole covariance."""
+    del statement
+    return _compare_coefficients(point, tree_noise.stream_noise)
+
+
+def _compare_coefficients(point: Point, kernel: Callable[[Any, float, float, Any], None]) -> Outcome:
+    steps, alpha = int(point["T"]), float(point["alpha"])
+    unit, stream = np.eye(steps), np.empty((steps, steps))
+    kernel(unit, alpha, 1.0, stream)
+    depth = steps.bit_length()
+    nodes = tree_noise_literal.nodes_of_tape(unit, depth=depth, scale=1.0)
+    literal = tree_noise_literal.noise_from_nodes(np.nan_to_num(nodes), steps, depth=depth, alpha=alpha)
+    if differ := np.argwhere(~np.isclose(stream, literal, rtol=1e-13, atol=0.0)).tolist():
+        t, z = differ[0]
+        return Outcome(
+            False, note=f"step {t + 1}, node that ends at {z + 1}: stream {stream[t, z]}, loops {literal[t, z]}"
+        )
+    steps_range = range(1, steps + 1)
+    law = [[float(covariance_factor(s, t, point["alpha"])) for t in steps_range] for s in steps_range]
+    if not np.allclose(literal @ literal.T, law, rtol=1e-12, atol=0.0):
+        return Outcome(False, note="the loops do not have the covariance of the closed form")
+    return Outcome(True)
+
+
+def _coefficients_of(fault: tree_noise_faults.Fault) -> Callable[[Point, Statement], Outcome]:
+    """Compare a wrong kernel instead of the stream."""
+    return lambda point, _: _compare_coefficients(point, fault)
+
+
+def _small_runs(budget: Budget) -> Iterable[dict[str, Any]]:
+    longest = {"smoke": 24, "standard": 80, "full": 200}[budget.name]
+    alphas = (Fraction(1), Fraction(1, 2), Fraction(1, 16))
+    return ({"T": T, "alpha": alpha} for T in range(1, longest) for alpha in alphas)
+
+
+def _depth(statement: Statement, steps: int) -> int:
+    """R under a reading: the number of levels of the tree, or its height; the amended box draws every level."""
+    short = statement.variant == "printed" and statement.reading["depth"] == "height"
+    return steps.bit_length() - short
+
+
+def _loops_draw_all(point: Point, statement: Statement) -> Outcome:
+    """Run the printed loops: does every step find its nodes drawn?"""
+    return _drawn(int(point["T"]), _depth(statement, int(point["T"])))
+
+
+def _drawn(steps: int, depth: int) -> Outcome:
+    try:
+        nodes = tree_noise_literal.nodes_of_tape(np.ones((steps, 1)), depth=depth, scale=1.0)
+        noise = tree_noise_literal.noise_from_nodes(nodes, steps, depth=depth, alpha=0.5)
+    except tree_noise_literal.UndrawnNodeError as error:
+        return Outcome(False, note=str(error))
+    return Outcome(bool(np.isfinite(noise).all()), note="a step used a node that no COMPOSE(1, t) contains")
+
+
+def _runs(budget: Budget) -> Iterable[dict[str, int]]:
+    return ({"T": T} for T in range(1, {"smoke": 130, "standard": 600, "full": 2100}[budget.name]))
+
+
+CHECKS.add(
+    noise_law("algorithm-1-noise", "noise-law", FAST, (MIDDLE, FINE), (*SHAPE, *SHORT_RUN)),
+    noise_law("algorithm-1-noise", "noise-law-long", LONG, (ROUGH, FINE), LONG_RUN, pairs="signs"),
+    noise_law("algorithm-1-noise", "noise-law-slow-decay", SLOW, (ROUGH, FINE), SLOW_RUN, pairs="signs"),
+    noise_law("algorithm-1-noise", "printed-loops", FAST, (ROUGH, MIDDLE), (), whole_run(whole_runs.literal)),
+    noise_law("algorithm-1-noise", "step-by-step", FAST, (ROUGH, MIDDLE), (), whole_run(whole_runs.stepwise)),
+    ExhaustiveCheck(
+        "algorithm-1-noise",
+        "coefficients",
+        points=_small_runs,
+        holds=_coefficients_agree,
+        readings={"depth": "levels"},
+        planted=[
+            Planted(
+                fault.name,
+                holds=_coefficients_of(fault),
+                at_declared_size=fault.name.startswith("scaled"),
+            )
+            for fault in (
+                tree_noise_faults.scaled(1.0001),
+                tree_noise_faults.decay_off(1),
+                tree_noise_faults.node_missing(1),
+            )
+        ],
+    ),
+    ExhaustiveCheck(
+        "algorithm-1-noise",
+        "loops-draw-all",
+        points=_runs,
+        holds=_loops_draw_all,
+        planted=[
+            Planted(
+                "one level fewer",
+                holds=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length() - 1),
+                at_declared_size=True,
+            )
+        ],
+    ),
+    ExhaustiveCheck(
+        "algorithm-1-node-range",
+        "printed-loops",
+        points=_runs,
+        holds=_loops_draw_all,
+        planted=[
+            Planted(
+                "one level fewer",
+                holds=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length() - 1),
+                at_declared_size=True,
+            )
+        ],
+    ),
+)

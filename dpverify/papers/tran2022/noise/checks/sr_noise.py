@@ -1,0 +1,181 @@
+"""Algorithm 2's noise, term by term: the exact variances against Lemma 7's proof, and the counts of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+from flint import ctx
+
+from dpverify.harness import Budget, Check, DerivationCheck, ExhaustiveCheck, PaperChecks, Planted, Point, SearchCheck
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.noise import sr_noise_derivations as nodes_of
+from dpverify.papers.tran2022.noise import sr_total_derivations as total
+from dpverify.papers.tran2022.noise import sr_window_derivations as windows
+from dpverify.papers.tran2022.noise.checks import sr_noise_points as points
+from dpverify.papers.tran2022.noise.checks.sr_noise_draws import against_exact
+from dpverify.papers.tran2022.noise.checks.sr_noise_points import LeftSide, at_points
+from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import (
+    NodeVariances,
+    drift_term,
+    first_window_term,
+    noise_variance,
+    prefix_term,
+    window_terms,
+)
+from dpverify.papers.tran2022.trees.compose_bounds import compose_count
+from dpverify.symbolic.exact.numbers import Exact, to_exact, to_value
+from dpverify.symbolic.exact.statements import decide_statement, definitions
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+WITH_NOISE = {"N": (2, None), "alpha": (None, "99/100")}
+"""Where both sides are above 0, so that their ratio says something; the check 'boundaries' has the rest."""
+
+
+def _known(point: Point, statement: Statement) -> tuple[int, int, NodeVariances]:
+    """Step, number of examples, and the variances of the nodes, at the precision of the moment."""
+    known = definitions(statement, point, precision=ctx.prec)
+    return int(point["t"]), int(point["N"]), NodeVariances.of(known)
+
+
+def _term_1(point: Point, statement: Statement) -> Exact:
+    t, n, nodes = _known(point, statement)
+    return prefix_term(t, n, point["alpha"], nodes)
+
+
+def _term_2(point: Point, statement: Statement) -> Exact:
+    t, n, nodes = _known(point, statement)
+    return first_window_term(t, n, point["alpha"], point["gamma"], nodes)
+
+
+def _term_3(point: Point, statement: Statement) -> Exact:
+    t, n, nodes = _known(point, statement)
+    return window_terms(t, n, point["alpha"], point["gamma"], nodes)[0]
+
+
+def _term_4(point: Point, statement: Statement) -> Exact:
+    t, n, nodes = _known(point, statement)
+    return window_terms(t, n, point["alpha"], point["gamma"], nodes)[1]
+
+
+def _term_5(point: Point, statement: Statement) -> Exact:
+    t, _, nodes = _known(point, statement)
+    return drift_term(t, point["alpha"], nodes)
+
+
+def _total(point: Point, statement: Statement) -> Exact:
+    t, n, nodes = _known(point, statement)
+    return noise_variance(t, n, point["alpha"], point["gamma"], nodes)
+
+
+def _prefix_nodes(symbol: str) -> LeftSide:
+    return lambda point, _: Fraction(compose_count(1, int(point[symbol])))
+
+
+def _window_nodes(point: Point, statement: Statement) -> Fraction:
+    """Nodes of the window that begins after step q*N + r: the first one and all that follow."""
+    del statement
+    n, start = int(point["N"]), int(point["q"] * point["N"] + point["r"])
+    return Fraction(compose_count(start + 1, start + n))
+
+
+def _corners(epochs: tuple[int, ...], examples: tuple[int, ...]) -> list[dict[str, Any]]:
+    """Slowest decay, alpha = 1/N, at the end, the middle and the beginning of an epoch, and at t = 2^k - 1."""
+    found: list[dict[str, Any]] = []
+    for n in examples:
+        steps = {q * n + r for q in epochs for r in (0, n // 2, n - 1)} | {1, n - 1, 2 ** (n.bit_length() - 1) - 1}
+        found += [{"N": n, "t": t, "T": t, "alpha": Fraction(1, n)} for t in sorted(steps) if t >= 1]
+    return found
+
+
+PREFIXES = _corners((1,), (2, 3, 4, 8, 100, 1024))
+MANY_WINDOWS = [
+    {**corner, "gamma": gamma} for corner in _corners((1, 2, 12), (2, 3, 6, 62, 255)) for gamma in ("1/2", "1/1000")
+]
+
+
+def _edges(budget: Budget) -> Iterable[dict[str, Any]]:
+    """N = 1, where V and so all noise is 0; N = 2 and 3; no memory, alpha = 1; the slowest decay; short runs."""
+    del budget
+    units = dict.fromkeys(("delta_G", "delta_Delta", "delta_r", "sigma", "L"), 1)
+    for n in (1, 2, 3):
+        for t in range(1, 4 * n + 2):
+            for alpha in (Fraction(1, n), Fraction(1)):
+                for gamma in (Fraction(1, 2), Fraction(1, 10**6)):
+                    for steps in (t, 2 * t + 1):
+                        yield {**units, "N": n, "t": t, "T": steps, "alpha": alpha, "gamma": gamma, "eta": gamma / n}
+
+
+def _boundaries(claim: str, lhs: LeftSide, variants: tuple[str, ...] = ("printed", "amended")) -> Check:
+    """The statement at the corners of its domain, zeros included, decided exactly."""
+
+    def holds(extra: int) -> Callable[[Point, Statement], bool | None]:
+        def rule(point: Point, statement: Statement) -> bool | None:
+            at = {name: point[name] for name in (*statement.free, *({"gamma"} & point.keys()))}
+            return decide_statement(statement, at, lambda _: to_exact(to_value(lhs(at, statement)) + extra))
+
+        return rule
+
+    fault = Planted("variance larger by 10^6", holds=holds(10**6), at_declared_size=True)
+    region = "N = 1, 2, 3; alpha = 1/N and 1; t up to 4N + 1; T = t and 2t + 1"
+    return ExhaustiveCheck(
+        claim, "boundaries", points=_edges, holds=holds(0), planted=[fault], variants=variants, region=region
+    )
+
+
+AMENDED = ("amended",)
+
+CHECKS.add(
+    SearchCheck(
+        "lemma-7-count-1", "search", lhs=_prefix_nodes("r"), corners=[{"r": 2**k - 1, "N": 2**k} for k in (1, 9)]
+    ),
+    DerivationCheck("lemma-7-count-1", "derivation", build=nodes_of.count_1),
+    SearchCheck("lemma-7-count-1-log", "search"),
+    DerivationCheck("lemma-7-count-1-log", "derivation", build=nodes_of.count_1_log),
+    against_exact("lemma-7-var-1-step", _term_1, PREFIXES, least=2),
+    _boundaries("lemma-7-var-1-step", _term_1),
+    DerivationCheck("lemma-7-var-1-step", "derivation", build=nodes_of.var_1_step),
+    against_exact("lemma-7-var-1", _term_1, PREFIXES),
+    _boundaries("lemma-7-var-1", _term_1),
+    DerivationCheck("lemma-7-var-1", "derivation", build=nodes_of.var_1),
+    SearchCheck(
+        "lemma-7-count-2",
+        "search",
+        lhs=_window_nodes,
+        also={"q": "integer, q >= 0"},
+        corners=[{"N": n, "r": r, "q": q} for n, r, q in ((1, 0, 0), (2, 1, 0), (6, 1, 0), (30, 1, 5), (62, 33, 0))],
+    ),
+    DerivationCheck("lemma-7-count-2", "derivation", build=nodes_of.count_2, variants=AMENDED),
+    at_points("lemma-7-var-2-step", *points.SQUARES, lhs=_term_2),
+    against_exact("lemma-7-var-2-step", _term_2, MANY_WINDOWS, variants=AMENDED),
+    _boundaries("lemma-7-var-2-step", _term_2, AMENDED),
+    DerivationCheck("lemma-7-var-2-step", "derivation", build=windows.var_2_step, variants=AMENDED),
+    against_exact("lemma-7-var-2", _term_2, MANY_WINDOWS),
+    _boundaries("lemma-7-var-2", _term_2),
+    DerivationCheck("lemma-7-var-2", "derivation", build=windows.var_2),
+    against_exact("lemma-7-var-3-step", _term_3, MANY_WINDOWS),
+    _boundaries("lemma-7-var-3-step", _term_3),
+    DerivationCheck("lemma-7-var-3-step", "derivation", build=windows.var_3_step),
+    against_exact("lemma-7-var-3", _term_3, MANY_WINDOWS),
+    _boundaries("lemma-7-var-3", _term_3),
+    DerivationCheck("lemma-7-var-3", "derivation", build=windows.var_3),
+    against_exact("lemma-7-var-4-step", _term_4, MANY_WINDOWS),
+    _boundaries("lemma-7-var-4-step", _term_4),
+    DerivationCheck("lemma-7-var-4-step", "derivation", build=windows.var_4_step),
+    against_exact("lemma-7-var-4", _term_4, MANY_WINDOWS),
+    _boundaries("lemma-7-var-4", _term_4),
+    DerivationCheck("lemma-7-var-4", "derivation", build=windows.var_4),
+    SearchCheck(
+        "lemma-7-count-5", "search", lhs=_prefix_nodes("t"), corners=[{"t": 2**k - 1, "T": 2**k - 1} for k in (1, 9)]
+    ),
+    DerivationCheck("lemma-7-count-5", "derivation", build=nodes_of.count_5, variants=AMENDED),
+    at_points("lemma-7-var-5", {"N": 2, "T": 1, "t": 1, "alpha": "1/2", "delta_r": 1, "sigma": 1}, None, lhs=_term_5),
+    SearchCheck("lemma-7-var-5", "search", lhs=_term_5, corners=PREFIXES, region=WITH_NOISE, variants=AMENDED),
+    DerivationCheck("lemma-7-var-5", "derivation", build=nodes_of.var_5, variants=AMENDED),
+    at_points("lemma-7-var", *points.TOTAL, lhs=_total),
+    against_exact("lemma-7-var", _total, MANY_WINDOWS, variants=AMENDED),
+    _boundaries("lemma-7-var", _total, AMENDED),
+    DerivationCheck("lemma-7-var", "derivation", build=total.var, variants=AMENDED),
+)

@@ -1,0 +1,207 @@
+"""The kernels of Algorithm 2's noise against its exact law, over whole runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpverify.harness import (
+    Budget,
+    Context,
+    Control,
+    MonteCarloCheck,
+    Outcome,
+    PaperChecks,
+    Plan,
+    Planted,
+    Point,
+    TrajectoryEffect,
+    TrajectoryLaw,
+)
+from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_intervals
+from dpverify.papers.tran2022.algorithms.sr_nsgd import faults as sr_faults
+from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import (
+    noise_from_generator,
+    noise_from_tape,
+    tape_layout,
+    tape_rows,
+)
+from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
+from dpverify.papers.tran2022.noise.checks.sr_noise_figure import variance_figures
+from dpverify.papers.tran2022.noise.sr_noise_bounds import noise_coefficients
+from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, covariance_matrix
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+COORDINATES = 8
+
+ODD = {"N": 7, "T": 100, "alpha": "1/5", "gamma": "1/4", "d": COORDINATES}
+"""N no power of two, T no multiple of N, gamma tied to nothing."""
+
+EVEN = {"N": 16, "T": 130, "alpha": "1/16", "gamma": "1/10", "d": COORDINATES}
+"""N a power of two, so that windows are whole nodes; the slowest decay that Lemma 7 allows."""
+
+SCALES = Scales(delta_g=1.0, delta_delta=0.375, delta_r=0.25, v_first=2.0, v_later=12.0)
+"""All four kinds of nodes weigh so much that a wrong one shows, and none has the noise of another."""
+
+NODES = NodeVariances(*(Fraction(value) for value in ("2", "12", "27/16", "3/4")))
+"""The same, as variances."""
+
+Noise = Callable[[np.random.Generator, int, SrParameters, int], Any]
+
+
+def _parameters(point: Point) -> SrParameters:
+    return SrParameters(
+        int(point["T"]), float(point["alpha"]), float(point["gamma"]), eta=0.0, sigma=1.0, lipschitz=1.0, scales=SCALES
+    )
+
+
+def _streamed(rng: np.random.Generator, dimension: int, parameters: SrParameters, n_examples: int) -> Any:
+    """Trajectories side by side: coordinates are independent."""
+    return noise_from_generator(rng, dimension, parameters, n_examples)
+
+
+def _faulty(
+    fault: sr_faults.SrFault, rng: np.random.Generator, dimension: int, parameters: SrParameters, n_examples: int
+) -> Any:
+    tape = rng.standard_normal((tape_rows(n_examples, parameters.steps), dimension))
+    return fault.noise(tape, parameters, n_examples)
+
+
+def _literal(rng: np.random.Generator, dimension: int, parameters: SrParameters, n_examples: int) -> Any:
+    """Algorithm 4 as printed, on nodes that hold nothing but noise, every node with its own."""
+    rows = node_intervals(parameters.steps)
+    deviations = parameters.deviations(n_examples)
+    g = np.where(rows[:, 1] <= 2 * n_examples, deviations[0], deviations[1])
+    families = [rng.standard_normal((len(rows), dimension)) for _ in range(3)]
+    nodes = Nodes(g[:, None] * families[0], deviations[2] * families[1], deviations[3] * families[2])
+    return reconstruct_literal(nodes, examples=n_examples, alpha=parameters.alpha, gamma=parameters.gamma)[0]
+
+
+def _whole_runs(noise: Noise) -> Callable[[Context, np.random.Generator, int], Any]:
+    def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
+        n_examples, d = int(context.point["N"]), int(context.point["d"])
+        found = noise(rng, size * d, _parameters(context.point), n_examples)
+        return np.ascontiguousarray(np.moveaxis(found.reshape(len(found), size, d), 1, 0))
+
+    return simulate
+
+
+def _law(context: Context) -> Any:
+    at = context.point
+    return covariance_matrix(int(at["T"]), int(at["N"]), at["alpha"], at["gamma"], NODES)
+
+
+def _plan(context: Context) -> Plan:
+    rough = context.budget.name == "smoke"
+    effect = TrajectoryEffect(
+        int(context.point["T"]),
+        COORDINATES,
+        scale=1.02,
+        row_scale=1.15 if rough else 1.1,
+        correlation=0.2 if rough else 0.05,
+    )
+    return Plan(effect)
+
+
+def _control(fault: sr_faults.SrFault) -> Control:
+    return Control(fault.name, fault.text, _whole_runs(partial(_faulty, fault)))
+
+
+AT_ODD = [
+    *(sr_faults.family_scaled(family, 1.1) for family in ("g-later", "delta")),
+    sr_faults.coefficient_off("gamma"),
+    sr_faults.decay_off("windows"),
+    sr_faults.decay_off("r", -1),
+    sr_faults.node_missing("g", 1, 4),
+]
+AT_EVEN = [
+    *(sr_faults.family_scaled(family, 1.1) for family in ("g-first", "r")),
+    sr_faults.coefficient_off("decay"),
+    sr_faults.decay_off("sums", 4),
+    sr_faults.node_missing("delta", 97, 112),
+]
+
+
+def _law_check(name: str, point: dict[str, Any], noise: Noise, faults: list[sr_faults.SrFault]) -> MonteCarloCheck:
+    return MonteCarloCheck(
+        "algorithm-2-threshold",
+        name,
+        point=point,
+        plan=_plan,
+        simulate=_whole_runs(noise),
+        judge=TrajectoryLaw(_law),
+        controls=[_control(fault) for fault in faults],
+        leaves_out="floats, not real arithmetic; variances of the nodes are chosen, not the box's",
+    )
+
+
+def _weights_agree(point: Point, statement: Statement) -> Outcome:
+    """Feed unit tapes to the kernel: the weight of every Gaussian in every step, against the closed form."""
+    del statement
+    return _compare_weights(point, noise_from_tape)
+
+
+def _compare_weights(point: Point, kernel: Callable[[Any, SrParameters, int], Any]) -> Outcome:
+    n_examples, steps, parameters = int(point["N"]), int(point["T"]), _parameters(point)
+    rows = tape_rows(n_examples, steps)
+    found = kernel(np.eye(rows), parameters, n_examples)
+    names = ("G", "Delta", "r")
+    place = {(names[f], (y, z)): row for row, (f, y, z) in enumerate(tape_layout(n_examples, steps).tolist())}
+    exact = np.zeros((steps, rows))
+    for t in range(1, steps + 1):
+        for family, weights in noise_coefficients(t, n_examples, point["alpha"], point["gamma"]).items():
+            for node, weight in weights.items():
+                deviation = float(NODES.of_node(family, node, n_examples)) ** 0.5
+                exact[t - 1, place[family, node]] = float(weight) * deviation
+    bad = np.argwhere(~np.isclose(found, exact, rtol=1e-11, atol=1e-14))
+    if len(bad):
+        t, row = bad[0]
+        return Outcome(False, note=f"step {t + 1}, row {row} of the tape: {found[t, row]} and {exact[t, row]}")
+    return Outcome(True)
+
+
+def _with(fault: sr_faults.SrFault) -> Callable[[Point, Statement], Outcome]:
+    return lambda point, _: _compare_weights(point, fault.noise)
+
+
+def _small_runs(budget: Budget) -> Iterable[dict[str, Any]]:
+    most = {"smoke": 5, "standard": 9, "full": 17}[budget.name]
+    for n in range(1, most):
+        for steps in sorted({1, n, 2 * n, 2 * n + 1, 5 * n - 1, 15, 31}):
+            for alpha, gamma in ((Fraction(1, n), Fraction(1, 2)), (Fraction(3, 4), Fraction(1, 9))):
+                yield {"N": n, "T": steps, "alpha": alpha, "gamma": gamma}
+
+
+WRONG = (sr_faults.family_scaled("delta", 1.0001), sr_faults.coefficient_off("gamma"), sr_faults.decay_off("sums"))
+
+CHECKS.add(
+    _law_check("noise-law", ODD, _streamed, AT_ODD),
+    _law_check("noise-law-even", EVEN, _streamed, AT_EVEN),
+    _law_check("noise-law-literal", ODD, _literal, []),
+    RuleCheck(
+        "algorithm-2-threshold",
+        "weights",
+        points=_small_runs,
+        holds=_weights_agree,
+        about_kernel=True,
+        figures=variance_figures,
+        planted=[
+            Planted(
+                fault.name,
+                holds=_with(fault),
+                at_declared_size=fault is WRONG[0],
+            )
+            for fault in WRONG
+        ],
+        leaves_out="floats, not real arithmetic",
+    ),
+)

@@ -1,0 +1,111 @@
+"""Counterexamples that were found by search and are small, or far from every boundary: the statement at two points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from flint import ctx
+
+from dpverify.harness import Outcome, Planted, Point
+from dpverify.harness.context import as_point
+from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.exact.numbers import Exact, to_ball, to_exact, to_value
+from dpverify.symbolic.exact.statements import decide_statement, evaluate_statement, requires_hold
+
+LeftSide = Callable[[Point, Statement], Exact]
+Values = Mapping[str, int | Fraction | str]
+
+TOO_LARGE = 10**12
+"""The planted fault: the left side times this number."""
+
+
+def at_points(
+    claim: str,
+    smallest: Values,
+    inside: Values | None,
+    *,
+    lhs: LeftSide | None = None,
+    readings: Mapping[str, str] | None = None,
+    variants: tuple[str, ...] = ("printed", "amended"),
+) -> RuleCheck:
+    """Check a statement, printed and corrected, at a smallest point and at one away from every boundary.
+
+    Parameters
+    ----------
+    claim : str
+        Its id.
+    smallest : mapping
+        The point with the smallest numbers at which the printed statement fails.
+    inside : mapping or None
+        One away from every boundary; None where there is none.
+    lhs : callable, optional
+        Left side, where the statement has a quantity there.
+    readings : mapping of str to str, optional
+        Only under these choices.
+    variants : tuple of str, optional
+        Without "amended" where the corrected statement is an identity, which no ball decides.
+
+    Returns
+    -------
+    RuleCheck
+        By the name "counterexamples", decided in ball arithmetic.
+    """
+
+    def rule(times: int) -> Callable[[Point, Statement], Outcome]:
+        def holds(point: Point, statement: Statement) -> Outcome:
+            at = {name: point[name] for name in point if name in statement.free or lhs is not None}
+            if requires_hold(statement, at) is not True:
+                return Outcome(None, note="outside the domain")
+
+            def left(_: int = 0) -> Exact:
+                side = lhs(at, statement) if lhs is not None else None
+                own = side if side is not None else evaluate_statement(statement, at, precision=ctx.prec)[0]
+                return to_exact(to_ball(to_value(own if own is not None else Fraction(0))) * times)
+
+            ok = decide_statement(statement, at, left)
+            return Outcome(ok, left(), evaluate_statement(statement, at)[1])
+
+        return holds
+
+    points = [smallest] if inside is None else [smallest, inside]
+    return RuleCheck(
+        claim,
+        "counterexamples",
+        points=lambda _: points,
+        holds=rule(1),
+        interior=lambda point: inside is not None and point == as_point(inside),
+        planted=[Planted(f"left side times {TOO_LARGE:.0e}", holds=rule(TOO_LARGE), at_declared_size=True)],
+        readings=readings or {},
+        variants=variants,
+        region="two points" if inside is not None else "one point",
+    )
+
+
+UNITS: dict[str, Any] = {"delta_G": 1, "sigma": 1}
+
+SQUARES: tuple[Values, Values] = (
+    {**UNITS, "N": 6, "t": 55, "T": 55, "alpha": "1/6", "gamma": "1/2"},
+    {**UNITS, "N": 65535, "t": 21 * 65535 + 32768, "T": 25 * 65535, "alpha": "106/6553500", "gamma": "47/100"},
+)
+"""Where the square of a sum is beyond the sum of the squares by more than the slack in the count of nodes."""
+
+TOTAL: tuple[Values, Values] = (
+    {**UNITS, "N": 2, "T": 1, "t": 1, "alpha": "1/2", "gamma": "1/2", "eta": 1, "L": 2, "delta_Delta": 1},
+    {**UNITS, "N": 1024, "T": 4, "t": 3, "alpha": "1/900", "gamma": "1/4", "eta": "1/5000", "L": 900, "delta_Delta": 3},
+)
+"""Runs shorter than an epoch: the fifth term."""
+
+PLAIN: dict[str, Any] = {"G": 1, "L": 1, "sigma": 1}
+SHORT: dict[str, Any] = {"N": 64, "T": 5, "alpha": "1/9", "gamma": "1/4", "eta": "1/300", **PLAIN}
+
+FIRST_TERM: tuple[Values, Values] = (
+    {"d": 1, "T": 1, "t": 1, "N": 2, "alpha": "1/2", "eta": "1/4", "G": 1, "L": 1, "delta": "1/3", "epsilon": 1},
+    {
+        "d": 3, "T": 4, "t": 3, "N": 2**200, "alpha": "1/8", "eta": Fraction(1, 2**202), "G": 1, "L": 1, "delta": "1/3",
+        "epsilon": 1,
+    },
+)  # fmt: skip
+"""Runs shorter than an epoch; from T = 2 on N must be astronomical (NOTES_lemma7.md)."""

@@ -1,0 +1,234 @@
+"""Whole runs of Algorithm 1's noise: how they are simulated, in which regimes, and which faults must show in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+
+from dpverify.harness import Context, Control, MonteCarloCheck, Plan, TrajectoryEffect, TrajectoryLaw
+from dpverify.harness.statistics.pieces import Pieces, drawn_in_pieces
+from dpverify.harness.statistics.trajectory_statistics import Pairs
+from dpverify.kernels.normal import fill_normal_from, take_words, wrapping
+from dpverify.kernels.tape import generator
+from dpverify.papers.tran2022.algorithms.tree_noise import faults as tree_noise_faults
+from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise_literal
+from dpverify.papers.tran2022.algorithms.tree_noise import stream as tree_noise
+from dpverify.papers.tran2022.algorithms.tree_noise.faults import Fault
+from dpverify.papers.tran2022.algorithms.tree_noise.steps import TreeNoise
+from dpverify.papers.tran2022.trees.compose_bounds import covariance_matrix
+
+Parameters = dict[str, int | Fraction | str]
+COORDINATES = 8
+
+FAST: Parameters = {"alpha": "1/8", "N": 100, "T": 255, "d": COORDINATES}
+"""Decay so strong that an exponent off by one shows at every level that still matters. N neither divides T nor is a
+power of two."""
+
+LONG: Parameters = {"alpha": "1/8", "N": 100, "T": 1023, "d": COORDINATES}
+"""The same decay over ten levels of the tree. Signs are compared: inner products would take most of the time."""
+
+SLOW: Parameters = {"alpha": "1/700", "N": 701, "T": 1023, "d": COORDINATES}
+"""Decay so weak that a node shows wherever it is used, up to half a tree later."""
+
+Draw = Callable[[np.random.Generator, float, Any], None]
+Simulate = Callable[[Context, np.random.Generator, int], Pieces]
+
+BLOCK = 2048
+"""Replications of a block. They never lie in memory together, and its sums are large: one for every pair of steps."""
+
+SHARE = 0.125
+"""Part of the runs of 1023 steps whose values are counted for the marginal law: still more values than FAST has."""
+
+
+def stepwise(rng: np.random.Generator, alpha: float, out: Any) -> None:
+    """Draw a run one step at a time, as an optimizer in Python does."""
+    noise = TreeNoise(*out.shape, alpha=alpha, scale=1.0, rng=rng)
+    for row in out:
+        noise.step(row)
+
+
+def literal(rng: np.random.Generator, alpha: float, out: Any) -> None:
+    """Draw a run by the printed loops: all nodes in advance, summed at each step."""
+    steps, d = out.shape
+    depth = steps.bit_length()
+    nodes = tree_noise_literal.draw_nodes(rng, steps, d, depth=depth, scale=1.0)
+    out[:] = tree_noise_literal.noise_from_nodes(nodes, steps, depth=depth, alpha=alpha)
+
+
+def shape(context: Context) -> tuple[int, int]:
+    """T and d."""
+    return int(context.point["T"]), int(context.point["d"])
+
+
+def spawned(rng: np.random.Generator) -> np.random.Generator:
+    """Spawn a generator on SFC64, for kernels that draw from its state."""
+    return generator(cast("np.random.SeedSequence", rng.bit_generator.seed_seq), 0)
+
+
+def streams(context: Context, rng: np.random.Generator, size: int) -> Pieces:
+    """Simulate runs of shape (T, d) with the production kernel, in units of one node's deviation."""
+    words, alpha = take_words(spawned(rng)), float(context.point["alpha"])
+
+    def fill(runs: Any) -> None:
+        with wrapping():
+            tree_noise.draw_noises_from(words, alpha, 1.0, runs)
+
+    return drawn_in_pieces(size, shape(context), fill)
+
+
+def whole_run(draw: Draw) -> Simulate:
+    """Simulate runs of shape (T, d) with a kernel that makes one run at a time and draws by the library."""
+
+    def simulate(context: Context, rng: np.random.Generator, size: int) -> Pieces:
+        def fill(runs: Any) -> None:
+            for run in runs:
+                draw(rng, float(context.point["alpha"]), run)
+
+        return drawn_in_pieces(size, shape(context), fill)
+
+    return simulate
+
+
+def planted(fault: Fault) -> Control:
+    """Make a control of a wrong kernel."""
+
+    def simulate(context: Context, rng: np.random.Generator, size: int) -> Pieces:
+        words, alpha = take_words(spawned(rng)), float(context.point["alpha"])
+
+        def fill(runs: Any) -> None:
+            tapes = np.empty(runs.shape)
+            with wrapping():
+                fill_normal_from(words, tapes.reshape(-1))
+            for tape, run in zip(tapes, runs, strict=True):
+                fault(tape, alpha, 1.0, run)
+
+        return drawn_in_pieces(size, shape(context), fill)
+
+    return Control(fault.name, fault.text, simulate)
+
+
+def law(context: Context) -> Any:
+    """Exact covariance over the steps, in units of one node's variance."""
+    return _covariance(int(context.point["T"]), float(context.point["alpha"]))
+
+
+@lru_cache(maxsize=2)
+def _covariance(steps: int, alpha: float) -> Any:
+    """Every block of a check asks for the same matrix."""
+    made = covariance_matrix(steps, alpha)
+    made.flags.writeable = False
+    return made
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Smallest faults that a check must see.
+
+    Attributes
+    ----------
+    correlation : float
+        Of one pair of whitened steps.
+    row_scale, scale : float
+        How many times too large the deviation of one whitened step, or of all, may be. They take fewer replications
+        than the correlation.
+    """
+
+    correlation: float
+    row_scale: float
+    scale: float
+
+
+ROUGH, MIDDLE, FINE = Seen(0.3, 1.25, 1.02), Seen(0.1, 1.1, 1.005), Seen(0.05, 1.035, 1.002)
+
+
+def plan(smoke: Seen, otherwise: Seen, pairs: Pairs = "products") -> Callable[[Context], Plan]:
+    """Plan to see faults, smaller ones outside smoke runs."""
+
+    def sized(context: Context) -> Plan:
+        seen = smoke if context.budget.name == "smoke" else otherwise
+        effect = TrajectoryEffect(
+            int(context.point["T"]),
+            COORDINATES,
+            scale=seen.scale,
+            row_scale=seen.row_scale,
+            correlation=seen.correlation,
+            pairs=pairs,
+        )
+        return Plan(effect, block=BLOCK)
+
+    return sized
+
+
+def judge(pairs: Pairs = "products") -> TrajectoryLaw:
+    """Judge whole runs; where signs are compared there are so many runs that a share of their values is enough."""
+    share = 1.0 if pairs == "products" else SHARE
+    return TrajectoryLaw(law, printed=printed_variance, corrected=corrected_variance, pairs=pairs, share=share)
+
+
+def printed_variance(context: Context) -> Any:
+    """Equation 6 in units of one node: log2(T) at every step."""
+    steps = int(context.point["T"])
+    return np.full(steps, np.log2(steps))
+
+
+def corrected_variance(context: Context) -> Any:
+    """Equation 6 with log2(T + 1)."""
+    steps = int(context.point["T"])
+    return np.full(steps, np.log2(steps + 1))
+
+
+def noise_law(
+    claim: str,
+    name: str,
+    point: Parameters,
+    sees: tuple[Seen, Seen],
+    faults: Iterable[Fault],
+    simulate: Simulate = streams,
+    pairs: Pairs = "products",
+) -> MonteCarloCheck:
+    """Make a check of a kernel's whole runs against the exact law: what it sees in smoke runs, and otherwise."""
+    return MonteCarloCheck(
+        claim,
+        name,
+        point=point,
+        plan=plan(*sees, pairs),
+        simulate=simulate,
+        judge=judge(pairs),
+        controls=[planted(fault) for fault in faults],
+        readings={"depth": "levels"},
+        variants=("printed",),
+        leaves_out="floats, not real arithmetic; N enters through V only, a common factor",
+    )
+
+
+SHAPE = (
+    tree_noise_faults.shared_across_coordinates(),
+    tree_noise_faults.lagged(),
+    tree_noise_faults.wrong_law("uniform"),
+)
+"""Faults of the law that no variance shows."""
+
+SHORT_RUN = (
+    tree_noise_faults.node_missing(128),
+    tree_noise_faults.node_missing(255),
+    tree_noise_faults.redrawn(),
+    tree_noise_faults.redrawn(128),
+    tree_noise_faults.decay_off(1),
+    tree_noise_faults.decay_off(-1),
+    tree_noise_faults.decay_off(1, of_level=0),
+    tree_noise_faults.term_off(252, 254),
+)
+LARGE_FAULTS = (
+    tree_noise_faults.shared_across_coordinates(),
+    tree_noise_faults.node_missing(128),
+    tree_noise_faults.decay_off(-1),
+)
+"""For a claim that rests on the kernel and looks at it roughly in smoke runs: the kernel's own claim,
+algorithm-1-noise, looks closer there, and plants all faults."""
+LONG_RUN = (tree_noise_faults.node_missing(512), tree_noise_faults.redrawn(512))
+SLOW_RUN = (tree_noise_faults.node_missing(512, 1000), tree_noise_faults.node_missing(768, 1023))

@@ -1,0 +1,227 @@
+"""Which noises are in m_hat_t of Algorithm 2, and with which coefficients: Algorithm 4 and equation 8, exactly.
+
+With t = qN + r, beta = 1 - alpha and c_i = sum_{j<i} (1-gamma)^j beta^{(i-1-j)N}, the noise of m_hat_t is alpha times
+
+    1.  beta^{t-r}    sum over COMPOSE(1, r)            of beta^{r-z}   zeta^G_[y,z]
+    2.  c_q           sum over COMPOSE(r+1, r+N)        of beta^{r+N-z} zeta^G_[y,z],           where q >= 1
+    3.  c_i gamma     sum over COMPOSE(t-iN+1, t-iN+N)  of beta^{t-iN+N-z} zeta^G_[y,z],        i = 1 .. q - 1
+    4.  c_i (1-gamma) sum over the same nodes           of beta^{t-iN+N-z} zeta^Delta_[y,z],    i = 1 .. q - 1
+    5.                sum over COMPOSE(1, t)            of beta^{t-z}   zeta^r_[y,z].
+
+The printed sum over i in term 2 is c_q. The intervals of terms 1 to 3 are disjoint and fill [1, t], those of term 4
+fill [r+N+1, t], so no node occurs twice in a step: variances add. Fractions, or balls where those would be too long; no
+kernel is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from flint import fmpq
+
+from dpverify.symbolic.exact.numbers import ONE, ZERO, Exact, Value, to_ball, to_exact, to_value
+
+LONGEST: Final = 2048
+"""Rationals with a longer denominator than this many bits become balls."""
+
+Family: TypeAlias = Literal["G", "Delta", "r"]
+Node: TypeAlias = tuple[int, int]
+"""First and last step of a dyadic interval."""
+
+
+class Term(NamedTuple):
+    """One of the five terms of the noise of m_hat_t.
+
+    Attributes
+    ----------
+    number : int
+        1 to 5, in the order of the proof of Lemma 7.
+    family : str
+        Whose nodes: "G", "Delta" or "r".
+    nodes : dict of (y, z) to Fraction or arb
+        Coefficient of each node's noise, the factor alpha included.
+    """
+
+    number: int
+    family: Family
+    nodes: dict[Node, Exact]
+
+
+def noise_terms(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> tuple[Term, ...]:
+    """Coefficients of all node noises in m_hat_t, term by term.
+
+    Parameters
+    ----------
+    t : int
+        Step, at least 1.
+    n_examples : int
+        N, at least 1.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    gamma : Fraction
+        Cross-batch weight in [0, 1].
+
+    Returns
+    -------
+    tuple of Term
+        Five, some of them without nodes. A coefficient may be 0: (1-alpha)^n is, at alpha = 1.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Source: Algorithm 4, ``tran2022:equation-8``.
+    """
+    check_parameters(t, n_examples, alpha, gamma)
+    q, r = divmod(t, n_examples)
+    a, decay = to_value(alpha), to_value(1 - alpha)
+    keep, mix = to_value(1 - gamma), to_value(gamma)
+    c = window_weights(q, n_examples, alpha, gamma)
+    nodes: list[dict[Node, Exact]] = [{} for _ in range(5)]
+    parts: list[tuple[int, int, int, Value]] = [(0, 1, r, a * power(decay, t - r)), (4, 1, t, a)]
+    if q:
+        parts.append((1, r + 1, r + n_examples, a * c[q - 1]))
+    for i in range(1, q):
+        first, last = t - i * n_examples + 1, t - i * n_examples + n_examples
+        parts += [(2, first, last, a * mix * c[i - 1]), (3, first, last, a * keep * c[i - 1])]
+    for place, first, last, weight in parts:
+        for y, z in compose_nodes(first, last):
+            nodes[place][y, z] = to_exact(shortened(weight * power(decay, last - z)))
+    families: tuple[Family, ...] = ("G", "G", "G", "Delta", "r")
+    return tuple(Term(place + 1, families[place], nodes[place]) for place in range(5))
+
+
+def noise_coefficients(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> dict[Family, dict[Node, Exact]]:
+    """Coefficients of all node noises in m_hat_t, by family; see :func:`noise_terms`.
+
+    Parameters
+    ----------
+    t, n_examples, alpha, gamma
+        As in :func:`noise_terms`.
+
+    Returns
+    -------
+    dict
+        For "G", "Delta" and "r": the coefficient of each node (y, z).
+    """
+    families: dict[Family, dict[Node, Exact]] = {"G": {}, "Delta": {}, "r": {}}
+    for term in noise_terms(t, n_examples, alpha, gamma):
+        families[term.family] |= term.nodes
+    return families
+
+
+def window_weights(count: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> list[Value]:
+    """Weights c_1 .. c_count of the windows in Algorithm 4, the latest window first.
+
+    Parameters
+    ----------
+    count : int
+        How many, at least 0.
+    n_examples : int
+        N, at least 1.
+    alpha, gamma : Fraction
+        Momentum weight and cross-batch weight.
+
+    Returns
+    -------
+    list of fmpq or arb
+        ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-1-j)N}``, by ``c_{i+1} = (1-alpha)^N c_i + (1-gamma)^i``.
+
+    Notes
+    -----
+    Source: Algorithm 4, the factor in front of the windows; ``tran2022:lemma-7-coefficient`` bounds it.
+    """
+    epoch, keep = shortened(power(to_value(1 - alpha), n_examples)), to_value(1 - gamma)
+    weights: list[Value] = []
+    weight: Value = ZERO
+    kept: Value = ONE
+    for _ in range(count):
+        weight, kept = shortened(epoch * weight + kept), shortened(kept * keep)
+        weights.append(weight)
+    return weights
+
+
+def compose_nodes(a: int, b: int) -> Iterator[Node]:
+    """Yield the nodes of COMPOSE(a, b) from left to right, by the bits of a - 1 and b; none where a > b.
+
+    Parameters
+    ----------
+    a, b : int
+        First and last step, ``a >= 1``.
+
+    Yields
+    ------
+    tuple of int
+        First and last step of a node.
+
+    Notes
+    -----
+    Source: Algorithm 3; NOTES.md, "COMPOSE in closed form".
+    """
+    u = a - 1
+    while u < b:
+        length = min(u & -u or 1 << b.bit_length(), 1 << ((b - u).bit_length() - 1))
+        yield u + 1, u + length
+        u += length
+
+
+def squared_decays(a: int, b: int, alpha: Fraction) -> Value:
+    """Sum of ``(1-alpha)^(2 (b - z))`` over the nodes [y, z] of COMPOSE(a, b).
+
+    Parameters
+    ----------
+    a, b : int
+        First and last step of the interval.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+
+    Returns
+    -------
+    fmpq or arb
+        The variance of the interval's noisy sum in units of one node's; 0 where a > b.
+    """
+    decay = to_value(1 - alpha)
+    total: Value = ZERO
+    for _, z in compose_nodes(a, b):
+        total = total + power(decay, 2 * (b - z))
+    return total
+
+
+def power(base: Value, exponent: int) -> Value:
+    """Raise to a power with ``0**0 = 1``, exactly while the result stays below ``LONGEST`` bits."""
+    if isinstance(base, fmpq) and exponent * int(base.q).bit_length() <= LONGEST:
+        return base**exponent
+    return to_ball(base) ** exponent
+
+
+def shortened(value: Value) -> Value:
+    """Keep a rational of at most ``LONGEST`` bits, and enclose a longer one in a ball."""
+    return value if not isinstance(value, fmpq) or int(value.q).bit_length() <= LONGEST else to_ball(value)
+
+
+def check_parameters(t: int, n_examples: int, alpha: Fraction, gamma: Fraction = Fraction(0)) -> None:
+    """Refuse parameters out of range.
+
+    Parameters
+    ----------
+    t, n_examples, alpha, gamma
+        As in :func:`noise_terms`.
+
+    Raises
+    ------
+    ValueError
+        With the parameter's name and value.
+    """
+    if t < 1:
+        raise ValueError(f"t must be at least 1, got t={t}.")
+    if n_examples < 1:
+        raise ValueError(f"n_examples must be at least 1, got n_examples={n_examples}.")
+    if not 0 < alpha <= 1:
+        raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
+    if not 0 <= gamma <= 1:
+        raise ValueError(f"gamma must lie in [0, 1], got gamma={gamma}.")

@@ -1,0 +1,229 @@
+"""Terms 1 and 5 of Lemma 7 and the counts of nodes, derived.
+
+The prefix [1, r] has one node per set bit i of r, whose noise enters with ``(1-alpha)^(r mod 2^i)``; likewise [1, t]. A
+window [x + 1, x + N] has ``popcount(up) + popcount(down)`` nodes with ``up + down = N`` (NOTES.md, "COMPOSE in closed
+form"). Letters that the statements do not have: ``place``, the remainder of t by N; ``top``, a
+bit above all those of r or t; ``several``, 0 or 1, whether alpha may be below 1 at a sample point (so that alpha = 1,
+where there is no memory, is among the first).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sympy import Eq, Function, Lambda, Mod, Rational, Sum, Symbol, floor
+
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP
+from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.expressions.data import SetBits
+from dpverify.symbolic.expressions.functions import HOLE, Bit, Log2, PopCount
+from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides, sympy_symbols
+
+i, j, k = (Symbol(name, integer=True) for name in "ijk")
+TOP: Final = Symbol("top", integer=True, nonnegative=True)
+PLACE: Final = Symbol("place", integer=True, nonnegative=True)
+SEVERAL: Final = Symbol("several", integer=True, nonnegative=True)
+
+
+def count_1(statement: Statement) -> Derivation:
+    """Derive ``tran2022:lemma-7-count-1``: COMPOSE(1, r) has popcount(r) nodes."""
+    r = sympy_symbols(statement)["r"]
+    digits = 1 + Log2(r)
+    steps = (
+        Step(1 + floor(Log2(r)), "<=", "popcount-width", {"n": r}),
+        Step(digits, "<=", "floor-below", {"x": Log2(r)}),
+        Step(2 * digits, "<=", "drop-nonnegative", {"a": digits, "b": digits}),
+    )
+    variables: dict[str, Variable] = {"N": integer(2, 4000), "r": integer(1, 3999)}
+    return Derivation("set bits of r", "ours", variables, sympy_conditions(statement), PopCount(r), steps)
+
+
+def count_1_log(statement: Statement) -> Derivation:
+    """Derive ``tran2022:lemma-7-count-1-log``: 2r <= 2(N - 1) <= N^2."""
+    n, r = (sympy_symbols(statement)[name] for name in "Nr")
+    steps = (
+        Step(2 * Log2(2 * r), "="),
+        Step(2 * Log2(n**2), "<=", "log2-monotone", {"a": 2 * r, "b": n**2}),
+        Step(4 * Log2(n), "="),
+    )
+    variables: dict[str, Variable] = {"N": integer(2, 4000), "r": integer(1, n - 1)}
+    return Derivation("2(N - 1) <= N^2", "ours", variables, sympy_conditions(statement), 2 * (1 + Log2(r)), steps)
+
+
+def count_2(statement: Statement) -> Derivation:
+    """Derive the corrected ``tran2022:lemma-7-count-2``: log2 is concave."""
+    n = sympy_symbols(statement)["N"]
+    variables: dict[str, Variable] = {"N": integer(1, 4000), "p": integer(1, n), "v": integer(n - UP, n - UP)}
+    steps = (
+        Step(Log2(UP + 1) + PopCount(DOWN), "<=", "popcount-log2", {"n": UP}),
+        Step(Log2(UP + 1) + Log2(DOWN + 1), "<=", "popcount-log2", {"n": DOWN}),
+        Step(2 * Log2((UP + DOWN) / 2 + 1), "<=", "log2-concave", {"x": UP + 1, "y": DOWN + 1}),
+        Step(2 * Log2(1 + n / 2), "="),
+    )
+    start = PopCount(UP) + PopCount(DOWN)
+    return Derivation("two runs of nodes", "ours", variables, (Eq(UP + DOWN, n),), start, steps, local=("p", "v"))
+
+
+def count_5(statement: Statement) -> Derivation:
+    """Derive the corrected ``tran2022:lemma-7-count-5``: a number with c set bits is at least 2^c - 1."""
+    t, top = (sympy_symbols(statement)[name] for name in "tT")
+    steps = (
+        Step(floor(Log2(t + 1)), "<=", "popcount-log2", {"n": t}, context=floor(HOLE)),
+        Step(floor(Log2(top + 1)), "<=", "log2-monotone", {"a": t + 1, "b": top + 1}),
+    )
+    variables: dict[str, Variable] = {"T": integer(1, 4000), "t": integer(1, top)}
+    return Derivation("set bits of t", "ours", variables, (t <= top,), PopCount(t), steps)
+
+
+def _prefix(statement: Statement, least: int) -> tuple[dict[str, Any], Any, Any, Any, dict[str, Variable]]:
+    """Symbols, the nodes' scale, the prefix's own squared decays, the decay after it, and the ranges."""
+    full = sympy_definitions(statement)
+    alpha, n, t = (full[name] for name in ("alpha", "N", "t"))
+    scale = alpha**2 * full["delta_G"] ** 2 * full["sigma"] ** 2 * full["V_first"]
+    decays = Sum(Bit(PLACE, i) * (1 - alpha) ** (2 * Mod(PLACE, 2**i)), (i, 0, TOP))
+    variables: dict[str, Variable] = {
+        "several": integer(0, 1),
+        "N": integer(least, 40),
+        "alpha": real(1 - SEVERAL * (1 - 1 / n), 1),
+        "delta_G": real(0, 3, open_lo=True),
+        "sigma": real(0, 3, open_lo=True),
+        "T": integer(1, 120),
+        "t": integer(1, full["T"]),
+        "top": integer(6, 8),
+        "place": integer(Mod(t, n), Mod(t, n)),
+    }
+    return full, scale, decays, (1 - alpha) ** (2 * (t - PLACE)), variables
+
+
+LOCAL: Final = ("several", "top", "place")
+
+
+def var_1_step(statement: Statement) -> Derivation:
+    """Derive ``tran2022:lemma-7-var-1-step``: the decays inside the prefix are at most 1, and are counted."""
+    full, scale, decays, after, variables = _prefix(statement, 2)
+    alpha, n, t = (full[name] for name in ("alpha", "N", "t"))
+    r = Mod(t, n)
+    digits = 1 + Log2(PLACE)
+    half = after * digits * scale
+    steps = (
+        Step(
+            after * Sum(Bit(PLACE, i), (i, 0, TOP)) * scale,
+            "<=",
+            "power-at-most-one",
+            {"x": 1 - alpha, "p": 2 * Mod(PLACE, 2**i)},
+        ),
+        Step(after * PopCount(PLACE) * scale, "=", "bits-sum", {"s": PLACE, "R": TOP}),
+        Step(after * (1 + floor(Log2(PLACE))) * scale, "<=", "popcount-width", {"n": PLACE}),
+        Step(half, "<=", "floor-below", {"x": Log2(PLACE)}),
+        Step(2 * half, "<=", "drop-nonnegative", {"a": digits, "b": digits}, context=after * scale * HOLE),
+        Step(
+            2 * (1 - alpha) ** (t - r) * digits * scale,
+            "<=",
+            "power-decreasing",
+            {"x": 1 - alpha, "p": 2 * (t - PLACE), "q": t - r},
+            note="the printed exponent is half of what squaring gives",
+        ),
+        Step(2 * (1 - alpha) ** (t - r) * (1 + Log2(r)) * scale, "<=", "order", {"a": PLACE, "b": r}),
+    )
+    assumptions = (alpha <= 1, PLACE <= 2 ** (TOP + 1) - 1, Eq(PLACE, r), PLACE >= 1, t >= PLACE)
+    return Derivation("decays at most one", "ours", variables, assumptions, after * decays * scale, steps, local=LOCAL)
+
+
+def var_1(statement: Statement) -> Derivation:
+    """Derive ``tran2022:lemma-7-var-1``: popcount(r) <= log2(r + 1) <= log2 N."""
+    full, scale, decays, after, variables = _prefix(statement, 1)
+    alpha, n, t = (full[name] for name in ("alpha", "N", "t"))
+    steps = (
+        Step(decays * scale, "<=", "power-at-most-one", {"x": 1 - alpha, "p": 2 * (t - PLACE)}),
+        *prefix_count(alpha, lambda e: e * scale),
+        Step(Log2(n) * scale, "<=", "log2-monotone", {"a": PLACE + 1, "b": n}),
+        Step(4 * Log2(n) * scale, "<=", "drop-nonnegative", {"a": Log2(n), "b": 3 * Log2(n)}, context=HOLE * scale),
+    )
+    assumptions = (alpha <= 1, PLACE <= 2 ** (TOP + 1) - 1, n - 1 >= PLACE, t >= PLACE)
+    return Derivation("set bits of r", "ours", variables, assumptions, after * decays * scale, steps, local=LOCAL)
+
+
+def prefix_count(alpha: Any, wrap: Any) -> tuple[Step, ...]:
+    """From the squared decays of COMPOSE(1, place) to log2(place + 1), inside a factor that ``wrap`` puts around."""
+    return (
+        Step(
+            wrap(Sum(Bit(PLACE, i), (i, 0, TOP))),
+            "<=",
+            "power-at-most-one",
+            {"x": 1 - alpha, "p": 2 * Mod(PLACE, 2**i)},
+        ),
+        Step(wrap(PopCount(PLACE)), "=", "bits-sum", {"s": PLACE, "R": TOP}),
+        Step(wrap(Log2(PLACE + 1)), "<=", "popcount-log2", {"n": PLACE}),
+    )
+
+
+def var_5(statement: Statement) -> Derivation:
+    """Derive the corrected ``tran2022:lemma-7-var-5``, as Proposition 16 is derived: the set bits of t in order."""
+    full = sympy_definitions(statement)
+    alpha, t, top = (full[name] for name in ("alpha", "t", "T"))
+    scale = alpha**2 * full["delta_r"] ** 2 * full["sigma"] ** 2 * full["V_later"]
+    decay, count = 1 - alpha, PopCount(t)
+    pos = Function("pos", integer=True, nonnegative=True)
+    _, printed = sympy_sides(statement)
+    by_rank = decay ** (2 * (2 ** (k - 1) - 1))
+    steps = (
+        Step(
+            scale * Sum(decay ** (2 * Mod(t, 2 ** pos(k))), (k, 1, count)),
+            "=",
+            "set-bits",
+            {"s": t, "R": TOP, "pos": pos, "f": Lambda(i, decay ** (2 * Mod(t, 2**i)))},
+        ),
+        Step(
+            scale * Sum(decay ** (2 * Sum(2 ** pos(j), (j, 1, k - 1))), (k, 1, count)),
+            "=",
+            "remainder-below-set-bit",
+            {"s": t, "k": k, "pos": pos},
+        ),
+        Step(
+            scale * Sum(decay ** (2 * Sum(2 ** (j - 1), (j, 1, k - 1))), (k, 1, count)),
+            "<=",
+            "set-bits-apart",
+            {"s": t, "k": j, "pos": pos},
+        ),
+        Step(scale * Sum(by_rank, (k, 1, count)), "=", "geometric-sum", {"x": 2, "m": k - 1}),
+        Step(
+            scale * Sum(by_rank, (k, 1, floor(Log2(t + 1)))),
+            "<=",
+            "popcount-log2",
+            {"n": t},
+            context=scale * Sum(by_rank, (k, 1, floor(HOLE))),
+        ),
+        Step(
+            scale * Sum(by_rank, (k, 1, floor(Log2(top + 1)))),
+            "<=",
+            "log2-monotone",
+            {"a": t + 1, "b": top + 1},
+            context=scale * Sum(by_rank, (k, 1, floor(HOLE))),
+        ),
+        Step(printed, "=", note="k = i + 1"),
+    )
+    variables: dict[str, Variable] = {
+        "alpha": real(0, 1, open_lo=True),
+        "delta_r": real(0, 3, open_lo=True),
+        "sigma": real(0, 3, open_lo=True),
+        "N": integer(1, 200),
+        "T": integer(1, 500),
+        "t": integer(1, top),
+        "top": integer(9, 10),
+        "pos": SetBits(t),
+    }
+    start = scale * Sum(Bit(t, i) * decay ** (2 * Mod(t, 2**i)), (i, 0, TOP))
+    assumptions = (alpha <= 1, t <= top, t <= 2 ** (TOP + 1) - 1)
+    return Derivation("set bits in order", "ours", variables, assumptions, start, steps, local=("top", "pos"))
+
+
+def var_5_plugged(statement: Statement) -> Derivation:
+    """Derive the corrected ``tran2022:lemma-7-var-5-plugged``: an identity, as long as log2 N stays."""
+    start, printed = sympy_sides(statement)
+    variables: dict[str, Variable] = {
+        "L": real(0, 3), "N": integer(1, 200), "T": integer(1, 500), "alpha": real(0, 1, open_lo=True),
+        "eta": real(0, Rational(1, 2), open_lo=True), "sigma": real(0, 3, open_lo=True),
+    }  # fmt: skip
+    return Derivation("plugged in", "ours", variables, (), start, (Step(printed, "="),))

@@ -1,0 +1,261 @@
+"""The exact law of the noise in m_hat_t of Algorithm 2: variances term by term, expected norm, covariance over steps.
+
+Each coordinate of the noise is Gaussian with mean 0, the coordinates are independent, and within a step every node
+occurs once in each family (see ``noise.sr_noise_bounds``), so the variance is the sum of the
+squared coefficients times the nodes' variances. Two steps covary through the nodes that both use. Fractions or balls,
+and one matrix of floats for simulations; no kernel is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from flint import arb
+
+from dpverify.papers.tran2022.noise.sr_noise_bounds import (
+    Family,
+    Node,
+    check_parameters,
+    compose_nodes,
+    noise_coefficients,
+    power,
+    shortened,
+    squared_decays,
+    window_weights,
+)
+from dpverify.papers.tran2022.noise.tree_noise_bounds import mean_chi
+from dpverify.symbolic.exact.numbers import ZERO, Exact, Value, to_ball, to_exact, to_value
+
+Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class NodeVariances:
+    """Variance of one coordinate of a node's noise.
+
+    Attributes
+    ----------
+    g_first : Fraction or arb
+        G nodes that end at or before step 2N: ``delta_G^2 sigma^2 V_<=2N``.
+    g_later : Fraction or arb
+        The other G nodes: ``delta_G^2 sigma^2 V_>2N``.
+    delta : Fraction or arb
+        Delta nodes: ``delta_Delta^2 sigma^2 V_>2N``.
+    r : Fraction or arb
+        r nodes: ``delta_r^2 sigma^2 V_>2N``.
+    """
+
+    g_first: Exact
+    g_later: Exact
+    delta: Exact
+    r: Exact
+
+    @classmethod
+    def of(cls, values: Mapping[str, Exact]) -> NodeVariances:
+        """Read the box of Algorithm 2.
+
+        Parameters
+        ----------
+        values : mapping of str to Fraction or arb
+            ``sigma``, and of ``delta_G, delta_Delta, delta_r, V_first, V_later`` those that matter; the others count
+            as 0.
+
+        Returns
+        -------
+        NodeVariances
+            As lines 9 to 13 and 19 have it (``tran2022:algorithm-2-threshold``).
+        """
+        known = {name: to_value(values.get(name, Fraction(0))) for name in _BOX}
+        noise = known["sigma"] ** 2
+        g, drift, r = (known[name] ** 2 * noise for name in ("delta_G", "delta_Delta", "delta_r"))
+        first, later = known["V_first"], known["V_later"]
+        return cls(*(to_exact(v) for v in (g * first, g * later, drift * later, r * later)))
+
+    def of_node(self, family: Family, node: Node, n_examples: int) -> Exact:
+        """Variance of one node's noise, by its family and its last step."""
+        if family == "G":
+            return self.g_first if node[1] <= 2 * n_examples else self.g_later
+        return self.delta if family == "Delta" else self.r
+
+
+_BOX = ("sigma", "delta_G", "delta_Delta", "delta_r", "V_first", "V_later")
+
+
+def variance_terms(
+    t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances
+) -> tuple[Exact, Exact, Exact, Exact, Exact]:
+    """Variance of one coordinate of each of the five terms of the noise in m_hat_t.
+
+    Parameters
+    ----------
+    t : int
+        Step, at least 1.
+    n_examples : int
+        N, at least 1.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    gamma : Fraction
+        Cross-batch weight in [0, 1].
+    nodes : NodeVariances
+        Variances of the nodes.
+
+    Returns
+    -------
+    tuple of Fraction or arb
+        Terms 1 to 5 of ``noise.sr_noise_bounds``; they add up to the variance of m_hat_t.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Source: ``tran2022:lemma-7-var-1`` to ``lemma-7-var-5`` bound them. Cost: about (t/N) log2 N powers.
+    """
+    prefix = prefix_term(t, n_examples, alpha, nodes)
+    whole = first_window_term(t, n_examples, alpha, gamma, nodes)
+    of_g, of_delta = window_terms(t, n_examples, alpha, gamma, nodes)
+    return prefix, whole, of_g, of_delta, drift_term(t, alpha, nodes)
+
+
+def prefix_term(t: int, n_examples: int, alpha: Fraction, nodes: NodeVariances) -> Exact:
+    """Variance of term 1, ``alpha (1-alpha)^(t-r) G_[1,r]``; see :func:`variance_terms`."""
+    check_parameters(t, n_examples, alpha)
+    r = t % n_examples
+    decays = power(to_value(1 - alpha), 2 * (t - r)) * squared_decays(1, r, alpha)
+    return to_exact(to_value(alpha) ** 2 * decays * to_value(nodes.g_first))
+
+
+def first_window_term(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:
+    """Variance of term 2, ``alpha c_q G_[r+1,r+N]``; see :func:`variance_terms`."""
+    check_parameters(t, n_examples, alpha, gamma)
+    q, r = divmod(t, n_examples)
+    if q == 0:
+        return Fraction(0)
+    weight = to_value(alpha) * window_weights(q, n_examples, alpha, gamma)[-1]
+    return to_exact(weight**2 * squared_decays(r + 1, r + n_examples, alpha) * to_value(nodes.g_first))
+
+
+def window_terms(
+    t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances
+) -> tuple[Exact, Exact]:
+    """Variances of terms 3 and 4, the windows' G and Delta; see :func:`variance_terms`."""
+    check_parameters(t, n_examples, alpha, gamma)
+    q = t // n_examples
+    first, later = to_value(nodes.g_first), to_value(nodes.g_later)
+    of_g: Value = ZERO
+    of_delta: Value = ZERO
+    for i, weight in enumerate(window_weights(q - 1, n_examples, alpha, gamma), start=1):
+        end = t - (i - 1) * n_examples
+        whole = squared_decays(end - n_examples + 1, end, alpha)
+        early = _squared_decays_until(2 * n_examples, end - n_examples + 1, end, alpha) if i == q - 1 else ZERO
+        of_g = shortened(of_g + weight**2 * (early * first + (whole - early) * later))
+        of_delta = shortened(of_delta + weight**2 * whole)
+    mix, keep = to_value((alpha * gamma) ** 2), to_value((alpha * (1 - gamma)) ** 2)
+    return to_exact(shortened(mix * of_g)), to_exact(shortened(keep * of_delta * to_value(nodes.delta)))
+
+
+def _squared_decays_until(last: int, a: int, b: int, alpha: Fraction) -> Value:
+    """The part of ``squared_decays(a, b)`` that nodes ending at or before ``last`` bring."""
+    decay = to_value(1 - alpha)
+    total: Value = ZERO
+    for _, z in compose_nodes(a, b):
+        if z <= last:
+            total = total + power(decay, 2 * (b - z))
+    return total
+
+
+def drift_term(t: int, alpha: Fraction, nodes: NodeVariances) -> Exact:
+    """Variance of term 5, ``alpha r_[1,t]``; see :func:`variance_terms`."""
+    check_parameters(t, 1, alpha)
+    return to_exact(to_value(alpha) ** 2 * squared_decays(1, t, alpha) * to_value(nodes.r))
+
+
+def noise_variance(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:
+    """Variance of one coordinate of the noise in m_hat_t: the sum of :func:`variance_terms`."""
+    total = sum((to_value(v) for v in variance_terms(t, n_examples, alpha, gamma, nodes)), ZERO)
+    return to_exact(total)
+
+
+def expected_norm(variance: Exact, d: int) -> arb:
+    """Expected norm of a centred Gaussian vector with independent coordinates.
+
+    Parameters
+    ----------
+    variance : Fraction or arb
+        Of one coordinate, at least 0.
+    d : int
+        Dimension, at least 1.
+
+    Returns
+    -------
+    arb
+        ``sqrt(variance) * mean_chi(d)``.
+    """
+    return to_ball(to_value(variance)).sqrt() * mean_chi(d)
+
+
+def covariance(s: int, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:
+    """Covariance of one coordinate of the noise in m_hat_s with the same coordinate of that in m_hat_t.
+
+    Parameters
+    ----------
+    s, t : int
+        Steps.
+    n_examples, alpha, gamma, nodes
+        As in :func:`variance_terms`.
+
+    Returns
+    -------
+    Fraction or arb
+        Sum over the nodes that both steps use of the product of the coefficients times the node's variance.
+    """
+    here = noise_coefficients(s, n_examples, alpha, gamma)
+    there = noise_coefficients(t, n_examples, alpha, gamma)
+    total: Value = ZERO
+    for family, mine in here.items():
+        for node in mine.keys() & there[family].keys():
+            product = to_value(mine[node]) * to_value(there[family][node])
+            total = shortened(total + product * to_value(nodes.of_node(family, node, n_examples)))
+    return to_exact(total)
+
+
+def covariance_matrix(steps: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Matrix:
+    """Covariance of one coordinate of the noise in m_hat_1 .. m_hat_T, as floats.
+
+    Parameters
+    ----------
+    steps : int
+        T, at least 1.
+    n_examples, alpha, gamma, nodes
+        As in :func:`variance_terms`.
+
+    Returns
+    -------
+    (T, T) array of float
+        In squared units of the gradient. It is singular where nodes have no noise, as at N = 1 with the box's V.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    if steps < 1:
+        raise ValueError(f"steps must be at least 1, got steps={steps}.")
+    columns: dict[tuple[Family, Node], int] = {}
+    entries: list[tuple[int, int, float]] = []
+    for t in range(1, steps + 1):
+        for family, coefficients in noise_coefficients(t, n_examples, alpha, gamma).items():
+            for node, coefficient in coefficients.items():
+                place = columns.setdefault((family, node), len(columns))
+                entries.append((t - 1, place, float(coefficient)))
+    factor = np.zeros((steps, len(columns)))
+    rows, places, values = (np.array(part) for part in zip(*entries, strict=True))
+    factor[rows, places] = values
+    variances = [float(nodes.of_node(family, node, n_examples)) for family, node in columns]
+    return np.asarray((factor * np.array(variances)) @ factor.T)

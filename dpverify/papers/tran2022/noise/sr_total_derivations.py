@@ -1,0 +1,216 @@
+"""The end of Lemma 7's proof, derived: the total variance, its root, and the numbers in front.
+
+The total rests on what the derivations of the terms show (``noise.sr_noise_derivations``,
+``noise.sr_window_derivations``); each comes in as a premise under its claim's id. Letters that
+the statements do not have, in the order of the terms: ``prefix``, the squared decays of COMPOSE(1, r) times the decay
+after r; ``weight``, the coefficient of the first whole window; ``decays``, the largest sum of squared decays over the
+nodes of one window; ``squares``, the sum of the squared weights of the other windows; ``run``, the squared decays of
+COMPOSE(1, t).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sympy import Add, Integer, Pow, Rational, Symbol, exp, floor, log, sqrt
+
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
+from dpverify.symbolic.derive.steps import Link
+from dpverify.symbolic.expressions.data import GaussianNorm
+from dpverify.symbolic.expressions.functions import HOLE, Log2, Moment
+from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_definitions, sympy_sides, sympy_symbols
+
+PREFIX, WEIGHT, DECAYS, SQUARES, RUN = (
+    Symbol(name, nonnegative=True) for name in ("prefix", "weight", "decays", "squares", "run")
+)
+NOISE: Final = Symbol("noise")
+SEVERAL: Final = Symbol("several", integer=True, nonnegative=True)
+SIZES: Final = ("several",)
+SHRUNK: Final = (1 - exp(-1)) ** 2
+
+
+def ranges(statement: Statement) -> dict[str, Variable]:
+    """Where the symbols of these statements are sampled; N = T = 1, where the logarithms are 0, is among the first.
+
+    ``several`` is 0 or 1, and says whether N and T may be more than 1: a false claim that a logarithm is positive is
+    then seen at once, and no proof of it is looked for.
+    """
+    known: dict[str, Variable] = {
+        "alpha": real(0, 1, open_lo=True),
+        "gamma": real(0, Rational(1, 2), open_lo=True),
+        **{name: real(0, 3, open_lo=True) for name in ("G", "sigma", "epsilon", "delta_G", "delta_Delta")},
+        "L": real(0, 3),
+        "delta": real(0, 1, open_lo=True, open_hi=True),
+        "d": integer(1, 40),
+        "N": integer(1, 1 + 199 * SEVERAL),
+        "T": integer(1, 1 + 599 * SEVERAL),
+        "t": integer(1, 600),
+        "variance": real(0, 9),
+    }
+    symbols = sympy_symbols(statement)
+    found = {"several": integer(0, 1), **{name: known[name] for name in known if name in symbols}}
+    if "eta" in symbols:
+        found["eta"] = real(0, 1 / (2 * symbols["N"]), open_lo=True)
+    return found
+
+
+def identity(statement: Statement) -> Derivation:
+    """Derive an identity: ``lemma-7-gamma``, ``lemma-7-sigma``, and ``lemma-7-var-numbers`` corrected."""
+    start, printed = sympy_sides(statement)
+    return Derivation("algebra", "ours", ranges(statement), (), start, (Step(printed, "="),), local=SIZES)
+
+
+def roots(statement: Statement) -> Derivation:
+    """Derive ``tran2022:lemma-7-roots``: the root of a sum is at most the sum of the roots, one term at a time."""
+    start, printed = sympy_sides(statement)
+    d = sympy_symbols(statement)["d"]
+    (total,) = (power.base for power in start.atoms(Pow) if power.exp == Rational(1, 2) and power.base.is_Add)
+    terms, taken = total.args, Integer(0)
+    steps: list[Step] = []
+    for place, term in enumerate(terms[:-1], start=1):
+        rest = Add(*terms[place:])
+        apart, around = {"a": term, "b": rest}, sqrt(d) * (taken + HOLE)
+        taken = taken + sqrt(term)
+        steps.append(Step(sqrt(d) * (taken + sqrt(rest)), "<=", "sqrt-subadditive", apart, context=around))
+    steps.append(Step(printed, "="))
+    return Derivation("five roots", "ours", ranges(statement), (), start, tuple(steps), local=SIZES)
+
+
+def numbers(statement: Statement) -> Derivation:
+    """Derive the corrected ``tran2022:lemma-7-numbers``, whole numbers for 16 + 16/(1-1/e), 16/(1-1/e), 32/(1-1/e)."""
+    start, printed = sympy_sides(statement)
+    steps = (Step(printed, "<=", "order", {"a": start, "b": printed}),)
+    return Derivation("rounded up", "ours", ranges(statement), (), start, steps, local=SIZES)
+
+
+def var(statement: Statement) -> Derivation:
+    """Derive the corrected ``tran2022:lemma-7-var`` from the derivations of its terms."""
+    full = sympy_definitions(statement)
+    alpha, gamma, n, top, sigma = (full[name] for name in ("alpha", "gamma", "N", "T", "sigma"))
+    dG, dD, dr = (full[name] for name in ("delta_G", "delta_Delta", "delta_r"))
+    first, later, count, log_n = full["V_first"], full["V_later"], Log2(1 + n / 2), Log2(n)
+    _, printed = sympy_sides(statement)
+
+    def total(prefix: Any, weight: Any, decays: Any, of_g: Any, of_delta: Any, run: Any) -> Any:
+        early = dG**2 * first * (prefix + decays * weight**2)
+        windows = decays * later * (dG**2 * of_g + dD**2 * of_delta)
+        return alpha**2 * sigma**2 * (early + windows + dr**2 * later * run)
+
+    def weighed(squares: Any) -> tuple[Any, Any]:
+        return gamma**2 * squares, (1 - gamma) ** 2 * squares
+
+    rate = gamma * (2 - gamma)
+    shares = (
+        ("tran2022:lemma-7-var-1", PREFIX, log_n),
+        ("tran2022:lemma-7-var-2", WEIGHT, 1 / (1 - exp(-1))),
+        ("tran2022:lemma-7-var-3", SQUARES, 1 / (rate * SHRUNK)),
+        ("tran2022:lemma-7-count-5", RUN, Log2(top + 1)),
+        ("tran2022:lemma-7-count-2", DECAYS, 2 * count),
+    )
+    letters: dict[Any, Any] = {letter: letter for _, letter, _ in shares}
+    steps: list[Link] = []
+
+    def now() -> Any:
+        return total(letters[PREFIX], letters[WEIGHT], letters[DECAYS], *weighed(letters[SQUARES]), letters[RUN])
+
+    start = now()
+    for claim, letter, bound in shares:
+        letters[letter] = bound
+        steps.append(Step(now(), "<=", "premise", {}, (claim,)))
+
+    def simpler(of_g: Any, of_delta: Any, nodes: Any = 2 * count) -> Any:
+        return total(log_n, 1 / (1 - exp(-1)), nodes, of_g / SHRUNK, of_delta / SHRUNK, Log2(top + 1))
+
+    delta = (1 - gamma) ** 2 / rate
+    of_g, of_delta = 2 * gamma / 3, 1 / (2 * gamma)
+    last = simpler(of_g, of_delta, 2 * log_n)
+    several = Step(last, "<=", "log2-monotone", {"a": 1 + n / 2, "b": n})
+    one = (
+        Step(Integer(0), "<=", "log2-monotone", {"a": n, "b": Integer(1)}, note="there is no noise at N = 1"),
+        Step(last, "<=", "drop-nonnegative", {"a": Integer(0), "b": last}),
+    )
+    of_g_now = {"a": gamma**2 / rate, "b": of_g}
+    of_delta_now = {"a": delta, "b": of_delta}
+    steps += [
+        Step(simpler(of_g, delta), "<=", "order", of_g_now, context=simpler(HOLE, delta)),
+        Step(simpler(of_g, of_delta), "<=", "order", of_delta_now, context=simpler(of_g, HOLE)),
+        Cases(last, "<=", (Case(n >= 2, (several,)), Case(n <= 1, one))),
+        Step(printed, "="),
+    ]
+    variables: dict[str, Variable] = {
+        **ranges(statement),
+        "prefix": real(0, floor(Log2(n))),
+        "weight": real(0, 1),
+        "decays": real(0, 2 * floor(Log2(1 + n / 2))),
+        "squares": real(0, 1 / rate),
+        "run": real(0, floor(Log2(top + 1))),
+    }
+    return Derivation(
+        "the five terms", "ours", variables, (gamma <= Rational(1, 2),), start, tuple(steps),
+        {claim: Premise(letter, "<=", bound) for claim, letter, bound in shares},
+        local=(*SIZES, "prefix", "weight", "decays", "squares", "run"),
+        letters={"prefix": "P", "weight": "c_q", "decays": "D", "squares": "S", "run": "F"},
+    )  # fmt: skip
+
+
+def norm(statement: Statement) -> Derivation:
+    """Derive ``tran2022:lemma-7-norm`` for one order of the examples, and the noise's part under fresh ones.
+
+    Parameters
+    ----------
+    statement : Statement
+        The claim, in any reading.
+
+    Returns
+    -------
+    Derivation
+        Jensen's inequality for a Gaussian vector.
+    """
+    d, variance = (sympy_symbols(statement)[name] for name in ("d", "variance"))
+    steps = (
+        Step(sqrt(Moment(NOISE, 2)), "<=", "jensen-sqrt", {"X": NOISE}),
+        Step(sqrt(d) * sqrt(variance), "=", "gaussian-second-moment", {"X": NOISE, "d": d, "v": variance}),
+    )
+    variables: dict[str, Variable] = {"d": integer(1, 40), "variance": real(0, 9), "noise": GaussianNorm(d, variance)}
+    return Derivation("Jensen", "ours", variables, (), Moment(NOISE, 1), steps, local=("noise",))
+
+
+def lemma_7(statement: Statement) -> Derivation:
+    """Derive the corrected Lemma 7 for one order of the examples, and the noise's part under fresh ones.
+
+    Parameters
+    ----------
+    statement : Statement
+        ``tran2022:lemma-7``, amended, in either ordering.
+
+    Returns
+    -------
+    Derivation
+        From the expected norm of the noise by Jensen's inequality and the corrected total variance.
+    """
+    full = sympy_definitions(statement)
+    gamma, n, top, d = (full[name] for name in ("gamma", "N", "T", "d"))
+    eta, G, L, log_n = full["eta"], full["G"], full["L"], Log2(n)
+    variance = Symbol("variance", nonnegative=True)
+    drift = 4 * eta**2 * n**2 * L**2
+    windows = 8 * (top / n) * (2 * gamma * 16 * G**2 / 3 + drift / (2 * gamma))
+    bound = full["alpha"] ** 2 * full["sigma"] ** 2 * log_n * (
+        48 * G**2 * log_n + (96 * G**2 + windows) * log_n / SHRUNK + 4 * (top / n) * drift * Log2(top + 1)
+    )  # fmt: skip
+    inside = 3 * G**2 * log_n + (6 * G**2 + eta * top * (16 * G**2 / 3 + L**2)) * log_n / SHRUNK
+    inside += eta**2 * n * top * L**2 * Log2(top + 1)
+    last = 16 * full["alpha"] * sqrt(d * log(1 / full["delta"]) * log_n * inside) / full["epsilon"]
+    claim = "tran2022:lemma-7-var"
+    steps = (
+        Step(sqrt(Moment(NOISE, 2)), "<=", "jensen-sqrt", {"X": NOISE}),
+        Step(sqrt(d * variance), "=", "gaussian-second-moment", {"X": NOISE, "d": d, "v": variance}),
+        Step(sqrt(d * bound), "<=", "premise", {}, (claim,)),
+        Step(last, "="),
+    )
+    variables: dict[str, Variable] = {**ranges(statement), "variance": real(0, 0), "noise": GaussianNorm(d, variance)}
+    return Derivation(
+        "Jensen and the total variance", "ours", variables, (eta * n <= Rational(1, 2), full["delta"] < 1),
+        Moment(NOISE, 1), steps, {claim: Premise(variance, "<=", bound)}, local=(*SIZES, "noise", "variance"),
+    )  # fmt: skip

@@ -1,0 +1,103 @@
+"""The exact law of Algorithm 1's noise, and what Lemma 12 says of it.
+
+NOISE_t is Gaussian with independent coordinates, each of variance ``(4*alpha*G*sigma)**2 * V * F(t)``, where F(t) sums
+the squared decays of COMPOSE(1, t). So the expected norm is known in closed form, and Lemma 12 can be held against the
+exact value instead of against a simulation. Everything here is a Fraction or a ball; no kernel is imported.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flint import arb
+
+from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum
+from dpverify.symbolic.exact.numbers import Exact, to_ball, to_exact, to_value
+
+
+def noise_variance(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fraction, v: Exact) -> Exact:
+    """Variance of one coordinate of NOISE_t, exactly.
+
+    Parameters
+    ----------
+    t : int
+        Step, ``t >= 1``.
+    alpha, lipschitz, sigma : Fraction
+        Momentum weight, Lipschitz constant G (in units of the gradient), noise multiplier.
+    v : Fraction or arb
+        Composition count V.
+
+    Returns
+    -------
+    Fraction or arb
+        ``16 * alpha**2 * G**2 * sigma**2 * V * F(t)`` in squared units of the gradient.
+
+    Raises
+    ------
+    ValueError
+        If ``t < 1`` or alpha is outside (0, 1].
+
+    Notes
+    -----
+    Source: Algorithm 1; ``tran2022:lemma-12-var`` bounds it.
+    """
+    node = to_value(16 * (alpha * lipschitz * sigma) ** 2) * to_value(v)
+    return to_exact(node * to_value(squared_decay_sum(t, alpha)))
+
+
+def mean_chi(d: int) -> arb:
+    """Mean of the norm of a standard Gaussian vector.
+
+    Parameters
+    ----------
+    d : int
+        Dimension, at least 1.
+
+    Returns
+    -------
+    arb
+        ``sqrt(2) * Gamma((d+1)/2) / Gamma(d/2)`` as a ball at the current precision. It is below ``sqrt(d)``.
+
+    Raises
+    ------
+    ValueError
+        If ``d < 1``.
+    """
+    if d < 1:
+        raise ValueError(f"d must be at least 1, got d={d}.")
+    return arb(2).sqrt() * (arb(d + 1) / 2).gamma() / (arb(d) / 2).gamma() if d < 400 else _mean_chi_large(d)
+
+
+def _mean_chi_large(d: int) -> arb:
+    """The same by log-gamma, which does not overflow."""
+    return arb(2).sqrt() * ((arb(d + 1) / 2).lgamma() - (arb(d) / 2).lgamma()).exp()
+
+
+def expected_noise_norm(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fraction, v: Exact, d: int) -> arb:
+    """Expected norm of NOISE_t, exactly up to the ball's radius.
+
+    Parameters
+    ----------
+    t : int
+        Step, ``t >= 1``.
+    alpha, lipschitz, sigma, v
+        As in :func:`noise_variance`.
+    d : int
+        Dimension.
+
+    Returns
+    -------
+    arb
+        ``sqrt(noise_variance) * mean_chi(d)`` in units of the gradient.
+
+    Raises
+    ------
+    ValueError
+        If ``t < 1``, ``d < 1`` or alpha is outside (0, 1].
+
+    Notes
+    -----
+    Source: ``tran2022:lemma-12`` bounds it.
+    """
+    variance = noise_variance(t, alpha, lipschitz, sigma, v)
+    return to_ball(to_value(variance)).sqrt() * mean_chi(d)

@@ -1,0 +1,73 @@
+"""Theorem 4's (epsilon, delta) form, judged by the exact trade-off of Algorithm 1's released nodes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpverify.harness import ExhaustiveCheck, PaperChecks, Planted, SearchCheck
+from dpverify.harness.planted import Rule
+from dpverify.papers.tran2022.privacy.checks.privacy import RUNS, Corner, at_depth, depth_of
+from dpverify.papers.tran2022.privacy.checks.privacy_sides import momentum_delta
+from dpverify.papers.tran2022.privacy.checks.privacy_tail import tail_points, within_delta
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+NOT_PRIVATE: list[Corner] = [
+    {"T": 1, "N": 1, "alpha": 1, "epsilon": 49, "delta": "1/2", "sigma": "1/29"},
+    {"T": 64, "N": 8, "alpha": "1/8", "epsilon": 300, "delta": "1/10", "sigma": "0.0102"},
+    {"T": 64, "N": 1, "alpha": "1/1000", "epsilon": 5, "delta": "1/100", "sigma": "0.86"},
+    {"T": 1, "N": 100, "alpha": 1, "epsilon": 5, "delta": "1/100", "sigma": "0.86"},
+]
+"""One condition broken at a time: epsilon far above log(1/delta) (twice), alpha below 1/N, T below N/4."""
+
+
+def _tail(stretched: Fraction) -> Rule:
+    """Whether a Gaussian with mu = 1/sigma, at the smallest sigma, meets delta."""
+    return within_delta(Fraction(1), 2, stretched)
+
+
+DELTAS = [Fraction(99, 100), Fraction(3, 4), *(Fraction(1, 10**exponent) for exponent in (1, 2, 5, 10, 50, 300, 2000))]
+SHARES = [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(7, 3)]
+
+TAIL = (
+    "mu <= 1/sigma <= epsilon/(2 r) with r = sqrt(log(1/delta)), so delta(epsilon) <= P(Z > x) <= exp(-x^2/2)/2 for "
+    "x = epsilon/mu - mu/2 >= 2 r - epsilon/(4 r) >= (2 - 7/12) r > sqrt(2) r, and exp(-r^2) = delta"
+)
+
+CHECKS.add(
+    SearchCheck(
+        "theorem-4-dp",
+        "search",
+        lhs=momentum_delta,
+        where=depth_of,
+        region={**RUNS, "epsilon": ("1/100", 400), "delta": ("1/1000000000000", "99/100")},
+        corners=[
+            {"T": 1023, "N": 64, "alpha": "1/64", "epsilon": 1, "delta": "1/100000", "sigma": "6.79"},
+            {"T": 1281, "N": 1025, "alpha": "1/1025", "epsilon": 1, "delta": "1/100000", "sigma": "6.79"},
+        ],
+        variants=("amended",),
+        seconds_each=0.02,
+    ),
+    *(
+        ExhaustiveCheck(
+            "theorem-4-dp",
+            f"one-condition-{depth}",
+            readings={"depth": depth},
+            points=at_depth(NOT_PRIVATE, depth, {}),
+            lhs=momentum_delta,
+            region="one of the conditions of the corrected statement is broken at a time",
+            variants=("printed",),
+        )
+        for depth in ("levels", "height")
+    ),
+    ExhaustiveCheck(
+        "theorem-4-dp",
+        "tail",
+        points=tail_points(DELTAS, SHARES),
+        holds=_tail(Fraction(1)),
+        enough=TAIL,
+        planted=[Planted("epsilon up to 2.8 log(1/delta)", holds=_tail(Fraction(6, 5)), at_declared_size=True)],
+        region="epsilon/log(1/delta) up to 7/3, delta from 0.99 down to 1e-2000",
+        variants=("amended",),
+    ),
+)

@@ -1,0 +1,188 @@
+"""Parts of the privacy proofs that are no divergence: the law of a node's noise, the law of m^_t, OUT(s), section 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from typing import Final
+
+from flint import arb
+
+from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point
+from dpverify.harness.planted import Rule
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.identities.node_combinations_bounds import compose_intervals
+from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import momentum_sensitivity
+from dpverify.papers.tran2022.sensitivity.visits_bounds import ancestor_count
+from dpverify.privacy.gaussian_balls import delta_ball
+from dpverify.symbolic.exact.numbers import to_ball, to_exact, to_value
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+CONSTANT: Final = 7
+"""Section 2 with constants: deviation 7 G sqrt(log(1/delta)) log2(t)/epsilon, t >= 2, epsilon <= 2 log(1/delta)."""
+
+
+def _nodes(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
+    longest = {"smoke": 16, "standard": 32, "full": 64}[budget.name]
+    for N in (1, 2, 3, 5, 8):
+        for level in range(longest.bit_length()):
+            for block in range(longest >> level):
+                yield {"N": N, "alpha": Fraction(1, N), "start": (block << level) + 1, "end": (block + 1) << level}
+
+
+def _node_noise(of_box: Fraction) -> Rule:
+    """Whether a node's noise has the variance that is said, over sigma^2 V; the box has (4 alpha G)^2."""
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        alpha, box = point["alpha"], of_box * point["alpha"] ** 2
+        if statement.variant == "amended":
+            return Outcome(box == 16 * alpha**2, box, 16 * alpha**2)
+        start, end = int(point["start"]), int(point["end"])
+        moved = momentum_sensitivity(start, end, alpha, int(point["N"]), Fraction(1), "fresh")
+        own = to_exact(to_value(moved) * to_value(moved))
+        note = "variance of Algorithm 1 over G^2 sigma^2 V, and that of Algorithm 5 with the node's own sensitivity"
+        return Outcome(bool(own == box), box, own, "" if own == box else note)
+
+    return holds
+
+
+def _runs(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
+    longest = {"smoke": 24, "standard": 48, "full": 96}[budget.name]
+    for N in (1, 2, 3, 8):
+        for alpha in sorted({Fraction(1, N), Fraction(1)}):
+            yield from ({"N": N, "alpha": alpha, "T": T} for T in (1, 2, longest))
+
+
+def _same_law(decay_off: int) -> Rule:
+    """Whether both sides have the same coefficients of every gradient and of every node's standard noise."""
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        N, T, alpha = int(point["N"]), int(point["T"]), point["alpha"]
+        decay = 1 - alpha
+        for t in range(1, T + 1):
+            gradients: dict[int, Fraction] = {}
+            for start, end in compose_intervals(1, t):
+                if end > t:
+                    return Outcome(False, note=f"step {t} needs the node [{start}, {end}], which is later")
+                for i in range(start, end + 1):
+                    gradients[i] = gradients.get(i, Fraction(0)) + decay ** (t - end + decay_off) * alpha * decay ** (
+                        end - i
+                    )
+                if statement.variant == "printed":
+                    moved = momentum_sensitivity(start, end, alpha, N, Fraction(1), "fresh")
+                    own = to_exact(to_value(moved) * to_value(moved))
+                    if own != 16 * alpha**2:
+                        note = f"noise of the node [{start}, {end}] in m^_{t}: variances over G^2 sigma^2 V"
+                        return Outcome(False, 16 * alpha**2, own, note)
+            if any(gradients.get(i) != alpha * decay ** (t - i) for i in range(1, t + 1)) or len(gradients) != t:
+                return Outcome(False, note=f"m_{t} has other coefficients")
+        return Outcome(True)
+
+    return holds
+
+
+def _queries(budget: Budget) -> Iterator[dict[str, int]]:
+    """Every family of two subsets of three examples, and where the data sets differ."""
+    del budget
+    for first, second in product(range(8), repeat=2):
+        for s in range(3):
+            yield {"first": first, "second": second, "s": s}
+
+
+def _same_density(leak: int) -> Rule:
+    """Whether the mean of a query whose subset leaves s out is the same on both data sets, for every earlier answer."""
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        del statement
+        subsets, s = (int(point["first"]), int(point["second"])), int(point["s"])
+        data = (Fraction(3), Fraction(-5), Fraction(7))
+        other = tuple(value + 11 * (i == s) for i, value in enumerate(data))
+        for answer in (Fraction(-2), Fraction(0), Fraction(13, 3)):
+            for i, subset in enumerate(subsets):
+                if subset >> s & 1:
+                    continue
+                seen = subset | leak
+                means = [_query(i, seen, values, answer) for values in (data, other)]
+                if means[0] != means[1]:
+                    return Outcome(False, means[0], means[1], f"query {i + 1}, subset {subset:03b}, earlier {answer}")
+        return Outcome(True)
+
+    return holds
+
+
+def _query(i: int, subset: int, data: tuple[Fraction, ...], answer: Fraction) -> Fraction:
+    """Answer a query that sees its subset and the earlier answer only; the second one depends on both together."""
+    total = sum((value for n, value in enumerate(data) if subset >> n & 1), Fraction(0))
+    return total if i == 0 else total * answer + answer**2
+
+
+def _trees(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
+    del budget
+    for t in (2, 3, 4, 5, 7, 8, 9, 16, 100, 1023, 1024, 1025, 10**6, 10**9):
+        for exponent in (1, 2, 5, 10, 100):
+            delta = Fraction(1, 10**exponent)
+            log = to_ball(to_value(1 / delta)).log()
+            for share in (Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(2)):
+                epsilon = Fraction(int((log * 10**6 * share.numerator / share.denominator).floor().fmpz()), 10**6)
+                yield {"t": t, "delta": delta, "epsilon": epsilon}
+
+
+def _tree_private(constant: Fraction) -> Rule:
+    """Whether the tree with deviation ``constant G sqrt(log(1/delta)) log2(t)/epsilon`` meets delta."""
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        del statement
+        t, epsilon, delta = int(point["t"]), to_ball(to_value(point["epsilon"])), to_ball(to_value(point["delta"]))
+        deviation = to_ball(to_value(constant)) * (1 / delta).log().sqrt() * (arb(t).log() / arb(2).log()) / epsilon
+        exact = delta_ball(2 * arb(ancestor_count(t)).sqrt() / deviation, epsilon)
+        return Outcome(True if exact <= delta else False if exact > delta else None, exact, delta)
+
+    return holds
+
+
+CHECKS.add(
+    ExhaustiveCheck(
+        "theorem-4-node-noise",
+        "nodes",
+        points=_nodes,
+        holds=_node_noise(Fraction(16)),
+        enough="the box has one variance for all nodes",
+        planted=[Planted("15 for 16", holds=_node_noise(Fraction(15)), at_declared_size=True)],
+        region="every node of a short run",
+    ),
+    ExhaustiveCheck(
+        "theorem-4-same-law",
+        "coefficients",
+        points=_runs,
+        holds=_same_law(0),
+        enough="both are linear in the nodes and in independent noises: COMPOSE(1, t) tiles 1 .. t, and a gradient at "
+        "step i has the coefficient alpha (1-alpha)^(end-i) (1-alpha)^(t-end) whatever node it is in; every node of "
+        "COMPOSE(1, t) ends by t, so what was released before determines w_1 .. w_t on both sides",
+        planted=[Planted("decay off by one", holds=_same_law(1), at_declared_size=True)],
+        region="all steps of short runs",
+    ),
+    ExhaustiveCheck(
+        "theorem-10-out",
+        "subsets",
+        points=_queries,
+        holds=_same_density(0),
+        enough="a local query is a function of the examples in its subset and of earlier answers; neither differs, so "
+        "the mean is the same, and the noise does not depend on the data",
+        planted=[
+            Planted("a query that sees one example more", holds=_same_density(1), at_declared_size=True),
+        ],
+        region="two adaptive queries over every pair of subsets of three examples",
+    ),
+    ExhaustiveCheck(
+        "section-2-tree-private",
+        "constants",
+        points=_trees,
+        holds=_tree_private(Fraction(CONSTANT)),
+        enough="one vector is in at most ceil(log2 t) + 1 <= 3 log2(t) nodes and moves each by 2 G, so that mu <= "
+        "2 sqrt(3) epsilon/(7 sqrt(log(1/delta))) <= epsilon/(2 sqrt(log(1/delta))); then as theorem-4-dp, check tail",
+        planted=[Planted("a constant of 1 for 7", holds=_tree_private(Fraction(1)))],
+        region="t from 2 to 10^9, delta down to 1e-100, epsilon up to 2 log(1/delta)",
+    ),
+)

@@ -1,0 +1,161 @@
+"""The epsilon sandwich: printed >= proof >= exact >= audited, at several runs; an inversion is an error of ours.
+
+It is held against the corrected theorems. Of a printed one runs outside the corrected conditions are taken: there
+printed < exact, or even printed < audited, is the finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import ClassVar
+
+from dpverify.harness import Context
+from dpverify.harness.checks import Check, missed_controls
+from dpverify.ledger.records import Status
+from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
+from dpverify.papers.tran2022.accounting.sandwich import Epsilons, Setting, sandwich
+from dpverify.privacy.gaussian import delta_of
+
+DOUBT = 1e-6
+"""Chance of one audited value above the truth."""
+
+NAMES = ("printed", "proof", "exact", "audited")
+OUTPUTS = {"smoke": 4_000, "standard": 40_000, "full": 200_000}
+
+
+@dataclass(frozen=True)
+class SandwichCheck(Check):
+    """Compute four values of epsilon per run and hold each against the next.
+
+    Attributes
+    ----------
+    settings : sequence of Setting
+        Runs that meet the conditions of the corrected theorem; the planted fault is in the first.
+    outside : sequence of Setting
+        Runs that meet the printed conditions only.
+    short : float
+        The planted fault: the audited noise is this times what it should be.
+    """
+
+    settings: Sequence[Setting] = field(kw_only=True)
+    outside: Sequence[Setting] = field(kw_only=True)
+    short: float = field(kw_only=True)
+
+    method: ClassVar[Method] = "exact-law"
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds."""
+        steps = sum(setting.steps for setting in (*self.settings, *self.outside))
+        return 1e-6 * OUTPUTS[context.budget.name] * steps
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Compute the values, compare them, and plant the fault.
+
+        Parameters
+        ----------
+        context : Context
+            What the check runs on.
+        block : int
+            Always 0.
+
+        Returns
+        -------
+        CheckResult
+            "not refuted", with an error where the order is not as it must be; "refuted" where a printed epsilon is
+            below the exact one.
+        """
+        if context.statement.variant == "printed":
+            return self._outside(context)
+        outputs = OUTPUTS[context.budget.name]
+        found = [
+            sandwich(setting, context.rng(i), outputs, DOUBT) for i, setting in enumerate(self.settings, start=block)
+        ]
+        fault = sandwich(self.settings[0], context.rng(0, "short"), outputs, DOUBT, self.short)
+        controls = [
+            ControlResult(
+                name="noise too small",
+                fault=f"the audited noise is {self.short:g} times what it should be",
+                at_declared_size=True,
+                refuted=fault.audited > fault.exact,
+                statistic=f"audited {fault.audited:.4g}, exact {fault.exact:.4g}",
+            )
+        ]
+        wrong = "; ".join(filter(None, (inversion(s, e) for s, e in zip(self.settings, found, strict=True))))
+        missed = missed_controls(controls)
+        status: Status = "inconclusive" if wrong or missed else "not refuted"
+        return CheckResult(
+            name=self.name,
+            method="exact-law",
+            status=status,
+            message="; ".join(filter(None, [*(row(e) for e in found), missed])),
+            error=f"the order of the bounds on epsilon is upset: {wrong}" if wrong else "",
+            n=2 * outputs * len(found),
+            alpha=DOUBT * len(found),
+            detects=f"noise {self.short:g} times what it should be, in the first of the runs",
+            region="; ".join(described(setting) for setting in self.settings),
+            leaves_out=self.leaves_out or "floats, not real arithmetic",
+            controls=controls,
+            figures=figure(found, self.settings[0].delta),
+        )
+
+    def _outside(self, context: Context) -> CheckResult:
+        """Show how much more the runs give away than is printed."""
+        outputs = OUTPUTS[context.budget.name]
+        found = [sandwich(s, context.rng(i, "outside"), outputs, DOUBT) for i, s in enumerate(self.outside)]
+        wrong = [described(s) for s, e in zip(self.outside, found, strict=True) if e.audited > e.exact]
+        beyond = [(s, e) for s, e in zip(self.outside, found, strict=True) if e.exact > e.printed]
+        return CheckResult(
+            name=self.name,
+            method="exact-law",
+            status="inconclusive" if wrong else "refuted" if beyond else "not refuted",
+            message="; ".join(row(e, " ; ") for e in found),
+            error=f"audited above exact: {'; '.join(wrong)}" if wrong else "",
+            n=2 * outputs * len(found),
+            alpha=DOUBT * len(found),
+            detects="an epsilon that is larger than printed",
+            region="; ".join(described(setting) for setting in self.outside),
+            leaves_out=self.leaves_out or "floats, not real arithmetic",
+            counterexamples=[] if wrong else [_counterexample(s, e) for s, e in beyond[:1]],
+        )
+
+
+def inversion(setting: Setting, found: Epsilons) -> str:
+    """Say where a value is above the one before it; empty where none is."""
+    for (upper, more), (lower, less) in pairwise(zip(NAMES, found, strict=True)):
+        if less > more:
+            return f"{described(setting)}: {lower} {less:.6g} is above {upper} {more:.6g}"
+    return ""
+
+
+def _counterexample(setting: Setting, found: Epsilons) -> Counterexample:
+    """The exact delta at the printed epsilon, against delta."""
+    exact = delta_of(setting.mu().lower, found.printed)
+    values = {"N": setting.examples, "T": setting.steps, "alpha": setting.alpha, "sigma": setting.sigma}
+    return Counterexample(
+        kind="largest-ratio",
+        parameters={name: Number(float=float(value)) for name, value in (values | {"epsilon": found.printed}).items()},
+        lhs=Number(float=exact),
+        rhs=Number(float=setting.delta),
+        note=f"epsilon: {found.exact:.4g} exact, {found.audited:.4g} at least by an audit, {found.printed:.4g} printed",
+    )
+
+
+def row(found: Epsilons, between: str = " >= ") -> str:
+    """Write the four values and the gaps between them."""
+    gaps = [more / less if less > 0.0 else float("inf") for more, less in pairwise(found)]
+    values = [f"{name} {value:.4g}" for name, value in zip(NAMES, found, strict=True)]
+    return between.join(values) + f" (gaps {', '.join(f'{gap:.3g}' for gap in gaps)})"
+
+
+def described(setting: Setting) -> str:
+    """Name a run."""
+    size = f"N={setting.examples}, T={setting.steps}, alpha={setting.alpha:.4g}, sigma={setting.sigma:g}"
+    return f"{setting.algorithm} {size}, {setting.ordering}"
+
+
+def figure(found: Sequence[Epsilons], delta: float) -> dict[str, dict[str, list[float]]]:
+    """Columns of the figure "epsilon"."""
+    columns = {name: [float(getattr(one, name)) for one in found] for name in NAMES}
+    return {"epsilon": {"x": [float(i + 1) for i in range(len(found))], **columns, "at:delta": [delta]}}

@@ -1,0 +1,72 @@
+"""From noise to (epsilon, delta): the trade-off of one Gaussian at the smallest sigma, for many delta and epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+
+from flint import arb
+
+from dpverify.harness import Budget, Outcome, Point
+from dpverify.harness.planted import Rule
+from dpverify.ledger.statements import Statement
+from dpverify.privacy.gaussian_balls import delta_ball
+from dpverify.symbolic.exact.numbers import to_ball, to_value
+
+Points = Callable[[Budget], Iterator[dict[str, int | Fraction | str]]]
+
+
+def tail_points(deltas: Sequence[Fraction], shares: Sequence[Fraction]) -> Points:
+    """Make the points of a check: for each delta, some epsilons.
+
+    Parameters
+    ----------
+    deltas : sequence of Fraction
+        In (0, 1).
+    shares : sequence of Fraction
+        The epsilons, divided by log(1/delta); they are rounded down to millionths.
+
+    Returns
+    -------
+    callable
+        From a budget to the points, the same for all budgets.
+    """
+
+    def points(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
+        del budget
+        for delta in deltas:
+            log = to_ball(to_value(1 / delta)).log()
+            for share in shares:
+                epsilon = Fraction(int((log * 10**6 * share.numerator / share.denominator).floor().fmpz()), 10**6)
+                yield {"delta": delta, "epsilon": epsilon}
+
+    return points
+
+
+def within_delta(squared: Fraction, divisor: int, stretched: Fraction) -> Rule:
+    """Make the rule that a Gaussian meets delta at epsilon, where its mu is as large as the theorem's sigma lets it be.
+
+    Parameters
+    ----------
+    squared : Fraction
+        mu^2 sigma^2.
+    divisor : int
+        The theorem asks for ``sigma >= divisor sqrt(log(1/delta))/epsilon``.
+    stretched : Fraction
+        What epsilon is multiplied with: 1. Anything else is a fault, planted to be seen.
+
+    Returns
+    -------
+    callable
+        The rule, with the exact delta and the one that is allowed.
+    """
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        del statement
+        delta = to_ball(to_value(point["delta"]))
+        log, epsilon = (1 / delta).log(), to_ball(to_value(point["epsilon"] * stretched))
+        factor = arb(squared.numerator) / squared.denominator
+        exact = delta_ball(factor.sqrt() * epsilon / (divisor * log.sqrt()), epsilon)
+        return Outcome(True if exact <= delta else False if exact > delta else None, exact, delta)
+
+    return holds

@@ -1,0 +1,90 @@
+"""A concrete tiny problem on which one can see what the published iterates give away: signs, with nothing else hidden.
+
+d = 1, f(w, x) = x w with x = G or -G: G-Lipschitz, 0-smooth, the same gradient everywhere. Algorithm 1 publishes
+w_1 .. w_T, and w_{t+1} - w_t = -eta sign(m^_t), so T steps publish the signs of m^_1 .. m^_{T-1}. All examples are -G;
+for the neighbour one is G. The sign of m^_{T-1} alone, with T - 1 a power of two (one node of noise), is a lower bound
+on what is published. The order of the examples stays hidden: with T - 1 = 1 it is the replaced example's turn with
+probability 1/N, and with N = 1 always.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from flint import arb, fmpq
+
+from dpverify.papers.tran2022.privacy.privacy_level_bounds import printed_v
+
+
+class SignLaw(NamedTuple):
+    """Probability that the last published step goes down, with the replaced example and without."""
+
+    changed: arb
+    unchanged: arb
+
+
+def sign_law(steps: int, examples: int, alpha: Fraction, sigma: Fraction, depth: int) -> SignLaw:
+    """Give the law of the sign of m^_{T-1} under Algorithm 1 with the printed noise.
+
+    Parameters
+    ----------
+    steps, examples : int
+        T and N; T - 1 a power of two, and N = 1 or T = 2.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    sigma : Fraction
+        Noise multiplier, above 0.
+    depth : int
+        Tree depth R, for V.
+
+    Returns
+    -------
+    SignLaw
+        Balls at the working precision.
+
+    Raises
+    ------
+    ValueError
+        If T - 1 is no power of two, or neither N = 1 nor T = 2.
+    """
+    last = steps - 1
+    if last < 1 or last & (last - 1):
+        raise ValueError(f"steps - 1 must be a power of two, got steps={steps}.")
+    if examples > 1 and steps > 2:
+        raise ValueError(f"steps must be 2 or examples 1, got steps={steps}, examples={examples}.")
+    momentum = 1 - _ball(1 - alpha) ** last  # in units of G
+    deviation = 4 * _ball(alpha) * _ball(sigma) * _ball(printed_v(steps, examples, depth)).sqrt()
+    height = momentum / deviation / arb(2).sqrt()
+    up, down = (-height).erfc() / 2, height.erfc() / 2
+    return SignLaw(down + (up - down) / examples, down)
+
+
+def sign_divergence(law: SignLaw, order: Fraction) -> arb:
+    """Give the Renyi divergence of the sign: a lower bound on that of the published iterates.
+
+    Parameters
+    ----------
+    law : SignLaw
+        Both laws.
+    order : Fraction
+        z > 1.
+
+    Returns
+    -------
+    arb
+        Of the neighbour's law with respect to the other.
+    """
+    z = _ball(order)
+    p, q = law.changed, law.unchanged
+    moment = p**z * q ** (1 - z) + (1 - p) ** z * (1 - q) ** (1 - z)
+    return moment.log() / (z - 1)
+
+
+def sign_delta(law: SignLaw, epsilon: Fraction) -> arb:
+    """Give a lower bound on the delta of the published iterates: P(down) - exp(epsilon) Q(down)."""
+    return law.changed - _ball(epsilon).exp() * law.unchanged
+
+
+def _ball(value: Fraction) -> arb:
+    return arb(fmpq(value.numerator, value.denominator))

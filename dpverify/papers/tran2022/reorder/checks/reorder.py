@@ -1,0 +1,268 @@
+"""What fresh permutations do to Algorithm 4's momentum: its exact size, and kernels with the noise off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+
+from dpverify.harness import (
+    Bounded,
+    Budget,
+    Context,
+    Control,
+    MeanEffect,
+    MeanLaw,
+    MonteCarloCheck,
+    Outcome,
+    PaperChecks,
+    Plan,
+    Planted,
+    Point,
+)
+from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, nodes_of_leaves
+from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
+    Spread,
+    Sum,
+    alternating_spread,
+    constant_spread,
+    mean_square,
+    window_weights,
+)
+from dpverify.papers.tran2022.reorder.reorder_lemma_bounds import Ordering, cross_term, simple_bound
+from dpverify.symbolic.exact.decide import decide, to_number
+from dpverify.symbolic.exact.numbers import to_ball, to_exact, to_value
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+EXAMPLES, STEPS = 8, 45
+"""The simulated run: five epochs and five steps of a sixth, N examples with orthogonal gradients."""
+
+SCALES = (Fraction(1), Fraction(-3, 5), Fraction(4, 5), Fraction(1), Fraction(2, 5), Fraction(1, 2))
+"""Length of every gradient at the anchor of each epoch: example k has SCALES[e] times the k-th unit vector."""
+
+POINT: dict[str, int | Fraction | str] = {"N": EXAMPLES, "t": STEPS, "alpha": "1/6", "gamma": "1/4"}
+
+
+def _spread(epoch: int) -> Spread:
+    """Spread of the simulated gradients."""
+    now = SCALES[epoch] if epoch < len(SCALES) else Fraction(0)
+    change, rest = now - SCALES[max(epoch - 1, 0)], 1 - Fraction(1, EXAMPLES)
+    return Spread(now**2 * rest, now * change * rest, change**2 * rest)
+
+
+def _exact(which: Sum, context: Context) -> float:
+    point = context.point
+    square = mean_square(which, STEPS, EXAMPLES, point["alpha"], point["gamma"], _spread)
+    return float(to_number(square).float)
+
+
+def _largest(which: Sum, context: Context) -> float:
+    """Bound on the square: all examples of an epoch differ, so its length is fixed; epochs may all point one way."""
+    q, r = divmod(STEPS, EXAMPLES)
+    alpha, gamma = context.point["alpha"], context.point["gamma"]
+    weights = [
+        (float(to_number(to_exact(a)).float), float(to_number(to_exact(b)).float))
+        for a, b in window_weights(which, q, to_value((1 - alpha) ** EXAMPLES), to_value(gamma))
+    ]
+    decays, total = (1.0 - float(alpha)) ** np.arange(EXAMPLES), 0.0
+    for epoch in range(q + 1):
+        now = float(SCALES[epoch])
+        change = now - float(SCALES[max(epoch - 1, 0)])
+        late, early = (
+            a * now + b * change for a, b in (weights[q - epoch], weights[q - epoch - 1] if epoch < q else (0.0, 0.0))
+        )
+        parts = decays * np.where(np.arange(EXAMPLES) < r, late, early)
+        total += math.sqrt(float((parts**2).sum() - parts.sum() ** 2 / EXAMPLES))
+    return (float(alpha) * total) ** 2
+
+
+def _orders(rng: np.random.Generator, size: int, kind: str) -> Any:
+    """Example of each step, shape (STEPS, size)."""
+    epochs = -(-STEPS // EXAMPLES)
+    if kind == "replacement":
+        return rng.integers(EXAMPLES, size=(STEPS, size))
+    orders = np.argsort(rng.random((epochs, EXAMPLES, size)), axis=1)
+    if kind == "once":
+        orders[:] = orders[0]
+    return orders.reshape(epochs * EXAMPLES, size)[:STEPS]
+
+
+def _simulate(
+    which: Sum, order: str = "fresh", gamma_factor: float = 1.0
+) -> Callable[[Context, np.random.Generator, int], Any]:
+    """Squared length of one of the sums at the last step, from the literal kernel of Algorithm 4."""
+
+    def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
+        alpha, gamma = float(context.point["alpha"]), float(context.point["gamma"])
+        drawn = _orders(rng, size, order)
+        scale = np.repeat([float(s) for s in SCALES], EXAMPLES)[:STEPS]
+        before = np.concatenate([np.full(EXAMPLES, np.nan), scale[:-EXAMPLES]])
+        one_hot = np.zeros((STEPS, size, EXAMPLES))
+        np.put_along_axis(one_hot, drawn[:, :, None], 1.0, axis=2)
+        g = (scale[:, None, None] * one_hot).reshape(STEPS, -1)
+        delta = ((scale - before)[:, None, None] * one_hot).reshape(STEPS, -1)
+        nodes = Nodes(*(nodes_of_leaves(leaves, alpha=alpha) for leaves in (g, delta, np.zeros_like(g))))
+        m_hat, _ = reconstruct_literal(nodes, examples=EXAMPLES, alpha=alpha, gamma=gamma * gamma_factor)
+        decays = alpha * (1.0 - alpha) ** np.arange(STEPS - 1, -1, -1)
+        target = decays @ g if which == "difference" else np.full(g.shape[1], (decays * scale).sum() / EXAMPLES)
+        squares: Any = ((m_hat[-1] - target).reshape(size, EXAMPLES) ** 2).sum(axis=1)
+        return squares
+
+    return simulate
+
+
+def _plan(which: Sum) -> Callable[[Context], Plan]:
+    """A mean off by a fifth (a tenth, in longer runs)."""
+
+    def plan(context: Context) -> Plan:
+        part = 0.2 if context.budget.name == "smoke" else 0.1
+        effect = MeanEffect(part * _exact(which, context), Bounded(0.0, _largest(which, context)), STEPS * EXAMPLES)
+        return Plan(effect, block=1024)
+
+    return plan
+
+
+def _law(name: str, which: Sum) -> MonteCarloCheck:
+    """The kernel against the exact mean square."""
+    return MonteCarloCheck(
+        "algorithm-4-output",
+        name,
+        point=POINT,
+        plan=_plan(which),
+        simulate=_simulate(which),
+        judge=MeanLaw(partial(_exact, which), lambda context: Bounded(0.0, _largest(which, context))),
+        controls=[
+            Control("replacement", "examples drawn with replacement", _simulate(which, "replacement")),
+            Control("one-permutation", "all epochs have one order", _simulate(which, "once")),
+            Control("gamma-halved", "the reconstruction uses gamma/2", _simulate(which, gamma_factor=0.5)),
+        ],
+        readings={"ordering": "fresh"},
+        variants=("amended",),
+        region="squared length at the last step; gradients along the axes, of another length in each epoch",
+        leaves_out="floats; gradients at the anchors do not depend on the order",
+    )
+
+
+def _sizes(budget: Budget) -> Iterable[dict[str, Any]]:
+    """(N, T, alpha, gamma), alpha >= 1/N, from T = 2N - 1 on."""
+    large = {"smoke": (33,), "standard": (33, 100), "full": (33, 100, 256)}[budget.name]
+    for n in (2, 3, 8, *large):
+        for alpha in (Fraction(1, n), Fraction(min(3, n), n), Fraction(1)):
+            for gamma in (Fraction(1, 2), Fraction(1, 16), Fraction(1, 400)):
+                for steps in (2 * n - 1, 2 * n, 3 * n + n // 2, 40 * n + 1):
+                    yield {"N": n, "T": steps, "alpha": alpha, "gamma": gamma}
+
+
+def _is_exact(point: Point, statement: Statement) -> Outcome:
+    """Lemma 17 for gradients +-1: the mean square of alpha times the difference of its sides, which should be 0."""
+    del statement
+    n, t = int(point["N"]), int(point["T"])
+    square = mean_square("difference", t, n, point["alpha"], point["gamma"], constant_spread(Fraction(1)))
+    exact = decide(square, "=", Fraction(0))
+    note = (
+        "mean square over all orders of alpha times the difference of the two sides, gradients of mean 0 and length 1"
+    )
+    return Outcome(exact, square, Fraction(0), note)
+
+
+def _within(point: Point, statement: Statement, part: Fraction = Fraction(1)) -> Outcome:
+    """Exact mean squares of both sums against the corrected lemma, for gradients that stay and that flip."""
+    del statement
+    n, t, alpha, gamma = int(point["N"]), int(point["T"]), point["alpha"], point["gamma"]
+    sums: tuple[Sum, ...] = ("difference", "estimate")
+    for which in sums:
+        for spreads, change in (
+            (constant_spread(Fraction(1)), Fraction(0)),
+            (alternating_spread(Fraction(2)), Fraction(2)),
+        ):
+            square = mean_square(which, t, n, alpha, gamma, spreads)
+            bound = to_ball(to_value(part)) * simple_bound(which, alpha, gamma, Fraction(1), change)
+            if decide(square, "<=", bound**2) is not True:
+                return Outcome(False, square, bound**2, note=f"the {which}, change {change}")
+    return Outcome(True)
+
+
+def _figure() -> dict[str, dict[str, list[float]]]:
+    """Root mean square of m_hat_t - m_t over gamma, for three alpha, in a run of 400 epochs and a third."""
+    n, epochs = 64, 400
+    gammas = [Fraction(1, round(1.5**k)) for k in range(1, 12)]
+    rows = [(Fraction(c, n), gamma) for c in (1, 4, 16) for gamma in gammas]
+    t = epochs * n + n // 3
+
+    def root(which: Sum, alpha: Fraction, gamma: Fraction, change: int) -> float:
+        spreads = alternating_spread(Fraction(change)) if change else constant_spread(Fraction(1))
+        return math.sqrt(float(to_number(mean_square(which, t, n, alpha, gamma, spreads)).float))
+
+    return {
+        "identity-error": {
+            "x": [float(gamma) for _, gamma in rows],
+            "alpha": [float(alpha) for alpha, _ in rows],
+            "fixed": [root("difference", alpha, gamma, 0) for alpha, gamma in rows],
+            "moving": [root("difference", alpha, gamma, 2) for alpha, gamma in rows],
+            "estimate": [root("estimate", alpha, gamma, 0) for alpha, gamma in rows],
+            "at:N": [float(n)],
+            "at:t": [float(t)],
+        }
+    }
+
+
+def _pairs(_: Budget) -> Iterable[dict[str, int]]:
+    """Steps i < j of different epochs."""
+    pairs = ((n, i, j) for n in (2, 3, 5) for j in range(n + 1, 3 * n + 1) for i in range(1, j))
+    return ({"N": n, "i": i, "j": j} for n, i, j in pairs if (i - 1) // n < (j - 1) // n)
+
+
+def _uncorrelated(point: Point, statement: Statement, ordering: Ordering | None = None) -> Outcome:
+    """Cross term of two steps' sampling errors of length 1, for gradients that do not depend on w."""
+    under = ordering or cast(Ordering, statement.reading["ordering"])
+    term = cross_term(int(point["i"]), int(point["j"]), int(point["N"]), under, Fraction(1))
+    return Outcome(term == 0, term, Fraction(0), "gradients that do not depend on w, mean square 1")
+
+
+CHECKS.add(
+    RuleCheck(
+        "lemma-11-cross-epochs",
+        "linear-losses",
+        points=_pairs,
+        holds=_uncorrelated,
+        planted=[Planted("one permutation", holds=partial(_uncorrelated, ordering="once"), at_declared_size=True)],
+        region="losses whose gradients do not depend on w",
+        interior=lambda p: p["N"] >= 3 and p["i"] >= 2,
+    ),
+    RuleCheck(
+        "lemma-17",
+        "size",
+        points=_sizes,
+        holds=_is_exact,
+        readings={"ordering": "fresh"},
+        variants=("printed",),
+        planted=[
+            Planted("the size taken for 1", holds=lambda p, s: Outcome(False, Fraction(1)), at_declared_size=True)
+        ],
+        interior=lambda p: p["N"] >= 3 and p["T"] % p["N"] != 0 and p["alpha"] < 1,
+        figures=_figure,
+        seconds=1.5,
+    ),
+    RuleCheck(
+        "algorithm-4-output",
+        "corrected-lemma",
+        points=_sizes,
+        holds=_within,
+        readings={"ordering": "fresh"},
+        variants=("amended",),
+        planted=[
+            Planted("the bound times 2/5", holds=lambda p, s: _within(p, s, Fraction(2, 5)), at_declared_size=True)
+        ],
+        region="E|.|^2 of both sums against the squares of the bounds; gradients that stay and that go back and forth",
+    ),
+    _law("difference-law", "difference"),
+    _law("estimate-law", "estimate"),
+)

@@ -1,0 +1,234 @@
+"""What fresh permutations do to Algorithm 4's momentum: exact second moments, over all orders of the examples.
+
+Write xi_e(x) for example x's gradient at the anchor of epoch e minus the mean over all examples, and zeta_e for
+xi_e - xi_{e-1}. With the noise off, three sums have the same form: over windows i = 1, 2, .. (1 the latest) and the
+p-th step from the end of each, which lies in an epoch e and draws x,
+
+    alpha * sum of (1-alpha)^p (a_i xi_e(x) + b_i zeta_e(x)),
+
+    difference  m_hat_t - m_t                               a_i = -(1-gamma)(c_i - c_{i-1}),  b_i = (1-gamma) c_i
+    estimate    m_hat_t - (momentum of full gradients)      a_i = gamma c_i,                  b_i = (1-gamma) c_i
+    momentum    m_t     - (momentum of full gradients)      a_i = (1-alpha)^{N(i-1)},         b_i = 0
+
+where all gradients are taken at the anchors, c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-1-j)N}, and in the first whole
+window (i = q) a_q is (1-gamma) c_{q-1}, or c_q, and b_q = 0; the steps before it form window q + 1 with 0, or
+(1-alpha)^{Nq}.
+The order of an epoch is drawn afresh, so its part has mean 0 given the past, and parts of different epochs are
+uncorrelated. Within an epoch examples are drawn without replacement. NOTES_identities.md has the proofs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from dpverify.symbolic.exact.numbers import ONE, ZERO, Exact, Value, to_ball, to_exact, to_value, working_precision
+
+LONGEST: Final = 600
+"""Powers longer than this many bits become balls of ``BALL_BITS``."""
+
+BALL_BITS: Final = 192
+
+Sum: TypeAlias = Literal["difference", "estimate", "momentum"]
+"""Which of the three sums."""
+
+
+class Spread(NamedTuple):
+    """Mean products of centred gradients over the examples, at the anchor of one epoch.
+
+    Attributes
+    ----------
+    own : Fraction
+        Mean of ``|xi_e(x)|^2``, at most G^2.
+    cross : Fraction
+        Mean of ``<xi_e(x), zeta_e(x)>``.
+    change : Fraction
+        Mean of ``|zeta_e(x)|^2``, at most ``min(2 G, eta N L)^2``.
+    """
+
+    own: Fraction
+    cross: Fraction = Fraction(0)
+    change: Fraction = Fraction(0)
+
+
+Spreads: TypeAlias = Callable[[int], Spread]
+"""From an epoch, 0, 1, .., to the spread of its gradients. The order of the examples must not influence it."""
+
+
+def constant_spread(own: Fraction) -> Spreads:
+    """Spread of losses whose gradients do not depend on w, such as linear ones: at most G^2, in every epoch."""
+    return lambda _epoch: Spread(own)
+
+
+def alternating_spread(change: Fraction) -> Spreads:
+    """Spread of gradients that go back and forth: ``xi_e = (-1)^e (change/2) v`` with ``|v(x)| = 1``."""
+    return lambda _epoch: Spread(change**2 / 4, change**2 / 2, change**2)
+
+
+def table_spread(table: list[list[Fraction]]) -> Spreads:
+    """Spread of gradients in one dimension that stand in a table.
+
+    Parameters
+    ----------
+    table : list of list of Fraction
+        Row e, entry x: gradient of example x at the anchor of epoch e.
+
+    Returns
+    -------
+    callable
+        Epochs beyond the table have spread 0.
+    """
+
+    def spread(epoch: int) -> Spread:
+        if epoch >= len(table):
+            return Spread(Fraction(0))
+        xi = _centred(table[epoch])
+        zeta = [now - then for now, then in zip(xi, _centred(table[max(epoch - 1, 0)]), strict=True)]
+        return Spread(_mean(xi, xi), _mean(xi, zeta), _mean(zeta, zeta))
+
+    return spread
+
+
+def window_weights(which: Sum, q: int, block: Value, gamma: Value) -> list[tuple[Value, Value]]:
+    """Weights (a_i, b_i) of the windows i = 1 .. q + 1.
+
+    Parameters
+    ----------
+    which : str
+        The sum.
+    q : int
+        Number of whole windows, at least 0.
+    block : fmpq or arb
+        ``(1-alpha)^N``.
+    gamma : fmpq or arb
+        Cross-batch weight.
+
+    Returns
+    -------
+    list of tuple
+        q + 1 pairs; see the head of this file.
+    """
+    keep = 1 - gamma
+    c: list[Value] = [ZERO]
+    powers: list[Value] = [ONE]
+    for _ in range(q):
+        c.append(keep * c[-1] + powers[-1])
+        powers.append(powers[-1] * block)
+    if which == "momentum":
+        return [(power, ZERO) for power in powers]
+    if which == "estimate":
+        inner = [(gamma * c[i], keep * c[i]) for i in range(1, q)]
+        return [*inner, *([(c[q], ZERO)] if q else []), (powers[q], ZERO)]
+    inner = [(-keep * (c[i] - c[i - 1]), keep * c[i]) for i in range(1, q)]
+    return [*inner, *([(keep * c[q - 1], ZERO)] if q else []), (ZERO, ZERO)]
+
+
+def mean_square(which: Sum, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, spreads: Spreads) -> Exact:
+    """Mean square of one of the three sums over the permutations of all epochs.
+
+    Parameters
+    ----------
+    which : str
+        ``difference``, ``estimate`` or ``momentum``.
+    t : int
+        Step, at least 1.
+    n_examples : int
+        N, at least 1.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    gamma : Fraction
+        Cross-batch weight in [0, 1].
+    spreads : callable
+        Of the gradients, by epoch.
+
+    Returns
+    -------
+    Fraction or arb
+        ``alpha^2 N/(N-1) * sum over epochs of mean over x of (sum_j |f_j(x)|^2 - |sum_j f_j(x)|^2 / N)``, f_j being
+        what the epoch's j-th step contributes if it draws x; 0 for N = 1. A ball where t is large.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Source: ``tran2022:equation-8`` and ``tran2022:lemma-11-sampling`` under the ordering "fresh".
+    """
+    check_parameters(t, n_examples, alpha, gamma)
+    if n_examples == 1:
+        return Fraction(0)
+    q, r = divmod(t, n_examples)
+    with working_precision(BALL_BITS):
+        beta, weight = as_value(1 - alpha, t), as_value(gamma, t)
+        weights = window_weights(which, q, beta**n_examples, weight)
+        sums = _powers(beta, n_examples, r), _powers(beta * beta, n_examples, r)
+        total: Value = ZERO
+        for epoch in range(q + 1):
+            late = weights[q - epoch] if r else (ZERO, ZERO)  # window q - epoch + 1: the first r steps of the epoch
+            early = weights[q - epoch - 1] if epoch < q else (ZERO, ZERO)  # window q - epoch: the others
+            total = total + _of_epoch(late, early, sums, n_examples, spreads(epoch))
+        return to_exact(to_value(alpha) ** 2 * total * n_examples / (n_examples - 1))
+
+
+def as_value(number: Fraction, t: int) -> Value:
+    """Take a number exactly where its powers up to t stay short, and as a ball otherwise."""
+    value = to_value(number)
+    return value if t * number.denominator.bit_length() <= LONGEST else to_ball(value)
+
+
+def check_parameters(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> None:
+    """Refuse parameters out of range.
+
+    Raises
+    ------
+    ValueError
+        With the parameter's name and value.
+    """
+    if t < 1 or n_examples < 1:
+        raise ValueError(f"t and n_examples must be at least 1, got t={t}, n_examples={n_examples}.")
+    if not 0 < alpha <= 1:
+        raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
+    if not 0 <= gamma <= 1:
+        raise ValueError(f"gamma must lie in [0, 1], got gamma={gamma}.")
+
+
+def _of_epoch(
+    late: tuple[Value, Value],
+    early: tuple[Value, Value],
+    sums: tuple[tuple[Value, Value], tuple[Value, Value]],
+    n_examples: int,
+    spread: Spread,
+) -> Value:
+    """Mean over x of ``sum_j |f_j|^2 - |sum_j f_j|^2 / N`` for one epoch."""
+    (late_sum, early_sum), (late_square, early_square) = sums
+
+    def form(one: int, other: int) -> Value:
+        squares = late[one] * late[other] * late_square + early[one] * early[other] * early_square
+        first = late[one] * late_sum + early[one] * early_sum
+        second = late[other] * late_sum + early[other] * early_sum
+        return squares - first * second / n_examples
+
+    own, cross, change = (to_value(part) for part in spread)
+    return form(0, 0) * own + 2 * form(0, 1) * cross + form(1, 1) * change
+
+
+def _powers(base: Value, n: int, r: int) -> tuple[Value, Value]:
+    """Sums of base^p over p = 0 .. r-1 and over p = r .. n-1."""
+    sums: list[Value] = [ZERO, ZERO]
+    power: Value = ONE
+    for p in range(n):
+        sums[p >= r] = sums[p >= r] + power
+        power = power * base
+    return sums[0], sums[1]
+
+
+def _centred(row: list[Fraction]) -> list[Fraction]:
+    mean = sum(row, Fraction(0)) / len(row)
+    return [value - mean for value in row]
+
+
+def _mean(left: list[Fraction], right: list[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0)) / len(left)

@@ -1,0 +1,222 @@
+"""Part (c) of the corrected Lemma 17: the mean over the run of the estimate's own part, after 1/gamma epochs small.
+
+At a step with q whole windows before it the root mean square is at most ``G sqrt(2 alpha) (c_q + B^q) + 3/2 G
+sqrt(alpha gamma)``, c_q and B = (1-alpha)^N as in the weights; over the steps, N at most for each q, the first part
+adds up to a number. Letters besides those of the weights and of the lemma: ``latest`` c_q, ``inner`` the other windows'
+share ``gamma^2 sum c_i^2``, ``power`` B^q; ``mean``, the mean over t = 1 .. T of the root mean squares.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sympy import Integer, Lambda, Rational, Sum, Symbol, exp, floor, sqrt
+
+from dpverify.papers.tran2022.reorder import reorder_rates_derivations as rates
+from dpverify.papers.tran2022.reorder import reorder_weights_derivations as weighed
+from dpverify.papers.tran2022.reorder.reorder_lemma_derivations import (
+    CONDITIONS,
+    GAMMA,
+    INNER,
+    LATEST,
+    LENGTH,
+    MANY,
+    POWER,
+    RANGES,
+    SQUARE,
+    WEIGHTS,
+    all_epochs,
+)
+from dpverify.papers.tran2022.reorder.reorder_rates_derivations import ALPHA, N
+from dpverify.papers.tran2022.reorder.reorder_weights_derivations import BLOCK, KEEP, WINDOWS, i, weight
+from dpverify.symbolic.derive.cited import Cited, cite
+from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
+from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.ranges import Variable, integer, real
+
+T: Final = Symbol("T", integer=True, positive=True)
+t: Final = Symbol("t", integer=True)
+MEAN: Final = Symbol("mean", nonnegative=True)
+WEIGHED: Final = "the estimate's weights"
+EVERY_STEP: Final = "the mean over the steps"
+
+
+def settled() -> Derivation:
+    """Derive the later windows' share of the estimate: ``gamma^2`` times the squares is at most 9/8 gamma."""
+    around, form = (1 - BLOCK**2) * (1 - KEEP) ** 2, weighed.of_squares()
+    top, most = Rational(3, 8), Rational(9, 8)
+    small, large = 1 + top * KEEP, most * (1 - top * KEEP) * (1 + KEEP)
+    where = {"a": small, "b": large, "x": KEEP, "low": Integer(0), "high": Integer(1)}
+
+    def wrap(e: Any) -> Any:
+        return around * e
+
+    def share(block: Any) -> Any:
+        return (1 - KEEP) * (1 + KEEP * block) / ((1 - KEEP * block) * (1 + KEEP))
+
+    steps = (
+        *weighed.telescoped(wrap, form),
+        weighed.to_all(wrap, form["d"]),
+        Step(share(BLOCK), "="),
+        Step(share(exp(-1)), "<=", "premise", {}, ("the block",), context=share(HOLE)),
+        Step(share(top), "<=", "order", {"a": exp(-1), "b": top}, context=share(HOLE)),
+        Step((1 - KEEP) * most, "<=", "bernstein", where, context=(1 - KEEP) * most * HOLE / large),
+    )
+    variables: dict[str, Variable] = {
+        **rates.RANGES, "N": integer(2, 7), "keep": weighed.RANGES["keep"],
+        "block": real((1 - ALPHA) ** N, (1 - ALPHA) ** N), "windows": integer(0, 6),
+    }  # fmt: skip
+    return Derivation(
+        "the later windows", "ours", variables, (*rates.CONDITIONS, KEEP < 1, BLOCK < 1),
+        wrap(weighed.SQUARES), steps, {"the block": cite(rates.block_rate(), BLOCK)}, local=("windows",),
+        letters=weighed.LETTERS,
+    )  # fmt: skip
+
+
+def one_square() -> Derivation:
+    """Derive the mean square of the estimate's own part at one step."""
+    block = (1 - ALPHA) ** N
+    rate, around, share = MANY / (2 - ALPHA), LENGTH**2 * ALPHA, Rational(9, 8) * GAMMA
+    later = cite(settled(), (1 - block**2) * INNER, keep=1 - GAMMA, block=block)
+
+    def whole(latest: Any, inner: Any) -> Any:
+        return around * rate * (latest + inner + POWER**2)
+
+    taken = {"a": 1 - block**2, "b": block**2}
+    steps = (
+        Step(around * rate * WEIGHTS, "<=", "premise", {}, ("all epochs",)),
+        Step(whole((1 - block**2) * LATEST**2, (1 - block**2) * INNER), "<=", "premise", {}, (WEIGHED,)),
+        Step(
+            whole((1 - block**2) * LATEST**2, share), "<=", "premise", {}, ("the later windows",),
+            context=whole((1 - block**2) * LATEST**2, HOLE),
+        ),
+        Step(whole(LATEST**2, share), "<=", "drop-nonnegative", taken, context=whole(HOLE * LATEST**2, share)),
+        Step(
+            around * 2 * (LATEST**2 + share + POWER**2), "<=", "premise", {}, ("the rate",),
+            context=around * HOLE * (LATEST**2 + share + POWER**2),
+        ),
+    )  # fmt: skip
+    most = (1 - block**2) * (LATEST**2 + INNER) + POWER**2
+    variables: dict[str, Variable] = {
+        **{name: RANGES[name] for name in ("N", "alpha", "gamma", "length")},
+        "latest": real(0, 5), "inner": real(0, share), "power": real(0, 1), "weights": real(0, most),
+        "square": real(0, 0),
+    }  # fmt: skip
+    premises = {
+        "all epochs": cite(all_epochs(), SQUARE),
+        WEIGHED: Premise(WEIGHTS, "<=", most),
+        "the later windows": later,
+        "the rate": cite(rates.plain_rate()),
+    }
+    return Derivation(
+        "one step of the estimate, squared", "ours", variables, CONDITIONS, SQUARE, steps, premises,
+        local=("inner", "weights", "square"),
+    )  # fmt: skip
+
+
+def one_step() -> Derivation:
+    """Derive the root mean square of the estimate's own part at one step."""
+    around = 2 * LENGTH**2 * ALPHA
+    first, second, third = around * LATEST**2, around * Rational(9, 8) * GAMMA, around * POWER**2
+    lead = LENGTH * sqrt(2 * ALPHA)
+    steps = (
+        Step(sqrt(first + second + third), "<=", "premise", {}, ("squared",), context=sqrt(HOLE)),
+        Step(
+            sqrt(first) + sqrt(second + third), "<=", "sqrt-subadditive", {"a": first, "b": second + third},
+            context=HOLE,
+        ),
+        Step(
+            sqrt(first) + sqrt(second) + sqrt(third), "<=", "sqrt-subadditive", {"a": second, "b": third},
+            context=sqrt(first) + HOLE,
+        ),
+        Step(lead * LATEST + Rational(3, 2) * LENGTH * sqrt(ALPHA * GAMMA) + lead * POWER, "="),
+    )  # fmt: skip
+    variables: dict[str, Variable] = {
+        **{name: RANGES[name] for name in ("N", "alpha", "gamma", "length")},
+        "latest": real(0, 5), "power": real(0, 1), "square": real(0, first + second + third),
+    }  # fmt: skip
+    return Derivation(
+        "one step of the estimate", "ours", variables, CONDITIONS, sqrt(SQUARE), steps,
+        {"squared": cite(one_square(), SQUARE)}, local=("square",),
+    )  # fmt: skip
+
+
+TERM: Final = Lambda(i, weight(i) + BLOCK**i)
+STEPS: Final = Sum(TERM(floor(t / N)), (t, 1, T))
+
+
+def all_windows() -> Derivation:
+    """Derive what ``c_i + B^i`` adds up to: at most ``(1 + 1/gamma)/(1-B)``."""
+    keep = 1 - KEEP
+    first, last, power = (1 + 1 / keep) / (1 - BLOCK), weight(WINDOWS), BLOCK**WINDOWS
+    form = {**weighed.EVERY, "p": Integer(1), "s": Integer(1), "a": 1 / keep, "d": first}
+    steps = (
+        Step(first - last / keep - first * power, "=", "convolution-sum", form),
+        Step(
+            first - first * power, "<=", "convolution-nonnegative", weighed.EVERY,
+            context=first - HOLE / keep - first * power,
+        ),
+        Step(first, "<=", "drop-nonnegative", {"a": first - first * power, "b": first * power}, context=HOLE),
+    )  # fmt: skip
+    variables = {name: weighed.RANGES[name] for name in ("keep", "block", "windows")}
+    return Derivation(
+        "the weights of all windows", "ours", variables, (KEEP < 1, BLOCK < 1),
+        Sum(TERM(i), (i, 0, WINDOWS - 1)), steps, letters=weighed.LETTERS,
+    )  # fmt: skip
+
+
+def run_sum() -> Derivation:
+    """Derive what ``c_q + B^q`` adds up to over the run: at most ``2 N/(gamma (1 - exp(-1)))``."""
+    epochs = floor(T / N)
+    added = cite(all_windows(), windows=epochs + 1)
+    keep = 1 - KEEP
+    steps = (
+        Step(N * added.lhs, "<=", "sum-by-blocks", {"f": TERM, "n": N, "top": T}, context=HOLE),
+        Step(N * added.rhs, "<=", "premise", {}, ("all windows",), context=N * HOLE),
+        Step(
+            N * (1 + 1 / keep) / (1 - exp(-1)), "<=", "premise", {}, ("the block",),
+            context=N * (1 + 1 / keep) / (1 - HOLE),
+        ),
+        Step(
+            N * 2 / keep / (1 - exp(-1)), "<=", "order", {"a": 1 + 1 / keep, "b": 2 / keep},
+            context=N * HOLE / (1 - exp(-1)),
+        ),
+    )  # fmt: skip
+    variables: dict[str, Variable] = {
+        **rates.RANGES, "N": integer(2, 7), "T": integer(1, 40), "keep": weighed.RANGES["keep"],
+        "block": real((1 - ALPHA) ** N, (1 - ALPHA) ** N),
+    }  # fmt: skip
+    return Derivation(
+        "the weights of the run", "ours", variables, (*rates.CONDITIONS, KEEP < 1, BLOCK < 1), STEPS, steps,
+        {"all windows": added, "the block": cite(rates.block_rate(), BLOCK)}, letters=weighed.LETTERS,
+    )  # fmt: skip
+
+
+def run_mean() -> Derivation:
+    """Derive part (c): ``3/2 G sqrt(alpha gamma) + 9/2 G sqrt(alpha) N/(gamma T)`` for the mean over the run."""
+    constant, lead = Rational(3, 2) * LENGTH * sqrt(ALPHA * GAMMA), LENGTH * sqrt(2 * ALPHA) / T
+    decay = sqrt(ALPHA) * LENGTH * N / (GAMMA * T)
+    one = cite(one_step())
+    at_t = one.rhs.xreplace({LATEST: weight(floor(t / N)), POWER: BLOCK ** floor(t / N)})
+    added = cite(run_sum(), keep=1 - GAMMA, block=(1 - ALPHA) ** N)
+    at_t = at_t.xreplace({KEEP: 1 - GAMMA, BLOCK: (1 - ALPHA) ** N})
+    steps = (
+        Step(Sum(at_t, (t, 1, T)) / T, "<=", "premise", {}, (EVERY_STEP,)),
+        Step(constant + lead * added.lhs, "="),
+        Step(constant + lead * added.rhs, "<=", "premise", {}, ("the weights",), context=constant + lead * HOLE),
+        Step(
+            constant + Rational(9, 2) * decay, "<=", "order",
+            {"a": 2 * sqrt(2) / (1 - exp(-1)), "b": Rational(9, 2)}, context=constant + decay * HOLE,
+        ),
+    )  # fmt: skip
+    variables: dict[str, Variable] = {
+        **{name: RANGES[name] for name in ("N", "alpha", "gamma", "length")},
+        "N": integer(2, 7), "T": integer(1, 40), "mean": real(0, 0),
+    }  # fmt: skip
+    premises = {
+        EVERY_STEP: Cited(MEAN, "<=", Sum(at_t, (t, 1, T)) / T, one.conditions, one.derivation),
+        "the weights": added,
+    }
+    return Derivation(
+        "the mean over the run", "ours", variables, CONDITIONS, MEAN, steps, premises, local=("mean",)
+    )  # fmt: skip

@@ -1,0 +1,223 @@
+"""The squared weights of the corrected Lemma 17 under fresh permutations: convolutions, summed by telescoping.
+
+With ``keep`` u = 1 - gamma and ``block`` B = (1-alpha)^N the weights are made of ``c_i = sum_{j<i} u^j B^(i-1-j)``. A
+window's share of the squared decays is ``1 - B^2``, in units of ``1/(1-(1-alpha)^2)``. *Change*: what gradients that
+move from anchor to anchor add. *Difference*: part (a), m_hat_t - m_t. *Estimate*: part (b), m_hat_t against full
+gradients; *settled* and *early* split it for the mean over the run, part (c). NOTES_identities.md, "The corrected
+lemma".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from sympy import Integer, Rational, Sum, Symbol
+
+from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.rules.sequences import convolution
+
+i, j = (Symbol(name, integer=True) for name in "ij")
+KEEP: Final = Symbol("keep", positive=True)
+BLOCK: Final = Symbol("block", nonnegative=True)
+WINDOWS: Final = Symbol("windows", integer=True, nonnegative=True)
+CUT: Final = Symbol("cut", nonnegative=True)
+LETTERS: Final = {"keep": "u", "block": "B", "windows": "n"}
+LOCAL: Final = ("windows", "cut")
+EVERY: Final = {"u": KEEP, "v": BLOCK, "m": WINDOWS}
+RANGES: Final[dict[str, Variable]] = {
+    "keep": real(0, 1, open_lo=True, open_hi=True),
+    "block": real(0, Rational(9, 10)),
+    "windows": integer(0, 6),
+    "cut": real(0, 1),
+}
+Wrap = Callable[[Any], Any]
+
+
+def weight(count: Any) -> Any:
+    """``c_count``."""
+    return convolution(KEEP, BLOCK, count, j)
+
+
+def total(term: Any) -> Any:
+    """Sum over the windows but the first whole one."""
+    return Sum(term, (i, 0, WINDOWS - 1))
+
+
+OWN, POWER = weight(i), BLOCK**i
+SQUARES, PRODUCTS, POWERS = total(OWN**2), total(OWN * POWER), total(POWER**2)
+LAST = weight(WINDOWS) ** 2
+TAIL = BLOCK ** (2 * WINDOWS)
+GROWN = total((KEEP**2 - 1) * OWN**2 + 2 * KEEP * OWN * POWER + BLOCK ** (2 * i))
+
+
+def of_squares() -> dict[str, Any]:
+    """Give the instance of ``convolution-squares`` for the sum of c_i^2."""
+    first, inside = 1 - KEEP**2, 1 - KEEP * BLOCK
+    return {
+        "p": Integer(1), "r": Integer(0), "s": Integer(0), "a": 1 / first, "b": 2 * KEEP / (first * inside),
+        "d": (1 + KEEP * BLOCK) / (inside * first * (1 - BLOCK**2)),
+    }  # fmt: skip
+
+
+def _of_products() -> dict[str, Any]:
+    """Instance of ``convolution-squares`` for the sum of ``c_i B^i``."""
+    inside = 1 - KEEP * BLOCK
+    return {
+        "p": Integer(0), "r": Integer(1), "s": Integer(0), "a": Integer(0), "b": 1 / inside,
+        "d": BLOCK / (inside * (1 - BLOCK**2)),
+    }  # fmt: skip
+
+
+def telescoped(wrap: Wrap, form: dict[str, Any]) -> tuple[Step, ...]:
+    """Telescope a sum.
+
+    Parameters
+    ----------
+    wrap : callable
+        From an expression to the one around it, which rises with it.
+    form : dict
+        Instance of ``convolution-squares``, with a, b and d that are not negative.
+
+    Returns
+    -------
+    tuple of Step
+        From ``wrap(the sum)`` to ``wrap(d - d B^(2 windows))``.
+    """
+    a, b, d = (form[name] for name in "abd")
+    power = BLOCK**WINDOWS
+    return (
+        Step(
+            wrap(d - a * LAST - b * weight(WINDOWS) * power - d * TAIL), "=", "convolution-squares", {**EVERY, **form}
+        ),
+        Step(
+            wrap(d - d * TAIL), "<=", "convolution-nonnegative", EVERY,
+            context=wrap(d - a * HOLE**2 - b * HOLE * power - d * TAIL),
+        ),
+    )  # fmt: skip
+
+
+def to_all(wrap: Wrap, first: Any) -> Step:
+    """Go from ``wrap(first - first B^(2 windows))`` to ``wrap(first)``."""
+    taken = first * TAIL
+    return Step(wrap(first), "<=", "drop-nonnegative", {"a": first - taken, "b": taken}, context=wrap(HOLE))
+
+
+def _without_squares(wrap: Wrap, kept: Any, factor: Any) -> Step:
+    """Drop ``factor`` times the sum of c_i^2, which is taken from ``kept``."""
+    squared = factor * total(HOLE**2)
+    return Step(wrap(kept), "<=", "convolution-nonnegative", {**EVERY, "m": i}, context=wrap(kept - squared))
+
+
+def _chain(name: str, start: Any, *steps: Step) -> Derivation:
+    variables = {key: RANGES[key] for key in RANGES if Symbol(key) in {Symbol(s.name) for s in start.free_symbols}}
+    bounds = tuple(s <= 1 for s in start.free_symbols if s == CUT)
+    return Derivation(
+        name, "ours", variables, (KEEP < 1, BLOCK < 1, *bounds), start, steps, local=LOCAL, letters=LETTERS
+    )
+
+
+def change() -> Derivation:
+    """Derive the squared weights of the changes, ``(1-gamma) c_i`` in the windows but the first whole one."""
+    around = (1 - BLOCK**2) * KEEP**2
+    inside = 1 - KEEP * BLOCK
+    form = of_squares()
+    lead = KEEP / (1 - KEEP)
+
+    def wrap(e: Any) -> Any:
+        return around * e
+
+    return _chain(
+        "the weights of the changes", wrap(SQUARES), *telescoped(wrap, form), to_all(wrap, form["d"]),
+        Step(lead * KEEP / (1 + KEEP) * (1 + KEEP * BLOCK) / inside, "="),
+        Step(
+            lead / 2 * (1 + KEEP * BLOCK) / inside, "<=", "order", {"a": KEEP / (1 + KEEP), "b": Rational(1, 2)},
+            context=lead * HOLE * (1 + KEEP * BLOCK) / inside,
+        ),
+        Step(
+            (1 + BLOCK) / (2 * (1 - KEEP) * (1 - BLOCK)), "<=", "order", {"a": KEEP, "b": Integer(1)},
+            context=HOLE * (1 + HOLE * BLOCK) / (2 * (1 - KEEP) * (1 - HOLE * BLOCK)),
+        ),
+    )  # fmt: skip
+
+
+def difference() -> Derivation:
+    """Derive the squared weights of m_hat_t - m_t: ``c_(i+1) - c_i``, and c_n in the first whole window, times u."""
+    around = (1 - BLOCK**2) * KEEP**2
+    form = _of_products()
+    moved = total((KEEP * OWN + POWER - OWN) ** 2)
+    kept, loose = 2 * PRODUCTS + 2 * POWERS, 4 * (1 - KEEP)
+
+    def wrap(e: Any) -> Any:
+        return around * e
+
+    def whole(e: Any) -> Any:
+        return wrap(2 * e + 2 * POWERS)
+
+    bound = 2 * BLOCK / ((1 - KEEP * BLOCK) * (1 - BLOCK**2)) + 2 / (1 - BLOCK**2)
+    return _chain(
+        "the weights of the difference", wrap(total((weight(i + 1) - OWN) ** 2) + LAST),
+        Step(wrap(moved + LAST), "=", "convolution-next", {"u": KEEP, "v": BLOCK, "m": i}),
+        Step(wrap(moved + GROWN), "=", "convolution-increments", EVERY, context=wrap(moved + HOLE)),
+        Step(wrap(kept - loose * PRODUCTS - 2 * KEEP * (1 - KEEP) * SQUARES), "="),
+        _without_squares(wrap, kept - loose * PRODUCTS, 2 * KEEP * (1 - KEEP)),
+        Step(
+            wrap(kept), "<=", "convolution-nonnegative", {**EVERY, "m": i},
+            context=wrap(kept - loose * total(HOLE * POWER)),
+        ),
+        *telescoped(whole, form), to_all(whole, form["d"]),
+        Step(wrap(bound), "<=", "geometric-sum-bound", {"x": BLOCK**2, "m": WINDOWS - 1}),
+        Step(2 * KEEP**2 * (1 + BLOCK * (1 - KEEP)) / (1 - KEEP * BLOCK), "="),
+        Step(
+            2 * (1 + BLOCK * (1 - KEEP)) * KEEP / (1 - KEEP * BLOCK), "<=", "order", {"a": KEEP, "b": Integer(1)},
+            context=2 * KEEP * HOLE * (1 + BLOCK * (1 - KEEP)) / (1 - KEEP * BLOCK),
+        ),
+        Step(
+            2 / (1 - KEEP * BLOCK), "<=", "order", {"a": KEEP * (1 + BLOCK * (1 - KEEP)), "b": Integer(1)},
+            context=2 * HOLE / (1 - KEEP * BLOCK),
+        ),
+        Step(2 / (1 - BLOCK), "<=", "order", {"a": KEEP, "b": Integer(1)}),
+    )  # fmt: skip
+
+
+def estimate() -> Derivation:
+    """Derive the squared weights of the estimate: ``gamma c_i``, c_n in the first whole window, and B^n before it.
+
+    ``cut`` is (1-alpha)^(2r), r being the number of steps before the first whole window.
+    """
+    inner = (1 - KEEP) ** 2 * SQUARES
+    kept = 2 * KEEP * PRODUCTS + POWERS
+    form = _of_products()
+    most = (1 + BLOCK) / (1 - BLOCK)
+
+    def wrap(inside: Any) -> Any:
+        return (1 - BLOCK**2) * inside + TAIL
+
+    def products(e: Any) -> Any:
+        return wrap(2 * KEEP * e + POWERS)
+
+    less = 2 * KEEP * (form["d"] - form["d"] * TAIL)
+    return _chain(
+        "the weights of the estimate", (1 - BLOCK**2) * (LAST + inner) + TAIL * (1 - CUT),
+        Step(
+            wrap(LAST + inner), "<=", "drop-nonnegative", {"a": 1 - CUT, "b": CUT},
+            context=(1 - BLOCK**2) * (LAST + inner) + TAIL * HOLE,
+        ),
+        Step(wrap(GROWN + inner), "=", "convolution-increments", EVERY, context=wrap(HOLE + inner)),
+        Step(wrap(kept - 2 * KEEP * (1 - KEEP) * SQUARES), "="),
+        _without_squares(wrap, kept, 2 * KEEP * (1 - KEEP)),
+        *telescoped(products, form),
+        Step(wrap(less + (1 - TAIL) / (1 - BLOCK**2)), "=", "geometric-sum", {"x": BLOCK**2, "m": WINDOWS}),
+        Step((1 - TAIL) * (1 + KEEP * BLOCK) / (1 - KEEP * BLOCK) + TAIL, "="),
+        Step(
+            (1 - TAIL) * most + TAIL, "<=", "order", {"a": KEEP, "b": Integer(1)},
+            context=(1 - TAIL) * (1 + HOLE * BLOCK) / (1 - HOLE * BLOCK) + TAIL,
+        ),
+        Step(
+            (1 - TAIL) * most + TAIL * most, "<=", "order", {"a": Integer(1), "b": most},
+            context=(1 - TAIL) * most + TAIL * HOLE,
+        ),
+        Step(most, "="),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Section 5's run time, counted."""

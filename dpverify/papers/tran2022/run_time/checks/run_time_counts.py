@@ -1,0 +1,186 @@
+"""Operation counts: against the counters of the kernels, against the loops of the box, and between their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
+from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.kernels.typing import Vector
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_count
+from dpverify.papers.tran2022.algorithms.reconstruct.stream import reconstruct
+from dpverify.papers.tran2022.algorithms.sr_nsgd.callable import SrNsgdCallable
+from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+from dpverify.papers.tran2022.run_time import operation_counts_bounds as counts
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+WIDE = (1, 2, 3, 4, 5, 7, 8, 13, 31, 32, 33, 63, 64, 100, 127, 128, 255, 256)
+BOUNDS_ENOUGH = "the bounds are proved for all N and T (NOTES_run_time.md)"
+
+
+def _sizes(budget: Budget) -> Iterable[dict[str, Any]]:
+    """(N, T) with T >= 4N, N a power of two and not, T a multiple of N and not."""
+    most = {"smoke": 64, "standard": 128, "full": 256}[budget.name]
+    for n in (n for n in WIDE if n <= most):
+        for steps in (4 * n, 4 * n + 1, 7 * n + 2, 16 * n - 1, 33 * n):
+            yield {"N": n, "T": steps}
+
+
+def _between(
+    point: Point, statement: Statement, *, stream: int = counts.STREAM_ADDS, logarithm: bool = True, lower: int = 1
+) -> Outcome:
+    """The additions of T steps between their bounds; ``stream``, ``logarithm`` and ``lower`` make other bounds."""
+    del statement
+    n, steps = int(point["N"]), int(point["T"])
+    low, high = counts.literal_bounds(steps, n)
+    low, high = lower * low, high if logarithm else high / (2 * counts.levels(steps))
+    literal, fast = counts.literal_total(steps, n).adds, counts.stream_total(steps, n)
+    if not low <= literal <= high:
+        return Outcome(False, Fraction(literal), high if literal > high else low, f"literal: {literal} additions")
+    if fast.adds > stream * steps or fast.reads > counts.STREAM_READS * steps:
+        return Outcome(False, Fraction(fast.adds), Fraction(stream * steps), f"stream: {fast.adds} additions")
+    return Outcome(True)
+
+
+def _kernel_sizes(budget: Budget) -> Iterable[dict[str, Any]]:
+    most = {"smoke": 33, "standard": 100, "full": 256}[budget.name]
+    for n in (n for n in WIDE if n <= most):
+        for steps in (max(1, n - 1), 2 * n, 5 * n + 2, 16 * n + 1):
+            yield {"N": n, "T": steps}
+
+
+def _counters(point: Point, statement: Statement, *, literal_off: int = 0, stream_off: int = 0) -> Outcome:
+    """The counters of both kernels, step by step, against the counts from the bits."""
+    del statement
+    n, steps = int(point["N"]), int(point["T"])
+    nodes = Nodes(*np.zeros((3, node_count(steps), 1)))
+    for run, count, off in (
+        (reconstruct_literal, counts.literal_step, literal_off),
+        (reconstruct, counts.stream_step, stream_off),
+    ):
+        _, adds = run(nodes, examples=n, alpha=0.5, gamma=0.5)
+        for t, counted in enumerate(adds.tolist(), 1):
+            said = count(t, n).adds + off * (t == steps)
+            if counted != said:
+                return Outcome(False, Fraction(counted), Fraction(said), f"{run.__name__} at step {t}")
+    return Outcome(True)
+
+
+def _box_sizes(budget: Budget) -> Iterable[dict[str, Any]]:
+    most = {"smoke": 40, "standard": 120, "full": 300}[budget.name]
+    return ({"N": n, "T": steps} for n in (1, 2, 3, 5, 8, 13) for steps in range(1, most))
+
+
+def _box_evaluations(steps: int, n: int, *, of_r: int = 2) -> int:
+    """Count the gradients in the printed sums of all nodes, by running the loops of the box."""
+    count = 0
+    for t in range(1, steps + 1):
+        for k in range(t.bit_length()):  # "for k = 0, ..., floor(log2 t) do"
+            if t % 2**k == 0:  # "if t mod 2^k = 0 then"
+                with_delta = t - 2**k + 1 > n  # "if t - 2^k + 1 > N then"
+                for _ in range(t - 2**k + 1, t + 1):  # F^G one, F^r two and F^Delta two gradients a term
+                    count += 1 + of_r + 2 * with_delta
+    return count
+
+
+def _by_node(point: Point, statement: Statement, *, of_r: int = 2) -> Outcome:
+    """The loops of the box against the closed form, and that between its bounds."""
+    del statement
+    n, steps = int(point["N"]), int(point["T"])
+    total, (low, high) = counts.gradients_node_by_node(steps, n), counts.node_by_node_bounds(steps)
+    counted = _box_evaluations(steps, n, of_r=of_r)
+    return Outcome(counted == total and low <= total <= high, Fraction(counted), Fraction(total))
+
+
+def _asked(point: Point, statement: Statement, *, fewer: int = 0) -> Outcome:
+    """How often a run of Algorithm 2 asks for a gradient, against the count, which is at most 3T."""
+    del statement
+    n, steps = int(point["N"]), int(point["T"])
+    asked = 0
+
+    def gradient(w: Vector, example: int) -> Vector:
+        nonlocal asked
+        asked += 1
+        return np.cos(w + example)
+
+    parameters = SrParameters(steps=steps, alpha=0.5, gamma=0.5, eta=0.1, sigma=0.0, lipschitz=2.0)
+    SrNsgdCallable(gradient, n, np.zeros(2), parameters).advance()
+    said = counts.gradients_one_pass(steps, n)
+    return Outcome(asked == said - fewer and said <= 3 * steps, Fraction(asked), Fraction(said))
+
+
+def _asked_sizes(budget: Budget) -> Iterable[dict[str, Any]]:
+    longest = {"smoke": 2, "standard": 4, "full": 8}[budget.name]
+    return ({"N": n, "T": steps} for n in (1, 2, 5, 8) for steps in (1, n, n + 1, 3 * n, longest * 10 + 3))
+
+
+def _box(claim: str, variant: str) -> RuleCheck:
+    return RuleCheck(
+        claim,
+        "box-loops",
+        points=_box_sizes,
+        holds=_by_node,
+        readings={"evaluation": "node-by-node"},
+        variants=(variant,),
+        planted=[Planted("one gradient for r, not two", holds=partial(_by_node, of_r=1), at_declared_size=True)],
+        seconds=0.2,
+        region="3 T (log - 2) <= evaluations <= 5 T log, log = floor(log2 T) + 1; N up to 13, T < 40 (smoke), 120, 300",
+    )
+
+
+def _one_pass(claim: str) -> RuleCheck:
+    return RuleCheck(
+        claim,
+        "asked",
+        points=_asked_sizes,
+        holds=_asked,
+        about_kernel=True,
+        readings={"evaluation": "one-pass"},
+        planted=[Planted("one fewer", holds=partial(_asked, fewer=1), at_declared_size=True)],
+        region="whole runs of Algorithm 2 whose gradient counts its calls; at most 3T of them",
+    )
+
+
+CHECKS.add(
+    RuleCheck(
+        "section-5-run-time",
+        "bounds",
+        points=_sizes,
+        holds=_between,
+        enough=BOUNDS_ENOUGH,
+        variants=("amended",),
+        seconds=0.6,
+        planted=[
+            Planted("9 additions a step for the stream", holds=partial(_between, stream=9), at_declared_size=True),
+            Planted("no logarithm above", holds=partial(_between, logarithm=False)),
+            Planted("8 T^2/N below", holds=partial(_between, lower=16)),
+        ],
+        region="N up to 64 (smoke), 128, 256; T from 4N to 33N",
+    ),
+    RuleCheck(
+        "section-5-run-time",
+        "kernel-counters",
+        points=_kernel_sizes,
+        holds=_counters,
+        about_kernel=True,
+        variants=("amended",),
+        seconds=0.4,
+        planted=[
+            Planted("one addition more, literal", holds=partial(_counters, literal_off=1), at_declared_size=True),
+            Planted("one addition more, stream", holds=partial(_counters, stream_off=1), at_declared_size=True),
+        ],
+        region="additions of every step, N up to 33 (smoke), 100, 256; T up to 16N + 1",
+    ),
+    _box("abstract-gradient-evaluations", "amended"),
+    _box("section-5-gradient-evaluations", "printed"),
+    _one_pass("abstract-gradient-evaluations"),
+    _one_pass("section-5-gradient-evaluations"),
+)

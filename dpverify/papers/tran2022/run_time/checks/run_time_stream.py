@@ -1,0 +1,182 @@
+"""The stream gives what Algorithm 4 gives: its windows node by node, and both kernels on random nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
+from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.kernels.tape import generator
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_count, node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruct.stream import Constants, new_constants, reconstruct_with
+from dpverify.papers.tran2022.identities.node_combinations_bounds import Node, compose_intervals
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+ROUNDING = 1e-12
+"""Largest distance of the two outputs, relative to the norm of one step's."""
+
+EPOCHS = 5
+"""Windows repeat from the third epoch on; see ``_windows``."""
+
+
+def _windows(budget: Budget) -> Iterable[dict[str, Any]]:
+    """Every window of the first epochs: the parts depend on t mod 2B and on N alone once t >= N, and 2B <= 2N."""
+    most = {"smoke": 24, "standard": 70, "full": 140}[budget.name]
+    return ({"N": n, "t": t} for n in range(1, most) for t in range(1, EPOCHS * n + 1))
+
+
+def window_parts(t: int, n_examples: int) -> list[Node]:
+    """Nodes of the stream's window at step t: a suffix of a block, perhaps a whole block, and a prefix of t's own.
+
+    Parameters
+    ----------
+    t : int
+        Step, at least 1.
+    n_examples : int
+        N, at least 1.
+
+    Returns
+    -------
+    list of (int, int)
+        Closed intervals from left to right, as ``reconstruct`` adds them up.
+    """
+    block = 1 << (n_examples.bit_length() - 1)
+    begin = max(t - n_examples, 0)
+    middle = (begin // block + 1) * block if t >= n_examples else 0
+    nodes = list[Node]()
+    at = begin
+    while at < middle:  # S_u: the node of length lowbit(u) that begins at u + 1, then S_{u + lowbit(u)}
+        low = min(at & -at, block) if at else block
+        nodes.append((at + 1, at + low))
+        at += low
+    if middle + block <= t:
+        nodes.append((middle + 1, middle + block))
+    prefix, at = list[Node](), t
+    while at % block:  # P_t: the node of length lowbit(t) that ends at t, then P_{t - lowbit(t)}
+        prefix.append((at - (at & -at) + 1, at))
+        at -= at & -at
+    return nodes + prefix[::-1]
+
+
+def _same_nodes(point: Point, statement: Statement, *, fault: str = "") -> Outcome:
+    """The stream's window against COMPOSE(t - N + 1, t), or COMPOSE(1, t) where t < N."""
+    del statement
+    n, t = int(point["N"]), int(point["t"])
+    wanted = compose_intervals(max(t - n, 0) + 1, t)
+    found = window_parts(t, n)
+    if fault == "one step early" and t > n:
+        found = [(y - 1, z - 1) for y, z in window_parts(t, n)]
+    if fault == "no whole block" and t > 2:
+        block = 1 << (n.bit_length() - 1)
+        found = [(y, z) for y, z in found if z - y + 1 < block or block == 1 or z == t]
+    return Outcome(found == wanted, Fraction(len(found)), Fraction(len(wanted)), f"{found} against {wanted}")
+
+
+def _searched(budget: Budget) -> Iterable[dict[str, Any]]:
+    """Random N, T, alpha and gamma, with the ends of each; most T are no multiples of N, most N no powers of two."""
+    draw = np.random.default_rng(4)
+    for n, steps in [(1, 40), (2, 33), (3, 50), (64, 300), (63, 300), (65, 300), (128, 127)]:
+        yield {"N": n, "T": steps, "alpha": Fraction(1, 2 * n), "gamma": Fraction(1, 7), "seed": n}
+    for _ in range({"smoke": 60, "standard": 1500, "full": 10_000}[budget.name]):
+        n = int(np.exp(draw.uniform(0, np.log(90))))
+        steps = int(draw.integers(1, 6 * n + 8))
+        alpha, gamma = (Fraction(float(draw.choice([u, 1e-9, 1.0], p=[0.8, 0.1, 0.1]))) for u in draw.random(2))
+        yield {
+            "N": n,
+            "T": steps,
+            "alpha": max(alpha, Fraction(1, 10**9)),
+            "gamma": gamma,
+            "seed": int(draw.integers(2**31)),
+        }
+
+
+def _random_nodes(n: int, steps: int, seed: int) -> Nodes:
+    """Unit Gaussians in the rows that a step may read, NaN in all others."""
+    nodes = Nodes(*generator(seed).standard_normal((3, node_count(steps), 4)))
+    intervals = node_intervals(steps)
+    first, length = intervals[:, 0], intervals[:, 1] - intervals[:, 0] + 1
+    nodes.g[length > n] = np.nan
+    nodes.delta[(length > n) | (first <= n)] = np.nan
+    nodes.r[(first - 1) // length % 2 == 1] = np.nan
+    return nodes
+
+
+Change = Callable[[Constants, int], None]
+
+
+def _same_output(point: Point, statement: Statement, change: Change | None = None) -> Outcome:
+    """Both kernels on the same nodes, every step; ``change`` plants a fault in the stream's constants."""
+    del statement
+    n, steps, seed = int(point["N"]), int(point["T"]), int(point["seed"])
+    alpha, gamma = float(point["alpha"]), float(point["gamma"])
+    nodes, constants = _random_nodes(n, steps, seed), new_constants(n, alpha, gamma)
+    if change is not None:
+        change(constants, n)
+    slow, _ = reconstruct_literal(nodes, examples=n, alpha=alpha, gamma=gamma)
+    fast, _ = reconstruct_with(nodes, steps, 4, n, constants)
+    off = np.linalg.norm(fast - slow, axis=1) / np.linalg.norm(slow, axis=1)
+    worst = int(np.argmax(off))
+    ok = bool(np.isfinite(off).all() and off[worst] <= ROUNDING)
+    return Outcome(ok, Fraction(float(off[worst])) if ok else None, note=f"off by {off[worst]:.3g} at step {worst + 1}")
+
+
+def _weight(place: int, factor: float) -> Change:
+    def change(constants: Constants, n: int) -> None:
+        del n
+        constants.weights[place] *= factor
+
+    return change
+
+
+def _swap(constants: Constants, n: int) -> None:
+    del n
+    constants.weights[[1, 2]] = constants.weights[[2, 1]]
+
+
+def _decay_off(constants: Constants, n: int) -> None:
+    constants.weights[4] = constants.powers[n - 1]
+
+
+CHECKS.add(
+    RuleCheck(
+        "algorithm-4-output",
+        "window-parts",
+        points=_windows,
+        holds=_same_nodes,
+        readings={"ordering": "once"},
+        planted=[
+            Planted("one step early", holds=partial(_same_nodes, fault="one step early"), at_declared_size=True),
+            Planted("no whole block", holds=partial(_same_nodes, fault="no whole block")),
+        ],
+        region="the stream's windows against COMPOSE, node by node: N < 24 (smoke), 70, 140; five epochs",
+    ),
+    RuleCheck(
+        "algorithm-4-output",
+        "stream-kernel",
+        points=_searched,
+        holds=_same_output,
+        about_kernel=True,
+        readings={"ordering": "once"},
+        seconds=0.3,
+        planted=[
+            Planted(
+                "g_(t-N) off by 1e-9", holds=partial(_same_output, change=_weight(3, 1 + 1e-9)), at_declared_size=True
+            ),
+            Planted(
+                "G_(t-N) off by 1e-9", holds=partial(_same_output, change=_weight(4, 1 + 1e-9)), at_declared_size=True
+            ),
+            Planted("gamma and 1 - gamma swapped", holds=partial(_same_output, change=_swap)),
+            Planted("decay of N - 1 steps", holds=partial(_same_output, change=_decay_off)),
+        ],
+        region="N up to 128, T up to 6N + 7, most no multiple of N; alpha and gamma with their ends",
+        leaves_out="floats: 1e-12 relative to the norm of a step's output",
+    ),
+)

@@ -1,0 +1,234 @@
+"""How many operations Algorithms 2, 3 and 4 take, counted exactly and without a machine.
+
+A vector operation is one multiply-add of d numbers: a node, or a sum of nodes, is multiplied by a number and added to
+another vector. That is what the counters of the kernels count; here the same numbers come from the bits of t and N.
+NOTES_run_time.md has the proofs of the bounds.
+
+Everywhere ``steps`` is T, ``n_examples`` is N and ``t`` a step; all are whole numbers of at least 1.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from math import comb
+from typing import NamedTuple
+
+from dpverify.papers.tran2022.identities.node_combinations_bounds import compose_intervals
+from dpverify.papers.tran2022.trees.compose_bounds import compose_count
+
+
+class Counts(NamedTuple):
+    """What some steps cost.
+
+    Attributes
+    ----------
+    reads : int
+        Nodes read, d numbers each.
+    adds : int
+        Vectors of length d multiplied by a number and added to another.
+    """
+
+    reads: int
+    adds: int
+
+
+def levels(steps: int) -> int:
+    """Count the levels of a tree, floor(log2 T) + 1.
+
+    Parameters
+    ----------
+    steps : int
+        T, at least 1.
+
+    Returns
+    -------
+    int
+        The number of levels; it stands for the logarithm in all bounds.
+    """
+    return steps.bit_length()
+
+
+def compose_tests(a: int, b: int) -> int:
+    """Count how often Algorithm 3 asks whether a longer node fits.
+
+    Parameters
+    ----------
+    a, b : int
+        First and last step; 0 where ``b < a``.
+
+    Returns
+    -------
+    int
+        For each node of length 2^k, the k tests that succeed and the one that fails: integers, not vectors.
+
+    Notes
+    -----
+    Source: Algorithm 3, "Let k be the largest k such that ..."; the tests go up from k = 0.
+    """
+    return sum((z - y + 1).bit_length() for y, z in compose_intervals(a, b))
+
+
+def literal_step(t: int, n_examples: int) -> Counts:
+    """Count what Algorithm 4 costs at one step, as the box prints it.
+
+    Returns
+    -------
+    Counts
+        The nodes of all windows, and an addition for each; two more for each window pair of the loop, one for the first
+        window in each of its q turns, and one for r.
+
+    Notes
+    -----
+    Source: Algorithm 4, with the repairs of ``reconstruct_literal.REPAIRS``.
+    """
+    q, r = divmod(t, n_examples)
+    reads = _nodes(1, r) + t.bit_count() + (_nodes(r + 1, r + n_examples) if q else 0)
+    for i in range(1, q):
+        reads += 2 * _nodes(t - i * n_examples + 1, t - (i - 1) * n_examples)
+    return Counts(reads, reads + 2 * max(q - 1, 0) + q + 1)
+
+
+@lru_cache(maxsize=1024)  # planted faults ask for the same sizes again
+def literal_total(steps: int, n_examples: int) -> Counts:
+    """Count what Algorithm 4 costs in all T steps; the sum of :func:`literal_step`, in O(T).
+
+    The window that ends at s is summed at s, s + N, s + 2N, ... up to T, if s >= 2N.
+
+    Returns
+    -------
+    Counts
+        Of the steps 1 .. T.
+    """
+    reads = others = 0
+    for t in range(1, steps + 1):
+        q, r = divmod(t, n_examples)
+        reads += r.bit_count() + t.bit_count()
+        others += 2 * max(q - 1, 0) + q + 1
+        if q >= 1:
+            reads += _nodes(r + 1, r + n_examples)
+        if q >= 2:
+            reads += 2 * ((steps - t) // n_examples + 1) * _nodes(t - n_examples + 1, t)
+    return Counts(reads, reads + others)
+
+
+def coefficient_terms(steps: int, n_examples: int) -> int:
+    """Count the terms of the coefficients c_i of all steps 1 .. T, summed where the box prints them.
+
+    Returns
+    -------
+    int
+        q(q - 1)/2 at step t, q = floor(t / N): numbers, not vectors, and not among ``Counts``.
+    """
+    epochs, rest = divmod(steps, n_examples)
+    return n_examples * comb(epochs, 3) + (rest + 1) * comb(epochs, 2)
+
+
+def stream_step(t: int, n_examples: int) -> Counts:
+    """Count what the stream costs at one step.
+
+    Returns
+    -------
+    Counts
+        The reads are the nodes that end at t. At the end of a block of B = 2^floor(log2 N) steps its suffix sums are
+        made, B - 1 - log2 B additions; in the second epoch those of two families.
+
+    Notes
+    -----
+    Source: ``reconstruct.stream``.
+    """
+    block = 1 << (n_examples.bit_length() - 1)
+    low = t & -t
+    lengths = [1 << k for k in range(min(low, block).bit_length())]
+    mixed = sum(t - length >= n_examples for length in lengths)
+    adds = mixed + (_absorbed(t, block, n_examples) if t > n_examples else 0)
+    if t < 2 * n_examples:
+        adds += _absorbed(t, block, 0)
+    middle = ((t - n_examples) // block + 1) * block if t >= n_examples else 0
+    adds += (t >= n_examples) + (middle + block <= t) + (t % block != 0)
+    adds += (t > low) + min(t // n_examples, 2)
+    return Counts(1 + len(lengths) + mixed, adds)
+
+
+@lru_cache(maxsize=1024)  # planted faults ask for the same sizes again
+def stream_total(steps: int, n_examples: int) -> Counts:
+    """Count what the stream costs in all T steps; see :func:`stream_step`."""
+    each = [stream_step(t, n_examples) for t in range(1, steps + 1)]
+    return Counts(sum(c.reads for c in each), sum(c.adds for c in each))
+
+
+def gradients_one_pass(steps: int, n_examples: int) -> int:
+    """Count the gradient evaluations of Algorithm 2 where each step's gradients are evaluated once.
+
+    Returns
+    -------
+    int
+        Two a step in the first epoch (at the iterate and at the anchor), three after it (at the anchor before as well).
+    """
+    return 2 * steps + max(steps - n_examples, 0)
+
+
+def gradients_node_by_node(steps: int, n_examples: int) -> int:
+    """Count the gradient evaluations of Algorithm 2 where each node's sums are evaluated as they are printed.
+
+    Returns
+    -------
+    int
+        A node of length 2^k takes 2^k for F^G, 2 2^k for F^r, and 2 2^k for F^Delta where it begins after step N.
+
+    Notes
+    -----
+    Source: Algorithm 2, the loop over k.
+    """
+    total = 0
+    for k in range(levels(steps)):
+        nodes, without_delta = steps >> k, -(-n_examples >> k)
+        total += (3 * nodes + 2 * max(nodes - without_delta, 0)) << k
+    return total
+
+
+def literal_bounds(steps: int, n_examples: int) -> tuple[Fraction, Fraction]:
+    """Bound the additions of :func:`literal_total` from both sides.
+
+    Parameters
+    ----------
+    steps : int
+        T, at least 4 N.
+    n_examples : int
+        N, at least 1.
+
+    Returns
+    -------
+    (Fraction, Fraction)
+        T^2/(2N) and 10 T^2 (floor(log2 T) + 1)/N.
+
+    Raises
+    ------
+    ValueError
+        If T < 4N.
+    """
+    if steps < 4 * n_examples:
+        raise ValueError(f"steps must be at least 4 N, got steps={steps}, N={n_examples}.")
+    square = Fraction(steps * steps, n_examples)
+    return square / 2, 10 * levels(steps) * square
+
+
+STREAM_ADDS, STREAM_READS = 10, 5
+"""The stream takes at most 10 T additions, and reads at most 5 T nodes."""
+
+
+def node_by_node_bounds(steps: int) -> tuple[int, int]:
+    """Bound :func:`gradients_node_by_node` from both sides: 3 T (log - 2) and 5 T log with log = floor(log2 T) + 1."""
+    return 3 * steps * (levels(steps) - 2), 5 * steps * levels(steps)
+
+
+def _absorbed(t: int, block: int, first: int) -> int:
+    """Additions into prefixes and suffixes of one family, whose nodes begin after step ``first``."""
+    if t % block == 0:
+        return block - block.bit_length()
+    before = t - (t & -t)
+    return int(before >= first and before % block != 0)
+
+
+def _nodes(a: int, b: int) -> int:
+    return compose_count(a, b) if a <= b else 0

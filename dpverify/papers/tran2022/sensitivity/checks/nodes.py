@@ -1,0 +1,73 @@
+"""The released nodes as symbols of a search, and brute force over every pattern in which one example can come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from itertools import product
+from typing import cast
+
+from dpverify.harness import Budget, Point
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import Ordering, epoch_of
+
+Corner = Mapping[str, int | Fraction | str]
+
+NODES = {"Block": "integer, Block >= 0", "Level": "integer, Level >= 0"}
+"""The released nodes are [Block*2**Level + 1, (Block + 1)*2**Level]. Capitals: they get their values before a and b."""
+
+LONGEST_RUN = {"smoke": 16, "standard": 18, "full": 20}
+"""Nodes of runs up to this length are gone through with every pattern."""
+
+
+def ordering_of(statement: Statement) -> Ordering:
+    """Reading of the statement: one permutation per epoch, or one for all."""
+    return cast(Ordering, statement.reading["ordering"])
+
+
+def node_of(point: Point) -> tuple[int, int]:
+    """First and last step of the node [Block*2**Level + 1, (Block + 1)*2**Level]."""
+    block, length = int(point["Block"]), 1 << int(point["Level"])
+    return block * length + 1, (block + 1) * length
+
+
+def ends(first: str, last: str) -> list[str]:
+    """What makes two of a statement's symbols the ends of a released node."""
+    return [f"{first} == Block*2**Level + 1", f"{last} == (Block + 1)*2**Level"]
+
+
+def short_nodes(budget: Budget) -> Iterator[tuple[int, int, int]]:
+    """N, first and last step of every node of a short run, for N up to its length."""
+    longest = LONGEST_RUN[budget.name]
+    for N in range(1, longest + 1):
+        for level in range(longest.bit_length()):
+            for block in range(longest >> level):
+                yield N, (block << level) + 1, (block + 1) << level
+
+
+def patterns(start: int, end: int, N: int, ordering: Ordering) -> Iterable[list[int]]:
+    """Every set of steps of [start, end] that one example can have, in order.
+
+    Parameters
+    ----------
+    start, end : int
+        First and last step of a node.
+    N : int
+        Examples.
+    ordering : str
+        "fresh": one step of every epoch, any; "once": the same place in every epoch.
+
+    Yields
+    ------
+    list of int
+        Steps; an example whose place in an epoch is outside the node, or after the last step of the run, is not there.
+    """
+    if ordering == "once":
+        yield from ([t for t in range(start, end + 1) if (t - 1) % N == place] for place in range(N))
+        return
+    choices: list[list[int | None]] = []
+    for epoch in range(epoch_of(start, N), epoch_of(end, N) + 1):
+        inside: list[int | None] = list(range(max(start, epoch * N + 1), min(end, (epoch + 1) * N) + 1))
+        choices.append(inside if len(inside) == N else [None, *inside])
+    for choice in product(*choices):
+        yield [t for t in choice if t is not None]

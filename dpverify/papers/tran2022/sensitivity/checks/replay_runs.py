@@ -1,0 +1,249 @@
+"""Nodes measured on the kernels: a run, its iterates held fixed, replayed on two neighbours.
+
+``measured`` uses the worst-case problem, with the example where the closed form says; ``random_ratios`` random
+problems, orders and noisy paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from dpverify.papers.tran2022.algorithms.reconstruct.nodes import node_intervals
+from dpverify.papers.tran2022.algorithms.sensitivity_problem import (
+    REPLACED,
+    Neighbours,
+    opposed,
+    signed_gradient,
+    turning,
+)
+from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
+from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows, replay
+from dpverify.papers.tran2022.algorithms.sr_nsgd.schedule import draw_schedule
+from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
+    difference_sensitivity,
+    drift_sensitivity,
+    drift_visits,
+    gradient_sensitivity,
+    momentum_sensitivity,
+)
+from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import Ordering, epoch_of, latest_visits
+from dpverify.symbolic.exact.numbers import Exact
+
+Family: TypeAlias = Literal["f", "g", "delta", "r"]
+
+SEEN = 1e-9
+"""Relative size of the smallest fault that is planted."""
+LIPSCHITZ = SMOOTHNESS = Fraction(1)
+
+
+@dataclass(frozen=True)
+class RunCase:
+    """A run on which every node is measured.
+
+    Attributes
+    ----------
+    N, T : int
+        Examples and steps.
+    alpha : Fraction
+        Momentum weight, a short binary fraction: its powers are exact in floats for a long way.
+    """
+
+    N: int
+    T: int
+    alpha: Fraction
+
+    @property
+    def eta(self) -> Fraction:
+        """Length of a step, a power of two with ``L*eta*T <= G``: the gradients can go on changing all the way."""
+        return Fraction(1, 1 << self.T.bit_length())
+
+
+RUNS = (
+    RunCase(1, 9, Fraction(1)),
+    RunCase(2, 17, Fraction(1, 2)),
+    RunCase(5, 37, Fraction(1, 4)),
+    RunCase(8, 64, Fraction(1, 8)),
+    RunCase(11, 144, Fraction(3, 32)),
+    RunCase(40, 25, Fraction(1, 32)),
+)
+"""N = 1; T a power of two, a multiple of N, and neither; T below N. In the fifth 4 alpha G fails, at [129, 144]."""
+SHORT_RUNS = RUNS[1:3]
+"""Where faults are planted."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong on purpose with a measurement.
+
+    Attributes
+    ----------
+    name, text : str
+        In short, and in words.
+    scale : float
+        Factor on every distance.
+    alpha : float
+        Factor on the momentum weight of the replay.
+    early : int
+        Steps by which the second visit back is too early.
+    anchor : int
+        Steps by which the anchors of the present epoch are too late.
+    """
+
+    name: str
+    text: str
+    scale: float = 1.0
+    alpha: float = 1.0
+    early: int = 0
+    anchor: int = 0
+
+
+NO_FAULT = Fault("", "")
+FAULTS: Mapping[Family, tuple[Fault, ...]] = {
+    family: (
+        Fault("scaled", f"every distance times 1 + {SEEN:g}", scale=1.0 + SEEN),
+        Fault("decay", "the replay's alpha is 1e-6 too large", alpha=1.0 + 1e-6),
+        Fault("visit", "the second visit back is one step too early", early=1),
+        *((Fault("anchor", "anchors are one step too late", anchor=1),) if family in {"delta", "r"} else ()),
+    )
+    for family in ("f", "g", "delta", "r")
+}
+
+
+def law(family: Family, start: int, end: int, case: RunCase, ordering: Ordering) -> Exact:
+    """Closed form of a node's sensitivity in a run."""
+    node = (start, end, case.alpha, case.N)
+    match family:
+        case "f":
+            return momentum_sensitivity(*node, LIPSCHITZ, ordering)
+        case "g":
+            return gradient_sensitivity(*node, LIPSCHITZ, ordering)
+        case "delta":
+            return difference_sensitivity(*node, case.eta, SMOOTHNESS, ordering)
+        case "r":
+            return drift_sensitivity(*node, case.eta, SMOOTHNESS, ordering)
+
+
+def worst_schedule(family: Family, start: int, end: int, case: RunCase, ordering: Ordering, early: int = 0) -> Any:
+    """Order of the examples, shape (T,), in which the replaced one comes where the closed form has it.
+
+    Parameters
+    ----------
+    family : str
+        "f", "g", "delta" or "r".
+    start, end : int
+        The node.
+    case : RunCase
+        The run.
+    ordering : str
+        "fresh" or "once".
+    early : int
+        Planted fault: the second visit back is that many steps earlier, where its epoch has them.
+
+    Returns
+    -------
+    (T,) array of int
+        A permutation in every epoch; outside the node the example comes first.
+    """
+    N, T = case.N, case.T
+    worst = drift_visits(start, end, case.alpha, N, ordering) if family == "r" else None
+    visits = latest_visits(start, end, N, ordering) if worst is None else worst
+    place = {epoch_of(t, N): (t - 1) % N for t in visits}
+    if early and len(visits) > 1:
+        place[epoch_of(visits[1], N)] = max((visits[1] - 1) % N - early, 0)
+    everywhere = (visits[0] - 1) % N if visits else 0
+    schedule = []
+    for epoch in range(epoch_of(T, N) + 1):
+        order = list(range(1, N))
+        order.insert(place.get(epoch, everywhere if ordering == "once" else 0), REPLACED)
+        schedule += order
+    return np.array(schedule[:T])
+
+
+def measured(
+    family: Family, case: RunCase, ordering: Ordering, fault: Fault = NO_FAULT
+) -> Iterator[tuple[int, int, float]]:
+    """First and last step of every node of a run, and how far the worst neighbour moves it.
+
+    Parameters
+    ----------
+    family, case, ordering
+        As for :func:`worst_schedule`.
+    fault : Fault
+        What is wrong on purpose.
+
+    Yields
+    ------
+    tuple of int, int and float
+        Of the nodes that the family has.
+    """
+    reach = float(case.eta * case.T)
+    make = opposed if family in {"f", "g"} else turning
+    pair = make(case.N, reach, float(LIPSCHITZ), float(SMOOTHNESS))
+    for row, (start, end) in enumerate(node_intervals(case.T).tolist()):
+        if family != "delta" or start > case.N:
+            schedule = worst_schedule(family, start, end, case, ordering, fault.early)
+            path = released(pair, case, schedule)
+            yield start, end, float(_distances(family, pair, path, schedule, case, fault)[row]) * fault.scale
+
+
+def released(pair: Neighbours, case: RunCase, schedule: Any, sigma: float = 0.0, seed: int = 0) -> Any:
+    """Iterates of Algorithm 2 on the first of two neighbours: what was released, as far as sensitivity goes."""
+    parameters = SrParameters(
+        steps=case.T, alpha=float(case.alpha), gamma=0.5, eta=float(case.eta), sigma=sigma, lipschitz=float(LIPSCHITZ)
+    )
+    gradient = signed_gradient(float(LIPSCHITZ), float(SMOOTHNESS))
+    start = np.zeros(pair.x.shape[1])
+    run = SrNsgd(gradient, pair.x, pair.y, start, parameters, schedule=schedule, seed=seed, keep=True)
+    run.advance()
+    return run.iterates
+
+
+def _distances(family: Family, pair: Neighbours, path: Any, schedule: Any, case: RunCase, fault: Fault) -> Any:
+    """Distance of each node on the two neighbours, with the same iterates."""
+    gradient = signed_gradient(float(LIPSCHITZ), float(SMOOTHNESS))
+    anchors = anchor_rows(case.N, case.T)
+    anchors[:, 0] = np.minimum(anchors[:, 0] + fault.anchor, case.T - 1)
+    alpha = min(float(case.alpha) * fault.alpha, 1.0)
+    here = replay(gradient, pair.x, pair.y, path, schedule, alpha=alpha, anchors=anchors)
+    there = replay(gradient, pair.x_other, pair.y_other, path, schedule, alpha=alpha, anchors=anchors)
+    return getattr(here.distances(there), family)
+
+
+def random_ratios(family: Family, ordering: Ordering, rng: np.random.Generator) -> tuple[float, RunCase]:
+    """Largest quotient of measured and exact over the nodes of a random run of Algorithm 2 with noise.
+
+    Parameters
+    ----------
+    family, ordering
+        As for :func:`worst_schedule`.
+    rng : Generator
+        Draws the numbers, the two data sets in the plane, the order of the examples and the noise.
+
+    Returns
+    -------
+    float and RunCase
+        The quotient, and the run.
+    """
+    N, T = int(rng.integers(1, 9)), int(rng.integers(2, 49))
+    case = RunCase(N, T, Fraction(int(rng.integers(1, 17)), 16))
+    reach = float(case.eta * T)
+    x, y = rng.normal(scale=reach, size=(N, 2)), rng.choice([-1.0, 1.0], N)
+    x_other, y_other = x.copy(), y.copy()
+    x_other[REPLACED], y_other[REPLACED] = rng.normal(scale=reach, size=2), -y[REPLACED]
+    pair = Neighbours(x, y, x_other, y_other)
+    schedule = draw_schedule(N, T, ordering, int(rng.integers(1 << 30)))
+    path = released(pair, case, schedule, sigma=float(rng.choice([0.0, 0.01, 1.0])), seed=int(rng.integers(1 << 30)))
+    distances = _distances(family, pair, path, schedule, case, NO_FAULT)
+    largest = 0.0
+    for (start, end), distance in zip(node_intervals(T).tolist(), distances, strict=True):
+        if family == "delta" and start <= N:
+            continue
+        most = float(law(family, start, end, case, ordering))
+        largest = max(largest, distance / most if most else float(distance > 0.0) * np.inf)
+    return largest, case

@@ -1,0 +1,241 @@
+"""Theorems 4 and 8: how far one example can move a node of the tree, node by node, against what is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness.derivation_check import Build
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.sensitivity.checks.nodes import (
+    NODES,
+    Corner,
+    ends,
+    node_of,
+    ordering_of,
+    patterns,
+    short_nodes,
+)
+from dpverify.papers.tran2022.sensitivity.checks.pattern_figure import pattern_figure
+from dpverify.papers.tran2022.sensitivity.checks.replay_check import ReplayCheck
+from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
+    difference_sensitivity,
+    drift_sensitivity,
+    gradient_sensitivity,
+    momentum_sensitivity,
+)
+from dpverify.papers.tran2022.sensitivity.sensitivity_derivations import derive_drift, derive_sensitivity, derive_sum
+from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import Ordering
+from dpverify.papers.tran2022.sensitivity.visits_derivations import derive_distance
+from dpverify.symbolic.exact.numbers import Exact
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+Law = Callable[[int, int, Point, Ordering], Exact]
+Region = Mapping[str, tuple[int | str, int]]
+
+LARGE: Region = {"N": (1, 2**12), "Level": (0, 20), "Block": (0, 2**12), "alpha": ("1/65536", 1)}
+SMALL: Region = {"N": (1, 24), "Level": (0, 6), "Block": (0, 24), "alpha": ("1/4096", 1)}
+"""Where both sides of an equation stay short enough to be compared exactly."""
+
+UNITS: Region = {"G": (1, 1), "eta": (1, 1)}
+"""Both sides are proportional to G, or to eta."""
+
+SHARP: list[Corner] = [
+    *({"N": 2**k - 1, "alpha": Fraction(1, 2**k - 1), "Level": 2 * k, "Block": 0} for k in range(3, 11)),
+    {"N": 5, "alpha": "1/5", "Level": 3, "Block": 1},
+    {"N": 3, "alpha": "1/3", "Level": 3, "Block": 1},
+    {"N": 11, "alpha": "1/7", "Level": 6, "Block": 4},
+    {"N": 3, "alpha": "1/10", "Level": 6, "Block": 4},
+]
+"""Runs of 2**k - 1 examples: the last step of [1, 4**k] is the first of its epoch, so that the visit before it is one
+step away. The shortest node at which 4 alpha G fails is [9, 16] with N = 5."""
+
+ALIGNED: list[Corner] = [{"N": 2**k, "alpha": Fraction(1, 2**k), "Level": k + 3, "Block": 1} for k in range(1, 12)]
+"""Nodes that end where an epoch ends: the last visit is as far from its anchor as can be."""
+
+
+def momentum(start: int, end: int, point: Point, ordering: Ordering) -> Exact:
+    """Node of Algorithm 1."""
+    return momentum_sensitivity(start, end, point["alpha"], int(point["N"]), point["G"], ordering)
+
+
+def gradient(start: int, end: int, point: Point, ordering: Ordering) -> Exact:
+    """G node of Algorithm 2."""
+    return gradient_sensitivity(start, end, point["alpha"], int(point["N"]), point["G"], ordering)
+
+
+def difference(start: int, end: int, point: Point, ordering: Ordering) -> Exact:
+    """Delta node of Algorithm 2, smoothness alone being assumed."""
+    return difference_sensitivity(start, end, point["alpha"], int(point["N"]), point["eta"], point["L"], ordering)
+
+
+def drift(start: int, end: int, point: Point, ordering: Ordering) -> Exact:
+    """Node r of Algorithm 2, smoothness alone being assumed."""
+    return drift_sensitivity(start, end, point["alpha"], int(point["N"]), point["eta"], point["L"], ordering)
+
+
+def _search(
+    claim: str,
+    law: Law,
+    where: Sequence[str],
+    corners: Sequence[Corner],
+    region: Region,
+) -> SearchCheck:
+    """Search over released nodes, N and alpha; a symbol of UNITS that the record has is set to 1."""
+    units = {name: UNITS[name] for name in (("G",) if law in {momentum, gradient} else ("eta",))}
+    return SearchCheck(
+        claim,
+        "search",
+        lhs=lambda point, statement: law(*node_of(point), point, ordering_of(statement)),
+        also={**NODES, "alpha": "real, 0 < alpha <= 1", "N": "integer, N >= 1"},
+        where=where,
+        region={**region, **units},
+        corners=corners,
+        leaves_out="real arithmetic, not floats; released (dyadic) nodes only",
+        seconds_each=0.005,
+    )
+
+
+def _brute(claim: str, first: str, last: str, away: Callable[[int, int], int]) -> ExhaustiveCheck:
+    """Apart from the closed forms: every pattern of visits in every node of a short run, a term moving by `away`."""
+    of_gradients, of_differences = away is _anywhere, claim.endswith("delta")
+
+    def largest(point: Point, statement: Statement) -> Fraction:
+        N, start, end, decay = int(point["N"]), int(point[first]), int(point[last]), 1 - point["alpha"]
+        sums = (
+            sum((decay ** (end - t) * away(t, N) for t in steps), Fraction(0))
+            for steps in patterns(start, end, N, ordering_of(statement))
+        )
+        alpha = point["alpha"] if statement.quantity == "node_sensitivity" else 1
+        return 2 * alpha * max(sums)
+
+    def points(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
+        units = {"G": 1} if of_gradients else {"eta": 1, "L": 1}
+        for N, start, end in short_nodes(budget):
+            for alpha in sorted({Fraction(1), Fraction(2, 3), Fraction(1, N)}):
+                if alpha >= Fraction(1, N) and (start > N or not of_differences):
+                    yield {"N": N, first: start, last: end, "alpha": alpha, **units}
+
+    region = "every node of a short run, N up to its length, three values of alpha, every pattern of visits"
+    return ExhaustiveCheck(claim, "all-patterns", points=points, lhs=largest, region=region)
+
+
+def _anywhere(t: int, N: int) -> int:
+    """Gradients: a term moves by 2G at every step."""
+    del t, N
+    return 1
+
+
+def _anchors(t: int, N: int) -> int:
+    """Steps between two anchors."""
+    del t
+    return N
+
+
+def _since_anchor(t: int, N: int) -> int:
+    """Steps since the anchor."""
+    return (t - 1) % N
+
+
+def _distance(claim: str, steps_apart: Callable[[int, Mapping[str, str]], int]) -> SearchCheck:
+    """Distance of two iterates: a straight path attains eta for each step between them."""
+
+    def law(point: Point, statement: Statement) -> Fraction:
+        slope = point["L"] if "L" in statement.free else Fraction(1)
+        return slope * point["eta"] * steps_apart(int(point["N"]), statement.reading)
+
+    return SearchCheck(claim, "search", lhs=law, region={"N": (1, 2**20)}, corners=[{"N": 1}, {"N": 2}])
+
+
+def _small_terms(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
+    largest = {"smoke": 24, "standard": 60, "full": 120}[budget.name]
+    for N in range(1, largest):
+        for place in range(1, N + 1):
+            for eta in (Fraction(1), Fraction(1, 1024)):
+                yield {"N": N, "place": place, "eta": eta, "L": 3}
+
+
+def _terms_are_small(most: Callable[[int], int]) -> Callable[[Point, Statement], Outcome]:
+    """Whether a term of Delta, and one of r at a place of its epoch, move by at most 2L times eta times a number."""
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        N, place, eta, slope = int(point["N"]), int(point["place"]), point["eta"], point["L"]
+        ordering = ordering_of(statement)
+        delta = difference_sensitivity(N + place, N + place, Fraction(1), N, eta, slope, ordering)
+        drifted = drift_sensitivity(place, place, Fraction(1), N, eta, slope, ordering)
+        allowed = 2 * slope * eta * most(N)
+        inside = all(isinstance(moved, Fraction) and moved <= allowed for moved in (delta, drifted))
+        return Outcome(inside, delta, allowed)
+
+    return holds
+
+
+def _derived(claim: str, build: Build, *, holds_once: bool = False) -> list[DerivationCheck]:
+    """Derivation of the amended statement; of the printed one too, under one permutation for all, where that holds."""
+    amended = DerivationCheck(claim, "derivation", build=build, variants=("amended",))
+    printed = DerivationCheck(claim, "derivation-once", build=build, readings={"ordering": "once"})
+    return [amended, printed] if holds_once else [amended]
+
+
+PRINTED = ("printed",)
+_SMOOTH: Region = {**LARGE, "L": ("1/16", 16)}
+_FAR: Region = {**_SMOOTH, "N": (2, 2**12)}
+"""With N = 1 no step is away from its anchor, and both sides are 0; as they are with L = 0."""
+
+_BOTH = "both terms are proportional to eta, L N for Delta and L (p - 1) < L N for r, twice for the two neighbours"
+
+CHECKS.add(
+    _search("theorem-4-sensitivity-sum", momentum, ends("node_start", "node_end"), SHARP, SMALL),
+    _brute("theorem-4-sensitivity-sum", "node_start", "node_end", _anywhere),
+    DerivationCheck("theorem-4-sensitivity-sum", "derivation", build=derive_sum, variants=("amended",)),
+    _search("theorem-4-sensitivity", momentum, ends("node_start", "node_end"), SHARP, LARGE),
+    _brute("theorem-4-sensitivity", "node_start", "node_end", _anywhere),
+    *_derived("theorem-4-sensitivity", derive_sensitivity, holds_once=True),
+    _search("algorithm-2-delta-g", gradient, [], SHARP, LARGE),
+    *_derived("algorithm-2-delta-g", derive_sensitivity),
+    _search("theorem-8-sensitivity-g-sum", gradient, ends("a", "b"), SHARP, SMALL),
+    DerivationCheck("theorem-8-sensitivity-g-sum", "derivation", build=derive_sum, variants=("amended",)),
+    _search("theorem-8-sensitivity-g", gradient, ends("a", "b"), SHARP, LARGE),
+    *_derived("theorem-8-sensitivity-g", derive_sensitivity, holds_once=True),
+    _search("algorithm-2-delta-delta", difference, ["Block*2**Level + 1 > N"], SHARP, _SMOOTH),
+    *_derived("algorithm-2-delta-delta", derive_sensitivity),
+    _search("theorem-8-sensitivity-delta", difference, [*ends("a", "b"), "a > N"], SHARP, _SMOOTH),
+    _brute("theorem-8-sensitivity-delta", "a", "b", _anchors),
+    *_derived("theorem-8-sensitivity-delta", derive_sensitivity),
+    _search("algorithm-2-delta-r", drift, [], [*SHARP, *ALIGNED], _FAR),
+    *_derived("algorithm-2-delta-r", derive_drift),
+    _search("theorem-8-sensitivity-r", drift, ends("a", "b"), [*SHARP, *ALIGNED], _FAR),
+    _brute("theorem-8-sensitivity-r", "a", "b", _since_anchor),
+    *_derived("theorem-8-sensitivity-r", derive_drift),
+    _distance("section-4-distance", lambda N, _: N),
+    DerivationCheck("section-4-distance", "derivation", build=derive_distance),
+    _distance("section-4-same-example-distance", lambda N, reading: N if reading["ordering"] == "once" else 2 * N - 1),
+    *_derived("section-4-same-example-distance", derive_distance, holds_once=True),
+    _distance("theorem-8-delta-term", lambda N, _: N),
+    DerivationCheck("theorem-8-delta-term", "derivation", build=derive_distance),
+    _distance("theorem-8-r-term", lambda N, reading: N if reading["epochs"] == "shifted" else N - 1),
+    DerivationCheck("theorem-8-r-term", "derivation", build=derive_distance),
+    ExhaustiveCheck(
+        "section-4-term-sensitivity",
+        "terms",
+        points=_small_terms,
+        holds=_terms_are_small(lambda N: N),
+        enough=_BOTH,
+        planted=[
+            Planted("one step less than an epoch", holds=_terms_are_small(lambda N: N - 1), at_declared_size=True)
+        ],
+        region="every place of an epoch of N steps",
+    ),
+)
+CHECKS.add(
+    ReplayCheck("theorem-4-sensitivity", "replay", family="f", ends=("node_start", "node_end"), figures=pattern_figure),
+    ReplayCheck("theorem-8-sensitivity-g", "replay", family="g", ends=("a", "b")),
+    ReplayCheck("theorem-8-sensitivity-delta", "replay", family="delta", ends=("a", "b")),
+    ReplayCheck("theorem-8-sensitivity-r", "replay", family="r", ends=("a", "b")),
+    ReplayCheck("theorem-4-sensitivity-sum", "replay", family="f", ends=("node_start", "node_end"), variants=PRINTED),
+    ReplayCheck("algorithm-2-delta-g", "replay", family="g", variants=PRINTED),
+    ReplayCheck("algorithm-2-delta-delta", "replay", family="delta", variants=PRINTED),
+    ReplayCheck("algorithm-2-delta-r", "replay", family="r", variants=PRINTED),
+)

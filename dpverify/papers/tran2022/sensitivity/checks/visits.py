@@ -1,0 +1,232 @@
+"""Theorems 4 and 8: how many terms and how many nodes one example touches, against what is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.sensitivity.checks.nodes import (
+    NODES,
+    Corner,
+    ends,
+    node_of,
+    ordering_of,
+    patterns,
+    short_nodes,
+)
+from dpverify.papers.tran2022.sensitivity.sensitivity_derivations import derive_terms
+from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import epoch_of, most_visits
+from dpverify.papers.tran2022.sensitivity.visits_bounds import (
+    ancestor_count,
+    level_visits,
+    reached_nodes,
+    visits,
+    visits_first,
+    visits_later,
+)
+from dpverify.papers.tran2022.sensitivity.visits_derivations import (
+    derive_ancestors,
+    derive_count_first,
+    derive_count_later,
+    derive_later_simple,
+    derive_level_count,
+    derive_v,
+)
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+Law = Callable[[Point, Statement], int]
+
+RUNS: list[Corner] = [
+    {"T": 1, "N": 1}, {"T": 1, "N": 2}, {"T": 3, "N": 2}, {"T": 5, "N": 3}, {"T": 7, "N": 8}, {"T": 7, "N": 100},
+    {"T": 1023, "N": 64}, {"T": 1023, "N": 1024}, {"T": 4097, "N": 1024}, {"T": 2**20 - 1, "N": 1000},
+]  # fmt: skip
+"""Runs at the edges: shorter than an epoch, one step into an epoch, all levels of the tree in use."""
+
+
+def _terms(point: Point, statement: Statement) -> int:
+    return most_visits(*node_of(point), int(point["N"]), ordering_of(statement))
+
+
+def _terms_of_patterns(point: Point, statement: Statement) -> Fraction:
+    """Apart from the closed form: the longest of all patterns."""
+    start, end = int(point["node_start"]), int(point["node_end"])
+    return Fraction(max(len(steps) for steps in patterns(start, end, int(point["N"]), ordering_of(statement))))
+
+
+def _level(point: Point, statement: Statement) -> int:
+    del statement
+    return level_visits(int(point["T"]), int(point["N"]), int(point["level"]))
+
+
+def _all(point: Point, statement: Statement) -> int:
+    del statement
+    return visits(int(point["T"]), int(point["N"]))
+
+
+def _used(point: Point, statement: Statement) -> int:
+    """Only the nodes that some COMPOSE(1, t) uses."""
+    del statement
+    return reached_nodes(int(point["T"]), int(point["N"]), used_only=True)
+
+
+def _first(point: Point, statement: Statement) -> int:
+    del statement
+    return visits_first(int(point["N"]))
+
+
+def _later(point: Point, statement: Statement) -> int:
+    return visits_later(int(point["T"]), int(point["N"]), ordering_of(statement))
+
+
+def _ancestors(point: Point, statement: Statement) -> int:
+    del statement
+    return ancestor_count(int(point["t"]))
+
+
+def _depth(statement: Statement) -> list[str]:
+    """What the reading of R means."""
+    meaning = {"levels": ["depth == floor(log2(T)) + 1"], "height": ["depth == floor(log2(T))"]}
+    return meaning.get(statement.reading.get("depth", ""), [])
+
+
+def _search(
+    claim: str, law: Law, corners: Sequence[Corner] = (), *, also: Mapping[str, str] | None = None,
+    name: str = "search", largest: int = 2**20, more: Sequence[str] = (),
+) -> SearchCheck:  # fmt: skip
+    symbols = {"N": "integer, N >= 1"} if also is None else also
+    ends_of = {"T": (1, largest), "N": (1, largest), "Level": (0, 20), "Block": (0, 2**12)}
+    region = {symbol: ends_of[symbol] for symbol in ends_of if symbol in symbols}
+    return SearchCheck(
+        claim,
+        name,
+        lhs=lambda point, statement: Fraction(law(point, statement)),
+        also=symbols,
+        where=lambda statement: [*more, *_depth(statement)],
+        region=region,
+        corners=corners,
+        seconds_each=0.004,
+    )
+
+
+_RUN = {"T": "integer, T >= 1", "N": "integer, N >= 1"}
+
+
+def _node_points(budget: Budget) -> Iterator[dict[str, int]]:
+    return ({"N": N, "node_start": start, "node_end": end} for N, start, end in short_nodes(budget))
+
+
+def _decay(point: Point, statement: Statement) -> Outcome:
+    """How many steps before the end of the node the j-th visit back is, at least, over all patterns."""
+    N, start, end = (int(point[name]) for name in ("N", "node_start", "node_end"))
+    amended = statement.variant == "amended" and statement.reading["ordering"] == "fresh"
+    for steps in patterns(start, end, N, ordering_of(statement)):
+        for j, t in enumerate(reversed(steps)):
+            needed = (j - 1) * N + 1 if amended and j else j * N
+            if end - t < needed:
+                note = f"the example is used at the steps {steps}; j = {j}: both sides are exponents of 1 - alpha"
+                return Outcome(False, Fraction(end - t), Fraction(needed), note)
+    return Outcome(True)
+
+
+def _decay_one_step_more(point: Point, statement: Statement) -> Outcome:
+    """Planted fault: the last visit is said to be at least one step before the end."""
+    start, end = int(point["node_start"]), int(point["node_end"])
+    return Outcome(all(end not in steps for steps in patterns(start, end, int(point["N"]), ordering_of(statement))))
+
+
+def _wide_nodes(budget: Budget) -> Iterator[dict[str, int]]:
+    """Nodes of a level above floor(log2 N), each N with two full turns of its residues."""
+    for N in range(1, {"smoke": 24, "standard": 48, "full": 96}[budget.name]):
+        for level in range(N.bit_length(), N.bit_length() + 2):
+            yield from ({"N": N, "level": level, "a": a} for a in range(2 * N))
+
+
+def _touched(point: Point, statement: Statement) -> Outcome:
+    """Whether no example can avoid the node."""
+    N, length = int(point["N"]), 1 << int(point["level"])
+    if statement.variant == "amended" and statement.reading["ordering"] == "fresh" and length < 2 * N - 1:
+        return Outcome(True, note="the amended statement says nothing of this node")
+    return _unavoidable(int(point["a"]) * length, length, N, statement)
+
+
+def _unavoidable(before: int, length: int, N: int, statement: Statement) -> Outcome:
+    if statement.reading["ordering"] == "once":
+        return Outcome(length >= N, note="a node shorter than N steps misses a place of the permutation")
+    first_whole = epoch_of(before + N, N) if before else 0  # the first epoch that begins after the step `before`
+    inside = (first_whole + 1) * N <= before + length
+    missed = f"[{before + 1}, {before + length}] holds no whole epoch of {N} steps, so an example can lie beside it"
+    return Outcome(inside, note="" if inside else missed)
+
+
+def _touched_if_half(point: Point, statement: Statement) -> Outcome:
+    """Planted fault: the same of the nodes one level below N."""
+    N, length = int(point["N"]), 1 << max(int(point["N"]).bit_length() - 2, 0)
+    return _unavoidable(int(point["a"]) * length, length, N, statement)
+
+
+_LATER_THAN = "the j-th visit back is at the step end - s - jN, with s >= 0, whatever N and the node"
+_EPOCHS = (
+    "the j-th visit back is at least j epochs before the node's last epoch, so at least (j-1)N + 1 steps before its end"
+)
+_TURN = "a node of level b > floor(log2 N) has more than N steps in a row, and any N in a row use every example"
+_WHOLE = "2N - 1 steps in a row hold N that make one epoch, and every epoch uses every example"
+
+CHECKS.add(
+    _search("theorem-4-terms", _terms, also={**NODES, "N": "integer, N >= 1"}, more=ends("node_start", "node_end")),
+    ExhaustiveCheck("theorem-4-terms", "all-patterns", points=_node_points, lhs=_terms_of_patterns),
+    DerivationCheck("theorem-4-terms", "derivation", build=derive_terms, variants=("amended",)),
+    *(
+        ExhaustiveCheck(
+            "theorem-4-decay",
+            f"all-patterns-{ordering}",
+            readings={"ordering": ordering},
+            points=_node_points,
+            holds=_decay,
+            enough=_LATER_THAN if ordering == "once" else _EPOCHS,
+            planted=[Planted("no visit at the last step", holds=_decay_one_step_more, at_declared_size=True)],
+            region="every node of a short run, N up to its length, every pattern of visits",
+        )
+        for ordering in ("fresh", "once")
+    ),
+    *(
+        ExhaustiveCheck(
+            "theorem-4-high-levels",
+            f"nodes-{ordering}",
+            readings={"ordering": ordering},
+            points=_wide_nodes,
+            holds=_touched,
+            enough=_TURN if ordering == "once" else _WHOLE,
+            planted=[Planted("nodes shorter than an epoch", holds=_touched_if_half)],
+            region="two levels above floor(log2 N), 2N nodes in a row on each",
+        )
+        for ordering in ("fresh", "once")
+    ),
+    _search("theorem-4-level-count", _level, RUNS, also=_RUN),
+    DerivationCheck("theorem-4-level-count", "derivation", build=derive_level_count, variants=("amended",)),
+    *(
+        check
+        for claim in ("theorem-4-v", "algorithm-1-v")
+        for check in (
+            _search(claim, _all, RUNS, also=_RUN),
+            DerivationCheck(claim, "derivation", build=derive_v, variants=("amended",)),
+        )
+    ),
+    _search("algorithm-1-v", _used, RUNS[:6], also=_RUN, name="used-nodes", largest=48),
+    *(
+        check
+        for claim in ("theorem-8-count-first", "algorithm-2-v-le-2n")
+        for check in (
+            _search(claim, _first, [{"N": n} for n in range(1, 10)]),
+            DerivationCheck(claim, "derivation", build=derive_count_first, variants=("amended",)),
+        )
+    ),
+    _search("theorem-8-count-later", _later, RUNS, also=_RUN),
+    DerivationCheck("theorem-8-count-later", "derivation", build=derive_count_later),
+    _search("algorithm-2-v-gt-2n", _later, [*RUNS, {"T": 3, "N": 1}], also=_RUN),
+    DerivationCheck("algorithm-2-v-gt-2n", "derivation", build=derive_later_simple, variants=("amended",)),
+    _search("section-2-ancestors", _ancestors, [{"t": t} for t in (1, 2, 3, 4, 5, 1023, 1024, 1025)], also={}),
+    DerivationCheck("section-2-ancestors", "derivation", build=derive_ancestors),
+)

@@ -1,0 +1,220 @@
+"""Exact worst-case sensitivity of every node of Algorithms 1 and 2, with what was released before held fixed.
+
+Two neighbours differ in one example. A node adds up one term per visit of that example, weighted by the decay; a term
+moves by at most
+
+    2 G                      gradients themselves (f of Algorithm 1, G of Algorithm 2),
+    2 L eta N                differences of gradients at two consecutive anchors (Delta), N steps apart,
+    2 L eta (p - 1)          differences of gradients at the p-th step of an epoch and at its anchor (r),
+
+and the visits can be so placed, and the losses so chosen, that all terms of a node move that much in one direction.
+NOTES_sensitivity.md has the proofs, and the problem on which each supremum is attained.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import (
+    Ordering,
+    check_node,
+    decay_sum,
+    epoch_of,
+    geometric,
+    latest_visits,
+    most_visits,
+)
+from dpverify.symbolic.exact.numbers import Exact, Value, power, to_ball, to_exact, to_value
+
+
+def momentum_sensitivity(
+    start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: Ordering
+) -> Exact:
+    """Worst-case sensitivity of the node f_[start, end] of Algorithm 1.
+
+    Parameters
+    ----------
+    start, end : int
+        First and last step of the node, ``1 <= start <= end``.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+    N : int
+        Examples, at least 1.
+    lipschitz : Fraction
+        G, in units of the gradient.
+    ordering : str
+        "fresh": one permutation per epoch; "once": one for all.
+
+    Returns
+    -------
+    Fraction or arb
+        ``2*alpha*G`` times ``decay_sum``, in units of the gradient.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Source: ``tran2022:theorem-4-sensitivity``. Attained by losses whose gradient is G in one direction wherever the run
+    goes, and -G for the neighbour.
+    """
+    return to_exact(to_value(2 * alpha * lipschitz) * to_value(decay_sum(start, end, alpha, N, ordering)))
+
+
+def gradient_sensitivity(
+    start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: Ordering
+) -> Exact:
+    """Worst-case sensitivity of the G node [start, end] of Algorithm 2; parameters as in :func:`momentum_sensitivity`.
+
+    Notes
+    -----
+    Source: ``tran2022:theorem-8-sensitivity-g``.
+    """
+    return to_exact(to_value(2 * lipschitz) * to_value(decay_sum(start, end, alpha, N, ordering)))
+
+
+def difference_sensitivity(
+    start: int, end: int, alpha: Fraction, N: int, eta: Fraction, smoothness: Fraction, ordering: Ordering, *,
+    lipschitz: Fraction | None = None,
+) -> Exact:  # fmt: skip
+    """Worst-case sensitivity of the Delta node [start, end] of Algorithm 2.
+
+    Parameters
+    ----------
+    start, end, alpha, N, ordering
+        As in :func:`momentum_sensitivity`; a Delta node starts after step N.
+    eta, smoothness : Fraction
+        Length of a step and L: the gradient changes by at most ``smoothness * eta`` per step.
+    lipschitz : Fraction or None
+        G; None where only smoothness is assumed.
+
+    Returns
+    -------
+    Fraction or arb
+        Without G ``2*eta*N*L`` times the decay sum. With G the difference of two gradients can climb by 4 G in all, so
+        only the latest ``2*G/(eta*N*L)`` visits count, the last of them in part. Both are attained.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or ``start <= N``.
+
+    Notes
+    -----
+    Source: ``tran2022:theorem-8-sensitivity-delta``.
+    """
+    check_node(start, end, N, ordering)
+    if start <= N:
+        raise ValueError(f"start must be above N for a Delta node, got start={start}, N={N}.")
+    jump = 2 * eta * N * smoothness
+    count = most_visits(start, end, N, ordering)
+    if lipschitz is None or jump == 0 or 4 * lipschitz >= count * jump:
+        return to_exact(to_value(jump) * to_value(decay_sum(start, end, alpha, N, ordering)))
+    whole, part = divmod(4 * lipschitz, jump)
+    latest = to_value(decay_sum(start, end, alpha, N, ordering, visits=int(whole)))
+    one_more = to_value(decay_sum(start, end, alpha, N, ordering, visits=int(whole) + 1))
+    return to_exact(to_value(jump) * latest + to_value(part) * (one_more - latest))
+
+
+def drift_sensitivity(
+    start: int, end: int, alpha: Fraction, N: int, eta: Fraction, smoothness: Fraction, ordering: Ordering
+) -> Exact:
+    """Worst-case sensitivity of the r node [start, end] of Algorithm 2.
+
+    Parameters
+    ----------
+    start, end, alpha, N, ordering
+        As in :func:`momentum_sensitivity`.
+    eta, smoothness : Fraction
+        As in :func:`difference_sensitivity`.
+
+    Returns
+    -------
+    Fraction or arb
+        The supremum where only smoothness is assumed. With a Lipschitz constant G it is an upper bound, and attained
+        where :func:`drift_attained` says so.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Source: ``tran2022:theorem-8-sensitivity-r``. The anchor of an epoch is the iterate at its first step.
+    """
+    return to_exact(to_value(2 * eta * smoothness) * _largest(_drift_sums(start, end, alpha, N, ordering)))
+
+
+def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[int]:
+    """Steps of the worst pattern of an r node, from the last one back.
+
+    Parameters
+    ----------
+    start, end, alpha, N, ordering
+        As in :func:`momentum_sensitivity`.
+
+    Returns
+    -------
+    list of int
+        The latest visits, or, under "once" and where it weighs more, the last step of every epoch, which is farthest
+        from its anchor.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    """
+    sums = _drift_sums(start, end, alpha, N, ordering)
+    if len(sums) == 2 and sums[1] > sums[0]:
+        return list(range(end // N * N, start - 1, -N))
+    return latest_visits(start, end, N, ordering)
+
+
+def _drift_sums(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[Value]:
+    """Weighted sums of (p - 1) over the patterns among which the worst one is, in the order of ``drift_visits``."""
+    if not 0 < alpha <= 1:
+        raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
+    count = most_visits(start, end, N, ordering)
+    decay = 1 - alpha
+    since = end - epoch_of(end, N) * N
+    ratio, far = power(decay, N), to_value(N - 1)
+    if ordering == "fresh":
+        return [to_value(since - 1) + far * power(decay, since) * geometric(ratio, decay, N, count - 1)]
+    latest = to_value(since - 1) * geometric(ratio, decay, N, count)
+    whole_epochs = end // N - (start - 1) // N
+    if since == N or not whole_epochs:
+        return [latest]
+    return [latest, far * power(decay, since) * geometric(ratio, decay, N, whole_epochs)]
+
+
+def _largest(values: list[Value]) -> Value:
+    """Largest of some numbers; a ball that holds it where balls overlap."""
+    first, *rest = values
+    for value in rest:
+        if value > first:
+            first = value
+        elif not value <= first:
+            first = to_ball(first).max(to_ball(value))
+    return first
+
+
+def drift_attained(start: int, end: int, N: int, eta: Fraction, lipschitz: Fraction, smoothness: Fraction) -> bool:
+    """Whether a straight path reaches the value of :func:`drift_sensitivity` with gradients of norm at most G.
+
+    Parameters
+    ----------
+    start, end, N, eta, smoothness
+        As in :func:`difference_sensitivity`.
+    lipschitz : Fraction
+        G.
+
+    Returns
+    -------
+    bool
+        Whether ``L*eta*(end - 1 - first) <= 2*G``, where first + 1 is the first step of the node's first epoch. It is
+        enough, not necessary.
+    """
+    return smoothness * eta * (end - 1 - epoch_of(start, N) * N) <= 2 * lipschitz

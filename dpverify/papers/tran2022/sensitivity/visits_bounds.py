@@ -1,0 +1,224 @@
+"""How many nodes of the tree one example contributes to, at most: all of them, per level, inside [1, 2N], and later.
+
+A node is a dyadic interval [a 2^b + 1, (a + 1) 2^b] inside {1, .., T}; b is its level. An example contributes to a node
+if one of its visits lies in it, and its visits are one per epoch: anywhere ("fresh") or at one place in all epochs
+("once"). NOTES_sensitivity.md, section 4, has the proofs. Integers only; no kernel is imported.
+"""
+
+from __future__ import annotations
+
+from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import ORDERINGS, Ordering
+
+
+def ancestor_count(t: int) -> int:
+    """Nodes of the complete binary tree over t leaves (with leaves added up to a power of two) above one leaf, with it.
+
+    Parameters
+    ----------
+    t : int
+        Leaves, at least 1.
+
+    Returns
+    -------
+    int
+        ``ceil(log2(t)) + 1``.
+
+    Raises
+    ------
+    ValueError
+        If ``t < 1``.
+
+    Notes
+    -----
+    Source: ``tran2022:section-2-ancestors``.
+    """
+    if t < 1:
+        raise ValueError(f"t must be at least 1, got t={t}.")
+    return (t - 1).bit_length() + 1
+
+
+def level_visits(T: int, N: int, level: int, *, after: int = 0) -> int:
+    """Largest number of nodes of one level that one example contributes to; where after = 0 under either ordering.
+
+    Parameters
+    ----------
+    T, N : int
+        Steps and examples, at least 1.
+    level : int
+        b, at least 0.
+    after : int
+        Only nodes that end after this step count.
+
+    Returns
+    -------
+    int
+        The smaller of the number of nodes and the number of epochs that they meet. With ``after > 0`` this is attained
+        under "fresh", and an upper bound under "once".
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Source: ``tran2022:theorem-4-level-count``.
+    """
+    _check(T, N)
+    if level < 0 or after < 0:
+        raise ValueError(f"level and after must be at least 0, got level={level}, after={after}.")
+    first, last = after >> level << level, T >> level << level  # the nodes are those of the steps first + 1 .. last
+    if first >= last:
+        return 0
+    epochs = (last - 1) // N - first // N + 1
+    return min((last - first) >> level, epochs)
+
+
+def visits(T: int, N: int) -> int:
+    """Largest number of nodes, of all levels, that one example contributes to, under either ordering.
+
+    Parameters
+    ----------
+    T, N : int
+        Steps and examples, at least 1.
+
+    Returns
+    -------
+    int
+        The sum of :func:`level_visits`; the example that comes first in every epoch reaches all of them at once.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Source: ``tran2022:algorithm-1-v``, ``tran2022:theorem-4-v``.
+    """
+    _check(T, N)
+    return sum(level_visits(T, N, level) for level in range(T.bit_length()))
+
+
+def visits_first(N: int) -> int:
+    """Largest number of nodes inside [1, 2N] that one example contributes to, in a run of at least 2N steps.
+
+    Parameters
+    ----------
+    N : int
+        Examples, at least 1.
+
+    Returns
+    -------
+    int
+        ``2*floor(log2(N)) + 3``.
+
+    Raises
+    ------
+    ValueError
+        If ``N < 1``.
+
+    Notes
+    -----
+    Source: ``tran2022:theorem-8-count-first``.
+    """
+    return visits(2 * N, N)
+
+
+def visits_later(T: int, N: int, ordering: Ordering) -> int:
+    """Largest number of nodes inside [1, T], and not inside [1, 2N], that one example contributes to.
+
+    Parameters
+    ----------
+    T, N : int
+        Steps and examples, at least 1.
+    ordering : str
+        "fresh" or "once".
+
+    Returns
+    -------
+    int
+        Exact under "once". Under "fresh" the sum of the levels: an upper bound, which equals the exact number
+        (:func:`reached_nodes`) wherever the two have been compared, that is for all N < 40, T < 220.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Source: ``tran2022:theorem-8-count-later``.
+    """
+    _check(T, N)
+    if ordering not in ORDERINGS:
+        raise ValueError(f"ordering must be fresh or once, got ordering={ordering!r}.")
+    levels = range(T.bit_length())
+    if ordering == "fresh":
+        return sum(level_visits(T, N, level, after=2 * N) for level in levels)
+    spans = [(2 * N >> b << b, T >> b << b) for b in levels if T >> b > 2 * N >> b]
+    long = sum((last - first) >> b for b, (first, last) in enumerate(spans) if 1 << b > N)
+    short = spans[: N.bit_length()]  # levels of nodes no longer than N, each of which holds at most one visit
+    places = {1} | {first % N + 1 for first, _ in short}
+    counts = (sum((last - p) // N - (first - p) // N for first, last in short) for p in places)
+    return long + max(counts)
+
+
+def reached_nodes(T: int, N: int, *, after: int = 0, used_only: bool = False) -> int:
+    """Largest number of nodes that one example contributes to under "fresh", by dynamic programming over the epochs.
+
+    A visit adds those nodes around it that the visit before it is not in; these are the nodes up to the level of the
+    highest bit in which the two steps (counted from 0) differ. So all that matters of the visits so far is the highest
+    bit in which the last one differs from the end of its epoch.
+
+    Parameters
+    ----------
+    T, N : int
+        Steps and examples, at least 1.
+    after : int
+        Only nodes that end after this step count.
+    used_only : bool
+        Whether only the nodes count that some COMPOSE(1, t) uses, those with even a: all that Algorithm 1 releases.
+
+    Returns
+    -------
+    int
+        The exact maximum, in time of order T times levels squared.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Source: ``tran2022:algorithm-1-v`` and ``tran2022:theorem-8-count-later``, apart from the closed forms.
+    """
+    _check(T, N)
+    top = T.bit_length() - 1
+    best = {top: 0}
+    for begin in range(0, T, N):
+        end = begin + N
+        following: dict[int, int] = {}
+        for x in range(begin, min(end, T)):
+            gains = _gains(x, T, after, used_only)
+            entered, left = (x ^ begin).bit_length() - 1, (x ^ end).bit_length() - 1
+            reached = max(count + gains[min(max(bit, entered), top)] for bit, count in best.items())
+            following[left] = max(following.get(left, 0), reached)
+        best = following
+    return max(best.values())
+
+
+def _gains(x: int, T: int, after: int, used_only: bool) -> list[int]:
+    """How many nodes of level at most b, for b = 0, 1, .., that count hold the step x + 1."""
+    gains, total = [], 0
+    for b in range(T.bit_length()):
+        a = x >> b
+        total += after < (a + 1) << b <= T and not (used_only and a % 2)
+        gains.append(total)
+    return gains
+
+
+def _check(T: int, N: int) -> None:
+    if T < 1 or N < 1:
+        raise ValueError(f"T and N must be at least 1, got T={T}, N={N}.")

@@ -1,0 +1,132 @@
+"""Theorem 10 and the conversion after it: the aggregation mechanism of Algorithm 5, exactly.
+
+Releasing Gaussian queries one after the other has, for a neighbour that touches V of them, a privacy loss that is
+itself Gaussian, with mean ``mu**2/2`` and variance ``mu**2``, where ``mu = rho*sqrt(V)``, if each touched query attains
+its sensitivity. So the Renyi divergence and the exact (epsilon, delta) trade-off are both known, and both are attained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from flint import arb
+
+from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
+
+
+def gaussian_renyi(z: Fraction, shift: Fraction, scale: Fraction) -> Fraction:
+    """Renyi divergence of order z between two Gaussians of the same variance.
+
+    Parameters
+    ----------
+    z : Fraction
+        Renyi order, ``z > 1``.
+    shift : Fraction
+        Distance of the means.
+    scale : Fraction
+        Standard deviation, positive.
+
+    Returns
+    -------
+    Fraction
+        ``z * shift**2 / (2 * scale**2)``.
+
+    Raises
+    ------
+    ValueError
+        If ``z <= 1`` or ``scale <= 0``.
+
+    Notes
+    -----
+    Source: ``tran2022:gaussian-divergence``; the derivation completes the square.
+    """
+    if z <= 1:
+        raise ValueError(f"z must be above 1, got z={z}.")
+    if scale <= 0:
+        raise ValueError(f"scale must be positive, got scale={scale}.")
+    return z * shift**2 / (2 * scale**2)
+
+
+def aggregation_renyi(z: Fraction, rho: Fraction, touched: Sequence[Fraction]) -> Fraction:
+    """Renyi divergence of Algorithm 5 for a neighbour that moves some queries, data fixed.
+
+    Parameters
+    ----------
+    z : Fraction
+        Renyi order, ``z > 1``.
+    rho : Fraction
+        Noise parameter: query i gets noise of standard deviation ``Delta_i / rho``.
+    touched : sequence of Fraction
+        For each touched query, how far the neighbour moves it, as a fraction of its sensitivity (in [0, 1]).
+
+    Returns
+    -------
+    Fraction
+        The sum of the queries' divergences; at most ``len(touched) * z * rho**2 / 2``.
+
+    Raises
+    ------
+    ValueError
+        If ``z <= 1``, ``rho <= 0`` or a fraction is outside [0, 1].
+
+    Notes
+    -----
+    Source: ``tran2022:theorem-10``.
+    """
+    for part in touched:
+        if not 0 <= part <= 1:
+            raise ValueError(f"touched must hold fractions in [0, 1], got {part}.")
+    if rho <= 0:
+        raise ValueError(f"rho must be positive, got rho={rho}.")
+    return sum((gaussian_renyi(z, part, 1 / rho) for part in touched), Fraction(0))
+
+
+def gaussian_delta(mu: arb, epsilon: arb) -> arb:
+    """Smallest delta at which a mu-Gaussian-DP mechanism that is exactly Gaussian is (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    mu : arb
+        Distance of the two means in standard deviations, positive.
+    epsilon : arb
+        Privacy parameter, at least 0.
+
+    Returns
+    -------
+    arb
+        ``Phi(mu/2 - epsilon/mu) - exp(epsilon) * Phi(-mu/2 - epsilon/mu)`` as a ball at the current precision.
+
+    Notes
+    -----
+    Source: Balle and Wang (2018), Theorem 8. Algorithm 5 attains it with ``mu = rho*sqrt(V)``.
+    """
+    root2 = arb(2).sqrt()
+    below = ((epsilon / mu - mu / 2) / root2).erfc() / 2
+    above = ((epsilon / mu + mu / 2) / root2).erfc() / 2
+    return below - epsilon.exp() * above
+
+
+def aggregation_delta(v: int, rho: Fraction, epsilon: Exact) -> arb:
+    """Exact delta of Algorithm 5 at epsilon, when a neighbour can touch v queries, worst case.
+
+    Parameters
+    ----------
+    v : int
+        Largest number of queries that one example touches.
+    rho : Fraction
+        Noise parameter.
+    epsilon : Fraction or arb
+        Privacy parameter.
+
+    Returns
+    -------
+    arb
+        ``gaussian_delta(rho*sqrt(v), epsilon)``.
+
+    Notes
+    -----
+    Source: ``tran2022:theorem-10-dp``.
+    """
+    mu = to_ball(to_value(rho)) * arb(v).sqrt()
+    return gaussian_delta(mu, to_ball(to_value(epsilon)))

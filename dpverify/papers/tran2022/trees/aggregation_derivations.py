@@ -1,0 +1,280 @@
+"""Theorem 10 and its conversion, derived."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Integral, Rational, Sum, Symbol, exp, log, oo, pi, sqrt
+
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.ranges import integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+
+x = Symbol("x", real=True)
+j = Symbol("j", integer=True)
+DIVERGENCE = Symbol("D", nonnegative=True)
+"""Renyi divergence of the whole mechanism at the order z."""
+DELTA = Symbol("delta_at", nonnegative=True)
+"""Smallest delta at epsilon."""
+
+
+def derive_gaussian_divergence(statement: Statement) -> Derivation:
+    """Derive the divergence of two Gaussians by completing the square.
+
+    Parameters
+    ----------
+    statement : Statement
+        ``tran2022:gaussian-divergence`` or ``tran2022:gaussian-divergence-multi``.
+
+    Returns
+    -------
+    Derivation
+        From the definition, an integral of densities, to ``z mu^2 / (2 sigma^2)``.
+
+    Notes
+    -----
+    Source: appendix C.1. For vectors the integral runs along the line through both means, and mu is their distance;
+    across it the two densities are equal and integrate to 1.
+    """
+    shift = "mu_norm" if statement.key.endswith("-multi") else "mu"
+    z, mu, s = (sympy_symbols(statement)[name] for name in ("z", shift, "sigma"))
+    least = 0 if mu.is_nonnegative else -4
+    density = s * sqrt(2 * pi)
+    integrand = exp(-(x**2) / (2 * s**2)) ** z * exp(-((x - mu) ** 2) / (2 * s**2)) ** (1 - z) / density
+    rest, centre = z * (z - 1) * mu**2 / (2 * s**2), (1 - z) * mu
+    squared = exp(rest - (x - centre) ** 2 / (2 * s**2)) / density
+    steps = (
+        Step(log(Integral(squared, (x, -oo, oo))) / (z - 1), "=", note="complete the square"),
+        Step(log(exp(rest)) / (z - 1), "=", "gaussian-integral", {"k": rest, "c": centre, "s": s}),
+        Step(z * mu**2 / (2 * s**2), "="),
+    )
+    return Derivation(
+        "complete the square",
+        "ours",
+        {
+            "z": real(1, 9, open_lo=True),
+            shift: real(least, 4),
+            "sigma": real(0, 5, open_lo=True),
+        },
+        sympy_conditions(statement),
+        log(Integral(integrand, (x, -oo, oo))) / (z - 1),
+        steps,
+    )
+
+
+def derive_theorem_10(statement: Statement) -> Derivation:
+    """Derive the divergence of the aggregation mechanism from those of its touched queries.
+
+    Parameters
+    ----------
+    statement : Statement
+        ``tran2022:theorem-10`` or ``tran2022:theorem-10-integration``, where n is a symbol of the statement.
+
+    Returns
+    -------
+    Derivation
+        From the sum over n <= V touched queries, each moved by mu <= Delta under noise of deviation Delta/rho.
+
+    Notes
+    -----
+    Source: Theorem 10. That the divergence of the adaptive mechanism is at most the sum of the largest divergences of
+    its queries, given any earlier answers, is the integration of the last answer first (NOTES.md).
+    """
+    z, rho, visits = (sympy_symbols(statement)[name] for name in ("z", "rho", "V"))
+    each, mu, delta = (Symbol(name, positive=True) for name in ("D_one", "mu", "Delta"))
+    whole_claim = statement.key.endswith("theorem-10")
+    n = Symbol("n", integer=True, nonnegative=True) if whole_claim else sympy_symbols(statement)["touched"]
+    one = z * mu**2 / (2 * (delta / rho) ** 2)
+    whole = Sum(z * delta**2 / (2 * (delta / rho) ** 2), (j, 1, n))
+    steps = (
+        Step(
+            Sum(one, (j, 1, n)),
+            "<=",
+            "order",
+            {"a": each, "b": one},
+            ("tran2022:gaussian-divergence",),
+            note="the divergence of each query, given the answers before it",
+        ),
+        Step(whole, "<=", "power-monotone", {"a": mu, "b": delta, "p": 2}),
+        Step(n * z * rho**2 / 2, "=", "sum-constant", {"c": z * rho**2 / 2, "lo": 1, "hi": n}),
+        *([Step(visits * z * rho**2 / 2, "<=", "order", {"a": n, "b": visits})] if whole_claim else []),
+    )
+    return Derivation(
+        "sum over the touched queries",
+        "ours",
+        {
+            "z": real(1, 9, open_lo=True),
+            "rho": real(0, 5, open_lo=True),
+            n.name: integer(0, 40),
+            "V": real(n, 41, open_lo=True),
+            "Delta": real(0, 4, open_lo=True),
+            "mu": real(0, delta, open_lo=True),
+            "D_one": real(one, one),
+        },
+        (*sympy_conditions(statement), n <= visits, mu <= delta, each <= one),
+        Sum(each, (j, 1, n)),
+        steps,
+        local=("n", "mu", "Delta", "D_one") if whole_claim else ("mu", "Delta", "D_one"),
+    )
+
+
+def derive_theorem_10_order(statement: Statement) -> Derivation:
+    """Derive what the printed order gives.
+
+    Parameters
+    ----------
+    statement : Statement
+        ``tran2022:theorem-10-order``, amended.
+
+    Returns
+    -------
+    Derivation
+        From ``V z rho^2/2 + log(1/delta)/(z - 1)`` to ``V rho^2/2 + (3/2) rho sqrt(V log(1/delta))``.
+
+    Notes
+    -----
+    Source: the text after Theorem 10.
+    """
+    rho, visits, delta = (sympy_symbols(statement)[name] for name in ("rho", "V", "delta"))
+    ell = log(1 / delta)
+    end = visits * rho**2 / 2 + Rational(3, 2) * rho * sqrt(visits * ell)
+    return Derivation(
+        "put the order in",
+        "ours",
+        {
+            "delta": real(0, 1, open_lo=True, open_hi=True),
+            "V": real(0, 30, open_lo=True),
+            "rho": real(0, 3, open_lo=True),
+        },
+        sympy_conditions(statement),
+        sympy_sides(statement)[0],
+        (Step(end, "="),),
+    )
+
+
+VISITS_DELTA_RHO = {
+    "delta": real(0, 1, open_lo=True, open_hi=True),
+    "V": real(0, 30, open_lo=True),
+    "rho": real(0, 3, open_lo=True),
+}
+SMALL = real(0, Rational(1, 100))
+"""Where the delta at epsilon is sampled; 0 is among the values."""
+
+
+def _converted(z: Any, epsilon: Any, renyi: Any, premise: str) -> tuple[Any, Step, Step]:
+    """Two first steps of every conversion: ``delta(epsilon) <= exp((z-1)(D - epsilon))``, and the bound on D."""
+    bound = exp((z - 1) * (DIVERGENCE - epsilon))
+    first = Step(bound, "<=", "order", {"a": DELTA, "b": bound}, ("tran2022:theorem-10-rdp-to-dp",))
+    put_in = exp((z - 1) * (renyi - epsilon))
+    return bound, first, Step(put_in, "<=", "order", {"a": DIVERGENCE, "b": renyi}, (premise,))
+
+
+def derive_theorem_10_dp(statement: Statement) -> Derivation:
+    """Derive the final (epsilon, delta) statement, at the printed order.
+
+    Parameters
+    ----------
+    statement : Statement
+        ``tran2022:theorem-10-dp``.
+
+    Returns
+    -------
+    Derivation
+        From ``exp((z - 1)(D - epsilon))``, which bounds the delta at epsilon, to delta.
+
+    Notes
+    -----
+    Source: the text after Theorem 10; the conversion is ``tran2022:theorem-10-rdp-to-dp``, solved for delta.
+    """
+    rho, visits, delta = (sympy_symbols(statement)[name] for name in ("rho", "V", "delta"))
+    ell = log(1 / delta)
+    z, epsilon, mu = 1 + sqrt(ell) / (rho * sqrt(visits)), 2 * rho * sqrt(visits * ell), rho * sqrt(visits)
+    renyi = visits * z * rho**2 / 2
+    bound, *steps = _converted(z, epsilon, renyi, "tran2022:theorem-10")
+    steps += [
+        Step(exp(mu * sqrt(ell) / 2 - Rational(3, 2) * ell), "="),
+        Step(
+            exp(sqrt(ell / visits) * sqrt(visits) * sqrt(ell) / 2 - Rational(3, 2) * ell),
+            "<=",
+            "order",
+            {"a": rho, "b": sqrt(ell / visits)},
+            context=exp(HOLE * sqrt(visits) * sqrt(ell) / 2 - Rational(3, 2) * ell),
+        ),
+        Step(delta, "="),
+    ]
+    return Derivation(
+        "the printed order",
+        "ours",
+        VISITS_DELTA_RHO | {"D": real(0, visits * rho**2 / 2), "delta_at": SMALL},
+        (*sympy_conditions(statement), renyi >= DIVERGENCE, bound >= DELTA),
+        DELTA,
+        tuple(steps),
+        local=("D", "delta_at"),
+    )
+
+
+def derive_theorem_10_dp_best(statement: Statement) -> Derivation:
+    """Derive the corrected intermediate statement, at the best order.
+
+    Parameters
+    ----------
+    statement : Statement
+        ``tran2022:theorem-10-dp-intermediate``, amended.
+
+    Returns
+    -------
+    Derivation
+        From ``exp((z - 1)(D - epsilon))`` at ``epsilon = V rho^2/2 + rho sqrt(2 V log(1/delta))`` to delta.
+
+    Notes
+    -----
+    Source: NOTES.md, "From Renyi to (epsilon, delta) after Theorem 10".
+    """
+    rho, visits, delta = (sympy_symbols(statement)[name] for name in ("rho", "V", "delta"))
+    ell, mu = log(1 / delta), rho * sqrt(visits)
+    z, epsilon = 1 + sqrt(2 * ell) / mu, mu**2 / 2 + mu * sqrt(2 * ell)
+    renyi = visits * z * rho**2 / 2
+    bound, *steps = _converted(z, epsilon, renyi, "tran2022:theorem-10")
+    return Derivation(
+        "the best order",
+        "ours",
+        VISITS_DELTA_RHO | {"D": real(0, visits * rho**2 / 2), "delta_at": SMALL},
+        (*sympy_conditions(statement), renyi >= DIVERGENCE, bound >= DELTA),
+        DELTA,
+        (*steps, Step(delta, "=")),
+        local=("D", "delta_at"),
+    )
+
+
+def derive_theorem_4_conversion(statement: Statement) -> Derivation:
+    """Derive that ``z/(2 sigma^2)``-RDP is DP at ``epsilon = z/(2 sigma^2) + log(1/delta)/(z-1)``.
+
+    Parameters
+    ----------
+    statement : Statement
+        ``tran2022:theorem-4-conversion``.
+
+    Returns
+    -------
+    Derivation
+        From ``exp((z - 1)(D - epsilon))`` to delta.
+
+    Notes
+    -----
+    Source: appendix D.1.
+    """
+    z, sigma, delta = (sympy_symbols(statement)[name] for name in ("z", "sigma", "delta"))
+    renyi = z / (2 * sigma**2)
+    bound, *steps = _converted(z, renyi + log(1 / delta) / (z - 1), renyi, "tran2022:theorem-4")
+    ranges = {"z": real(1, 9, open_lo=True), "sigma": real(Rational(1, 4), 9)}
+    return Derivation(
+        "solve for delta",
+        "ours",
+        {"delta": real(0, 1, open_lo=True, open_hi=True)} | ranges | {"D": real(0, renyi), "delta_at": SMALL},
+        (*sympy_conditions(statement), renyi >= DIVERGENCE, bound >= DELTA),
+        DELTA,
+        (*steps, Step(delta, "=")),
+        local=("D", "delta_at"),
+    )

@@ -1,0 +1,168 @@
+"""Algorithm 5, Theorem 10 and the passage from Renyi to (epsilon, delta)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpverify.harness import (
+    Context,
+    Control,
+    DerivationCheck,
+    MonteCarloCheck,
+    PaperChecks,
+    Plan,
+    Point,
+    SearchCheck,
+    TrajectoryEffect,
+    TrajectoryLaw,
+)
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.linear_queries import LinearQueries
+from dpverify.papers.tran2022.trees.aggregation_bounds import (
+    aggregation_delta,
+    aggregation_renyi,
+    gaussian_delta,
+    gaussian_renyi,
+)
+from dpverify.papers.tran2022.trees.aggregation_derivations import (
+    derive_gaussian_divergence,
+    derive_theorem_4_conversion,
+    derive_theorem_10,
+    derive_theorem_10_dp,
+    derive_theorem_10_dp_best,
+    derive_theorem_10_order,
+)
+from dpverify.papers.tran2022.trees.one_step_derivations import derive_factor, derive_factor_bound
+from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
+from dpverify.symbolic.exact.statements import definitions
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+VISITS, QUERIES, EXAMPLES, COORDINATES = 12, 20, 5, 3
+"""The simulated mechanism: 20 adaptive queries, of which the example that is replaced touches 12."""
+
+
+def _touched(point: Point) -> int:
+    """How many queries one example touches at most: V counts, so the whole part of V."""
+    return int(point["V"])
+
+
+def _renyi(point: Point, statement: Statement) -> Fraction:
+    """The worst neighbour: each touched query moves by its whole sensitivity."""
+    del statement
+    return _touched(point) * aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
+
+
+def _renyi_of_touched(point: Point, statement: Statement) -> Fraction:
+    del statement
+    return int(point["touched"]) * aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
+
+
+def _delta(point: Point, statement: Statement) -> Exact:
+    """Exact delta of the worst mechanism with V touched queries, a Gaussian with mu = rho sqrt(V)."""
+    epsilon = definitions(statement, point)["epsilon"]
+    return aggregation_delta(_touched(point), point["rho"], epsilon) if _touched(point) else Fraction(0)
+
+
+def _delta_of_sigma(point: Point, statement: Statement) -> Exact:
+    """Exact delta of a Gaussian with mu = 1/sigma, whose Renyi divergence of every order z is z/(2 sigma^2)."""
+    epsilon = to_ball(to_value(definitions(statement, point)["epsilon"]))
+    return gaussian_delta(1 / to_ball(to_value(point["sigma"])), epsilon)
+
+
+def _divergence(shift: str) -> Callable[[Point, Statement], Fraction]:
+    return lambda point, _: gaussian_renyi(point["z"], point[shift], point["sigma"])
+
+
+def _log_density(point: Point, statement: Statement) -> Fraction:
+    """Exponent of N(0, scale^2) with scale = Delta/rho, at the distance query_gap."""
+    del statement
+    return -(point["query_gap"] ** 2) * point["rho"] ** 2 / (2 * point["query_sensitivity"] ** 2)
+
+
+def _factor(point: Point, statement: Statement) -> Exact:
+    """Exponential of (z-1) times the divergence of two Gaussians, by the definition of the divergence."""
+    del statement
+    scale = point["query_sensitivity"] / point["rho"]
+    return to_ball(to_value((point["z"] - 1) * gaussian_renyi(point["z"], point["query_gap"], scale))).exp()
+
+
+def _mechanism() -> tuple[LinearQueries, Any, Any]:
+    """Fixed adaptive queries and two neighbours that move each touched query by exactly its sensitivity."""
+    rng = np.random.default_rng(20221010)
+    members = rng.random((QUERIES, EXAMPLES)) < 0.5
+    members[:, 0] = np.arange(QUERIES) % 5 < 3
+    sensitivities = rng.uniform(0.5, 2.0, QUERIES)
+    feedback, steering = rng.normal(size=(2, QUERIES, QUERIES)) / QUERIES
+    data = rng.normal(size=(EXAMPLES, COORDINATES))
+    data[0] = [10.0, 0.0, 0.0]  # longer than any clip, so that its opposite is a whole sensitivity away
+    neighbour = data.copy()
+    neighbour[0] = -data[0]
+    return LinearQueries(members, sensitivities, feedback, steering), data, neighbour
+
+
+def _losses(noise_factor: float = 1.0, redraw: bool = True) -> Callable[[Context, np.random.Generator, int], Any]:
+    """Privacy losses of the touched queries, standardized: under Theorem 10 they are iid standard normal, in order."""
+
+    def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
+        queries, data, neighbour = _mechanism()
+        rho = float(context.point["rho"])
+        touched = queries.members[:, 0]
+        noise = noise_factor * rng.standard_normal((size, QUERIES, COORDINATES))
+        if not redraw:
+            noise[:, 1:] = noise[:, :-1]
+        released = queries.release_many(data, rho, noise)
+        here, there = queries.replay_many(data, released), queries.replay_many(neighbour, released)
+        gaps = np.sum((released - there) ** 2 - (released - here) ** 2, axis=2)
+        losses = gaps * rho**2 / (2.0 * queries.sensitivities**2)
+        return (losses[:, touched, np.newaxis] - rho**2 / 2.0) / rho
+
+    return simulate
+
+
+LOSS_LAW = MonteCarloCheck(
+    "theorem-10",
+    "privacy-loss-law",
+    point={"rho": "1/2", "V": VISITS, "z": 2},
+    plan=Plan(TrajectoryEffect(VISITS, 1, scale=1.02, row_scale=1.1, correlation=0.1), seconds_each=5e-5),
+    simulate=_losses(),
+    judge=TrajectoryLaw(lambda _: np.eye(VISITS)),
+    controls=[
+        Control("noise-scaled-1.02", "every query's noise is 1.02 times what Algorithm 5 says", _losses(1.02)),
+        Control("noise-reused", "a query gets the noise of the query before it", _losses(redraw=False)),
+    ],
+    leaves_out="one mechanism of 20 adaptive queries; floats, not real arithmetic",
+)
+
+CHECKS.add(
+    DerivationCheck("gaussian-divergence", "derivation", build=derive_gaussian_divergence),
+    SearchCheck("gaussian-divergence", "search", lhs=_divergence("mu")),
+    DerivationCheck("gaussian-divergence-multi", "derivation", build=derive_gaussian_divergence),
+    SearchCheck("gaussian-divergence-multi", "search", lhs=_divergence("mu_norm")),
+    SearchCheck("theorem-10-density", "search", lhs=_log_density),
+    DerivationCheck("theorem-10-factor", "derivation", build=derive_factor),
+    SearchCheck("theorem-10-factor", "search", lhs=_factor),
+    DerivationCheck("theorem-10", "derivation", build=derive_theorem_10),
+    SearchCheck(
+        "theorem-10", "search", lhs=_renyi, corners=[{"V": 1, "rho": 1, "z": 2}, {"V": 1000, "rho": "1/9", "z": 50}]
+    ),
+    LOSS_LAW,
+    DerivationCheck("theorem-10-integration", "derivation", build=derive_theorem_10),
+    SearchCheck("theorem-10-integration", "search", lhs=_renyi_of_touched),
+    DerivationCheck("theorem-10-order", "derivation", build=derive_theorem_10_order, variants=("amended",)),
+    SearchCheck("theorem-10-order", "search"),
+    SearchCheck(
+        "theorem-10-dp-intermediate", "search", lhs=_delta, corners=[{"V": 1, "rho": "1/10", "delta": "1/1000000"}]
+    ),
+    DerivationCheck("theorem-10-dp-intermediate", "derivation", build=derive_theorem_10_dp_best, variants=("amended",)),
+    SearchCheck("theorem-10-dp", "search", lhs=_delta),
+    DerivationCheck("theorem-10-dp", "derivation", build=derive_theorem_10_dp),
+    DerivationCheck("theorem-10-factor-bound", "derivation", build=derive_factor_bound),
+    SearchCheck("theorem-10-factor-bound", "search", region={"z": (1, 20), "rho": (0, 5)}),
+    DerivationCheck("theorem-4-conversion", "derivation", build=derive_theorem_4_conversion),
+    SearchCheck("theorem-4-conversion", "search", lhs=_delta_of_sigma),
+)

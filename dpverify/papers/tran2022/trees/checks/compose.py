@@ -1,0 +1,111 @@
+"""Algorithm 3 and Propositions 16 and 18: what COMPOSE returns, how much, and with how much decay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.compose import compose
+from dpverify.papers.tran2022.trees.compose_bounds import compose_count, squared_decay_sum
+from dpverify.papers.tran2022.trees.compose_derivations import (
+    derive_proposition_16,
+    derive_proposition_16_step_1,
+    derive_proposition_16_step_2,
+    derive_proposition_18,
+    derive_proposition_18_prefix,
+)
+from dpverify.papers.tran2022.trees.one_step_derivations import derive_mod
+from dpverify.symbolic.exact.numbers import Exact
+
+CHECKS = PaperChecks("tran2022", __name__)
+WIDEST = {"smoke": 96, "standard": 256, "full": 512}
+
+
+def _count(point: Point, statement: Statement) -> Fraction:
+    del statement
+    return Fraction(compose_count(int(point["a"]), int(point["b"])))
+
+
+def _prefix_count(point: Point, statement: Statement) -> Fraction:
+    del statement
+    return Fraction(compose_count(1, int(point["b"])))
+
+
+def _squared_decays(point: Point, statement: Statement) -> Exact:
+    """Left side of Proposition 16: the noise variance of a step s under decay gamma."""
+    del statement
+    s = int(point["s"])
+    return squared_decay_sum(s, 1 - point["gamma"]) if s else Fraction(0)
+
+
+def _intervals(budget: Budget) -> Iterable[dict[str, int]]:
+    widest = WIDEST[budget.name]
+    return ({"a": a, "b": b} for b in range(1, widest + 1) for a in range(1, b + 1))
+
+
+def _prefixes(budget: Budget) -> Iterable[dict[str, int]]:
+    return ({"b": b} for b in range(1, 64 * WIDEST[budget.name]))
+
+
+def _literal_count(point: Point, statement: Statement) -> Fraction:
+    """Run Algorithm 3 and count: the kernel, not the closed form."""
+    del statement
+    return Fraction(len(compose(int(point.get("a", Fraction(1))), int(point["b"]))))
+
+
+def _covers(point: Point, statement: Statement) -> Outcome:
+    """Every node dyadic, the nodes disjoint, in order, and together the interval."""
+    del statement
+    return _is_cover(compose(int(point["a"]), int(point["b"])).tolist(), int(point["a"]), int(point["b"]))
+
+
+def _is_cover(nodes: list[list[int]], a: int, b: int) -> Outcome:
+    expected = a
+    for y, z in nodes:
+        length = z - y + 1
+        if length < 1 or length & (length - 1) or (y - 1) % length:
+            return Outcome(False, note=f"[{y}, {z}] is not of the form [q 2^k + 1, (q+1) 2^k]")
+        if y != expected:
+            return Outcome(False, note=f"a node starts at {y} where {expected} is the next step to cover")
+        expected = z + 1
+    return Outcome(expected == b + 1, note=f"the nodes end at {expected - 1}, the interval at {b}")
+
+
+def _covers_one_short(point: Point, statement: Statement) -> Outcome:
+    """Planted fault: the last node is left out."""
+    del statement
+    a, b = int(point["a"]), int(point["b"])
+    return _is_cover(compose(a, b).tolist()[:-1], a, b)
+
+
+CHECKS.add(
+    DerivationCheck("proposition-16", "derivation", build=derive_proposition_16),
+    SearchCheck(
+        "proposition-16",
+        "search",
+        lhs=_squared_decays,
+        region={"top_bit": (0, 24)},
+        corners=[{"gamma": "999/1000", "s": 1023, "top_bit": 9}, {"gamma": "1/2", "s": 0, "top_bit": 0}],
+    ),
+    DerivationCheck("proposition-16-mod", "derivation", build=derive_mod),
+    SearchCheck("proposition-16-mod", "search", region={"top_bit": (0, 200)}),
+    DerivationCheck("proposition-16-step-1", "derivation", build=derive_proposition_16_step_1),
+    DerivationCheck("proposition-16-step-2", "derivation", build=derive_proposition_16_step_2),
+    SearchCheck("proposition-16-step-1", "search", region={"top_bit": (0, 24)}),
+    SearchCheck("proposition-16-step-2", "search", lhs=_squared_decays, region={"top_bit": (0, 24)}),
+    DerivationCheck("proposition-18", "derivation", build=derive_proposition_18),
+    SearchCheck("proposition-18", "search", lhs=_count, corners=[{"a": 2, "b": 2**k - 1} for k in range(2, 21)]),
+    ExhaustiveCheck("proposition-18", "algorithm-3", points=_intervals, lhs=_literal_count),
+    DerivationCheck("proposition-18-prefix", "derivation", build=derive_proposition_18_prefix),
+    SearchCheck("proposition-18-prefix", "search", lhs=_prefix_count, corners=[{"b": 2**k - 1} for k in range(1, 21)]),
+    ExhaustiveCheck("proposition-18-prefix", "algorithm-3", points=_prefixes, lhs=_literal_count),
+    ExhaustiveCheck(
+        "proposition-18-cover",
+        "algorithm-3",
+        points=_intervals,
+        holds=_covers,
+        planted=[Planted("the last node is left out", holds=_covers_one_short, at_declared_size=True)],
+    ),
+)

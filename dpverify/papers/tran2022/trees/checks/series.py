@@ -1,0 +1,59 @@
+"""Propositions 13 and 14, Corollary 15, equation 7: the geometric series that bound every sensitivity."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpverify.harness import DerivationCheck, PaperChecks, Point, SearchCheck
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.trees.one_step_derivations import derive_chord, derive_special_step
+from dpverify.papers.tran2022.trees.series_bounds import geometric_series
+from dpverify.papers.tran2022.trees.series_derivations import derive_case_1, derive_case_2, derive_proposition_13
+from dpverify.papers.tran2022.trees.shifted_series_derivations import (
+    derive_corollary_15,
+    derive_proposition_14,
+    derive_special,
+)
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+
+def _series(point: Point, statement: Statement) -> Fraction:
+    """Left side of Proposition 13 in closed form, apart from the ledger's own evaluation of the sum."""
+    del statement
+    return geometric_series(point["alpha"], int(point["N"]))
+
+
+CHECKS.add(
+    DerivationCheck("proposition-13", "derivation", build=derive_proposition_13),
+    SearchCheck(
+        "proposition-13",
+        "search",
+        lhs=_series,
+        region={"N": (1, 4096)},
+        corners=[
+            {"alpha": 1, "N": 1},
+            {"alpha": "1/2", "N": 2},
+            {"alpha": "1/1000000", "N": 3},
+            {"alpha": "1/1023", "N": 1023},
+        ],
+    ),
+    DerivationCheck("proposition-13-chord", "derivation", build=derive_chord),
+    SearchCheck("proposition-13-chord", "search"),
+    DerivationCheck("proposition-13-case-1", "derivation", build=derive_case_1),
+    SearchCheck("proposition-13-case-1", "search"),
+    DerivationCheck("proposition-13-case-2", "derivation", build=derive_case_2),
+    SearchCheck("proposition-13-case-2", "search"),
+    DerivationCheck("equation-7", "derivation", build=derive_case_2),
+    SearchCheck("equation-7", "search"),
+    DerivationCheck("proposition-14", "derivation", build=derive_proposition_14),
+    SearchCheck("proposition-14", "search"),
+    DerivationCheck("proposition-14-special", "derivation", build=derive_special),
+    SearchCheck("proposition-14-special", "search"),
+    SearchCheck("proposition-14-proof-1", "search"),
+    SearchCheck("proposition-14-proof-2", "search"),
+    DerivationCheck("proposition-14-special-step", "derivation", build=derive_special_step),
+    SearchCheck("proposition-14-special-step", "search"),
+    DerivationCheck("corollary-15", "derivation", build=derive_corollary_15),
+    SearchCheck("corollary-15", "search", region={"window": (1, 64)}),
+)

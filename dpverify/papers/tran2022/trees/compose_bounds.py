@@ -1,0 +1,155 @@
+"""Algorithm 3 in closed form: how many nodes COMPOSE returns, and how much decay they carry.
+
+The greedy COMPOSE(a, b) is read here as arithmetic on the bits of ``x = a - 1`` and ``y = b``. Let ``j`` be the highest
+bit in which x and y differ. Going up from x to the multiple of ``2**j`` between them takes one node per set bit of
+``p = 2**j - (x mod 2**j)``; going on to y takes one node per set bit of ``v = y mod 2**j``. NOTES.md has the proof.
+Integers, Fractions and balls; no kernel is imported.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from dpverify.symbolic.exact.numbers import ZERO, Exact, Value, power, to_exact
+
+Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+
+LONGEST: Final = 4096
+"""Powers longer than this many bits become balls."""
+
+
+def compose_count(a: int, b: int) -> int:
+    """Count the nodes of COMPOSE(a, b).
+
+    Parameters
+    ----------
+    a, b : int
+        First and last step of the interval, ``1 <= a <= b``.
+
+    Returns
+    -------
+    int
+        ``popcount(2**j - (a-1) mod 2**j) + popcount(b mod 2**j)``.
+
+    Raises
+    ------
+    ValueError
+        If ``1 <= a <= b`` does not hold.
+
+    Notes
+    -----
+    Source: ``tran2022:proposition-18``, Algorithm 3.
+    """
+    if not 1 <= a <= b:
+        raise ValueError(f"a and b must satisfy 1 <= a <= b, got a={a}, b={b}.")
+    x = a - 1
+    block = 1 << ((x ^ b).bit_length() - 1)
+    return (block - x % block).bit_count() + (b % block).bit_count()
+
+
+def squared_decay_sum(t: int, alpha: Fraction) -> Exact:
+    """Sum the squared decays of the nodes of COMPOSE(1, t): the noise variance of step t in units of one node's.
+
+    The node that belongs to the set bit i of t ends at ``t - t mod 2**i``, so its noise enters with the factor
+    ``(1-alpha)**(t mod 2**i)``.
+
+    Parameters
+    ----------
+    t : int
+        Step, ``t >= 1``.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+
+    Returns
+    -------
+    Fraction or arb
+        ``sum over set bits i of t of (1-alpha)**(2*(t mod 2**i))``, with ``0**0 = 1``; a ball where the exact number
+        would be too long.
+
+    Raises
+    ------
+    ValueError
+        If ``t < 1`` or alpha is outside (0, 1].
+
+    Notes
+    -----
+    Source: ``tran2022:proposition-16`` with gamma = 1 - alpha; Algorithm 1, the loop over S.
+    """
+    return covariance_factor(t, t, alpha)
+
+
+def covariance_factor(s: int, t: int, alpha: Fraction) -> Exact:
+    """Covariance of NOISE_s and NOISE_t per coordinate, in units of one node's variance.
+
+    Two steps share the node of bit i exactly if they agree in bit i and in every bit above it.
+
+    Parameters
+    ----------
+    s, t : int
+        Steps, at least 1.
+    alpha : Fraction
+        Momentum weight in (0, 1].
+
+    Returns
+    -------
+    Fraction or arb
+        ``sum over shared nodes [y, z] of (1-alpha)**(s - z) * (1-alpha)**(t - z)``.
+
+    Raises
+    ------
+    ValueError
+        If a step is below 1 or alpha is outside (0, 1].
+
+    Notes
+    -----
+    Source: ``tran2022:algorithm-1-noise``.
+    """
+    if min(s, t) < 1:
+        raise ValueError(f"s and t must be at least 1, got s={s}, t={t}.")
+    if not 0 < alpha <= 1:
+        raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
+    decay = 1 - alpha
+    total: Value = ZERO
+    for i in range(min(s, t).bit_length()):
+        if s >> i == t >> i and t >> i & 1:
+            total += power(decay, s % (1 << i) + t % (1 << i), LONGEST)
+    return to_exact(total)
+
+
+def covariance_matrix(steps: int, alpha: float) -> Matrix:
+    """Covariance of NOISE_1..NOISE_T per coordinate, in units of one node's variance, as floats.
+
+    Parameters
+    ----------
+    steps : int
+        T, at least 1.
+    alpha : float
+        Momentum weight in (0, 1].
+
+    Returns
+    -------
+    (T, T) array of float
+        Entry (s-1, t-1) is ``covariance_factor(s, t, alpha)`` up to rounding.
+
+    Raises
+    ------
+    ValueError
+        If ``steps < 1`` or alpha is outside (0, 1].
+
+    Notes
+    -----
+    Source: ``tran2022:algorithm-1-noise``.
+    """
+    if steps < 1:
+        raise ValueError(f"steps must be at least 1, got steps={steps}.")
+    if not 0 < alpha <= 1:
+        raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
+    t = np.arange(1, steps + 1)
+    total = np.zeros((steps, steps))
+    for i in range(steps.bit_length()):
+        decays = np.where(t >> i & 1, (1.0 - alpha) ** (t % (1 << i)), 0.0)
+        total += np.outer(decays, decays) * ((t >> i)[:, None] == (t >> i)[None, :])
+    return total

@@ -1,0 +1,208 @@
+"""From which N on Theorems 6 and 9 beat the trivial bound G: a table, a figure, and what must be true of both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point
+from dpverify.harness.context import as_point
+from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.ledger.results import CheckResult
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.accounting.onset import (
+    Cell,
+    Theorem,
+    corrected_parts,
+    least_bound,
+    needed_bound,
+    needed_share,
+    onsets,
+    printed_bound,
+    size,
+    steps_of,
+)
+from dpverify.symbolic.exact.numbers import to_ball, to_value
+from dpverify.symbolic.exact.statements import evaluate_statement
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+SHOWN = Cell(1, 1.0)
+"""The cell whose bounds the figure shows over N."""
+
+CELLS = (
+    *(Cell(d, epsilon) for d in (1, 100) for epsilon in (0.1, 1.0, 10.0)),
+    *(SHOWN._replace(delta=delta) for delta in (1e-3, 1e-10)),
+    *(SHOWN._replace(smoothness=smoothness) for smoothness in (0.1, 10.0)),
+    *(SHOWN._replace(gap=gap) for gap in (0.1, 10.0)),
+)
+"""d and epsilon together, and each of delta, L/G and R/G apart."""
+
+SCALE = 3
+"""G, L and R are multiplied by this, to see that the bounds are: so that G = 1 is no restriction."""
+
+DECADES = 4
+"""Points of a line of the figure, per factor of ten."""
+
+MOST_EXAMPLES = {"theorem-6": 3e4, "theorem-9": 1e7}
+"""End of the line with the noise that is needed: beyond it the accountant takes long, or has no bound."""
+
+Bound = Callable[[Theorem, int, Cell], float]
+
+
+def corrected_bound(theorem: Theorem, n: int, cell: Cell) -> float:
+    """Right side of the corrected theorem with the printed noise, in units of G."""
+    return sum(corrected_parts(theorem, n, cell))
+
+
+def _cells(_: Budget) -> Iterable[dict[str, int | Fraction | str]]:
+    names = {"d": "d", "epsilon": "epsilon", "delta": "delta", "L": "smoothness", "R": "gap"}
+    return ({name: Fraction(str(getattr(cell, of))) for name, of in names.items()} for cell in CELLS)
+
+
+def _holds(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, Statement], Outcome]:
+    """Rule for a cell; ``needed`` is the bound that is held against the onset with the needed noise."""
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        cell = Cell(int(point["d"]), *(float(point[name]) for name in ("epsilon", "delta", "L", "R")))
+        found = onsets(theorem, cell)
+        n = size(found.corrected)
+        for scale in (1, SCALE):
+            ours, theirs = scale * corrected_bound(theorem, n, cell), _of_the_record(statement, theorem, n, cell, scale)
+            if abs(ours - theirs) > 1e-9 * theirs:
+                return Outcome(
+                    False, Fraction(ours), Fraction(theirs), f"the record says something else at G = {scale}"
+                )
+        for k, bound in zip(found, (printed_bound, corrected_bound, needed, least_bound), strict=True):
+            at, before = bound(theorem, size(k), cell), bound(theorem, size(k - 1), cell)
+            if not at < 1.0 <= before:
+                return Outcome(False, Fraction(at), Fraction(1), f"N = {size(k)} is not where the bound falls below G")
+        ordered = found.least <= found.needed <= found.corrected
+        return Outcome(ordered, Fraction(size(found.needed)), Fraction(size(found.corrected)), "onsets out of order")
+
+    return holds
+
+
+def _of_the_record(statement: Statement, theorem: Theorem, n: int, cell: Cell, scale: int) -> float:
+    steps, delta = steps_of(theorem, n, cell), Fraction(str(cell.delta))
+    L, R = (scale * Fraction(str(value)) for value in (cell.smoothness, cell.gap))
+    _, right = evaluate_statement(
+        statement, as_point({"N": n, "T": steps, "d": cell.d, "delta": delta, "G": scale, "L": L, "R": R})
+    )
+    return float(to_ball(to_value(right)).mid())
+
+
+def onset_figure(theorem: Theorem) -> dict[str, dict[str, list[float]]]:
+    """Columns of the figure "onset".
+
+    Parameters
+    ----------
+    theorem : str
+        ``theorem-6`` or ``theorem-9``.
+
+    Returns
+    -------
+    dict
+        One figure: the three bounds in units of G over N at d = epsilon = 1, and the table of all onsets.
+    """
+    last = round(DECADES * math.log10(10 * size(onsets(theorem, SHOWN).printed)))
+    sizes = [round(10 ** (k / DECADES)) for k in range(2 * DECADES, last + 1)]
+    short = [n for n in sizes if n <= 1.1 * MOST_EXAMPLES[theorem]]
+    table = [onsets(theorem, cell) for cell in CELLS]
+    columns = {
+        "x:N": [float(n) for n in sizes],
+        "printed": [printed_bound(theorem, n, SHOWN) for n in sizes],
+        "corrected": [corrected_bound(theorem, n, SHOWN) for n in sizes],
+        "needed-x": [float(n) for n in short],
+        "needed": [needed_bound(theorem, n, SHOWN) for n in short],
+        "cell-d": [float(cell.d) for cell in CELLS],
+        "cell-epsilon": [cell.epsilon for cell in CELLS],
+        "cell-delta": [cell.delta for cell in CELLS],
+        "cell-L": [cell.smoothness for cell in CELLS],
+        "cell-R": [cell.gap for cell in CELLS],
+        "cell-printed": [float(size(found.printed)) for found in table],
+        "cell-corrected": [float(size(found.corrected)) for found in table],
+        "cell-needed": [float(size(found.needed)) for found in table],
+        "cell-least": [float(size(found.least)) for found in table],
+        "at:theorem": [6.0 if theorem == "theorem-6" else 9.0],
+        "at:d": [float(SHOWN.d)],
+        "at:epsilon": [SHOWN.epsilon],
+        "at:delta": [SHOWN.delta],
+    }
+    return {f"onset-{theorem}": columns}
+
+
+def onset_table(theorem: Theorem) -> str:
+    """All onsets in words, for the message of the check."""
+    rows, spread = [], 1.0
+    for cell in CELLS:
+        found = onsets(theorem, cell)
+        printed, corrected, needed, least = (f"{size(k):.2g}" for k in found)
+        needed = needed if needed == least else f"{least} to {needed}"
+        rows.append(f"{_words(cell)}: {printed} / {corrected} / {needed}")
+        spread = max(spread, needed_share(theorem, size(found.needed), cell).ratio)
+    known = f"needed noise is known to {100 * (spread - 1):.1g}%"
+    known = f"the needed noise is known to {100 * (spread - 1):.1g}% or better"
+    return f"below G from N = printed / corrected / corrected with the noise needed, {'; '.join(rows)}; {known}"
+
+
+def _words(cell: Cell) -> str:
+    """Name a row by d, epsilon and what is not as in the shown cell."""
+    words = [f"d = {cell.d}", f"epsilon = {cell.epsilon:g}"]
+    others = (("delta", cell.delta, SHOWN.delta), ("L/G", cell.smoothness, 1.0), ("R/G", cell.gap, 1.0))
+    return ", ".join(words + [f"{name} = {value:g}" for name, value, usual in others if value != usual])
+
+
+@dataclass(frozen=True)
+class OnsetCheck(RuleCheck):
+    """A :class:`RuleCheck` whose message is the table.
+
+    Attributes
+    ----------
+    theorem : str
+        ``theorem-6`` or ``theorem-9``.
+    """
+
+    theorem: Theorem = field(kw_only=True)
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds; the same for every budget."""
+        del context
+        return self.seconds
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Do what the base does, and add the table to the message."""
+        result = super().run_block(context, block)
+        return msgspec.structs.replace(result, message=f"{result.message}; {onset_table(self.theorem)}")
+
+
+def _check(theorem: Theorem, seconds: float, noise: str, **readings: str) -> OnsetCheck:
+    fault: dict[str, Any] = {"holds": _holds(theorem, needed=corrected_bound), "at_declared_size": True}
+    return OnsetCheck(
+        theorem,
+        "onset",
+        theorem=theorem,
+        points=_cells,
+        holds=_holds(theorem),
+        readings={"ordering": "fresh", **readings},
+        variants=("amended",),
+        planted=[Planted("the printed noise is put in for the needed one", **fault)],
+        figures=lambda: onset_figure(theorem),
+        about_kernel=True,
+        region="d and epsilon at delta = 10^-6, G = L = R = 1; each of delta, L/G and R/G at d = epsilon = 1; "
+        f"alpha = 1/N, the printed T; {noise}",
+        leaves_out="sizes between those that are tried, which are 12% apart; all five varied at once; G is no further "
+        "parameter, as the bounds scale with G, L and R together, which is checked",
+        seconds=seconds,
+    )
+
+
+CHECKS.add(
+    _check("theorem-6", 4.5, "sigma by the accountant", depth="levels"),
+    _check("theorem-9", 5.5, "sigma by the accountant, between a lower and an upper bound"),
+)

@@ -1,0 +1,240 @@
+"""Problems and sizes at which the utility theorems are simulated, with exact G, L and R."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpverify.harness import Point
+from dpverify.harness.context import as_point
+from dpverify.kernels.tape import Seed
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering, Parameters
+from dpverify.papers.tran2022.algorithms.slopes.reduced_runs import reduced_slope_run
+from dpverify.papers.tran2022.algorithms.slopes.runs import RunMeans, slope_run
+from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import printed_scales, proof_scales
+from dpverify.problems.worst_slope import Slope
+from dpverify.symbolic.exact.numbers import to_ball, to_value
+from dpverify.symbolic.exact.statements import definitions
+
+
+def rounded_up(value: Fraction, digits: int = 4) -> Fraction:
+    """Round a positive number up to a few digits, so that a counterexample is short.
+
+    Parameters
+    ----------
+    value : Fraction
+        Above 0.
+    digits : int
+        Significant decimal digits, at least 1.
+
+    Returns
+    -------
+    Fraction
+        At least the value, and at most ``1 + 10^(1-digits)`` times it.
+    """
+    unit = Fraction(10) ** (math.floor(math.log10(value)) + 1 - digits)
+    return -(-value // unit) * unit
+
+
+@dataclass(frozen=True)
+class Case:
+    """A slope (``problems.worst_slope``) and the size of a run, in units that make G about 1.
+
+    Attributes
+    ----------
+    name : str
+        Short: "ramp".
+    examples, steps, dimension : int
+        N, T, d.
+    delta : Fraction
+        In (0, 1).
+    slope : float
+        s.
+    reach : float
+        D in units of the way of the whole run, ``eta T = sqrt(T/N)``; from 1 on no run leaves the slope.
+    bend : float
+        L in units of ``s/(eta T)``.
+    rise, offset : float
+        r and a.
+    """
+
+    name: str
+    examples: int
+    steps: int
+    dimension: int = 1
+    delta: Fraction = Fraction(1, 10**6)
+    slope: float = 1.0
+    reach: float = 1.0
+    bend: float = 1.0
+    rise: float = 0.0
+    offset: float = 0.0
+
+    @property
+    def way(self) -> float:
+        """``eta T = sqrt(T/N)``."""
+        return math.sqrt(self.steps / self.examples)
+
+    @property
+    def problem(self) -> Slope:
+        """The loss."""
+        return Slope(
+            self.examples,
+            self.dimension,
+            self.slope,
+            self.reach * self.way,
+            self.bend * self.slope / self.way,
+            self.rise,
+            self.offset,
+        )
+
+    @property
+    def top(self) -> float:
+        """Largest norm of the mean gradient, ``max(s, r)``: no run can exceed it."""
+        return max(self.slope, self.rise)
+
+    @property
+    def point(self) -> Point:
+        """N, T, d, delta, G, L and R; the last three are those of the problem's floats, rounded up to four digits."""
+        p = self.problem
+        slope, drop, smooth = Fraction(p.slope), Fraction(p.drop), Fraction(p.smoothness)
+        return as_point(
+            {
+                "N": self.examples,
+                "T": self.steps,
+                "d": self.dimension,
+                "delta": self.delta,
+                "G": rounded_up(Fraction(self.top) + Fraction(p.offset)),
+                "L": rounded_up(smooth),
+                "R": rounded_up(slope * drop + slope**2 / (2 * smooth)),
+            }
+        )
+
+    @property
+    def words(self) -> str:
+        """The problem in words, for a report."""
+        parts = [f"slope {self.slope:g}", f"down to {self.reach:g} of the way"]
+        parts += [f"rise {self.rise:g}"] if self.rise else []
+        parts += [f"antipodal gradients {self.offset:g}"] if self.offset else []
+        return f"{self.name} (N = {self.examples}, T = {self.steps}, d = {self.dimension}): {', '.join(parts)}"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A wrong optimizer.
+
+    Attributes
+    ----------
+    name, text : str
+        Short name, and the fault in words.
+    direction : float
+        What every step is multiplied with.
+    noise : float
+        What sigma is multiplied with.
+    weight : float
+        What alpha is multiplied with.
+    """
+
+    name: str
+    text: str
+    direction: float = 1.0
+    noise: float = 1.0
+    weight: float = 1.0
+
+
+NO_FAULT = Fault("", "")
+UPHILL = Fault("uphill", "every step goes the other way", direction=-1.0)
+HEAVY = Fault("heavy", "alpha is 64 times as large", weight=64.0)
+LOUD = Fault("loud", "sigma is a hundred times as large", noise=100.0)
+SHORT_STEPS = Fault("short steps", "every step is a hundredth as long", direction=0.01)
+
+
+def theorem_values(statement: Statement, case: Case) -> Mapping[str, float]:
+    """Give alpha, eta and sigma, and gamma where there is one, as the theorem prints them at a case.
+
+    Parameters
+    ----------
+    statement : Statement
+        Theorem 6 or 9.
+    case : Case
+        Sizes and problem.
+
+    Returns
+    -------
+    mapping of str to float
+        The nearest floats.
+    """
+    found = definitions(statement, case.point)
+    names = [name for name in ("alpha", "eta", "sigma", "gamma") if name in found]
+    return {name: float(to_ball(to_value(found[name])).mid()) for name in names}
+
+
+def run_theorem_6(statement: Statement, case: Case, seed: Seed, fault: Fault = NO_FAULT) -> RunMeans:
+    """Run Algorithm 1 with the parameters of Theorem 6.
+
+    Parameters
+    ----------
+    statement : Statement
+        Theorem 6; its reading says the order of the examples.
+    case : Case
+        Sizes and problem.
+    seed : int, sequence of int or SeedSequence
+        Of permutations and noise.
+    fault : Fault
+        What is wrong with the run; by default nothing.
+
+    Returns
+    -------
+    RunMeans
+        Means over the run.
+    """
+    values, problem = theorem_values(statement, case), case.problem
+    parameters = Parameters(
+        case.steps,
+        min(1.0, fault.weight * values["alpha"]),
+        values["eta"],
+        fault.noise * values["sigma"],
+        float(case.point["G"]),
+        "once" if statement.reading.get("ordering") == "once" else "fresh",
+    )
+    return slope_run(problem, parameters, seed, direction=fault.direction)
+
+
+def run_theorem_9(
+    statement: Statement, case: Case, seed: Seed, fault: Fault = NO_FAULT, *, box: bool = False
+) -> RunMeans:
+    """Run Algorithm 2 with the parameters of Theorem 9.
+
+    Parameters
+    ----------
+    statement : Statement
+        Theorem 9; its reading says the order of the examples.
+    case : Case
+        Sizes and problem.
+    seed : int, sequence of int or SeedSequence
+        Of permutations and noise.
+    fault : Fault
+        What is wrong with the run; by default nothing.
+    box : bool
+        Whether the noise is that of the printed box, ``delta_Delta = delta_r = 2 eta N``, instead of the proof's, which
+        is L times that.
+
+    Returns
+    -------
+    RunMeans
+        Means over the run.
+    """
+    values, problem = theorem_values(statement, case), case.problem
+    ordering: Ordering = "once" if statement.reading.get("ordering") == "once" else "fresh"
+    eta, G, L = values["eta"], float(case.point["G"]), float(case.point["L"])
+    if box:
+        scales = printed_scales(case.examples, case.steps, eta=eta, lipschitz=G)
+    else:
+        scales = proof_scales(case.examples, case.steps, eta=eta, lipschitz=G, smoothness=L)
+    parameters = SrParameters(
+        case.steps, values["alpha"], values["gamma"], eta, fault.noise * values["sigma"], G, ordering, scales
+    )
+    return reduced_slope_run(problem, parameters, seed, direction=fault.direction)

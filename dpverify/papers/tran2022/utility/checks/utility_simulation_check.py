@@ -1,0 +1,250 @@
+"""A bound on a mean over whole runs as a check: one-sided, with exact limits, on several problems at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from dpverify.harness import Check, Context
+from dpverify.harness.checks import missed_controls
+from dpverify.harness.search.exact_results import numbers
+from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.utility.checks.utility_simulation_cases import NO_FAULT, Case, Fault
+from dpverify.papers.tran2022.utility.checks.utility_simulation_limits import NEAR, lower_limit, runs_needed
+from dpverify.papers.tran2022.utility.checks.utility_simulation_verdict import Stream, Verdict, moved
+
+ALPHA, POWER = 1e-6, 0.99
+"""Level of a whole check, shared out over its problems; and power at the declared excess."""
+
+PER_BLOCK = 16
+"""Runs of one block."""
+
+Measure = Callable[[Statement, Case, int, Fault], float]
+"""Statement, problem, seed and fault to the mean over one run that the claim bounds, in units of the gradient."""
+
+Side = Callable[[Statement, Case], float]
+"""Statement and problem to a number in units of the gradient."""
+
+
+@dataclass(frozen=True)
+class RunsCheck(Check):
+    """Simulate whole runs on worst-case problems and hold the lower confidence limit of a mean against the bound.
+
+    One run gives one number: the mean over its steps of a norm, cut off at ``top``. So it lies in [0, top], its
+    expectation is at most what the claim bounds, and the limit is exact whatever its law is. How many runs each problem
+    gets follows from its bound before anything is drawn: a mean that is above the bound by NEAR of the room up to
+    ``top`` is refuted with the power POWER.
+
+    Attributes
+    ----------
+    cases : mapping of str to sequence of Case
+        Problems, by budget, from the least one on.
+    measure : callable
+        Does one run.
+    bound, top : callable
+        What the claim allows, and the largest value that counts. Where the bound is not below it, nothing is run.
+    faults : sequence of (Fault, str)
+        Wrong optimizers, each with the name of the problem that it must fail on.
+    seconds_each : callable
+        Declared core seconds of one run on a problem.
+    region : str
+        What the problems cover.
+    """
+
+    cases: Mapping[str, Sequence[Case]] = field(kw_only=True)
+    measure: Measure = field(kw_only=True)
+    bound: Side = field(kw_only=True)
+    top: Side = field(kw_only=True)
+    faults: Sequence[tuple[Fault, str]] = field(default=(), kw_only=True)
+    seconds_each: Callable[[Case], float] = field(kw_only=True)
+    region: str = field(kw_only=True)
+
+    method: ClassVar[Method] = "monte-carlo"
+
+    def alpha(self, context: Context) -> float:
+        """Chance of a false alarm of this check."""
+        del context
+        return ALPHA
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds, wrong optimizers included."""
+        return sum(stream.n * self.seconds_each(stream.case) for stream in self._streams(context))
+
+    def blocks(self, context: Context) -> int:
+        """Blocks of all problems; none where they do not fit into the budget."""
+        return 0 if self.beyond_share(context) else len(self._places(context))
+
+    def run_block(self, context: Context, block: int) -> tuple[str, list[float]]:
+        """Do some runs on one problem.
+
+        Parameters
+        ----------
+        context : Context
+            What the check runs on.
+        block : int
+            Counts through the blocks of the first problem, then of the next.
+
+        Returns
+        -------
+        tuple of str and list of float
+            Name of the runs, and a value in [0, 1] for each: in units of ``top``.
+        """
+        stream, first = self._places(context)[block]
+        rng = context.rng(first, stream.name)
+        top = self.top(context.statement, stream.case)
+        size = min(PER_BLOCK, stream.n - first)
+        seeds = rng.integers(1 << 62, size=size).tolist()
+        values = [self.measure(context.statement, stream.case, seed, stream.fault) for seed in seeds]
+        return stream.name, [min(1.0, value / top) for value in values]
+
+    def fold(self, sofar: dict[str, list[float]] | None, part: tuple[str, list[float]]) -> dict[str, list[float]]:
+        """Add the runs of a block to those of its problem."""
+        runs = dict(sofar or {})
+        name, values = part
+        runs[name] = [*runs.get(name, []), *values]
+        return runs
+
+    def finish(self, context: Context, total: dict[str, list[float]] | None) -> CheckResult:
+        """Judge each problem, each wrong optimizer, and a sample moved beyond the bound by the declared excess.
+
+        Parameters
+        ----------
+        context : Context
+            What the check ran on.
+        total : dict or None
+            Values of all runs by name.
+
+        Returns
+        -------
+        CheckResult
+            "refuted" where a lower limit is beyond its bound; "not refuted" with the smallest excess that would have
+            been seen; "inconclusive" where the runs do not fit, or a planted fault was missed.
+        """
+        streams = self._streams(context)
+        own = [stream for stream in streams if stream.fault is NO_FAULT]
+        if not own:
+            reason = "vacuous on every problem here: no gradient can be as large as the bound, and nothing was run"
+            return self._result(status="inconclusive", message=reason)
+        if total is None:
+            return self._result(status="inconclusive", message=self.beyond_share(context))
+        said = {stream.name: self._judge(context, stream, total[stream.name]) for stream in streams}
+        controls = [self._moved(context, stream, total[stream.name]) for stream in own]
+        controls += [
+            ControlResult(
+                name=s.fault.name,
+                fault=f"{s.fault.text}, on {s.case.name}",
+                at_declared_size=False,
+                refuted=said[s.name].refutes,
+                statistic=said[s.name].words,
+            )
+            for s in streams
+            if s.fault is not NO_FAULT
+        ]
+        beaten = [stream for stream in own if said[stream.name].refutes]
+        missed = missed_controls(controls)
+        told = "; ".join(f"{s.case.words}: {said[s.name].words}{self._seen(context, s, total[s.name])}" for s in own)
+        return self._result(
+            status="refuted" if beaten else "inconclusive" if missed else "not refuted",
+            message="; ".join(filter(None, [self._message(own, said), missed])),
+            n=sum(stream.n for stream in own),
+            detects="; ".join(f"{s.case.name}: an excess of {self._excess(context, s.case):.3g}" for s in own),
+            statistic=told,
+            counterexamples=_counterexamples(beaten, said),
+            controls=controls,
+        )
+
+    def _message(self, own: Sequence[Stream], said: Mapping[str, Verdict]) -> str:
+        sharpest = max(own, key=lambda stream: said[stream.name].limit / said[stream.name].bound)
+        verdict = said[sharpest.name]
+        ratio = verdict.limit / verdict.bound
+        return f"largest lower limit over bound: {ratio:.3g}, on {sharpest.case.words}"
+
+    def _result(self, **found: Any) -> CheckResult:
+        return CheckResult(
+            name=self.name,
+            method="monte-carlo",
+            alpha=ALPHA,
+            power=POWER,
+            region=self.region,
+            leaves_out=self.leaves_out,
+            **found,
+        )
+
+    def _streams(self, context: Context) -> list[Stream]:
+        """Problems on which the bound can be beaten at all, then the wrong optimizers."""
+        statement = context.statement
+        found = [
+            Stream(case.name, case, NO_FAULT, self._runs(context, case))
+            for case in self.cases[context.budget.name]
+            if self.bound(statement, case) < self.top(statement, case)
+        ]
+        here = {stream.name: stream for stream in found}
+        for fault, name in self.faults:
+            if name in here:
+                found.append(Stream(f"{name}, {fault.name}", here[name].case, fault, here[name].n))
+        return found
+
+    def _places(self, context: Context) -> list[tuple[Stream, int]]:
+        return [(stream, first) for stream in self._streams(context) for first in range(0, stream.n, PER_BLOCK)]
+
+    def _each(self, context: Context) -> float:
+        return ALPHA / len(self.cases[context.budget.name])
+
+    def _runs(self, context: Context, case: Case) -> int:
+        bound = self.bound(context.statement, case) / self.top(context.statement, case)
+        return runs_needed(bound, self._each(context), POWER)
+
+    def _excess(self, context: Context, case: Case) -> float:
+        return NEAR * (self.top(context.statement, case) - self.bound(context.statement, case))
+
+    def _judge(self, context: Context, stream: Stream, values: Sequence[float]) -> Verdict:
+        top, mean = self.top(context.statement, stream.case), sum(values) / len(values)
+        limit = lower_limit(values, self._each(context))
+        return Verdict(len(values), top * mean, top * limit, self.bound(context.statement, stream.case))
+
+    def _seen(self, context: Context, stream: Stream, values: Sequence[float]) -> str:
+        """Say from which mean on runs that spread like these would have been refuted."""
+        verdict = self._judge(context, stream, values)
+        if verdict.refutes:
+            return ""
+        top, low = self.top(context.statement, stream.case), verdict.bound
+        high = top
+        for _ in range(20):
+            middle = (low + high) / 2.0
+            if self._judge(context, stream, moved(values, middle / top)).refutes:
+                high = middle
+            else:
+                low = middle
+        return f", an excess of {high - verdict.bound:.3g} would have been seen"
+
+    def _moved(self, context: Context, stream: Stream, values: Sequence[float]) -> ControlResult:
+        top, bound = self.top(context.statement, stream.case), self.bound(context.statement, stream.case)
+        excess = self._excess(context, stream.case)
+        verdict = self._judge(context, stream, moved(values, (bound + excess) / top))
+        return ControlResult(
+            name=f"planted mean, {stream.case.name}",
+            fault=f"runs with a mean beyond the bound by {excess:.3g}",
+            at_declared_size=True,
+            refuted=verdict.refutes,
+            statistic=verdict.words,
+        )
+
+
+def _counterexamples(beaten: Sequence[Stream], said: Mapping[str, Verdict]) -> list[Counterexample]:
+    """Give the problem with the largest ratio, if any bound was beaten."""
+    if not beaten:
+        return []
+    sharpest = max(beaten, key=lambda stream: said[stream.name].limit / said[stream.name].bound)
+    verdict = said[sharpest.name]
+    return [
+        Counterexample(
+            kind="interior",
+            parameters=numbers(sharpest.case.point),
+            lhs=Number(float=verdict.limit),
+            rhs=Number(float=verdict.bound),
+            note=f"statistical: the left side is a one-sided confidence limit at alpha = {ALPHA:g} for all problems "
+            f"together; {sharpest.case.words}",
+        )
+    ]

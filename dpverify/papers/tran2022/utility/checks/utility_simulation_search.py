@@ -1,0 +1,261 @@
+"""A directed search for a problem and sizes on which a utility bound is false, and a fresh confirmation of the best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from dpverify.harness import Check, Context
+from dpverify.harness.checks import missed_controls
+from dpverify.harness.search.exact_results import numbers
+from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.utility.checks.utility_simulation_cases import NO_FAULT, UPHILL, Case, Fault
+from dpverify.papers.tran2022.utility.checks.utility_simulation_check import ALPHA, Measure, Side
+from dpverify.papers.tran2022.utility.checks.utility_simulation_limits import lower_limit
+
+SHRUNK = 2.0
+"""The declared size: where a bound half as large would be false, the search must find a problem that shows it."""
+
+CONFIRMED = 70
+"""Fresh runs of the best problem."""
+
+ELITE, CHILDREN = 6, 4
+"""Problems that each generation keeps, and how many it makes of each."""
+
+SPREAD = 0.25
+"""How far a child strays from its parent, in parts of each range."""
+
+
+class Effort(NamedTuple):
+    """How long is searched: problems of the first generation, and generations after it; none: not at all."""
+
+    first: int
+    generations: int
+
+    @property
+    def runs(self) -> int:
+        """Runs of the search, without the confirmation."""
+        return self.first + ELITE * CHILDREN * self.generations
+
+
+@dataclass(frozen=True)
+class Family:
+    """The problems that are searched: powers of two between the ends of each range.
+
+    Attributes
+    ----------
+    examples, steps, dimension, reach, bend : tuple of float
+        Ends of log2 N, log2 T, log2 d, log2 reach and log2 bend of a :class:`Case`.
+    deltas : sequence of Fraction
+        Values of delta.
+    scales : sequence of float
+        Values of ``s + a``: the unit in which gradients are measured.
+    """
+
+    examples: tuple[float, float]
+    steps: tuple[float, float]
+    dimension: tuple[float, float] = (0.0, 3.0)
+    reach: tuple[float, float] = (-6.0, 0.5)
+    bend: tuple[float, float] = (0.0, 6.0)
+    deltas: Sequence[Fraction] = (Fraction(1, 10**6),)
+    scales: Sequence[float] = (1.0,)
+
+    @property
+    def parameters(self) -> int:
+        """Number of coordinates of a problem."""
+        return 9
+
+    def case(self, place: Sequence[float]) -> Case:
+        """Make the problem at a place.
+
+        Parameters
+        ----------
+        place : sequence of float
+            ``parameters`` numbers in [0, 1].
+
+        Returns
+        -------
+        Case
+            Its numbers rounded to a few digits, so that a counterexample is short.
+        """
+        logs = (self.examples, self.steps, self.dimension, self.reach, self.bend)
+        n, steps, d, reach, bend = (
+            2.0 ** (low + u * (high - low)) for u, (low, high) in zip(place, logs, strict=False)
+        )
+        delta = self.deltas[min(int(place[5] * len(self.deltas)), len(self.deltas) - 1)]
+        scale = self.scales[min(int(place[6] * len(self.scales)), len(self.scales) - 1)]
+        share = 0.0 if place[7] < 0.5 else round(2 * place[7] - 1, 1) * 0.9  # half of the problems have no antipodes
+        examples = max(4, round(n))
+        slope = scale * (1.0 - share)
+        return Case(
+            "found",
+            examples,
+            max(4 * examples, round(steps)),
+            max(1, round(d)),
+            delta,
+            slope=slope,
+            reach=float(f"{reach:.2g}"),
+            bend=float(f"{bend:.2g}"),
+            rise=slope if place[8] > 0.75 else 0.0,
+            offset=scale * share,
+        )
+
+
+class Found(NamedTuple):
+    """A problem, and its mean gradient over the bound in one run."""
+
+    ratio: float
+    place: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class SearchRunsCheck(Check):
+    """Look for the problem with the largest simulated gradient over the bound, then test it on fresh seeds.
+
+    The search costs no error probability: the best problem is fixed before the confirmation draws anything. What is
+    not refuted is told with the largest ratio of a lower confidence limit to the bound.
+
+    Attributes
+    ----------
+    family : Family
+        The problems.
+    effort : mapping of str to Effort
+        By budget.
+    measure, bound, top : callable
+        As in ``RunsCheck``.
+    seconds_each : float
+        Declared core seconds of a run of the search, on average; runs of the confirmation may take thrice that.
+    region : str
+        What is searched.
+    """
+
+    family: Family = field(kw_only=True)
+    effort: Mapping[str, Effort] = field(kw_only=True)
+    measure: Measure = field(kw_only=True)
+    bound: Side = field(kw_only=True)
+    top: Side = field(kw_only=True)
+    seconds_each: float = field(kw_only=True)
+    region: str = field(kw_only=True)
+
+    method: ClassVar[Method] = "monte-carlo"
+
+    def alpha(self, context: Context) -> float:
+        """Chance of a false alarm of this check."""
+        del context
+        return ALPHA
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds, confirmation and wrong optimizer included."""
+        effort = self.effort[context.budget.name]
+        return self.seconds_each * (effort.runs + 3 * 2 * CONFIRMED)
+
+    def blocks(self, context: Context) -> int:
+        """One; none where it does not fit into the budget."""
+        return 0 if self.beyond_share(context) else 1
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Search, confirm, and plant the faults.
+
+        Parameters
+        ----------
+        context : Context
+            What the check runs on.
+        block : int
+            Always 0.
+
+        Returns
+        -------
+        CheckResult
+            "refuted" where the lower limit of the best problem is beyond its bound.
+        """
+        statement = context.statement
+        best, widest = self._search(context, context.rng(block, "search"))
+        values = self._runs(statement, best, NO_FAULT, context.rng(block, "confirmation"))
+        faulty = self._runs(statement, widest, UPHILL, context.rng(block, "wrong optimizer"))
+        bound, limit = self.bound(statement, best), lower_limit(values, ALPHA)
+        mean, wide, wrong = sum(values) / len(values), self.bound(statement, widest), lower_limit(faulty, ALPHA)
+        controls = [
+            ControlResult(
+                name="half the bound",
+                fault=f"a bound {SHRUNK:g} times too small",
+                at_declared_size=True,
+                refuted=limit > bound / SHRUNK,
+                statistic=f"lower limit {limit:.4g}, half the bound {bound / SHRUNK:.4g}",
+            ),
+            ControlResult(
+                name="uphill",
+                fault=f"{UPHILL.text}, on {widest.words}",
+                at_declared_size=False,
+                refuted=wrong > wide,
+                statistic=f"lower limit {wrong:.4g}, bound {wide:.4g}",
+            ),
+        ]
+        refuted, missed = limit > bound, missed_controls(controls)
+        note = "statistical: the left side is a one-sided confidence limit on seeds that the search did not use"
+        found = Counterexample(
+            kind="interior",
+            parameters=numbers(best.point),
+            lhs=Number(float=limit),
+            rhs=Number(float=bound),
+            note=f"{note}; {best.words}",
+        )
+        return self._result(
+            status="refuted" if refuted else "inconclusive" if missed else "not refuted",
+            message="; ".join(filter(None, [f"largest lower limit over bound: {limit / bound:.3g}", missed])),
+            n=CONFIRMED,
+            detects=f"a bound {SHRUNK:g} times too small; for the problem found, an excess of {bound - limit:.3g} more"
+            if not refuted
+            else f"a bound {SHRUNK:g} times too small",
+            statistic=f"{best.words}, bend {best.bend:g}, delta = {float(best.delta):.6g}: mean {mean:.4g} over "
+            f"{CONFIRMED} fresh runs, lower limit {limit:.4g}, bound {bound:.4g}",
+            counterexamples=[found] if refuted else [],
+            controls=controls,
+        )
+
+    def finish(self, context: Context, total: list[CheckResult] | None) -> CheckResult:
+        """Give the result of the only block, or say why there is none."""
+        if total is not None:
+            return total[0]
+        return self._result(status="inconclusive", message=self.beyond_share(context))
+
+    def _result(self, **found: Any) -> CheckResult:
+        return CheckResult(
+            name=self.name,
+            method="monte-carlo",
+            alpha=ALPHA,
+            region=self.region,
+            leaves_out=self.leaves_out,
+            **found,
+        )
+
+    def _search(self, context: Context, rng: Generator) -> tuple[Case, Case]:
+        """Give the problem with the largest ratio, and the one whose bound is lowest against its largest gradient."""
+        statement, effort = context.statement, self.effort[context.budget.name]
+        size = self.family.parameters
+        found = [self._try(statement, place, rng) for place in rng.random((effort.first, size))]
+        for _ in range(effort.generations):
+            found = sorted(found, reverse=True)[:ELITE]
+            for parent in list(found):
+                for _ in range(CHILDREN):
+                    moves = rng.normal(size=size) * SPREAD * (rng.random(size) < 0.5)
+                    found.append(self._try(statement, np.clip(np.array(parent.place) + moves, 0.0, 1.0), rng))
+        cases = [self.family.case(one.place) for one in sorted(found, reverse=True)[:ELITE]]
+        places = [tuple(place) for place in rng.random((20 * effort.first, size))]
+        drawn = [*cases, *(self.family.case(place) for place in places)]
+        widest = min(drawn, key=lambda case: self.bound(statement, case) / self.top(statement, case))
+        return cases[0], widest
+
+    def _try(self, statement: Statement, place: Any, rng: Generator) -> Found:
+        case = self.family.case(place.tolist())
+        value = self.measure(statement, case, int(rng.integers(1 << 62)), NO_FAULT)
+        return Found(value / self.bound(statement, case), tuple(place.tolist()))
+
+    def _runs(self, statement: Statement, case: Case, fault: Fault, rng: Generator) -> list[float]:
+        seeds = rng.integers(1 << 62, size=CONFIRMED).tolist()
+        return [self.measure(statement, case, seed, fault) for seed in seeds]

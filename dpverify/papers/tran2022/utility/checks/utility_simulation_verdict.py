@@ -1,0 +1,67 @@
+"""Runs of one problem, what they say of a bound, and the same runs moved to another mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dpverify.papers.tran2022.utility.checks.utility_simulation_cases import Case, Fault
+
+
+class Stream(NamedTuple):
+    """Runs of one problem, right or with a fault."""
+
+    name: str
+    case: Case
+    fault: Fault
+    n: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Runs of one problem against the bound.
+
+    Attributes
+    ----------
+    n : int
+        Runs.
+    mean, limit, bound : float
+        Mean of the runs, its one-sided lower confidence limit, and the bound; in units of the gradient.
+    """
+
+    n: int
+    mean: float
+    limit: float
+    bound: float
+
+    @property
+    def refutes(self) -> bool:
+        """Whether the limit is beyond the bound."""
+        return self.limit > self.bound
+
+    @property
+    def words(self) -> str:
+        """Mean, limit and bound."""
+        return f"mean {self.mean:.4g} over {self.n} runs, lower limit {self.limit:.4g}, bound {self.bound:.4g}"
+
+
+def moved(values: Sequence[float], target: float) -> list[float]:
+    """Move values in [0, 1] towards 1, or towards 0, in proportion, until their mean is the target.
+
+    Parameters
+    ----------
+    values : sequence of float
+        In [0, 1].
+    target : float
+        In [0, 1].
+
+    Returns
+    -------
+    list of float
+        As many, in [0, 1].
+    """
+    mean = sum(values) / len(values)
+    if mean < target:
+        return [1.0 - (1.0 - value) * (1.0 - target) / (1.0 - mean) for value in values]
+    return [value * target / mean for value in values]

@@ -1,0 +1,182 @@
+"""What no run of normalized steps can do: exact lower bounds on the expected gradient, for Theorems 6 and 9.
+
+One loss for all examples, of one variable: slope s down to a distance ``drop`` below the start, then flat as fast as
+smoothness L allows, so that ``F(w_1) - inf F = s*drop + s^2/(2L)``. Identical examples: the order does not matter, m_t
+has no sampling error, and Algorithm 4 rebuilds it exactly. NOTES_utility.md has the arguments.
+
+*Travel.* T - 1 steps of length eta go no further than ``eta (T-1)``: with ``drop = eta (T-1)`` the gradient is s at
+every iterate, whatever the noise.
+
+*Coupling.* Where the noise n_t of m_hat_t is large against s, the walk is nearly the one with sign(n_t), which is as
+often above the start as below it.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final
+
+from flint import arb
+
+from dpverify.symbolic.exact.numbers import to_ball, to_value
+
+ANCHORS: Final = 2
+"""1 - exp(-ANCHORS) of the windows' weights have built up after ANCHORS/(2 gamma) epochs."""
+
+
+def travel_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, distance: arb) -> arb:
+    """Largest slope that cannot be left within a distance, for a given gap.
+
+    Parameters
+    ----------
+    lipschitz, smoothness, gap : Fraction
+        G, L and R.
+    distance : arb
+        The way of the whole run, ``eta (T-1)``.
+
+    Returns
+    -------
+    arb
+        ``min(G, s)`` with ``s*distance + s^2/(2L) = R``, which is ``2R/(distance + sqrt(distance^2 + 2R/L))``; 0 for
+        L = 0 or R = 0. No method with steps of this length does better on every loss.
+    """
+    if smoothness == 0 or gap == 0:
+        return arb(0)
+    r, curvature = to_ball(to_value(gap)), to_ball(to_value(smoothness))
+    slope = 2 * r / (distance + (distance**2 + 2 * r / curvature).sqrt())
+    return slope.min(to_ball(to_value(lipschitz)))
+
+
+def coupling_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, steps: int, eta: arb, spread: arb) -> arb:
+    """Gradient that is left where the noise decides the direction of the steps; in one dimension.
+
+    Parameters
+    ----------
+    lipschitz, smoothness, gap : Fraction
+        G, L and R.
+    steps : int
+        T.
+    eta : arb
+        Length of a step.
+    spread : arb
+        A number that the harmonic mean over the steps of the standard deviation of m_hat_t's noise is not below.
+
+    Returns
+    -------
+    arb
+        ``s (1/2 - eta T s/(spread sqrt(2 pi) drop))``, ``drop = R/s - s/(2L)``, at a slope s that is nearly the best;
+        0 where that is not positive.
+
+    Notes
+    -----
+    m_t lies in [0, s]. So sign(m_hat_t) differs from sign(n_t) only if n_t lies in [-s, 0], a chance of at most
+    ``s/(nu_t sqrt(2 pi))``, and each time it moves the walk by 2 eta against the walk with sign(n_t), which by symmetry
+    is at or above the start half of the time. Markov's inequality for the number of such steps before t; the mean over
+    t of ``2 eta (t-1)`` is below eta T.
+    """
+    if smoothness == 0 or gap == 0:
+        return arb(0)
+    r, curvature = to_ball(to_value(gap)), to_ball(to_value(smoothness))
+    pull = eta * steps / (spread * (2 * arb.pi()).sqrt())
+    slope = (r / (6 * pull)).sqrt().min(to_ball(to_value(lipschitz)))
+    drop = r / slope - slope / (2 * curvature)
+    if not drop > 0:
+        return arb(0)
+    left = slope * (arb(1) / 2 - pull * slope / drop)
+    return left if left > 0 else arb(0)
+
+
+def least_spread(n_examples: int, steps: int, lipschitz: Fraction, sigma: arb) -> arb:
+    """Bound from below the harmonic mean over the run of the standard deviation of Algorithm 2's noise in m_hat_t.
+
+    Parameters
+    ----------
+    n_examples, steps : int
+        N >= 2 and T >= 4N; alpha = 1/N and gamma = sqrt(N/T) as in Theorem 9.
+    lipschitz : Fraction
+        G.
+    sigma : arb
+        Noise multiplier.
+
+    Returns
+    -------
+    arb
+        In units of the gradient.
+
+    Notes
+    -----
+    The last node of COMPOSE(1, t), or of the latest window, has the weight 1: at least ``48 log2(N)`` times ``(alpha G
+    sigma)^2`` for every t (3*16 while G nodes end by 2N and count fully; then ``gamma^2 * 16 * 4 (T/N) log2 N``, which
+    is 64 log2 N). With q - 1 whole windows after the first the G nodes give ``64 log2(N) sum_{i<q} c_i^2``, ``c_i >=
+    (1-gamma)^(i-1)``, so at least ``64 log2(N) (1 - exp(-2 gamma (q-1)))/(2 gamma)``: from t = (1/gamma + 3) N on
+    that is ``(1 - exp(-2)) 32 log2(N)/gamma``.
+    """
+    gamma = (arb(n_examples) / steps).sqrt()
+    unit = to_ball(to_value(lipschitz)) * sigma / n_examples * (arb(n_examples).log() / arb(2).log()).sqrt()
+    early, late = arb(48).sqrt() * unit, (32 * (1 - arb(-ANCHORS).exp()) / gamma).sqrt() * unit
+    share = (1 / gamma + 3) * n_examples / steps
+    return 1 / (1 / late + share / early)
+
+
+def implicit_steps(n_examples: int, dimensions: int, epsilon: Fraction, delta: Fraction) -> int:
+    """Solve Theorem 6's T, which stands on both sides of its definition.
+
+    Parameters
+    ----------
+    n_examples, dimensions : int
+        N and d.
+    epsilon, delta : Fraction
+        Privacy parameters.
+
+    Returns
+    -------
+    int
+        Largest T with ``T log2(T) sqrt(d log(1/delta)) <= epsilon N^2``, so that alpha is at least 1/N.
+
+    Raises
+    ------
+    ValueError
+        If there is none from 2 on; at T = 1 the printed alpha divides by 0.
+    """
+    root = (dimensions * (1 / to_ball(to_value(delta))).log()).sqrt()
+    most = to_ball(to_value(epsilon)) * n_examples**2 / root
+
+    def fits(steps: int) -> bool:
+        return bool(steps * arb(steps).log() / arb(2).log() <= most)
+
+    if not fits(2):
+        raise ValueError(
+            f"epsilon N^2/sqrt(d log(1/delta)) must be at least 2, got {float(most)}: Theorem 6 has no number of steps."
+        )
+    low, high = 2, 4
+    while fits(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def printed_steps(n_examples: int, dimensions: int, epsilon: Fraction) -> int:
+    """Round Theorem 9's T down.
+
+    Parameters
+    ----------
+    n_examples, dimensions : int
+        N and d.
+    epsilon : Fraction
+        Privacy parameter.
+
+    Returns
+    -------
+    int
+        Largest T with ``T^3 d^2 <= N^7 epsilon^4``.
+    """
+    target = Fraction(n_examples**7) * epsilon**4 / dimensions**2
+    low, high = 0, 1
+    while high**3 <= target:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**3 <= target else (low, middle)
+    return low

@@ -1,0 +1,156 @@
+"""What Theorems 6 and 9 take from the momentum's error, derived: its parts on average over a run, with alpha = 1/N.
+
+Letters: ``sampling``, ``anchors``, ``lag``, ``startup``, means over t = 1 .. T of the four parts of E|m_t - grad
+F(w_t)|; ``place``, the steps since the anchor of the present epoch, ``epochs``, how many whole epochs lie before it;
+``far``, the momentum-weighted number of steps from the iterates to their anchors. NOTES_utility.md lists the parts.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sympy import Integer, Rational, Sum, Symbol, exp, sqrt
+
+from dpverify.papers.tran2022.reorder import reorder_rates_derivations as rates
+from dpverify.papers.tran2022.reorder.reorder_rates_derivations import N
+from dpverify.symbolic.derive.cited import cite
+from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
+from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.ranges import Variable, integer, real
+
+T: Final = Symbol("T", integer=True, positive=True)
+G, ETA = Symbol("G", positive=True), Symbol("eta", positive=True)
+L: Final = Symbol("L", nonnegative=True)
+PLACE, EPOCHS = (Symbol(name, integer=True, nonnegative=True) for name in ("place", "epochs"))
+SAMPLING, ANCHORS, LAG, STARTUP, FAR = (
+    Symbol(name, nonnegative=True) for name in ("sampling", "anchors", "lag", "startup", "far")
+)
+k, i, t = (Symbol(name, integer=True) for name in ("k", "i", "t"))
+BETA: Final = 1 - 1 / N
+BLOCK: Final = BETA**N
+RANGES: Final[dict[str, Variable]] = {
+    "N": integer(1, 60),
+    "T": integer(1, 400),
+    "G": real(0, 3, open_lo=True),
+    "L": real(0, 3),
+    "eta": real(0, 2, open_lo=True),
+}
+COUNTED: Final = "the present epoch counts from its present place, those before from their ends"
+ONE_EXAMPLE: Final = "with one example every iterate is its own anchor"
+IN_AN_EPOCH: Final = "places in an epoch, weighted"
+
+
+def _derivation(name: str, letter: Any, steps: tuple[Any, ...], premises: dict[str, Premise], *used: str) -> Derivation:
+    variables = {key: RANGES[key] for key in RANGES if key in used}
+    return Derivation(
+        name, "ours", {**variables, letter.name: real(0, 0)}, (), letter, steps, premises, local=(letter.name,)
+    )
+
+
+def sampling() -> Derivation:
+    """Derive the sampling error under fresh permutations: ``G/sqrt(2N - 1)``, from the mean square of every step."""
+    claim, share = "tran2022:lemma-11-sampling", (1 / N) / (2 - 1 / N)
+    steps = (Step(sqrt(share * G**2), "<=", "premise", {}, (claim,), context=HOLE), Step(G / sqrt(2 * N - 1), "="))
+    given = {claim: Premise(SAMPLING, "<=", sqrt(share * G**2))}
+    return _derivation("sampling, fresh permutations", SAMPLING, steps, given, "N", "G")
+
+
+def anchor_distance() -> Derivation:
+    """Derive the weighted number of steps from the iterates to their anchors: at most ``N/(e - 1)``.
+
+    The present epoch counts back from its present place, every epoch before it from its end.
+    """
+    last = BETA ** (N - 1)
+    own = Sum(k * BETA ** (PLACE - k), (k, 0, PLACE)) / N
+    before = Sum(k * BETA ** (N - 1 - k), (k, 0, N - 1)) / N
+    powers = Sum(BLOCK**i, (i, 0, EPOCHS - 1))
+    there = PLACE - (N - 1) * (1 - BETA**PLACE)
+    at_end = (N - 1) * last
+
+    def chord(place: Any) -> Any:
+        return (N - 1) * BLOCK / (1 - BLOCK) + place * (last - BLOCK) / (1 - BLOCK)
+
+    start = own + BETA * BETA**PLACE * powers * before
+    several = (
+        Step(start, "<=", "premise", {}, (COUNTED,)),
+        Step(
+            there + BETA * BETA**PLACE * powers * before, "=", "arithmetic-geometric", {"x": BETA, "m": PLACE},
+            context=HOLE / N + BETA * BETA**PLACE * powers * before,
+        ),
+        Step(
+            there + BETA * BETA**PLACE * powers * at_end, "=", "arithmetic-geometric", {"x": BETA, "m": N - 1},
+            context=there + BETA * BETA**PLACE * powers * HOLE / N,
+        ),
+        Step(
+            there + BETA * BETA**PLACE / (1 - BLOCK) * at_end, "<=", "geometric-sum-bound",
+            {"x": BLOCK, "m": EPOCHS - 1}, context=there + BETA * BETA**PLACE * HOLE * at_end,
+        ),
+        Step(PLACE - (N - 1) + (N - 1) * BETA**PLACE / (1 - BLOCK), "="),
+        Step(
+            PLACE - (N - 1) + (N - 1) * (1 - (1 - last) * PLACE / (N - 1)) / (1 - BLOCK), "<=", "power-chord",
+            {"x": BETA, "y": PLACE, "d": N - 1}, context=PLACE - (N - 1) + (N - 1) * HOLE / (1 - BLOCK),
+        ),
+        Step(chord(PLACE), "="),
+        Step(chord(N - 1), "<=", "order", {"a": PLACE, "b": N - 1}, context=chord(HOLE)),
+        Step((N - 1) * last / (1 - BLOCK), "="),
+        Step(N * BLOCK / (1 - BLOCK), "=", note="N - 1 = N (1 - 1/N)"),
+        Step(N * exp(-1) / (1 - exp(-1)), "<=", "premise", {}, ("the block",), context=N * HOLE / (1 - HOLE)),
+    )  # fmt: skip
+    most = N * exp(-1) / (1 - exp(-1))
+    one = (
+        Step(Integer(0), "<=", "premise", {}, (ONE_EXAMPLE,)),
+        Step(most, "<=", "drop-nonnegative", {"a": Integer(0), "b": most}),
+    )
+    variables: dict[str, Variable] = {
+        "N": integer(1, 30), "place": integer(0, N - 1), "epochs": integer(0, 5), "far": real(0, 0),
+    }  # fmt: skip
+    premises = {
+        COUNTED: Premise(FAR, "<=", start),
+        ONE_EXAMPLE: Premise(FAR, "<=", Integer(0)),
+        "the block": cite(rates.block_rate(), alpha=1 / N),
+    }
+    return Derivation(
+        "places in the epochs", "ours", variables, (PLACE <= N - 1,), FAR,
+        (Cases(most, "<=", (Case(N >= 2, several), Case(N <= 1, one))),), premises, local=("place", "epochs", "far"),
+    )  # fmt: skip
+
+
+def anchors() -> Derivation:
+    """Derive the anchors' part under fresh permutations: ``7/6 eta L N``, twice the weighted way, on both sides."""
+    claim = "tran2022:lemma-11-anchor-drift"
+    weighted = cite(anchor_distance(), FAR)
+    steps = (
+        Step(2 * ETA * L * FAR, "<=", "premise", {}, (claim,), note="for the examples and for F; the largest over t"),
+        Step(2 * ETA * L * weighted.rhs, "<=", "premise", {}, (IN_AN_EPOCH,)),
+        Step(
+            Rational(7, 6) * ETA * L * N, "<=", "order", {"a": 2 * exp(-1) / (1 - exp(-1)), "b": Rational(7, 6)},
+            context=ETA * L * N * HOLE,
+        ),
+    )  # fmt: skip
+    variables = {**{key: RANGES[key] for key in ("N", "L", "eta")}, "far": real(0, N / 2), "anchors": real(0, 0)}
+    return Derivation(
+        "anchors, fresh permutations", "ours", variables, (), ANCHORS, steps,
+        {claim: Premise(ANCHORS, "<=", 2 * ETA * L * FAR), IN_AN_EPOCH: weighted}, local=("far", "anchors"),
+    )  # fmt: skip
+
+
+def lag() -> Derivation:
+    """Derive the lag at every step: ``eta L (1-alpha)/alpha``, that is ``eta L (N-1)``."""
+    claim = "tran2022:lemma-11-drift"
+    steps = (Step(ETA * L * (N - 1), "<=", "premise", {}, (claim,), note="its first term, at alpha = 1/N"),)
+    return _derivation("lag", LAG, steps, {claim: Premise(LAG, "<=", ETA * L * (N - 1))}, "N", "L", "eta")
+
+
+def startup() -> Derivation:
+    """Derive the mean over the run of ``(1-alpha)^t G``: at most ``G N/T``."""
+    claim = "tran2022:lemma-11-drift"
+    every = G / T * BETA * Sum(BETA**i, (i, 0, T - 1))
+    steps = (
+        Step(every, "<=", "premise", {}, (claim,), note="its second term, for t = i + 1"),
+        Step(
+            G / T * BETA / (1 - BETA), "<=", "geometric-sum-bound", {"x": BETA, "m": T - 1},
+            context=G / T * BETA * HOLE,
+        ),
+        Step(G * N / T, "<=", "order", {"a": BETA, "b": Integer(1)}, context=G * N / T * HOLE),
+    )  # fmt: skip
+    return _derivation("start-up", STARTUP, steps, {claim: Premise(STARTUP, "<=", every)}, "N", "T", "G")

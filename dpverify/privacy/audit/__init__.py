@@ -1,0 +1,1 @@
+"""A lower bound of epsilon from outputs, with confidence."""

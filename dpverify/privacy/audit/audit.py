@@ -1,0 +1,206 @@
+"""Auditing a mechanism: a lower bound on its epsilon, with confidence, from its outputs on two neighbouring data sets.
+
+What is assumed: calls are independent of each other given the data set, and the two data sets are neighbours under
+the definition that the claim is about. With the law "gaussian", outputs are also Gaussian with one covariance. What is
+found is a lower bound. An audit refutes a claim, or it does not; it never shows that a mechanism is private.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.privacy.audit.candidates import UserScore
+from dpverify.privacy.audit.game import play
+from dpverify.privacy.audit.gaussian import sample
+from dpverify.privacy.audit.power import power_of_any, power_of_gaussian
+from dpverify.privacy.audit.records import (
+    AuditError,
+    AuditResult,
+    Bound,
+    Claim,
+    Evidence,
+    Finding,
+    Law,
+    Power,
+    Report,
+    Verdict,
+    number,
+)
+from dpverify.privacy.audit.sampling import Mechanism, Source
+
+MOST_SAMPLES = 10**9
+
+
+def default_datasets() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Data sets of an audit that names none: ten zeros, and the same with the first one replaced by 1.
+
+    Returns
+    -------
+    pair of ndarray, shape (10,)
+        Neighbours under replacement of one example in [0, 1].
+    """
+    other = np.zeros(10)
+    other[0] = 1.0
+    return np.zeros(10), other
+
+
+def audit(
+    mechanism: Mechanism,
+    datasets: object = None,
+    *,
+    epsilon: float | None = None,
+    delta: float = 1e-5,
+    n: int = 100_000,
+    confidence: float = 0.95,
+    law: Law = "any",
+    score: UserScore | None = None,
+    seed: int = 0,
+    name: str = "",
+    remarks: Sequence[str] = (),
+    report: Report | None = None,
+) -> AuditResult:
+    """Bound the epsilon of a mechanism from below.
+
+    Parameters
+    ----------
+    mechanism : callable
+        ``mechanism(dataset, rng) -> numbers``, an array of any one shape; or, with a parameter named ``size``,
+        ``mechanism(dataset, rng, size) -> (size, ...)`` array of independent outputs, which is faster.
+    datasets : pair, optional
+        Two neighbouring data sets; :func:`default_datasets` by default.
+    epsilon : float, optional
+        The claim, at least 0: with it there is a verdict.
+    delta : float
+        At which epsilon is bounded, in [0, 1).
+    n : int
+        Outputs per data set.
+    confidence : float
+        Chance that the bound is not above the truth, at least; in (0, 1).
+    law : {"any", "gaussian"}
+        Whether nothing is assumed of the outputs, or that they are Gaussian with one covariance.
+    score : callable, optional
+        ``score(outputs) -> (m,)`` numbers, larger where the second data set is likelier; for the law "any". By default
+        several models are learned on a tenth of the outputs.
+    seed : int
+        At least 0; the same seed gives the same result.
+    name : str
+        How the result names the mechanism; its own name by default.
+    remarks : sequence of str
+        Put before the notes of the result.
+    report : callable, optional
+        Told ``(done, all, label)`` as the audit goes on.
+
+    Returns
+    -------
+    AuditResult
+        After Ctrl-C, with ``interrupted`` and the bound from what was drawn.
+
+    Raises
+    ------
+    AuditError
+        If an argument is out of range, or the mechanism misbehaves: it raises, returns what is no finite number,
+        changes the shape of its output, changes its data set.
+
+    Examples
+    --------
+    >>> def mechanism(dataset, rng, size):
+    ...     return dataset.sum() + 2.0 * rng.normal(size=size)
+    >>> result = audit(mechanism, epsilon=1.0, n=20_000, law="gaussian")
+    >>> result.verdict, round(result.epsilon, 1)
+    ('refuted', 1.9)
+    """
+    _check(epsilon, delta, n, confidence, law, score, seed)
+    claim = None if epsilon is None else Claim(epsilon=epsilon, delta=delta)
+    streams = np.random.SeedSequence(seed).spawn(2)
+    source = Source(mechanism, default_datasets() if datasets is None else datasets, np.random.default_rng(streams[0]))
+    coins = np.random.default_rng(streams[1])
+    report = report or _silent
+    if law == "gaussian":
+        found = sample(source, n, delta, 1.0 - confidence, coins, report)
+    else:
+        found = play(source, n, delta, 1.0 - confidence, coins, score, report, epsilon)
+    return AuditResult(
+        mechanism=name or str(getattr(mechanism, "__qualname__", type(mechanism).__name__)),
+        law=law,
+        verdict=_verdict(claim, found.epsilon),
+        claim=claim,
+        p_value=None if claim is None else _p_value(claim.epsilon, found),
+        bound=Bound(epsilon=number(found.epsilon), delta=delta, mu=None if found.mu is None else number(found.mu)),
+        confidence=confidence,
+        evidence=_evidence(found),
+        power=None if claim is None else _power(claim, law, found, 1.0 - confidence),
+        n=n,
+        seed=seed,
+        dimension=source.dimension,
+        batched=source.batched,
+        notes=[*remarks, *found.notes],
+        interrupted=found.interrupted,
+    )
+
+
+def _p_value(epsilon: float, found: Finding) -> float:
+    """Find the level at which the bound passes the claim: in closed form where there is one, else by bisection."""
+    bound = found.epsilon_at
+    if bound is None:
+        return 1.0
+    level = None if found.level_at is None else found.level_at(epsilon)
+    if level is not None:
+        return min(max(float(f"{level:.2g}"), 1e-12), 1.0)
+    low, high = -12.0, 0.0  # powers of ten
+    if bound(10.0**low) > epsilon:
+        return 1e-12
+    while high - low > 1e-3:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if bound(10.0**middle) > epsilon else (middle, high)
+    return 1.0 if high == 0.0 else float(f"{10.0**high:.2g}")
+
+
+def _evidence(found: Finding) -> Evidence:
+    return Evidence(
+        rule=found.rule,
+        trials=found.trials,
+        training=found.training,
+        share=found.share,
+        right=found.right,
+        wrong=found.wrong,
+        statistic=None if found.statistic is None else number(found.statistic),
+    )
+
+
+def _power(claim: Claim, law: Law, found: Finding, alpha: float) -> Power:
+    if law == "gaussian":
+        return power_of_gaussian(claim.epsilon, claim.delta, found.trials // 2, found.rank, alpha)
+    return power_of_any(claim.epsilon, claim.delta, found.trials, alpha * found.share)
+
+
+def _check(
+    epsilon: float | None, delta: float, n: int, confidence: float, law: str, score: UserScore | None, seed: int
+) -> None:
+    if epsilon is not None and not 0.0 <= epsilon < math.inf:
+        raise AuditError(f"epsilon: {epsilon}: must be finite and at least 0")
+    if not 0.0 <= delta < 1.0:
+        raise AuditError(f"delta: {delta}: must be at least 0 and below 1")
+    if not 1 <= n <= MOST_SAMPLES:
+        raise AuditError(f"n: {n}: must be between 1 and {MOST_SAMPLES}")
+    if not 0.0 < confidence < 1.0:
+        raise AuditError(f"confidence: {confidence}: must lie between 0 and 1")
+    if law not in {"any", "gaussian"}:
+        raise AuditError(f"law: {law}: must be 'any' or 'gaussian'")
+    if law == "gaussian" and score is not None:
+        raise AuditError("score: is for the law 'any' only; with the law 'gaussian' the score is known")
+    if seed < 0:
+        raise AuditError(f"seed: {seed}: must be at least 0")
+
+
+def _verdict(claim: Claim | None, bound: float) -> Verdict:
+    if claim is None:
+        return "no claim"
+    return "refuted" if bound > claim.epsilon else "not refuted"
+
+
+def _silent(done: int, total: int, label: str) -> None:
+    """Tell nobody."""

@@ -1,0 +1,148 @@
+"""The models that compete for a rule, and what they see of a round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.privacy.audit.records import AuditError
+from dpverify.privacy.audit.scores import Learner, Score, atoms, cells, linear, quadratic, trees
+
+Floats = NDArray[np.float64]
+Bits = NDArray[np.bool_]
+UserScore = Callable[[Floats], object]
+
+TREE_LEAST, TREE_DIMENSION = 1000, 64
+"""Training rounds in each half from which, and numbers in an output up to which, trees are tried."""
+
+LOOKED_AT, KEPT = 256, 16
+"""Coordinates in which repeated values are looked for, and with which a table is made, at most."""
+
+WIDTHS = (2.0**-10, 2.0**-20)
+"""Widths of cells, in units of the distance between the quartiles."""
+
+
+class View(NamedTuple):
+    """What a rule sees of a round: its output, or also the residual of the round before.
+
+    Attributes
+    ----------
+    means : tuple of ndarray or None
+        Mean output on each data set, where the round before is seen; only every second round is then judged, so that
+        judged rounds share nothing.
+    first : int
+        Where the first pair of rounds begins: 0 or 1.
+    """
+
+    means: tuple[Floats, Floats] | None = None
+    first: int = 0
+
+    def rounds(self, x: Floats, b: Bits) -> tuple[Floats, Bits]:
+        """Turn outputs and coins into what is judged."""
+        if self.means is None:
+            return x, b
+        end = self.first + 2 * ((len(b) - self.first) // 2)
+        before, now = slice(self.first, end, 2), slice(self.first + 1, end, 2)
+        residual = x[before] - np.where(b[before, None], self.means[1], self.means[0])
+        return np.concatenate([x[now], residual], axis=1), b[now]
+
+
+def candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iterator[tuple[View, Learner]]:
+    """List the models, the simple ones first.
+
+    Parameters
+    ----------
+    x : ndarray, shape (m, d)
+        Outputs of the training rounds.
+    b : ndarray of bool, shape (m,)
+        Their coins.
+    serial : bool
+        Whether rounds are separate calls, one after the other, so that the round before may tell something.
+    user : callable or None
+        The user's own score, instead of all models.
+
+    Yields
+    ------
+    view : View
+        What the model sees.
+    learner : Learner
+        How it is learned.
+    """
+    if user is not None:
+        yield View(), Learner("the score that was given", lambda *_: checked(user))
+        return
+    m, d = x.shape
+    yield View(), Learner("linear discriminant", linear)
+    yield View(), Learner("quadratic discriminant", quadratic)
+    repeated = repeating(x)
+    if repeated.size:
+        yield View(), Learner("values seen before", _on(repeated, atoms), steady=False, rare=True)
+    if d <= KEPT:
+        for width in WIDTHS:
+            yield View(), Learner("small cells", partial(cells, width=width), steady=False, rare=True)
+    if serial:
+        means = x[~b].mean(axis=0), x[b].mean(axis=0)
+        for first in (0, 1):
+            yield View(means, first), Learner("linear discriminant with the output of the call before", linear)
+    if m // 2 >= TREE_LEAST and d <= TREE_DIMENSION:
+        yield View(), Learner("boosted trees", trees, steady=False)
+
+
+def repeating(x: Floats) -> NDArray[np.int64]:
+    """Coordinates in which some value occurs twice, the most repetitive first.
+
+    Parameters
+    ----------
+    x : ndarray, shape (m, d)
+        Outputs.
+
+    Returns
+    -------
+    ndarray of int
+        At most ``KEPT`` of the first ``LOOKED_AT`` coordinates.
+    """
+    ordered = np.sort(x[:, :LOOKED_AT], axis=0)
+    repeats = (ordered[1:] == ordered[:-1]).sum(axis=0)
+    order = np.argsort(-repeats, kind="stable")[:KEPT]
+    found: NDArray[np.int64] = order[repeats[order] > 0].astype(np.int64)
+    return found
+
+
+def checked(user: UserScore) -> Score:
+    """Wrap a user's score so that what it returns is refused in one line where it is no score.
+
+    Parameters
+    ----------
+    user : callable
+        ``score(outputs) -> (m,)`` numbers, larger where the second data set is likelier.
+
+    Returns
+    -------
+    callable
+        The same score.
+    """
+
+    def score(y: Floats) -> Floats:
+        try:
+            value = np.asarray(user(y), dtype=np.float64)
+        except Exception as error:
+            raise AuditError(f"score: raised {type(error).__name__}: {error}") from error
+        if value.shape != (len(y),):
+            raise AuditError(f"score: returned shape {value.shape} for {len(y)} outputs: must be one number for each")
+        if np.isnan(value).any():
+            raise AuditError("score: returned nan: must be a number")
+        return value
+
+    return score
+
+
+def _on(columns: NDArray[np.int64], learner: Callable[[Floats, Bits], Score]) -> Callable[[Floats, Bits], Score]:
+    def restricted(x: Floats, b: Bits) -> Score:
+        score = learner(x[:, columns], b)
+        return lambda y: score(y[:, columns])
+
+    return restricted

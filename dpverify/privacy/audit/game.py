@@ -1,0 +1,159 @@
+"""The audit with nothing assumed: rounds of a guessing game, a tenth of them to learn the rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dpverify.privacy.audit.candidates import UserScore, repeating
+from dpverify.privacy.audit.hint import Hint
+from dpverify.privacy.audit.independence import Spread
+from dpverify.privacy.audit.learning import Bet, learn
+from dpverify.privacy.audit.records import AuditError, Finding, Report
+from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Source
+
+Floats = NDArray[np.float64]
+Bits = NDArray[np.bool_]
+
+
+def rounds_of(n: int) -> int:
+    """Rounds for about n samples per data set: both stay below n in all but one game of 15 000.
+
+    Parameters
+    ----------
+    n : int
+        At least 1.
+
+    Returns
+    -------
+    int
+        ``2 n - 4 sqrt(2 n)``, at least n.
+    """
+    return max(n, 2 * n - math.ceil(4.0 * math.sqrt(2.0 * n)))
+
+
+def play(
+    source: Source,
+    n: int,
+    delta: float,
+    alpha: float,
+    coins: Generator,
+    user: UserScore | None,
+    report: Report,
+    claimed: float | None = None,
+) -> Finding:
+    """Play the game of ``audit.counting``.
+
+    Parameters
+    ----------
+    source : Source
+        The mechanism on its data sets.
+    n : int
+        Samples per data set, about.
+    delta, alpha : float
+        As for ``lower_epsilon``.
+    coins : numpy.random.Generator
+        Throws the coins; not the mechanism's.
+    user : callable or None
+        The user's own score.
+    report : callable
+        Told ``(done, all, label)`` after each block.
+    claimed : float or None
+        The epsilon that is claimed, for the notes only.
+
+    Returns
+    -------
+    Finding
+        After Ctrl-C, from what was played until then.
+
+    Raises
+    ------
+    AuditError
+        If the mechanism or the score misbehaves, training does not fit in memory, or the outputs of one batch hang
+        together.
+    """
+    found = Finding(rule="none yet", trials=0, right=0, wrong=0)
+    total = rounds_of(n)
+    training = 2 * (total // 20)
+    bets: list[Bet] = []
+    try:
+        source.probe()
+        if training * source.dimension > MOST_FLOATS:
+            most = MOST_FLOATS // source.dimension * 5
+            raise AuditError(
+                f"n: {n}: must be at most {most}, so that outputs of {source.dimension} numbers fit in memory"
+            )
+        size = _block(total, source)
+        spread, hint = Spread(source.batched), Hint()
+        x, b = _draw(
+            source, coins, training, min(size, max(1, training // 2)), lambda done: report(done, total, "training")
+        )
+        for piece in np.array_split(np.arange(training), 2):
+            sides = x[piece][~b[piece]], x[piece][b[piece]]
+            spread.add(*sides)
+            hint.add(*sides)
+        report(training, total, "learning a rule")
+        score = None if user is None else _in_shape(user, source.shape or ())
+        bets = learn(x, b, total - training, delta, alpha, serial=not source.batched, user=score)
+        found = found._replace(rule=bets[0].guesser.name, training=training, notes=_repeats(x))
+        del x
+        done = training
+        while done < total:
+            bits = coins.random(min(size, total - done)) < 0.5
+            outputs = source.draw(bits)
+            for bet in bets:
+                bet.judge(outputs, bits)
+            sides = outputs[~bits], outputs[bits]
+            spread.add(*sides)
+            hint.add(*sides)
+            done += len(bits)
+            report(done, total, "guessing")
+        found = found._replace(notes=found.notes + spread.notes() + hint.notes(delta, alpha, claimed))
+    except KeyboardInterrupt:
+        found = found._replace(interrupted=True)
+
+    def epsilon_at(level: float) -> float:
+        return max(bet.epsilon(delta, level) for bet in bets)
+
+    if not bets:
+        return found
+    won = max(bets, key=lambda bet: bet.epsilon(delta, alpha))
+    return found._replace(
+        rule=won.guesser.name, right=won.right, wrong=won.wrong, trials=won.trials, share=won.share,
+        epsilon=epsilon_at(alpha), epsilon_at=epsilon_at,
+    )  # fmt: skip
+
+
+def _draw(
+    source: Source, coins: Generator, count: int, size: int, report: Callable[[int], None]
+) -> tuple[Floats, Bits]:
+    bits = coins.random(count) < 0.5
+    x = np.empty((count, source.dimension))
+    for start in range(0, count, size):
+        piece = slice(start, min(start + size, count))
+        x[piece] = source.draw(bits[piece])
+        report(piece.stop)
+    return x, bits
+
+
+def _block(total: int, source: Source) -> int:
+    most = BLOCK_FLOATS // source.dimension if source.batched else BLOCK_CALLS
+    return 2 * max(1, min(total // 20, most) // 2)
+
+
+def _repeats(x: Floats) -> tuple[str, ...]:
+    """Say how far outputs repeat: point masses are fine, noise that was drawn before is not."""
+    if len(x) < 2 or repeating(x).size == 0:
+        return ()
+    different = len(np.unique(x, axis=0))
+    if different == len(x):
+        return ()
+    return (f"outputs repeat: {different} different ones among the {len(x)} of the training rounds",)
+
+
+def _in_shape(user: UserScore, shape: tuple[int, ...]) -> UserScore:
+    return lambda y: user(y.reshape(len(y), *shape))

@@ -1,0 +1,215 @@
+r"""The audit where the law is given: Gaussian, with one covariance and a mean that depends on the data set.
+
+Such a mechanism is exactly as private as N(0, 1) against N(mu, 1), mu the Mahalanobis distance of the two means (the
+log likelihood ratio is that linear score). With n outputs on each data set and S the pooled covariance of
+``nu = 2 n - 2`` degrees of freedom, Hotelling's statistic ``F = (n/2) diff^T S^-1 diff (nu - d + 1) / (nu d)`` is
+exactly noncentral F with d and nu - d + 1 degrees of freedom and noncentrality ``(n/2) mu^2``. Its distribution
+function falls in mu, so the mu at which it reaches the confidence is an exact lower bound; the exact trade-off of the
+Gaussian mechanism, increasing in mu, turns it into epsilon. No direction is learned, so no sample is spent on that.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dpverify.privacy.audit.moments import Moments, check_law
+from dpverify.privacy.audit.records import AuditError, Finding, Report
+from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, Source
+from dpverify.privacy.audit.scores import unit_of
+from dpverify.privacy.gaussian import epsilon_of, mu_of
+from dpverify.privacy.noncentral_f import REACH, SERIES, cdf, lower_noncentrality
+
+Floats = NDArray[np.float64]
+
+MOST_DIMENSIONS = 2000
+"""Numbers in an output, at most: the covariance is a matrix."""
+
+NO_NOISE = 1e-12
+"""Eigenvalue of the correlation matrix below which there is no noise in a direction."""
+
+APART = 1e-9
+"""Difference of the means, in units of the outputs' spread, that is more than rounding."""
+
+
+class MuBound(NamedTuple):
+    """Lower bound on mu.
+
+    Attributes
+    ----------
+    mu : float
+        The bound; infinite where the means differ in a direction without noise.
+    statistic : float
+        Hotelling's statistic over its degrees of freedom.
+    rank : int
+        Directions with noise.
+    """
+
+    mu: float
+    statistic: float
+    rank: int
+
+
+def bound_mu(low: Moments, high: Moments, alpha: float) -> MuBound:
+    """Lower confidence bound on mu.
+
+    Parameters
+    ----------
+    low, high : Moments
+        Of the outputs on each data set.
+    alpha : float
+        Chance of a bound above the truth.
+
+    Returns
+    -------
+    MuBound
+        0 where there are too few outputs.
+    """
+    freedom = low.count + high.count - 2
+    difference = (high.centre - low.centre) + (high.mean - low.mean)
+    scatter = (low.scatter + high.scatter) / max(1, freedom)
+    spread = np.sqrt(np.maximum(np.diag(scatter), 0.0))
+    size = np.maximum(spread, np.abs(difference))
+    unit = np.where(spread > 1e-7 * size, spread, np.where(size > 0.0, size, 1.0))
+    values, vectors = np.linalg.eigh(scatter / np.outer(unit, unit))
+    parts = vectors.T @ (difference / unit)
+    silent = values <= NO_NOISE
+    if freedom >= 1 and bool((np.abs(parts[silent]) > APART).any()):
+        return MuBound(math.inf, math.inf, int((~silent).sum()))
+    rank = int((~silent).sum())
+    if rank == 0 or freedom - rank + 1 < 1:
+        return MuBound(0.0, 0.0, rank)
+    each = low.count * high.count / (low.count + high.count)
+    squared = each * float((parts[~silent] ** 2 / values[~silent]).sum())
+    statistic = squared * (freedom - rank + 1) / (freedom * rank)
+    return MuBound(mu_of_statistic(statistic, rank, low.count, high.count, alpha), statistic, rank)
+
+
+def mu_of_statistic(statistic: float, rank: int, low: int, high: int, alpha: float) -> float:
+    """Lower confidence bound on mu from Hotelling's statistic.
+
+    Parameters
+    ----------
+    statistic : float
+        F, at least 0.
+    rank : int
+        Directions with noise, at least 1.
+    low, high : int
+        Outputs on each data set.
+    alpha : float
+        Chance of a bound above the truth.
+
+    Returns
+    -------
+    float
+        At least 0.
+    """
+    second = low + high - 1 - rank
+    if second < 1:
+        return 0.0
+    return math.sqrt(lower_noncentrality(statistic, rank, second, alpha) * (low + high) / (low * high))
+
+
+def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
+    """Find the level at which the bound on mu is a given one: the chance of so large a statistic under that mu.
+
+    Parameters
+    ----------
+    mu : float
+        At least 0.
+    statistic : float
+        F, at least 0.
+    rank : int
+        Directions with noise, at least 1.
+    n : int
+        Outputs on each data set.
+
+    Returns
+    -------
+    float or None
+        From one value of the distribution function; None where it is out of reach.
+    """
+    second, noncentrality = 2 * n - 1 - rank, 0.5 * n * mu * mu
+    if second < 1 or rank * statistic > SERIES or noncentrality > REACH:
+        return None
+    return 1.0 - cdf(rank, second, noncentrality, statistic)
+
+
+def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator, report: Report) -> Finding:
+    """Draw n outputs on each data set and bound epsilon.
+
+    Parameters
+    ----------
+    source : Source
+        The mechanism on its data sets.
+    n : int
+        Outputs on each data set.
+    delta, alpha : float
+        At which epsilon is bounded; chance of a bound above the truth.
+    coins : numpy.random.Generator
+        Shuffles the order in which the data sets are used.
+    report : callable
+        Told ``(done, all, label)`` after each block.
+
+    Returns
+    -------
+    Finding
+        After Ctrl-C, from what was drawn.
+
+    Raises
+    ------
+    AuditError
+        If the mechanism misbehaves, its outputs are too long, or they contradict the law.
+    """
+    sides: tuple[Moments, Moments] | None = None
+    unit, plain = np.ones(1), True
+    done, interrupted = 0, False
+    try:
+        source.probe()
+        if source.dimension > MOST_DIMENSIONS:
+            raise AuditError(
+                f"law: gaussian: outputs have {source.dimension} numbers: must be at most {MOST_DIMENSIONS}"
+            )
+        most = BLOCK_FLOATS // (2 * source.dimension) if source.batched else BLOCK_CALLS // 2
+        size = max(1, min(-(-n // 10), most))
+        while done < n:
+            pairs = min(size, n - done)
+            drawn = source.draw_pairs(pairs, coins)
+            if sides is None:
+                unit = unit_of(np.concatenate(drawn))
+                plain = bool((unit == 1.0).all())
+            outputs = drawn if plain else (drawn[0] / unit, drawn[1] / unit)
+            if sides is None:
+                sides = Moments(outputs[0].mean(axis=0)), Moments(outputs[1].mean(axis=0))
+            for moments, rows in zip(sides, outputs, strict=True):
+                moments.add(rows)
+            done += pairs
+            report(2 * done, 2 * n, "sampling")
+    except KeyboardInterrupt:
+        interrupted = True
+    found = Finding(
+        rule="likelihood ratio of two Gaussians with one covariance", trials=2 * done, mu=0.0, interrupted=interrupted
+    )
+    if sides is None or done == 0:
+        return found
+    check_law(*sides)
+    mu, statistic, rank = bound_mu(*sides, alpha)
+    sure = rank == 0 or math.isinf(mu)
+
+    def epsilon_at(level: float) -> float:
+        return _epsilon(mu if sure else mu_of_statistic(statistic, rank, done, done, level), delta)
+
+    def level_at(epsilon: float) -> float | None:
+        return None if sure else level_of_mu(mu_of(epsilon, delta), statistic, rank, done)
+
+    return found._replace(
+        epsilon=_epsilon(mu, delta), epsilon_at=epsilon_at, level_at=level_at, mu=mu, statistic=statistic, rank=rank
+    )
+
+
+def _epsilon(mu: float, delta: float) -> float:
+    return math.inf if math.isinf(mu) else epsilon_of(mu, delta) if mu > 0.0 else 0.0

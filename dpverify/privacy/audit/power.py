@@ -1,0 +1,148 @@
+"""What an audit of a given size would have seen: the power that "not refuted" rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpverify.privacy.audit.counting import largest_bound, lower_epsilon
+from dpverify.privacy.audit.records import Power, number
+from dpverify.privacy.gaussian import mu_of
+from dpverify.privacy.noncentral_f import REACH, SERIES, noncentrality_of, quantile
+
+Floats = NDArray[np.float64]
+
+CHANCE = 0.9
+"""With which probability the smallest fault is seen."""
+
+MISPLACED = 0.45
+"""How far from the best place a learned threshold may lie, in standard deviations of the noise."""
+
+STEP = 1.1
+
+MOST = 1e3
+"""Largest ratio of the claimed sigma to the real one that is looked at."""
+
+
+def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Power:
+    """Power of the audit with nothing assumed, on a Gaussian mechanism in one dimension.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The claim.
+    trials : int
+        Rounds that are judged.
+    alpha : float
+        Chance of a false alarm.
+
+    Returns
+    -------
+    Power
+        From the normal approximation to the log of the ratio of the counts, at a threshold that is off by ``MISPLACED``
+        to the worse side.
+    """
+    claimed = mu_of(epsilon, delta)
+    if trials < 1:
+        return Power(chance=CHANCE, shortfall=None, largest_epsilon=0.0)
+    return Power(
+        chance=CHANCE,
+        shortfall=_shortfall(lambda mu: _seen(mu, epsilon, delta, trials, alpha), claimed),
+        n_for_15_percent=_smallest_n(lambda n: _seen(claimed / 0.85, epsilon, delta, rounds(n), alpha)),
+        largest_epsilon=number(largest_bound(trials, delta, alpha)),
+    )
+
+
+def rounds(n: int) -> int:
+    """Rounds that are judged of a game with about n outputs per data set: nine tenths of it.
+
+    Parameters
+    ----------
+    n : int
+        At least 1.
+
+    Returns
+    -------
+    int
+        Nine tenths of ``2 n - 4 sqrt(2 n)``.
+    """
+    return int(0.9 * (2 * n - 4.0 * math.sqrt(2.0 * n)))
+
+
+def _seen(mu: float, epsilon: float, delta: float, trials: int, alpha: float) -> bool:
+    """Whether N(0, 1) against N(mu, 1) is refuted with the chance."""
+    if trials < 1 or not 0.0 < mu < math.inf:
+        return False
+    t = np.linspace(0.0, 8.0, 161)
+    steps = round(MISPLACED / float(t[1]))
+    right, wrong = trials * special.ndtr(mu / 2.0 - t), trials * special.ndtr(-mu / 2.0 - t)
+    error = np.sqrt(1.0 / np.maximum(right, 1e-9) + 1.0 / np.maximum(wrong, 1.0))
+    bound = lower_epsilon(right, wrong, trials, delta, alpha) - float(special.ndtri(CHANCE)) * error
+    worse = np.minimum(bound[: -2 * steps], bound[2 * steps :])
+    return bool(worse.max() > epsilon)
+
+
+def _smallest_n(enough: Callable[[int], bool]) -> int | None:
+    """Smallest n with two digits, by bisection."""
+    choices = [digits * 10 ** (exponent - 1) for exponent in range(1, 8) for digits in range(10, 100)]
+    low, high = -1, len(choices)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(choices[middle]) else (middle, high)
+    return choices[high] if high < len(choices) else None
+
+
+def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: float) -> Power:
+    """Power of the audit of a Gaussian law, from the exact noncentral F distribution.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The claim.
+    n : int
+        Outputs on each data set.
+    rank : int
+        Directions with noise.
+    alpha : float
+        Chance of a false alarm.
+
+    Returns
+    -------
+    Power
+        Of any Gaussian mechanism in so many dimensions.
+    """
+    second = 2 * n - 1 - rank
+    if second < 1 or rank < 1:
+        return Power(chance=CHANCE, shortfall=None, largest_epsilon="inf")
+    claimed = mu_of(epsilon, delta)
+    null = 0.5 * n * claimed**2
+    if null > SERIES:
+        z = float(special.ndtri(1.0 - alpha) + special.ndtri(CHANCE))
+        ratio = 1.0 + z * math.sqrt(2.0 / n + claimed**2 / (2.0 * second)) / claimed
+        return Power(chance=CHANCE, shortfall=1.0 - 1.0 / ratio, largest_epsilon="inf")
+    critical = quantile(rank, second, null, 1.0 - alpha)
+    if rank * critical > REACH:
+        return Power(chance=CHANCE, shortfall=None, largest_epsilon="inf")
+    seen = math.sqrt(noncentrality_of(critical, rank, second, 1.0 - CHANCE) * 2.0 / n)
+    shortfall = 1.0 - claimed / seen if 0.0 < claimed < seen <= claimed * MOST else None
+    return Power(chance=CHANCE, shortfall=shortfall, largest_epsilon="inf")
+
+
+def _shortfall(seen: Callable[[float], bool], claimed: float) -> float | None:
+    """Smallest share that sigma may fall short by and be seen; ``seen(mu)`` is asked of larger and larger mu."""
+    if not 0.0 < claimed < math.inf:
+        return None
+    ratio = 1.0
+    while not seen(claimed * ratio):
+        ratio *= STEP
+        if ratio > MOST:
+            return None
+    low, high = max(1.0, ratio / STEP), ratio
+    for _ in range(16):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if seen(claimed * middle) else (middle, high)
+    return 1.0 - 1.0 / high

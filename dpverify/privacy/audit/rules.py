@@ -1,0 +1,174 @@
+"""Rules: when a score says "first data set", "second data set" or nothing. Chosen on training rounds only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpverify.privacy.audit.counting import lower_epsilon
+
+Floats = NDArray[np.float64]
+Bits = NDArray[np.bool_]
+
+GRID = 48
+"""Thresholds tried on each side."""
+
+PRIOR = 300.0
+"""Rounds that the calibrated score is worth against the count of right guesses beyond a threshold."""
+
+CAUTION = 1.0
+"""Standard errors by which a calibrated chance is drawn towards one half."""
+
+FITTED = 20_000
+"""Rounds that the calibration is fitted to, at most, evenly spread over the scores."""
+
+BEND = 30.0
+"""How many rounds it takes to bend the calibration away from a straight line."""
+
+
+class Guesses(NamedTuple):
+    """Counts of guesses."""
+
+    right: int
+    wrong: int
+
+
+class Rule(NamedTuple):
+    """Two thresholds on a score.
+
+    Attributes
+    ----------
+    first, second : float
+        The rule says "first" where the score is at most ``first``, "second" where it is at least ``second``.
+    expected : float
+        The bound that the training rounds promise; an estimate, of no meaning for the confidence.
+    """
+
+    first: float
+    second: float
+    expected: float
+
+    def guess(self, score: Floats, bits: Bits) -> Guesses:
+        """Count right and wrong guesses.
+
+        Parameters
+        ----------
+        score : ndarray, shape (m,)
+            Scores.
+        bits : ndarray of bool, shape (m,)
+            The truth: whether it was the second data set.
+
+        Returns
+        -------
+        Guesses
+            The counts.
+        """
+        second, first = score >= self.second, score <= self.first
+        guessed = int(np.count_nonzero(second)) + int(np.count_nonzero(first))
+        right = int(np.count_nonzero(second & bits)) + int(np.count_nonzero(first & ~bits))
+        return Guesses(right, guessed - right)
+
+
+def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: float, sure: float) -> Rule:
+    """Choose the thresholds with the largest expected bound.
+
+    How often a guess is right beyond a threshold is estimated by its count and by the calibrated score together: counts
+    alone are too few in the tails, where the best thresholds lie, and their luckiest one would be taken.
+
+    Parameters
+    ----------
+    score : ndarray, shape (m,)
+        Scores of training rounds, not of those that the score was learned on.
+    bits : ndarray of bool, shape (m,)
+        Whether it was the second data set.
+    trials : int
+        Rounds that the rule will be judged on.
+    delta, alpha : float
+        As for ``lower_epsilon``.
+    sure : float
+        Level at which the counts of the training rounds speak for themselves, whatever the calibrated score says.
+
+    Returns
+    -------
+    Rule
+        With ``first < second``; one that never guesses where there is nothing to gain.
+    """
+    m = len(score)
+    if m < 2 or float(score.min()) == float(score.max()):
+        return Rule(-np.inf, np.inf, 0.0)
+    order = np.argsort(score, kind="stable")
+    score, bits = score[order], bits[order]
+    ones = np.concatenate([[0.0], np.cumsum(bits)])
+    likely = np.concatenate([[0.0], np.cumsum(calibrated(score, bits))])
+    sizes = np.unique(np.round(np.geomspace(1, m, GRID)).astype(np.int64))
+    seconds, firsts = score[m - sizes], score[sizes - 1]
+    up, down = np.searchsorted(score, seconds, "left"), np.searchsorted(score, firsts, "right")
+
+    # one row per threshold for "second", one column per threshold for "first"; the last of each: never
+    def sides(upper: Floats, lower: Floats) -> Floats:
+        both: Floats = np.append(upper, 0.0)[:, None] + np.append(lower, 0.0)[None, :]
+        return both
+
+    guesses = sides((m - up).astype(np.float64), down.astype(np.float64))
+    right = sides(ones[-1] - ones[up], down - ones[down])
+    model = sides(likely[-1] - likely[up], down - likely[down])
+    share = (right + PRIOR * model / np.maximum(guesses, 1.0)) / (guesses + PRIOR)
+    scaled = guesses * (trials / m)
+    bound = np.maximum(
+        lower_epsilon(scaled * share, scaled * (1.0 - share), trials, delta, alpha),
+        lower_epsilon(right, guesses - right, m, delta, sure),  # a rare leak, of which the model knows nothing
+    )
+    seconds, firsts = np.append(seconds, np.inf), np.append(firsts, -np.inf)
+    bound = np.where(firsts[None, :] < seconds[:, None], bound, -1.0)
+    i, j = np.unravel_index(int(bound.argmax()), bound.shape)
+    if not bound[i, j] > 0.0:
+        return Rule(-np.inf, np.inf, 0.0)
+    return Rule(float(firsts[j]), float(seconds[i]), float(bound[i, j]))
+
+
+def calibrated(score: Floats, bits: Bits) -> Floats:
+    """Chance of the second data set at each score, cautiously: logistic regression on a line with four bends.
+
+    Parameters
+    ----------
+    score : ndarray, shape (m,)
+        Scores.
+    bits : ndarray of bool, shape (m,)
+        Whether it was the second data set.
+
+    Returns
+    -------
+    ndarray, shape (m,)
+        Chances in [0, 1].
+    """
+    clipped = np.clip(score, -12.0, 12.0)
+    z = (clipped - clipped.mean()) / (clipped.std() + 1e-300)
+    bends = np.quantile(z, [0.03, 0.2, 0.8, 0.97])
+    columns = [
+        np.ones_like(z),
+        z,
+        *(np.minimum(z - k, 0.0) for k in bends[:2]),
+        *(np.maximum(z - k, 0.0) for k in bends[2:]),
+    ]
+    table = np.stack(columns, axis=1)
+    penalty = np.array([0.01, 0.01, BEND, BEND, BEND, BEND])
+    weights, curvature = np.zeros(6), np.diag(penalty)
+    part = slice((len(score) - 1) % -(-len(score) // FITTED) // 2, None, -(-len(score) // FITTED))
+    few, truth = table[part], bits[part]
+    each = len(score) / len(few)
+    for _ in range(20):
+        chance = special.expit(few @ weights)
+        slope = each * (few.T @ (truth - chance)) - penalty * weights
+        curvature = each * (few * (chance * (1.0 - chance))[:, None]).T @ few + np.diag(penalty)
+        step = np.linalg.solve(curvature, slope)
+        step *= min(1.0, 4.0 / max(1e-300, float(np.abs(step).max())))
+        weights += step
+        if float(np.abs(step).max()) < 1e-6:
+            break
+    logit = table @ weights
+    error = np.sqrt(np.einsum("ij,ij->i", table @ np.linalg.inv(curvature), table))
+    result: Floats = special.expit(np.sign(logit) * np.maximum(np.abs(logit) - CAUTION * error, 0.0))
+    return result

@@ -1,0 +1,233 @@
+"""Calling the mechanism under audit, and refusing what cannot be audited in one line."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dpverify.privacy.audit.records import AuditError
+
+Floats = NDArray[np.float64]
+Bits = NDArray[np.bool_]
+Mechanism = Callable[..., Any]
+
+MOST_FLOATS = 1 << 25
+"""Floats of the training rounds, at most: 256 MB, of which a few copies are made."""
+
+BLOCK_FLOATS = 1 << 22
+"""Floats of one block, at most."""
+
+BLOCK_CALLS = 4096
+"""Calls of one block, at most, where the mechanism returns one output per call."""
+
+
+class Source:
+    """A mechanism on a pair of data sets.
+
+    A mechanism is called as ``mechanism(dataset, rng)`` and returns numbers: one output. If it has a parameter named
+    ``size``, it is called as ``mechanism(dataset, rng, size=k)`` and returns k independent outputs, the rows.
+
+    Parameters
+    ----------
+    mechanism : callable
+        The mechanism; ``rng`` is a numpy Generator, the same one in all calls.
+    datasets : pair
+        Two neighbouring data sets.
+    rng : numpy.random.Generator
+        Handed to the mechanism.
+
+    Raises
+    ------
+    AuditError
+        If the mechanism cannot be called, or there are not two data sets.
+    """
+
+    def __init__(self, mechanism: Mechanism, datasets: object, rng: Generator) -> None:
+        if not callable(mechanism):
+            raise AuditError(f"mechanism: {_short(mechanism)}: must be a function (dataset, rng)")
+        if not isinstance(datasets, (tuple, list)) or len(datasets) != 2:
+            raise AuditError(f"datasets: {_short(datasets)}: must be a pair of neighbouring data sets")
+        self.datasets: tuple[Any, Any] = (datasets[0], datasets[1])
+        self.batched = takes_size(mechanism)
+        self.shape: tuple[int, ...] | None = None
+        self.calls = 0
+        self._mechanism, self._rng = mechanism, rng
+        self._kept = copy.deepcopy(self.datasets)
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in an output; 0 before the first call."""
+        return 0 if self.shape is None else int(np.prod(self.shape))
+
+    def probe(self) -> None:
+        """Call once on each data set, so that the shape of an output is known; the outputs are not used."""
+        for which in (False, True):
+            self.draw(np.array([which]))
+
+    def draw(self, bits: Bits) -> Floats:
+        """Run the mechanism once per bit, on the data set that the bit says.
+
+        Parameters
+        ----------
+        bits : ndarray of bool, shape (m,)
+            Which data set.
+
+        Returns
+        -------
+        ndarray, shape (m, d)
+            The outputs, flattened, in the order of the bits.
+
+        Raises
+        ------
+        AuditError
+            If the mechanism raises, returns what is no finite number, changes the shape of its output, or changes its
+            data set.
+        """
+        out = self._draw_batches(bits) if self.batched else self._draw_calls(bits)
+        self._check_datasets()
+        return out
+
+    def draw_pairs(self, pairs: int, coins: Generator) -> tuple[Floats, Floats]:
+        """Run the mechanism equally often on both data sets.
+
+        Parameters
+        ----------
+        pairs : int
+            Calls, or outputs of one call, on each data set.
+        coins : numpy.random.Generator
+            Shuffles the order of the data sets, where there is one output per call.
+
+        Returns
+        -------
+        pair of ndarray, shape (pairs, d)
+            The outputs on each data set, flattened.
+
+        Raises
+        ------
+        AuditError
+            As :meth:`draw`.
+        """
+        if not self.batched:
+            bits = coins.permutation(2 * pairs) < pairs
+            x = self.draw(bits)
+            return x[~bits], x[bits]
+        low, high = self._batch(0, pairs), self._batch(1, pairs)
+        self._check_datasets()
+        return low, high
+
+    def _draw_calls(self, bits: Bits) -> Floats:
+        out: Floats | None = None
+        for i, bit in enumerate(bits.tolist()):
+            value = self._call(int(bit), {})
+            if self.shape is None:
+                self.shape = _checked_shape(value.shape)
+            if value.shape != self.shape:
+                raise self._changed(value.shape, int(bit))
+            if out is None:
+                out = np.empty((len(bits), self.dimension))
+            out[i] = value.reshape(-1)
+        if out is None:
+            return np.empty((0, self.dimension))
+        if not np.isfinite(out).all():
+            bad = int(np.argmin(np.isfinite(out).all(axis=1)))
+            raise _not_finite(out[bad], self.calls - len(bits) + bad + 1, int(bits[bad]))
+        return out
+
+    def _draw_batches(self, bits: Bits) -> Floats:
+        out: Floats | None = None
+        for which in (0, 1):
+            rows = np.flatnonzero(bits == bool(which))
+            if rows.size == 0:
+                continue
+            values = self._batch(which, int(rows.size))
+            if out is None:
+                out = np.empty((len(bits), self.dimension))
+            out[rows] = values
+        return np.empty((0, self.dimension)) if out is None else out
+
+    def _batch(self, which: int, size: int) -> Floats:
+        """Call once for many outputs, shape (size, d)."""
+        value = self._call(which, {"size": size})
+        if value.ndim == 0 or value.shape[0] != size:
+            raise AuditError(
+                f"mechanism: returned an array of shape {value.shape} for size={size} on data set {which}: "
+                "its first axis must be the size"
+            )
+        if self.shape is None:
+            self.shape = _checked_shape(value.shape[1:])
+        if value.shape[1:] != self.shape:
+            raise self._changed(value.shape[1:], which)
+        values = value.reshape(size, -1).astype(np.float64, copy=False)
+        if not np.isfinite(values).all():
+            raise _not_finite(values[int(np.argmin(np.isfinite(values).all(axis=1)))], self.calls, which)
+        return values
+
+    def _check_datasets(self) -> None:
+        """Refuse a mechanism that has changed its data sets."""
+        for before, now in zip(self._kept, self.datasets, strict=True):
+            if not _same(before, now):
+                raise AuditError("mechanism: changes its data set in place: must leave it as it is")
+
+    def _call(self, which: int, extra: dict[str, int]) -> NDArray[Any]:
+        self.calls += 1
+        try:
+            value = np.asarray(self._mechanism(self.datasets[which], self._rng, **extra))
+        except (Exception, SystemExit) as error:
+            message = " ".join(str(error).split())
+            text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+            raise AuditError(f"mechanism: raised {text} (call {self.calls}, data set {which})") from error
+        if value.dtype.kind not in "fiub":
+            text = _short(value.tolist())
+            raise AuditError(f"mechanism: returned {text} (call {self.calls}, data set {which}): must be real numbers")
+        return value
+
+    def _changed(self, shape: tuple[int, ...], which: int) -> AuditError:
+        return AuditError(
+            f"mechanism: returned an output of shape {shape} (call {self.calls}, data set {which}) after one of shape "
+            f"{self.shape}: must not change its shape"
+        )
+
+
+def takes_size(mechanism: Mechanism) -> bool:
+    """Whether a mechanism has a parameter named ``size``."""
+    try:
+        return "size" in inspect.signature(mechanism).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _checked_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    if 0 in shape:
+        raise AuditError(f"mechanism: returned an output of shape {shape}: must not be empty")
+    return shape
+
+
+def _not_finite(row: Floats, call: int, which: int) -> AuditError:
+    value = row[int(np.argmin(np.isfinite(row)))]
+    return AuditError(f"mechanism: returned {value} (call {call}, data set {which}): must be finite")
+
+
+def _same(before: object, now: object) -> bool:
+    try:
+        if isinstance(before, np.ndarray) and isinstance(now, np.ndarray):
+            return np.array_equal(before, now) or (
+                before.dtype.kind in "fc" and np.array_equal(before, now, equal_nan=True)  # takes ten times as long
+            )
+        if isinstance(before, (tuple, list)) and isinstance(now, (tuple, list)):
+            return len(before) == len(now) and all(map(_same, before, now))
+        if isinstance(before, (int, float, str, bytes)):
+            return type(before) is type(now) and (before == now or before != before)  # noqa: PLR0124 NaN is not itself
+    except (TypeError, ValueError):
+        return True
+    return True  # nothing is known of other types
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

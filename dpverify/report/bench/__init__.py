@@ -1,0 +1,1 @@
+"""Benchmarks as records, pages and figures."""

@@ -1,0 +1,171 @@
+"""The benchmarks' part of a report: ``data/benchmarks.json`` in, ``benchmarks.md`` and ``figures/bench-*.svg`` out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from dpverify.ledger.records import encode
+from dpverify.report.bench.figures import pictures
+from dpverify.report.bench.page import DATA, PAGE, bench_page
+from dpverify.report.bench.records import SCHEMA, Bench, decode, merged
+from dpverify.report.collect import ReportError
+from dpverify.report.folder import differing, update
+from dpverify.report.manifest import GENERATED
+
+
+def read_bench(path: Path, name: str = "") -> Bench:
+    """Read a run of the benchmarks.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    name : str
+        How the message calls it; its path by default.
+
+    Returns
+    -------
+    Bench
+        The run.
+
+    Raises
+    ------
+    ReportError
+        When it cannot be read, or is no such run, or one of another schema.
+    """
+    called = name or str(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ReportError(f"{called}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    try:
+        head = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ReportError(f"{called}: no JSON: {' '.join(str(error).split())}") from error
+    if not isinstance(head, dict) or head.get("kind") != "dpverify benchmarks":
+        raise ReportError(f"{called}: is no run of dpverify bench")
+    if head.get("schema") != SCHEMA:
+        raise ReportError(f"{called}: schema={head.get('schema')}: this version reads schema {SCHEMA}")
+    try:
+        bench = decode(content)
+    except msgspec.DecodeError as error:
+        raise ReportError(f"{called}: {' '.join(str(error).split())}") from error
+    strange = next(_strange(bench), None)
+    if strange is not None:
+        raise ReportError(f"{called}: {strange}: a time is above 0")
+    return bench
+
+
+def _strange(bench: Bench) -> Iterator[str]:
+    """Times that no clock tells."""
+    for case in bench.cases:
+        for name, samples in [*((form.name, form.samples) for form in case.forms), ("yardstick", case.yardstick)]:
+            yield from (f"{case.name}, {name}: {each}" for rounds in samples for each in rounds if each <= 0)
+
+
+def recorded_bench(folder: Path) -> Bench | None:
+    """The benchmarks that a report holds; None where it has none.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        The report.
+
+    Returns
+    -------
+    Bench or None
+        The run.
+
+    Raises
+    ------
+    ReportError
+        When they cannot be read.
+    """
+    path = folder / "data" / f"{DATA}.json"
+    return read_bench(path, f"data/{path.name}") if path.exists() else None
+
+
+def render_bench(bench: Bench) -> dict[str, bytes]:
+    """The page and its figures.
+
+    Parameters
+    ----------
+    bench : Bench
+        The run.
+
+    Returns
+    -------
+    dict[str, bytes]
+        Path below the report's folder to content; the same for the same run.
+    """
+    found = pictures(bench)
+    files = {PAGE: bench_page(bench, found).encode()}
+    return files | {f"figures/{picture.file}": picture.svg for picture in found}
+
+
+def write_bench(bench: Bench, folder: Path) -> list[str]:
+    """Record a run, in the place of what is recorded of its groups, and write the page on all that is recorded.
+
+    Parameters
+    ----------
+    bench : Bench
+        The run.
+    folder : pathlib.Path
+        The report; it is made if need be.
+
+    Returns
+    -------
+    list of str
+        The files that changed or went away, as paths below ``folder``, sorted.
+
+    Raises
+    ------
+    ReportError
+        When what is recorded cannot be read; then nothing is written.
+    """
+    old = recorded_bench(folder)
+    whole = merged(bench, old) if old is not None else bench
+    files = {f"data/{DATA}.json": encode(whole), **render_bench(whole)}
+    return update(folder, files, _old(folder, files))
+
+
+def regenerate_bench(folder: Path) -> list[str]:
+    """Write the page and the figures anew, from the data; see :func:`write_bench`."""
+    bench = recorded_bench(folder)
+    files = render_bench(bench) if bench is not None else {}
+    return update(folder, files, _old(folder, files))
+
+
+def check_bench(folder: Path) -> list[str]:
+    """Compare the page and the figures with what the data give.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        The report.
+
+    Returns
+    -------
+    list of str
+        The files that differ, are missing, or belong to no data, sorted; empty when all is well.
+
+    Raises
+    ------
+    ReportError
+        When the data cannot be read.
+    """
+    bench = recorded_bench(folder)
+    wanted = render_bench(bench) if bench is not None else {}
+    return sorted([*differing(folder, wanted), *_old(folder, wanted)])
+
+
+def _old(folder: Path, wanted: Mapping[str, bytes]) -> list[str]:
+    """Figures of benchmarks that are no longer made, and the page where its data are gone."""
+    found = [f"figures/{path.name}" for path in (folder / "figures").glob("bench-*.svg")]
+    page = folder / PAGE
+    if page.is_file() and page.read_bytes().startswith(GENERATED.encode()):
+        found.append(PAGE)
+    return sorted(name for name in found if name not in wanted)

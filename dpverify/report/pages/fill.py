@@ -1,0 +1,230 @@
+"""What the placeholders of a chapter become: verdicts, formulas, numbers, tables and figures of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from dpverify.ledger.chapters import About, Condition, reference
+from dpverify.ledger.formula import FormulaError, parse
+from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result, Slack
+from dpverify.ledger.specs import PaperSpec
+from dpverify.report import markdown as md
+from dpverify.report.collect import claim_id, counterexamples, pictures
+from dpverify.report.numbers import ratio, show_both, show_float, show_slack
+from dpverify.report.pages.claim import figure_block, figure_place
+from dpverify.report.pages.places import Places
+from dpverify.report.pages.summary import counterexample_words
+from dpverify.report.terms import TermError, common_factor, term
+from dpverify.report.words import status_label
+
+ONSET = (
+    ("cell-d", "$`d`$"),
+    ("cell-epsilon", r"$`\epsilon`$"),
+    ("cell-delta", r"$`\delta`$"),
+    ("cell-L", "$`L/G`$"),
+    ("cell-R", "$`R/G`$"),
+    ("cell-printed", "printed"),
+    ("cell-corrected", "corrected"),
+    ("cell-needed", "corrected, the noise needed"),
+)
+"""Columns of a figure that are a table of its own, those that it has, and their heads."""
+
+LEAST = "cell-least"
+"""Where the last column is known between two bounds only, the lower one."""
+
+
+class MissingError(LookupError):
+    """A run does not have what a passage needs; the message says what."""
+
+
+class Filler:
+    """Fills placeholders in from the results of one paper.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The results.
+    paper : PaperSpec
+        Its spec, for the letters of its formulas.
+    places : Places
+        Where the claims are, seen from the page.
+    """
+
+    def __init__(self, results: Sequence[Result], paper: PaperSpec, places: Places) -> None:
+        self.results, self.paper, self.places = results, paper, places
+        self.kinds: Mapping[str, Callable[[Result, list[str]], str]] = {
+            "claim": lambda result, _: places.link(result),
+            "corrected-status": lambda result, _: _amendment(result).status,
+            "reason": lambda result, _: md.prose(_some(result.reason, result, "reason")),
+            "why": lambda result, _: md.prose(_amendment(result).why),
+            "finding": _finding,
+            "printed": lambda result, _: md.inline_math(_some(result.latex, result, "printed formula")),
+            "corrected": lambda result, _: md.inline_math(_some(_amendment(result).latex, result, "corrected formula")),
+            "corrected-statement": lambda result, _: md.prose(
+                _some(_amendment(result).statement or "", result, "corrected statement in words")
+            ),
+            "requires": lambda result, _: ", ".join(map(md.code, _amendment(result).requires)) or "no condition",
+            "slack": lambda result, _: _slack(result.slack, result),
+            "corrected-slack": lambda result, _: _slack(_amendment(result).slack, result),
+            "ratio": lambda result, given: _ratio(_example(result, given[0])),
+            "counterexample": lambda result, given: counterexample_words(_example(result, given[0])),
+            "at": _at,
+            "term": self._term,
+            "factor": self._term,
+            "onset": _onset,
+            "figure": self._figure,
+        }
+
+    def judged(self, about: About) -> bool:
+        """Whether the run judged the claim at all."""
+        return any(result.status != "untested" for result in self._fitting(about))
+
+    def require(self, condition: Condition) -> None:
+        """Raise MissingError unless every reading that is meant has one of the statuses."""
+        for result in self._fitting(condition.about):
+            status = _amendment(result).status if condition.corrected else result.status
+            if status not in condition.statuses:
+                whose = "the corrected statement of " if condition.corrected else ""
+                wanted = " or ".join(condition.statuses)
+                raise MissingError(f"{whose}`{condition.about}` is {status} in this run, and it rests on {wanted}")
+
+    def fill(self, kind: str, about: str, rest: str) -> str:
+        """What a placeholder becomes.
+
+        Parameters
+        ----------
+        kind : str
+            One of ``KINDS``.
+        about : str
+            The claim, with readings.
+        rest : str
+            The arguments, each with a bar before it.
+
+        Returns
+        -------
+        str
+            Markdown.
+
+        Raises
+        ------
+        MissingError
+            When the run does not have it.
+        """
+        results, given = self._fitting(reference(about)), rest.split("|")[1:]
+        if not results:
+            raise MissingError(f"`{about}` was not judged in this run")
+        if kind == "status":
+            return " or ".join(dict.fromkeys(status_label(result.status) for result in results))
+        if kind == "says":
+            return _says(results, given[0])
+        if kind in {"term", "factor"}:
+            given = [*given, kind]
+        return self.kinds[kind](results[0], given)
+
+    def _fitting(self, about: About) -> list[Result]:
+        return [r for r in self.results if claim_id(r) == about.claim and about.reading.items() <= r.reading.items()]
+
+    def _term(self, result: Result, given: list[str]) -> str:
+        """A term of a formula, or what stands before the sum that the term is in."""
+        statement, path, kind = given
+        text = result.printed if statement == "printed" else _amendment(result).formula or ""
+        places = [int(step) for step in path.split(".") if step.isdigit()]
+        try:
+            node = parse(text)
+            found = term(node, places) if kind == "term" else common_factor(node, places)
+        except (FormulaError, TermError) as error:
+            raise MissingError(
+                f"`{claim_id(result)}` has no {kind} {path} in its {statement} formula ({error})"
+            ) from error
+        return md.inline_math(self.paper.vocabulary.latex(found))
+
+    def _figure(self, result: Result, given: list[str]) -> str:
+        for picture in pictures(result):
+            if picture.name.startswith(given[0]):
+                place = md.anchor(figure_place(picture))
+                return f"{place}\n\n{figure_block(picture, self.places.page('figures'))}"
+        raise MissingError(f"`{claim_id(result)}` has no figure {given[0]} in this run")
+
+
+def _amendment(result: Result) -> AmendmentResult:
+    if result.amendment is None:
+        raise MissingError(f"`{claim_id(result)}` has no corrected statement in this run")
+    return result.amendment
+
+
+def _finding(result: Result, given: list[str]) -> str:
+    """The first finding that holds some words."""
+    found = next((finding for finding in result.findings if given[0] in finding), "")
+    return md.prose(_some(found, result, f"finding about {given[0]!r}"))
+
+
+def _some(text: str, result: Result, what: str) -> str:
+    if not text:
+        raise MissingError(f"`{claim_id(result)}` has no {what} in this run")
+    return text
+
+
+def _slack(slack: Slack | None, result: Result) -> str:
+    return _some(show_slack(slack), result, "slack")
+
+
+def _example(result: Result, kind: str) -> Counterexample:
+    found = [example for example in counterexamples(result) if example.kind == kind]
+    if not found:
+        raise MissingError(f"`{claim_id(result)}` has no counterexample of the kind {kind} in this run")
+    return found[0]
+
+
+def _ratio(example: Counterexample) -> str:
+    return show_float(ratio(example.lhs, example.rhs), 3)
+
+
+def _at(result: Result, given: list[str]) -> str:
+    kind, symbol = given
+    parameters = _example(result, kind).parameters
+    if symbol not in parameters:
+        raise MissingError(f"the counterexample of `{claim_id(result)}` has no {symbol} in this run")
+    return show_both(parameters[symbol])
+
+
+def _onset(result: Result, given: list[str]) -> str:
+    """The table that a figure carries: where each bound begins to say something."""
+    for picture in pictures(result):
+        held = [(name, head) for name, head in ONSET if name in picture.columns]
+        if picture.name.startswith(given[0]) and held:
+            columns = zip(*(picture.columns[name] for name, _ in held), strict=True)
+            rows = [[_rounded(value) for value in row] for row in columns]
+            for row, least in zip(rows, picture.columns.get(LEAST, ()), strict=False):
+                row[-1] = row[-1] if _rounded(least) == row[-1] else f"{_rounded(least)} to {row[-1]}"
+            table = md.table([head for _, head in held], rows, right=range(len(held)))
+            delta = picture.columns.get("at:delta", ()) if "cell-delta" not in picture.columns else ()
+            return f"{table}\n\n*Everywhere δ = {show_float(delta[0])}.*" if delta else table
+    raise MissingError(f"`{claim_id(result)}` has no figure {given[0]} with a table in this run")
+
+
+def _rounded(value: float) -> str:
+    """Two digits, a large number with a power of ten."""
+    if value < 1e4:
+        return show_float(float(f"{value:.2g}"))
+    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    return md.inline_math(rf"{mantissa} \cdot 10^{{{int(exponent)}}}")
+
+
+def _says(results: Sequence[Result], pattern: str) -> str:
+    """What the checks of one name said, on each reading, each sentence once; those that were not run say nothing."""
+    lines: dict[str, None] = {}
+    for result in results:
+        amended = result.amendment.checks if result.amendment is not None else []
+        for checks, whose in ((result.checks, "printed"), (amended, "corrected")):
+            for check in checks:
+                if fnmatchcase(check.name, pattern) and check.status != "untested":
+                    lines[_said(check, whose)] = None
+    if not lines:
+        raise MissingError(f"`{claim_id(results[0])}` has no check {pattern} in this run")
+    return md.bullets(lines)
+
+
+def _said(check: CheckResult, whose: str) -> str:
+    told = "; ".join(md.prose(text) for text in (check.message, check.statistic) if text)
+    return f"{md.code(check.name)}, {whose} statement, {status_label(check.status)}: {told}"

@@ -1,0 +1,125 @@
+"""How a paper is laid out over pages: one page where that is short, else a first page and one page per part.
+
+Code hosts stop rendering a page, and people stop reading it, long before a megabyte.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dpverify.ledger.results import Result, Run
+from dpverify.report import markdown as md
+from dpverify.report.collect import slug
+from dpverify.report.pages.claim import claim_section
+from dpverify.report.pages.parts import by_part
+from dpverify.report.pages.places import Places
+
+LIMIT = 130_000
+"""Bytes of claims on a page, to which its head is added. A longer paper is split.
+
+A single claim is never split, however long.
+"""
+
+
+@dataclass(frozen=True)
+class PartPage:
+    """A page of claims.
+
+    Attributes
+    ----------
+    file : str
+        Path below the report's folder: ``tran2022/theorem-4.md``.
+    part : str
+        The part of the paper: ``Theorem 4``.
+    number, of : int
+        Which of the part's pages it is, from 1, and how many the part has.
+    groups : list of list of Result
+        Its claims, each with its readings.
+    """
+
+    file: str
+    part: str
+    number: int
+    of: int
+    groups: list[list[Result]]
+
+    @property
+    def title(self) -> str:
+        """Name of the page: ``Theorem 4``, or ``Theorem 4, page 2 of 2``."""
+        return self.part if self.of == 1 else f"{self.part}, page {self.number} of {self.of}"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Pages of a paper.
+
+    Attributes
+    ----------
+    front : str
+        The first page, which is the only one where ``parts`` is empty.
+    parts : list of PartPage
+        In the order of the paper.
+    """
+
+    front: str
+    parts: list[PartPage]
+
+    def places(self, run: Run) -> Places:
+        """Where each claim of the run is, seen from the first page."""
+        pages = {result.claim: self.front for result in run.results}
+        pages |= {group[0].claim: page.file for page in self.parts for group in page.groups}
+        return Places(pages, self.front)
+
+    def part_links(self) -> dict[str, str]:
+        """Part to the file that its claims begin on; empty where there is one page."""
+        return {page.part: page.file for page in reversed(self.parts)}
+
+
+def lay_out(key: str, run: Run) -> Layout:
+    """Decide which claim goes on which page.
+
+    Parameters
+    ----------
+    key : str
+        The paper's key.
+    run : Run
+        Its results, in the paper's order.
+
+    Returns
+    -------
+    Layout
+        The same for the same run.
+    """
+    front = f"{key}.md"
+    parts = by_part(result for result in run.results if result.status != "untested")
+    sizes = {group[0].claim: _size(group) for groups in parts.values() for group in groups}
+    if sum(sizes.values()) <= LIMIT:
+        return Layout(front, [])
+    return Layout(front, [page for part, groups in parts.items() for page in _pages(key, part, groups, sizes)])
+
+
+def _pages(key: str, part: str, groups: list[list[Result]], sizes: dict[str, int]) -> Iterator[PartPage]:
+    """The pages of a part, all of about the same length."""
+    stem = f"{key}/{slug(part)}"
+    chunks = _chunks(groups, [sizes[group[0].claim] for group in groups])
+    for number, chunk in enumerate(chunks, start=1):
+        yield PartPage(f"{stem}.md" if number == 1 else f"{stem}-{number}.md", part, number, len(chunks), chunk)
+
+
+def _chunks(groups: list[list[Result]], sizes: Sequence[int]) -> list[list[list[Result]]]:
+    """Cut a list where its running length passes a multiple of an even share; more cuts until all are short enough."""
+    total = sum(sizes)
+    for pieces in range(math.ceil(total / LIMIT), len(groups) + 1):
+        ends = [sum(sizes[: place + 1]) for place in range(len(sizes))]
+        which = [min(pieces - 1, int((end - size / 2) * pieces / total)) for end, size in zip(ends, sizes, strict=True)]
+        lengths = [sum(s for s, w in zip(sizes, which, strict=True) if w == piece) for piece in range(pieces)]
+        if max(lengths) <= LIMIT:
+            chunks = [[g for g, w in zip(groups, which, strict=True) if w == piece] for piece in range(pieces)]
+            return [chunk for chunk in chunks if chunk]
+    return [[group] for group in groups]
+
+
+def _size(group: Sequence[Result]) -> int:
+    return len(md.document(claim_section(group)).encode())

@@ -1,0 +1,171 @@
+"""The folder ``reports/``: data in, pages and figures out, and the check that they still belong together.
+
+``data/<paper>.json`` and the words of ``chapters.toml`` in the specs are the input. Every other file is a pure
+function of those: ``README.md``, ``<paper>.md``, ``<paper>/<part>.md`` where a paper is long, and ``figures/*.svg``.
+Files of others in the folder are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from dpverify.ledger.load import load_specs
+from dpverify.ledger.records import encode
+from dpverify.ledger.results import Run
+from dpverify.ledger.specs import PaperSpec
+from dpverify.report.collect import ReportError, by_paper, pictures
+from dpverify.report.drawings import overview
+from dpverify.report.folder import differing, update
+from dpverify.report.manifest import GENERATED
+from dpverify.report.pages.figures import svg
+from dpverify.report.pages.index import OVERVIEW, index_page, totals
+from dpverify.report.pages.paper import paper_pages
+from dpverify.report.pages.places import INDEX, OTHERS
+from dpverify.report.pages.read import decode_run, other_pages, read_runs
+from dpverify.report.style import to_svg
+
+Papers = Mapping[str, PaperSpec]
+"""Paper key to its spec."""
+
+OWN = ("bench", "comparison")
+"""How the names of figures begin that belong to other pages, before a hyphen."""
+
+
+def write_report(runs: Sequence[Run], directory: Path, papers: Papers | None = None) -> list[str]:
+    """Record runs and write the report on them.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        The runs, each of one paper or of several; no paper in two of them. They replace what is recorded of their
+        papers; papers recorded earlier stay.
+    directory : pathlib.Path
+        The folder; it is made if need be.
+    papers : Mapping[str, PaperSpec] or None
+        The specs that were judged, for the chapters; of a paper that is not among them, the bundled ones.
+
+    Returns
+    -------
+    list of str
+        The files that changed, as paths below ``directory`` with forward slashes, sorted.
+
+    Raises
+    ------
+    ReportError
+        When a paper occurs twice, recorded data cannot be read, or a figure cannot be drawn; then nothing is written.
+    """
+    new = by_paper(runs)
+    pages = render({**_read(directory, besides=new), **new}, papers, other_pages(directory))
+    data = {f"data/{key}.json": encode(run) for key, run in new.items()}
+    for name, content in data.items():
+        decode_run(name, content)  # what cannot be read back, such as a NaN that is no string, is not recorded
+    files = {**data, **pages}
+    return update(directory, files, _orphans(directory, files))
+
+
+def regenerate(directory: Path) -> list[str]:
+    """Write everything but the data anew, from the data.
+
+    Parameters
+    ----------
+    directory : pathlib.Path
+        A folder with ``data/*.json``.
+
+    Returns
+    -------
+    list of str
+        The files that changed or went away, sorted.
+
+    Raises
+    ------
+    ReportError
+        When the data cannot be read or a figure cannot be drawn; then nothing is written.
+    """
+    files = render(_read(directory), None, other_pages(directory))
+    return update(directory, files, _orphans(directory, files))
+
+
+def check(directory: Path) -> list[str]:
+    """Compare the folder with what its data give.
+
+    Parameters
+    ----------
+    directory : pathlib.Path
+        A folder with ``data/*.json``.
+
+    Returns
+    -------
+    list of str
+        The files that differ, are missing, or belong to no data, sorted; empty when all is well.
+
+    Raises
+    ------
+    ReportError
+        When the data cannot be read or a figure cannot be drawn.
+    """
+    wanted = render(_read(directory), None, other_pages(directory))
+    return sorted([*differing(directory, wanted), *_orphans(directory, wanted)])
+
+
+def render(runs: Mapping[str, Run], papers: Papers | None = None, others: Sequence[str] = ()) -> dict[str, bytes]:
+    """Every file of the report but the data.
+
+    Parameters
+    ----------
+    runs : Mapping[str, Run]
+        Paper key to its run.
+    papers : Mapping[str, PaperSpec] or None
+        Their specs, for the chapters; of a paper that is not among them, the bundled ones.
+    others : sequence of str
+        Pages of others that the first page should name; see ``OTHERS``.
+
+    Returns
+    -------
+    dict[str, bytes]
+        Path below the folder to content.
+
+    Raises
+    ------
+    ReportError
+        When a figure cannot be drawn, or two would share a file.
+    """
+    ordered = dict(sorted(runs.items()))
+    known = papers or {}
+    if not ordered.keys() <= known.keys():
+        known = {**_bundled(), **known}
+    files = {INDEX: index_page(ordered, others).encode()}
+    found = totals(ordered)
+    if found:
+        files[f"figures/{OVERVIEW}"] = to_svg(lambda: overview.draw(found), overview.caption(found))
+    for key, run in ordered.items():
+        files |= {name: text.encode() for name, text in paper_pages(key, run, known.get(key), others).items()}
+        for picture in (picture for result in run.results for picture in pictures(result)):
+            path = f"figures/{picture.file}"
+            if path in files:
+                raise ReportError(f"figure={picture.name!r} of {picture.about}: another figure has the file {path}")
+            files[path] = svg(picture.name, picture.columns)
+    return files
+
+
+@cache
+def _bundled() -> Papers:
+    return load_specs().papers
+
+
+def _read(directory: Path, besides: Container[str] = ()) -> dict[str, Run]:
+    """The recorded runs by paper, without the papers in ``besides``."""
+    runs = read_runs(directory, besides)
+    for stem, run in runs.items():
+        if any(key != stem for key in by_paper([run])):
+            raise ReportError(f"data/{stem}.json: it holds results of another paper than {stem!r}")
+    return runs
+
+
+def _orphans(directory: Path, wanted: Mapping[str, bytes]) -> list[str]:
+    """Figures that no page shows, and pages of ours whose data are gone; what belongs to other pages is no orphan."""
+    mine = [path for path in directory.glob("figures/*.svg") if not path.name.startswith(tuple(f"{o}-" for o in OWN))]
+    pages = [path for pattern in ("*.md", "*/*.md") for path in directory.glob(pattern)]
+    mine += [path for path in pages if path.stem not in OTHERS and path.read_bytes().startswith(GENERATED.encode())]
+    return sorted(name for path in mine if (name := path.relative_to(directory).as_posix()) not in wanted)

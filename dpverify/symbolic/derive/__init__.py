@@ -1,0 +1,1 @@
+"""Derivations: their steps, premises and conclusion, and constants moved against them."""

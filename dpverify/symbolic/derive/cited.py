@@ -1,0 +1,76 @@
+"""Premises that are derivations of ours: a chain may use the conclusion of another one, under its conditions.
+
+Such a premise carries its derivation, so that a check can walk from a theorem down to what nothing here derives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dpverify.symbolic.derive.derivation import Derivation, Premise
+from dpverify.symbolic.derive.steps import symbol_conditions
+from dpverify.symbolic.rules.base import Condition, Holds
+
+
+@dataclass(frozen=True)
+class Cited(Premise):
+    """A premise that a derivation of ours provides.
+
+    Parameters
+    ----------
+    derivation : Derivation
+        Goes from what stands on the left side to what stands on the right one.
+    """
+
+    derivation: Derivation | None = None
+
+
+def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
+    """Make a premise of a derivation's conclusion.
+
+    Parameters
+    ----------
+    derivation : Derivation
+        The chain.
+    letter : sympy.Symbol, optional
+        Stands for the chain's first expression; without one, that expression itself is the left side.
+    **where : sympy.Expr
+        What is put for the chain's symbols, by name.
+
+    Returns
+    -------
+    Cited
+        With the chain's assumptions, and the domains of its symbols, as conditions: they are proven of every use. What
+        is assumed of its local letters says what they mean, and is no condition.
+    """
+    start, last = derivation.start, derivation.last
+    own = set(derivation.local)
+    assumed = (a for a in derivation.assumptions if not own & {s.name for s in a.free_symbols})
+    conditions: list[Condition] = [Holds(assumption) for assumption in assumed]
+    for symbol in sorted(start.free_symbols | last.free_symbols, key=str):
+        if symbol.name not in derivation.local:
+            conditions += symbol_conditions(symbol)
+    found = Premise(start, derivation.relation, last, tuple(conditions)).instance(where)
+    left = found.lhs if letter is None else letter
+    return Cited(left, found.relation, found.rhs, found.conditions, derivation)
+
+
+def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]]:
+    """Yield the derivations that a chain rests on, and those that they rest on, each once, by their premise's name."""
+    seen: list[Derivation] = []
+    todo = list(derivation.premises.items())
+    while todo:
+        name, premise = todo.pop(0)
+        if isinstance(premise, Cited) and premise.derivation is not None and premise.derivation not in seen:
+            seen.append(premise.derivation)
+            yield name, premise.derivation
+            todo += premise.derivation.premises.items()
+
+
+def taken_for_granted(derivation: Derivation) -> list[str]:
+    """Names of the premises, at any depth, that no derivation is cited for."""
+    chains = [derivation, *(found for _, found in derivations_under(derivation))]
+    names = [name for one in chains for name, premise in one.premises.items() if not isinstance(premise, Cited)]
+    return list(dict.fromkeys(names))

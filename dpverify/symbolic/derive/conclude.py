@@ -1,0 +1,203 @@
+"""Hold a derivation's last expression against the printed right side: equal, weaker, stronger, differs, undecided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+from dpverify.ledger.results import RelationToDerived
+from dpverify.symbolic.derive.prepare import prepared
+from dpverify.symbolic.derive.setting import Setting
+from dpverify.symbolic.derive.steps import Derivation, symbol_conditions
+from dpverify.symbolic.exact.numbers import EvaluationError, compare
+from dpverify.symbolic.expressions.data import numbers_of, shown
+from dpverify.symbolic.expressions.from_sympy import compile_expr
+from dpverify.symbolic.expressions.ranges import Range, Variable
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+from dpverify.symbolic.prove.equality import are_equal
+from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.signs import implied, is_nonnegative
+
+_POINTS = 100
+_LOCAL_POINTS = 40
+_LOCAL_TRIES = 200
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """How the printed side stands to the derived one.
+
+    Parameters
+    ----------
+    relation : str
+        ``equal``; ``weaker`` (the printed bound follows from the derived one, and says less somewhere or is not proven
+        to say as much); ``stronger`` (the derived bound follows from the printed one, which is certainly different);
+        ``differs`` (each is certainly the better one somewhere); ``undecided``.
+    reason : str
+        What stands in the way, where it is undecided.
+    """
+
+    relation: RelationToDerived
+    reason: str = ""
+
+
+def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
+    """Compare the last expression of a derivation with the printed right side.
+
+    Parameters
+    ----------
+    derivation : Derivation
+        Its steps are not checked here.
+    statement : Statement
+        From the ledger, with a right side.
+
+    Returns
+    -------
+    str
+        ``equal`` and ``weaker`` are proven, on the whole domain of the statement, and mean that the statement follows
+        from a complete derivation. See :func:`compare_with`.
+    """
+    return compare_with(derivation, statement).relation
+
+
+def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
+    """Compare the last expression of a derivation with the printed right side, and say what stands in the way.
+
+    Parameters
+    ----------
+    derivation : Derivation
+        Its steps are not checked here.
+    statement : Statement
+        From the ledger, with a right side.
+
+    Returns
+    -------
+    Conclusion
+        Undecided unless the derivation bounds the statement's own left side, in the statement's direction, under
+        assumptions that the statement grants.
+    """
+    clean = prepared(derivation)
+    lhs, printed = sympy_sides(statement)
+    if printed is None:
+        return Conclusion("undecided", "the statement has no right side.")
+    granted = Facts().given(sympy_conditions(statement))
+    rename = _renaming(clean, statement)
+    obstacle = _obstacle(clean, statement, rename, lhs, granted)
+    if obstacle:
+        return Conclusion("undecided", obstacle)
+    return _relation(clean.last.xreplace(rename), printed, statement, clean, granted)
+
+
+def _renaming(derivation: Derivation, statement: Any) -> dict[Any, Any]:
+    """The derivation's symbols become the statement's symbols of the same name."""
+    known = sympy_symbols(statement)
+    expressions = (derivation.start, derivation.last, *derivation.assumptions)
+    return {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
+
+
+def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lhs: Any, granted: Facts) -> str:
+    wanted = {"<": "<=", ">": ">="}.get(statement.relation, statement.relation)
+    if derivation.relation not in {"=", wanted}:
+        return f"the derivation is a chain of {derivation.relation}, the statement has {statement.relation}."
+    if statement.relation in {"<", ">"}:
+        return "the statement is strict, and derivations are not."
+    start = derivation.start.xreplace(rename)
+    if lhs is not None and not are_equal(start, lhs, granted):
+        return f"the derivation starts from {start}, the statement's left side is {lhs}."
+    known = {s.name for s in rename.values()}
+    for name, variable in derivation.variables.items():
+        if isinstance(variable, Range) and name not in known and name not in derivation.local:
+            used = {
+                s.name for e in (derivation.start, derivation.last, *derivation.assumptions) for s in e.free_symbols
+            }
+            if name in used:
+                return f"the statement says nothing of {name}."
+    for condition in _assumed(derivation, rename):
+        if {s.name for s in condition.free_symbols} & set(derivation.local):
+            continue
+        if not implied(condition, granted):
+            return f"the derivation assumes {condition}, which the statement does not grant."
+    return _ungranted_sign(rename, granted) or _without_local_values(derivation, statement)
+
+
+def _without_local_values(derivation: Derivation, statement: Any) -> str:
+    """Assumptions about local variables may not narrow the statement's domain: each of its points has local values."""
+    if not derivation.local:
+        return ""
+    variables, rng = derivation.variables, Random("local values")
+    own = Setting.tests_of(derivation.assumptions)
+    for point in _points(derivation, statement)[:_LOCAL_POINTS]:
+        point = dict(point)  # noqa: PLW2901  the points are kept for the next comparison
+        for _ in range(_LOCAL_TRIES):
+            if all(test(dict(point)) is True for test in own):
+                break
+            for name in derivation.local:
+                point[name] = numbers_of({name: variables[name].draw(rng, point)})[name]
+        else:
+            where = ", ".join(f"{name} = {shown(point[name])}" for name in variables if name not in derivation.local)
+            return f"no values of {', '.join(derivation.local)} meet the derivation's assumptions at {where}."
+    return ""
+
+
+def _assumed(derivation: Derivation, rename: dict[Any, Any]) -> list[Any]:
+    return [assumption.xreplace(rename) for assumption in derivation.assumptions]
+
+
+def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:
+    """A symbol of the derivation may not be assumed to be more than the statement's symbol is."""
+    for own, theirs in sorted(rename.items(), key=str):
+        for condition in symbol_conditions(own):
+            if not condition.substituted({own.name: theirs}).met(granted, {}):
+                return f"the derivation assumes {condition}, which the statement does not grant."
+    return ""
+
+
+def _relation(derived: Any, printed: Any, statement: Any, derivation: Derivation, granted: Facts) -> Conclusion:
+    below, above = _seen(derived, printed, _points(derivation, statement))
+    if below and above:
+        return Conclusion("differs")
+    if not below and not above and are_equal(derived, printed, granted):
+        return Conclusion("equal")
+    upper = statement.relation != ">="
+    gain = printed - derived if upper else derived - printed
+    worse_seen, better_seen = (above, below) if upper else (below, above)
+    if not better_seen and statement.relation != "=" and is_nonnegative(gain, granted):
+        return Conclusion("weaker")
+    if better_seen and not worse_seen and is_nonnegative(-gain, granted):
+        return Conclusion("stronger")
+    if statement.relation == "=" and (below or above):
+        return Conclusion("differs")
+    return Conclusion("undecided", f"not proven how {printed} stands to {derived}.")
+
+
+def _points(derivation: Derivation, statement: Any) -> list[dict[str, Any]]:
+    """Points of the statement's domain."""
+    symbols = tuple(sympy_symbols(statement).values())
+    return _points_of(tuple(derivation.variables.items()), symbols, sympy_conditions(statement))
+
+
+@lru_cache(maxsize=64)
+def _points_of(
+    variables: tuple[tuple[str, Variable], ...], symbols: tuple[Any, ...], conditions: tuple[Any, ...]
+) -> list[dict[str, Any]]:
+    """Draw them once: the controls of a derivation move the printed side, and its domain stays as it is."""
+    return Setting(dict(variables), symbols, conditions, _POINTS, 0).points.found
+
+
+def _seen(derived: Any, printed: Any, points: list[dict[str, Any]]) -> tuple[bool, bool]:
+    """Whether the printed side is certainly below, certainly above the derived one, at some point of the domain."""
+    below = above = False
+    try:
+        ours, theirs = compile_expr(derived), compile_expr(printed)
+    except TypeError:
+        return False, False
+    for point in points:
+        try:
+            a, b = ours(dict(point), 170), theirs(dict(point), 170)
+        except EvaluationError:
+            continue
+        below = below or compare(b, "<", a) is True
+        above = above or compare(b, ">", a) is True
+    return below, above

@@ -1,0 +1,209 @@
+"""Check a derivation: every step proven by sympy or by a rule of the catalogue, and evaluated at hundreds of points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+
+from dpverify.ledger.results import DerivationResult, StepResult, StepStatus
+from dpverify.symbolic.derive.conclude import conclude
+from dpverify.symbolic.derive.matching import Move, justified
+from dpverify.symbolic.derive.prepare import inside_sums, prepared
+from dpverify.symbolic.derive.setting import Setting, evaluate_step
+from dpverify.symbolic.derive.steps import (
+    ALGEBRA,
+    PREMISE,
+    Case,
+    Cases,
+    Derivation,
+    DerivationError,
+    Link,
+    Premise,
+    Step,
+    premise_of,
+)
+from dpverify.symbolic.prove.equality import are_equal
+from dpverify.symbolic.prove.facts import FalseAssumptionError
+from dpverify.symbolic.prove.signs import implied
+from dpverify.symbolic.rules import find_rule
+from dpverify.symbolic.rules.base import Instance
+
+
+def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -> DerivationResult:
+    """Check every step of a derivation.
+
+    Parameters
+    ----------
+    derivation : Derivation
+        The chain.
+    points : int
+        Sample points per setting (the domain, and each case).
+    seed : int
+        Of the sample points.
+
+    Returns
+    -------
+    DerivationResult
+        A step is ``proved`` (by sympy or by a rule whose conditions are proven, and not violated at any point),
+        ``checked`` (not violated at any point, but not proven), ``undecided`` (nothing known, or a side without a value
+        at a point of the domain) or ``fails`` (certainly violated at a point). ``complete`` means that every step is
+        proved. The first entry is the starting expression; it claims nothing.
+
+    Raises
+    ------
+    DerivationError
+        If the derivation is malformed: an undeclared symbol, an unknown rule, a missing variable of a rule.
+    """
+    clean = prepared(derivation)
+    _ = clean.relation
+    checker = _Checker(clean)
+    setting = Setting(clean.variables, checker.symbols, clean.assumptions, points, seed)
+    start = checker.result(clean.start, "", "start", "proved", note="the expression to be bounded")
+    results = [start, *checker.links(clean.start, clean.steps, setting)]
+    complete = all(step.status == "proved" for step in results)
+    found = len(setting.points.found)
+    note = "" if setting.points.enough else f"only {found} of {points} points met the assumptions"
+    return DerivationResult(
+        name=clean.name, whose=clean.whose, steps=results, complete=complete and not note, note=note
+    )
+
+
+class _Checker:
+    """Walks the chain."""
+
+    def __init__(self, derivation: Derivation) -> None:
+        self.derivation = derivation
+        expressions = (derivation.start, *derivation.assumptions, *_all_expressions(derivation.steps))
+        found = {s for expr in expressions for s in expr.free_symbols if s.name in derivation.variables}
+        self.symbols = sorted(found, key=str)
+        self.letters = {s: derivation.letters[s.name] for s in self.symbols if s.name in derivation.letters}
+
+    def result(self, expr: Any, relation: str, rule: str, status: StepStatus, **more: Any) -> StepResult:
+        """Write a step's result."""
+        latex = sympy.latex(expr, symbol_names=self.letters)
+        return StepResult(expression=str(expr), latex=latex, relation=relation, rule=rule, status=status, **more)
+
+    def links(self, old: Any, links: tuple[Link, ...], setting: Setting, prefix: str = "") -> list[StepResult]:
+        """Check a chain from an expression on."""
+        results: list[StepResult] = []
+        for link in links:
+            if isinstance(link, Step):
+                results.append(self.step(old, link, setting, prefix))
+            else:
+                results += self.cases(old, link, setting, prefix)
+            old = link.expr
+        return results
+
+    def step(self, old: Any, step: Step, setting: Setting, prefix: str) -> StepResult:
+        """Check one step: points first, since a violation ends the matter."""
+        instance = None if step.rule == ALGEBRA else self.instance(step)
+        seen = evaluate_step(old, step.expr, step.relation, setting)
+        status: StepStatus
+        if seen.violation:
+            status, reason = "fails", seen.violation
+        else:
+            reason = self.reason(old, step, instance, setting)
+            if seen.undefined:
+                status, reason = "undecided", f"without a value {seen.undefined}"
+            elif not setting.points.enough:
+                status, reason = "undecided", f"only {len(setting.points.found)} points meet the assumptions"
+            else:
+                status = "checked" if reason else "proved"
+        note = "; ".join(part for part in (prefix + step.note, reason) if part)
+        return self.result(
+            step.expr,
+            step.relation,
+            step.rule,
+            status,
+            premises=list(step.premises),
+            points=seen.evaluated,
+            slack=seen.slack,
+            note=note,
+        )
+
+    def reason(self, old: Any, step: Step, instance: Instance | None, setting: Setting) -> str:
+        """Why a step is not proven; empty if it is."""
+        if instance is None:
+            if step.relation != "=":
+                return "algebra proves equalities only: cite a rule."
+            proven = are_equal(old, step.expr, setting.facts, setting.refuted)
+            return "" if proven else "sympy does not prove the difference zero."
+        mentioned = instance.lhs.free_symbols | instance.rhs.free_symbols
+        inside = inside_sums(setting.facts, old, mentioned)
+        unmet = [str(c) for c in instance.conditions if not c.met(inside, setting.variables)]
+        if unmet:
+            return f"not proven: {'; '.join(unmet)}."
+        return justified(
+            Move(old, step.expr, step.relation, step.context, setting.facts, inside, setting.refuted), instance
+        )
+
+    def instance(self, step: Step) -> Instance:
+        """The instance of the rule or premise that a step cites."""
+        try:
+            if step.rule != PREMISE:
+                return find_rule(step.rule).instance(step.where)
+            (name,) = step.premises
+            return self.derivation.premises[name].instance(step.where)
+        except (ValueError, KeyError) as error:
+            raise DerivationError(f"{self.derivation.name}: step to {step.expr}: {error}") from None
+
+    def cases(self, old: Any, split: Cases, setting: Setting, prefix: str) -> list[StepResult]:
+        """Check every case, that each ends where the split says, and that they cover the domain."""
+        results: list[StepResult] = []
+        open_ends: list[str] = []
+        for case in split.cases:
+            inside = setting.narrowed(case.assumption)
+            results += self.links(old, case.steps, inside, f"{prefix}case {case.assumption}: ")
+            end = case.steps[-1].expr if case.steps else old
+            if not are_equal(end, split.expr, inside.facts, inside.refuted):
+                open_ends.append(f"the case {case.assumption} ends at {end}")
+        if not _cover([case.assumption for case in split.cases], setting):
+            open_ends.append("the cases are not proven to cover the domain")
+        seen = evaluate_step(old, split.expr, split.relation, setting)
+        status: StepStatus = "fails" if seen.violation else "undecided" if open_ends or seen.undefined else "proved"
+        reasons = [seen.violation, f"without a value {seen.undefined}" if seen.undefined else "", *open_ends]
+        summary = self.result(
+            split.expr,
+            split.relation,
+            "cases",
+            status,
+            points=seen.evaluated,
+            slack=seen.slack,
+            note="; ".join(part for part in (prefix + split.note, *reasons) if part),
+        )
+        return [*results, summary]
+
+
+def _cover(assumptions: list[Any], setting: Setting) -> bool:
+    """Whether one of the assumptions holds everywhere: the last one where all others fail."""
+    *others, last = assumptions
+    try:
+        return implied(last, setting.facts.given(sympy.Not(assumption) for assumption in others))
+    except FalseAssumptionError:
+        return True  # one of the others holds everywhere
+    except ValueError:
+        return False  # an assumption whose opposite is no conjunction of inequalities
+
+
+def _all_expressions(links: tuple[Link, ...]) -> list[Any]:
+    found: list[Any] = []
+    for link in links:
+        found.append(link.expr)
+        if isinstance(link, Cases):
+            for case in link.cases:
+                found += [case.assumption, *_all_expressions(case.steps)]
+    return found
+
+
+__all__ = [
+    "Case",
+    "Cases",
+    "Derivation",
+    "DerivationError",
+    "Premise",
+    "Step",
+    "check_derivation",
+    "conclude",
+    "premise_of",
+]

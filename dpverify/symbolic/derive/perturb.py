@@ -1,0 +1,185 @@
+"""Controls of a derivation: the same chain with one constant moved by 1% against it, which must not pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import sympy
+
+from dpverify.symbolic.derive.prepare import prepared
+from dpverify.symbolic.derive.steps import Cases, Derivation, Link
+from dpverify.symbolic.exact.numbers import compare, to_value
+from dpverify.symbolic.expressions.from_sympy import compile_expr
+from dpverify.symbolic.expressions.ranges import Points
+from dpverify.symbolic.prove.facts import value_at
+
+_FACTORS = (sympy.Rational(101, 100), sympy.Rational(99, 100))
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """A derivation with a planted fault.
+
+    Parameters
+    ----------
+    fault : str
+        What was moved, where, and how far.
+    derivation : Derivation
+        The faulty chain.
+    """
+
+    fault: str
+    derivation: Derivation
+
+    def judged(self, points: int = 60, seed: int = 0) -> tuple[bool, str]:
+        """Check the faulty chain.
+
+        Parameters
+        ----------
+        points, seed : int
+            As for ``check_derivation``.
+
+        Returns
+        -------
+        tuple of bool and str
+            Whether it is refused, and why; if it passes, the slack that lets it.
+        """
+        from dpverify.symbolic.derive.derivation import check_derivation
+
+        result = check_derivation(self.derivation, points, seed)
+        for number, step in enumerate(result.steps):
+            if step.status != "proved":
+                return True, f"step {number} {step.status}: {step.note}"
+        slacks = [f"step {number}: {step.slack.float}" for number, step in enumerate(result.steps) if step.slack]
+        return not result.complete, result.note or f"passes, with the smallest ratios {', '.join(slacks) or 'unknown'}"
+
+
+def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterator[Perturbation]:
+    """Yield the derivation with one numeric constant of one step's expression moved by 1% against it.
+
+    Parameters
+    ----------
+    derivation : Derivation
+        The chain, case splits included.
+    last_only : bool
+        Whether only the last expression of the chain is moved.
+
+    Yields
+    ------
+    Perturbation
+        Of the two directions, the one that makes the step's claim larger at a sample point: a smaller expression after
+        ``<=``, a larger one after ``>=``, either after ``=``. Limits of sums and signs are left alone.
+    """
+    clean = prepared(derivation)
+    points = Points(clean.variables, (), 8, "perturbations").found
+    for place, steps in _moved(clean.steps, "", points, last_only):
+        yield Perturbation(place, replace(clean, steps=steps))
+
+
+def spread(derivation: Derivation, most: int) -> list[Perturbation]:
+    """Pick some of the derivations with a constant moved, evenly from the first on.
+
+    Parameters
+    ----------
+    derivation : Derivation
+        The chain.
+    most : int
+        How many at most, at least 1.
+
+    Returns
+    -------
+    list of Perturbation
+        In the order of :func:`perturbations`. Where one is enough, the others are not even made.
+    """
+    found = perturbations(derivation)
+    if most == 1:
+        return list(islice(found, 1))
+    moved = list(found)
+    return moved[:: max(1, -(-len(moved) // most))]
+
+
+def _moved(
+    links: tuple[Link, ...], prefix: str, points: list[dict[str, Any]], last_only: bool
+) -> Iterator[tuple[str, tuple[Link, ...]]]:
+    """Yield descriptions of faults, and the chain with each of them."""
+    for k, link in enumerate(links):
+        if last_only and k < len(links) - 1:
+            continue
+        seen: set[Any] = set()
+        for path, constant in constants(link.expr):
+            for moved, factor in _against(link.expr, path, constant, link.relation, points):
+                if moved in seen:
+                    continue
+                seen.add(moved)
+                fault = f"{prefix}{constant} times {factor} in the expression after step {k + 1}: {moved}"
+                yield fault, (*links[:k], replace(link, expr=moved), *links[k + 1 :])
+        if isinstance(link, Cases) and not last_only:
+            for c, case in enumerate(link.cases):
+                for fault, steps in _moved(case.steps, f"{prefix}case {case.assumption}: ", points, last_only=False):
+                    cases = (*link.cases[:c], replace(case, steps=steps), *link.cases[c + 1 :])
+                    yield fault, (*links[:k], replace(link, cases=cases), *links[k + 1 :])
+
+
+def constants(expr: Any) -> list[tuple[tuple[int, ...], Any]]:
+    """Find the rational constants of an expression.
+
+    Parameters
+    ----------
+    expr : sympy.Expr
+        Any expression.
+
+    Returns
+    -------
+    list of (path, number)
+        Positions as indices of arguments from the top. Signs (-1 as a factor or an exponent) and the limits of sums are
+        passed over; every other number counts, also the implied one in front of a symbolic expression's whole.
+    """
+    found: list[tuple[tuple[int, ...], Any]] = [((), sympy.Integer(1))]
+    found += _walk(expr, ())
+    return found
+
+
+def _walk(expr: Any, path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:
+    for k, arg in enumerate(expr.args):
+        here = (*path, k)
+        if arg.is_Rational:
+            if arg != -1:
+                yield here, arg
+        elif not isinstance(arg, sympy.Tuple):
+            yield from _walk(arg, here)
+
+
+def _replaced(expr: Any, path: tuple[int, ...], value: Any) -> Any:
+    if not path:
+        return value * expr
+    args = list(expr.args)
+    args[path[0]] = value if len(path) == 1 else _replaced(args[path[0]], path[1:], value)
+    return expr.func(*args)
+
+
+def _against(
+    expr: Any, path: tuple[int, ...], constant: Any, relation: str, points: list[dict[str, Any]]
+) -> Iterator[tuple[Any, Any]]:
+    if constant == 0:
+        return
+    for factor in _FACTORS:
+        moved = _replaced(expr, path, constant * factor)
+        if moved.has(sympy.nan, sympy.zoo):
+            continue
+        if relation == "=" or _moves(expr, moved, "<" if relation == "<=" else ">", points):
+            yield moved, factor
+            return
+
+
+def _moves(expr: Any, moved: Any, relation: str, points: list[dict[str, Any]]) -> bool:
+    """Whether the moved expression is certainly on this side of the old one at some point."""
+    try:
+        difference = moved - expr
+        compile_expr(difference)
+    except TypeError:
+        return False
+    values = (value_at(difference, point) for point in points)
+    return any(value is not None and compare(value, relation, to_value(0)) is True for value in values)

@@ -1,0 +1,190 @@
+"""Where a step is judged: the facts that hold, the declared variables, and the sample points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sympy
+
+from dpverify.ledger.results import Number
+from dpverify.symbolic.derive.steps import DerivationError
+from dpverify.symbolic.exact.decide import to_number
+from dpverify.symbolic.exact.numbers import EvaluationError, UnsupportedError, Value, compare, to_exact
+from dpverify.symbolic.expressions.data import shown
+from dpverify.symbolic.expressions.from_sympy import compile_expr
+from dpverify.symbolic.expressions.ranges import Points, Variable
+from dpverify.symbolic.prove.facts import Facts, differences
+
+_BITS = (170, 680)
+_PROBES = 4
+_WITNESSES = 6
+
+
+class Setting:
+    """Facts, variables and points; a case has a setting of its own.
+
+    Parameters
+    ----------
+    variables : mapping of str to Range or Declared
+        Of the derivation.
+    symbols : iterable of sympy.Symbol
+        The variables as they occur, with their assumptions.
+    assumptions : tuple of sympy relationals
+        Of the derivation and of the cases around.
+    points : int
+        How many sample points are wanted.
+    seed : int
+        Of the points.
+    """
+
+    def __init__(
+        self, variables: Mapping[str, Variable], symbols: Any, assumptions: tuple[Any, ...], points: int, seed: int
+    ) -> None:
+        self.variables = variables
+        self.symbols = tuple(symbols)
+        self.assumptions = assumptions
+        self.seed = seed
+        try:
+            self.facts = Facts().given(assumptions)
+        except ValueError as error:
+            raise DerivationError(str(error)) from None
+        tests = self.tests_of(assumptions)
+        tests += [_test(*sign) for s in self.symbols if s.name in variables for sign in _own_signs(s)]
+        tests += [_is_integer(s.name) for s in self.symbols if s.is_integer and s.name in variables]
+        self.points = Points(variables, tests, points, f"{seed} {assumptions}")
+        self.facts = replace(self.facts, witnesses=tuple(self.points.found[:_WITNESSES]))
+
+    @staticmethod
+    def tests_of(assumptions: tuple[Any, ...]) -> list[Any]:
+        """Compile assumptions to functions of a point's values that return True, False or None."""
+        return [_test(difference, strict) for r in assumptions for difference, strict in differences(r)]
+
+    def narrowed(self, assumption: Any) -> Setting:
+        """The setting of a case."""
+        assumptions = (*self.assumptions, assumption)
+        return Setting(self.variables, self.symbols, assumptions, self.points.wanted, self.seed)
+
+    def refuted(self, expr: Any) -> bool:
+        """Whether an expression is certainly not 0 at one of a few points."""
+        if not {str(s.name) for s in expr.free_symbols} <= self.variables.keys():
+            return False
+        try:
+            value = compile_expr(expr)
+            return any(compare(value(dict(p), 128), "=", _ZERO) is False for p in self.points.found[:_PROBES])
+        except (EvaluationError, TypeError):
+            return False
+
+
+_ZERO = compile_expr(sympy.Integer(0))({}, 64)
+
+
+def _own_signs(symbol: Any) -> list[tuple[Any, bool]]:
+    if symbol.is_positive or symbol.is_negative:
+        return [(symbol if symbol.is_positive else -symbol, True)]
+    if symbol.is_nonnegative or symbol.is_nonpositive:
+        return [(symbol if symbol.is_nonnegative else -symbol, False)]
+    return []
+
+
+def _test(difference: Any, strict: bool) -> Any:
+    value = compile_expr(difference)
+    relation = ">" if strict else ">="
+    return lambda env: compare(value(env, 128), relation, _ZERO)
+
+
+def _is_integer(name: str) -> Any:
+    return lambda env: getattr(env[name], "q", None) == 1
+
+
+@dataclass
+class Evaluation:
+    """What the points say of one step.
+
+    Parameters
+    ----------
+    evaluated : int
+        Points at which both sides have a value.
+    violation : str
+        The first point at which the relation is certainly false, with both sides; empty if there is none.
+    undefined : str
+        The first point at which a side has no value; empty if there is none.
+    slack : Number or None
+        Smallest ratio of the larger side to the smaller one, where both are positive.
+    """
+
+    evaluated: int = 0
+    violation: str = ""
+    undefined: str = ""
+    slack: Number | None = None
+
+
+def evaluate_step(old: Any, new: Any, relation: str, setting: Setting) -> Evaluation:
+    """Evaluate a step at every point of a setting, in balls of 50 digits and more.
+
+    Parameters
+    ----------
+    old, new : sympy.Expr
+        The expressions before and after.
+    relation : str
+        ``=``, ``<=`` or ``>=``.
+    setting : Setting
+        The points.
+
+    Returns
+    -------
+    Evaluation
+        A violation is certain; that there is none proves nothing.
+    """
+    result = Evaluation()
+    try:
+        left, right = compile_expr(old), compile_expr(new)
+    except TypeError as error:
+        result.undefined = str(error)
+        return result
+    smallest: Value | None = None
+    for point in setting.points.found:
+        try:
+            a, b, holds = _compare_at(left, right, relation, point)
+        except EvaluationError as error:
+            result.undefined = result.undefined or f"at {_named(point)}: {error}"
+            if isinstance(error, UnsupportedError):
+                break
+            continue
+        result.evaluated += 1
+        if holds is False:
+            result.violation = f"at {_named(point)}: {_short(a)} {relation} {_short(b)} is false"
+            break
+        ratio = _ratio(a, b, relation)
+        if ratio is not None and (smallest is None or ratio < smallest):
+            smallest = ratio
+    result.slack = None if smallest is None else to_number(to_exact(smallest))
+    return result
+
+
+def _compare_at(left: Any, right: Any, relation: str, point: Mapping[str, Any]) -> tuple[Value, Value, bool | None]:
+    a = b = _ZERO
+    holds: bool | None = None
+    for bits in _BITS if relation != "=" else _BITS[:1]:
+        a, b = left(dict(point), bits), right(dict(point), bits)
+        holds = compare(a, relation, b)
+        if holds is not None:
+            break
+    return a, b, holds
+
+
+def _ratio(a: Value, b: Value, relation: str) -> Value | None:
+    if relation == "=":
+        return None
+    small, large = (a, b) if relation == "<=" else (b, a)
+    return large / small if small > 0 and large > 0 else None
+
+
+def _named(point: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {shown(value)}" for name, value in point.items())
+
+
+def _short(value: Value) -> str:
+    number = to_number(to_exact(value))
+    return number.exact if number.exact is not None and len(number.exact) < 30 else str(number.float)

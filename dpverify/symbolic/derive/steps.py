@@ -1,0 +1,241 @@
+"""The records of a derivation: steps, case splits, premises, and the derivation itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import sympy
+
+from dpverify.symbolic.expressions.ranges import Variable
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
+from dpverify.symbolic.rules.base import Condition, Holds, Instance, IsInteger, Relation, substitute
+
+ALGEBRA = "algebra"
+PREMISE = "premise"
+
+
+class DerivationError(ValueError):
+    """A derivation is malformed: an unknown symbol, a rule's missing variable, relations that do not chain."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One link of the chain.
+
+    Parameters
+    ----------
+    expr : sympy.Expr
+        The new expression.
+    relation : str
+        How the one before it stands to it: ``=``, ``<=`` or ``>=``.
+    rule : str
+        ``"algebra"`` for an identity that sympy proves, ``"premise"`` for an inequality that a claim provides,
+        otherwise a name of the catalogue.
+    where : mapping of str to sympy.Expr, Lambda or function
+        The rule's instance.
+    premises : tuple of str
+        Ids of the claims that the step rests on.
+    note : str
+        For the reader.
+    context : sympy.Expr, optional
+        The expression with ``HOLE`` where the rule is applied, if it does not show.
+    """
+
+    expr: Any
+    relation: Relation
+    rule: str = ALGEBRA
+    where: Mapping[str, Any] = field(default_factory=dict)
+    premises: tuple[str, ...] = ()
+    note: str = ""
+    context: Any = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """A chain of steps under one assumption more.
+
+    Parameters
+    ----------
+    assumption : sympy relational
+        What holds in this case.
+    steps : tuple of Step or Cases
+        From the expression before the split to the expression after it.
+    """
+
+    assumption: Any
+    steps: tuple[Step | Cases, ...]
+
+
+@dataclass(frozen=True)
+class Cases:
+    """A split into cases that end at one expression.
+
+    Parameters
+    ----------
+    expr : sympy.Expr
+        Where every case ends.
+    relation : str
+        How the expression before the split stands to it, in every case.
+    cases : tuple of Case
+        Together they must cover the domain, which is proven.
+    note : str
+        For the reader.
+    """
+
+    expr: Any
+    relation: Relation
+    cases: tuple[Case, ...]
+    note: str = ""
+
+
+Link: TypeAlias = Step | Cases
+
+
+@dataclass(frozen=True)
+class Premise:
+    """What another claim provides.
+
+    Parameters
+    ----------
+    lhs, rhs : sympy.Expr
+        The two sides.
+    relation : str
+        ``<=``, ``>=`` or ``=``.
+    conditions : tuple of Condition
+        What the claim assumes; proven of every use.
+    """
+
+    lhs: Any
+    relation: Relation
+    rhs: Any
+    conditions: tuple[Condition, ...] = ()
+
+    def instance(self, where: Mapping[str, Any]) -> Instance:
+        """The premise with expressions in the place of some of its symbols (none: as it stands)."""
+        full = {s.name: s for s in self.lhs.free_symbols | self.rhs.free_symbols} | dict(where)
+        lhs, rhs = substitute(self.lhs, full), substitute(self.rhs, full)
+        return Instance(lhs, self.relation, rhs, tuple(c.substituted(full) for c in self.conditions))
+
+
+def premise_of(statement: Any, lhs: Any = None) -> Premise:
+    """Read a premise off a statement of the ledger, its domains and conditions included.
+
+    Parameters
+    ----------
+    statement : Statement
+        The claim that provides the inequality.
+    lhs : sympy.Expr, optional
+        What stands for the left side, where the claim has a quantity there.
+
+    Returns
+    -------
+    Premise
+        With a condition for each domain and each ``requires``.
+
+    Raises
+    ------
+    DerivationError
+        If a side or the relation is missing, or the relation is strict.
+    """
+    left, right = sympy_sides(statement)
+    left = lhs if left is None else left
+    if left is None or right is None or statement.relation not in {"<=", ">=", "=", "<", ">"}:
+        raise DerivationError(f"the claim {statement.key} has no two sides with a relation between them.")
+    conditions: list[Condition] = [Holds(r) for r in sympy_conditions(statement)]
+    for symbol in sorted(left.free_symbols | right.free_symbols, key=str):
+        conditions += symbol_conditions(symbol)
+    return Premise(left, statement.relation[0] + "=" if statement.relation != "=" else "=", right, tuple(conditions))
+
+
+def symbol_conditions(symbol: Any) -> list[Condition]:
+    """What a symbol's own assumptions ask of anything that is put in its place."""
+    found: list[Condition] = [IsInteger(symbol)] if symbol.is_integer else []
+    plain = sympy.Symbol(symbol.name, integer=True) if symbol.is_integer else sympy.Symbol(symbol.name, real=True)
+    if symbol.is_positive:
+        found.append(Holds(plain > 0))
+    elif symbol.is_nonnegative:
+        found.append(Holds(plain >= 0))
+    if symbol.is_negative:
+        found.append(Holds(plain < 0))
+    elif symbol.is_nonpositive:
+        found.append(Holds(plain <= 0))
+    return found
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A chain of steps from a starting expression to a bound.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"two cases"``.
+    whose : str
+        ``"ours"``, or ``"paper"`` where it records the paper's own chain.
+    variables : mapping of str to Range or Declared
+        Where each symbol is sampled, in order; laws, vectors and set bits are declared here.
+    assumptions : tuple of sympy relationals
+        What holds on the domain, besides the assumptions of the symbols themselves.
+    start : sympy.Expr
+        The first expression.
+    steps : tuple of Step or Cases
+        The chain.
+    premises : mapping of str to Premise
+        What claims of other ids provide; steps with the rule ``"premise"`` cite them.
+    local : tuple of str
+        Variables that the bounded quantity ranges over, and not the statement (such as t in E||noise_t||).
+    letters : mapping of str to str
+        LaTeX of symbols, for the report.
+    """
+
+    name: str
+    whose: Literal["ours", "paper"]
+    variables: Mapping[str, Variable]
+    assumptions: tuple[Any, ...]
+    start: Any
+    steps: tuple[Link, ...]
+    premises: Mapping[str, Premise] = field(default_factory=dict)
+    local: tuple[str, ...] = ()
+    letters: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def last(self) -> Any:
+        """The last expression."""
+        return sympy.sympify(self.steps[-1].expr if self.steps else self.start)
+
+    @property
+    def relation(self) -> Relation:
+        """How the start stands to the last expression.
+
+        Raises
+        ------
+        DerivationError
+            If the chain goes up and down.
+        """
+        return chained(link.relation for link in self.steps)
+
+
+def chained(relations: Any) -> Relation:
+    """Relation of the ends of a chain.
+
+    Parameters
+    ----------
+    relations : iterable of str
+        Of the links.
+
+    Returns
+    -------
+    str
+        ``=`` if every link is an equality, else the one direction that occurs.
+
+    Raises
+    ------
+    DerivationError
+        If both directions occur.
+    """
+    directions: set[Relation] = set(relations) - {"="}
+    if len(directions) > 1:
+        raise DerivationError("a chain of steps has both <= and >=: its ends are not comparable.")
+    return directions.pop() if directions else "="

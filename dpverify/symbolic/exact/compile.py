@@ -1,0 +1,295 @@
+"""Formula trees to Python closures, once per tree: a search evaluates the same formula thousands of times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from flint import ctx, fmpq
+
+from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, free_names, walk
+from dpverify.symbolic.exact import elementary, geometric
+from dpverify.symbolic.exact.numbers import (
+    MAX_BITS,
+    OO,
+    Datum,
+    DomainError,
+    EvaluationError,
+    UndecidedError,
+    UnsupportedError,
+    Value,
+    compare,
+    to_value,
+    working_precision,
+)
+from dpverify.symbolic.exact.sums import Closure, Env, finite_sum, geometric_series
+
+_FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "log2": elementary.log2,
+    "mod": elementary.mod,
+    "bit": elementary.bit,
+    "sqrt": elementary.sqrt,
+    "exp": elementary.exp,
+    "min": elementary.minimum,
+    "max": elementary.maximum,
+    "abs": elementary.absolute,
+}
+
+#: Functions that derivations use beyond the formula language; ``#`` cannot occur in a printed name.
+INTERNAL: dict[str, Callable[..., Value]] = {
+    "#popcount": elementary.popcount,
+    "#gamma": elementary.gamma,
+    "#loggamma": elementary.loggamma,
+    "#erf": elementary.erf,
+    "#erfc": elementary.erfc,
+    "#pi": elementary.pi,
+}
+
+#: Functions of laws and vectors: a method of the value of their first argument.
+_METHODS = {"#moment": "moment", "#norm": "norm", "#inner": "inner"}
+
+
+@lru_cache(maxsize=4096)
+def compile_formula(node: Formula, extended: bool = False) -> Closure:
+    """Compile a formula.
+
+    Parameters
+    ----------
+    node : Formula
+        The tree.
+    extended : bool
+        Whether ``x/0`` is +oo or -oo by the sign of x, and ``log(0)`` is -oo, instead of a DomainError.
+
+    Returns
+    -------
+    callable
+        From a dict of values by name (``fmpq`` or ``arb``; callables for the functions of a paper) to the value at the
+        working precision. The dict may gain and lose the indices of sums during the call.
+    """
+    return _Compiler(extended).node(node)
+
+
+class _Compiler:
+    """Walks a tree and returns closures."""
+
+    def __init__(self, extended: bool) -> None:
+        self.divide = elementary.divide_extended if extended else elementary.divide
+        self.log = elementary.log_extended if extended else elementary.log
+
+    def node(self, node: Formula) -> Closure:
+        """Closure of a node; one without names is folded to a constant."""
+        closure = self._node(node)
+        return _constant(closure) if _is_constant(node) else closure
+
+    def _node(self, node: Formula) -> Closure:
+        match node:
+            case Num(value):
+                number = to_value(value)
+                return lambda env: number
+            case Inf():
+                return lambda env: OO
+            case Name(name):
+                return _lookup(name)
+            case Neg(arg):
+                inner = self.node(arg)
+                return lambda env: -inner(env)
+            case Bin():
+                return self.binary(node)
+            case Call(name, args):
+                return self.call(name, args)
+            case Sum():
+                return self.sum(node)
+
+    def binary(self, node: Bin) -> Closure:
+        """Closure of a binary operation."""
+        left, right = self.node(node.left), self.node(node.right)
+        match node.op:
+            case "+":
+                return lambda env: left(env) + right(env)
+            case "-":
+                return lambda env: left(env) - right(env)
+            case "*":
+                return lambda env: left(env) * right(env)
+            case "/":
+                divide = self.divide
+                return lambda env: divide(left(env), right(env))
+            case "**":
+                power = elementary.power
+                return lambda env: power(left(env), right(env))
+
+    def call(self, name: str, args: tuple[Formula, ...]) -> Closure:
+        """Closure of a function call."""
+        if name in {"floor", "ceil"}:
+            match args:
+                case (Call("log2", (arg,)),) if name == "floor":
+                    return _apply(elementary.floor_log2, (self.node(arg),))
+            return _rounded(elementary.floor if name == "floor" else elementary.ceil, self.node(args[0]))
+        if name.startswith("#if"):
+            return self.choice(name.removeprefix("#if"), args)
+        closures = tuple(self.node(arg) for arg in args)
+        if name in _METHODS:
+            return _method(_METHODS[name], closures)
+        function = self.log if name == "log" else _FUNCTIONS.get(name) or INTERNAL.get(name)
+        return _apply(function, closures) if function else _declared(name, closures)
+
+    def choice(self, relation: str, args: tuple[Formula, ...]) -> Closure:
+        """Closure of ``#if<=(left, right, then, otherwise)``."""
+        left, right, then, otherwise = (self.node(arg) for arg in args)
+
+        def choose(env: Env) -> Value:
+            holds = compare(left(env), relation, right(env))
+            if holds is None:
+                raise UndecidedError(f"the condition {left(env)} {relation} {right(env)} of a case split.")
+            return then(env) if holds else otherwise(env)
+
+        return choose
+
+    def sum(self, node: Sum) -> Closure:
+        """Closure of a sum."""
+        index, lo, hi = node.index, self.node(node.lo), self.node(node.hi)
+        body, ratio = self.node(node.body), self.ratio(node.body, index)
+        series = self.series(node.body, index)
+
+        def add_up(env: Env) -> Value:
+            first, last = elementary.as_int(f"the sum over {index}", "lo", lo(env)), hi(env)
+            if last == OO:
+                return series(env, first)
+            end = elementary.as_int(f"the sum over {index}", "hi", last)
+            return finite_sum(env, body, index, first, end, ratio)
+
+        return add_up
+
+    def ratio(self, body: Formula, index: str) -> Closure | None:
+        """Closure of the ratio of neighbouring terms, where it is constant."""
+        ratio = geometric.ratio(body, index)
+        return None if ratio is None else self.node(ratio)
+
+    def series(self, body: Formula, index: str) -> Callable[[Env, int], Value]:
+        """Closure of an infinite sum as a function of its first index: linear combinations of geometric series."""
+        ratio = self.ratio(body, index)
+        if ratio is not None:
+            terms = self.node(body)
+            return lambda env, lo: geometric_series(env, terms, index, lo, ratio)
+        match body:
+            case Neg(arg):
+                inner = self.series(arg, index)
+                return lambda env, lo: -inner(env, lo)
+            case Bin("+" | "-" as op, left, right):
+                first, second = self.series(left, index), self.series(right, index)
+                if op == "+":
+                    return lambda env, lo: first(env, lo) + second(env, lo)
+                return lambda env, lo: first(env, lo) - second(env, lo)
+            case Bin("*", left, right) if index not in free_names(left):
+                factor, inner = self.node(left), self.series(right, index)
+                return lambda env, lo: factor(env) * inner(env, lo)
+            case Bin("*" | "/" as op, left, right) if index not in free_names(right):
+                factor, inner, divide = self.node(right), self.series(left, index), self.divide
+                if op == "*":
+                    return lambda env, lo: inner(env, lo) * factor(env)
+                return lambda env, lo: divide(inner(env, lo), factor(env))
+        spread = geometric.distributed(body, index)
+        return _unknown_series(index) if spread is None else self.series(spread, index)
+
+
+def _unknown_series(index: str) -> Callable[[Env, int], Value]:
+    def refuse(env: Env, lo: int) -> Value:
+        raise UnsupportedError(
+            f"the sum over {index} to oo: only sums of terms whose ratio does not depend on {index} are known exactly."
+        )
+
+    return refuse
+
+
+def _lookup(name: str) -> Closure:
+    def look_up(env: Env) -> Any:
+        try:
+            return env[name]
+        except KeyError:
+            raise EvaluationError(f"the symbol {name} has no value.") from None
+
+    return look_up
+
+
+def _declared(name: str, args: tuple[Closure, ...]) -> Closure:
+    def apply(env: Env) -> Any:
+        if name not in env:
+            raise EvaluationError(f"the function {name} has no value.")
+        return env[name](*(arg(env) for arg in args))
+
+    return apply
+
+
+def _method(method: str, closures: tuple[Callable[[Env], Any], ...]) -> Closure:
+    subject, *args = closures
+
+    def apply(env: Env) -> Value:
+        bearer = subject(env)
+        if not isinstance(bearer, Datum):
+            raise DomainError(f"{bearer} is a number and has no {method}.")
+        value: Value = getattr(bearer, method)(*(arg(env) for arg in args))
+        return value
+
+    return apply
+
+
+def _apply(function: Callable[..., Value], args: tuple[Closure, ...]) -> Closure:
+    if len(args) == 1:
+        (only,) = args
+        return lambda env: function(only(env))
+    if len(args) == 2:
+        first, second = args
+        return lambda env: function(first(env), second(env))
+    return lambda env: function(*(arg(env) for arg in args))
+
+
+def _rounded(function: Callable[[Value], Value], arg: Closure) -> Closure:
+    """Floor or ceiling that asks its argument for more bits until only one integer is possible."""
+
+    def apply(env: Env) -> Value:
+        result = function(arg(env))
+        bits = int(ctx.prec)
+        while not isinstance(result, fmpq) and result.is_finite() and bits < MAX_BITS:
+            bits *= 2
+            with working_precision(bits):
+                result = function(arg(env))
+        return result
+
+    return apply
+
+
+def _is_constant(node: Formula) -> bool:
+    if isinstance(node, Num | Inf) or free_names(node):
+        return False
+    known = _FUNCTIONS.keys() | INTERNAL.keys() | {"log", "floor", "ceil"}
+    return all(part.name in known for part in walk(node) if isinstance(part, Call))
+
+
+def _constant(closure: Closure) -> Closure:
+    """Evaluate once: for good if the value is rational, once per precision otherwise."""
+    values: dict[int, Value] = {}
+
+    def constant(env: Env) -> Value:
+        value = values.get(ctx.prec)
+        if value is None:
+            value = values[ctx.prec] = closure(env)
+        return value
+
+    return constant
+
+
+def compile_relation(node: Compare, extended: bool = False) -> Callable[[Env], bool | None]:
+    """Compile a chain of comparisons to a closure that returns True, False or None (undecided)."""
+    sides = tuple(compile_formula(side, extended) for side in node.operands)
+
+    def holds(env: Env) -> bool | None:
+        values = [side(env) for side in sides]
+        undecided = False
+        for left, op, right in zip(values, node.ops, values[1:], strict=False):
+            answer = compare(left, op, right)
+            if answer is False:
+                return False
+            undecided = undecided or answer is None
+        return None if undecided else True
+
+    return holds

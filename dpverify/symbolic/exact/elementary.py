@@ -1,0 +1,275 @@
+"""The functions of the formula language on exact rationals and balls.
+
+Each returns an exact rational where the result is one (powers, perfect squares, ``log2`` of a power of two) and a ball
+that contains the result otherwise. Where a ball does not show whether the argument is in the domain, ``UndecidedError``
+asks for more bits.
+"""
+
+from __future__ import annotations
+
+from flint import arb, ctx, fmpq, fmpz
+
+from dpverify.symbolic.exact.numbers import ONE, ZERO, DomainError, UndecidedError, Value, exact_limit, to_ball
+
+_MAX_ROOT = 64
+_HALF = fmpq(1, 2)
+
+
+def divide(a: Value, b: Value) -> Value:
+    """Quotient ``a/b``; a division by zero is a DomainError."""
+    if isinstance(b, fmpq):
+        if b == 0:
+            raise DomainError(f"division by zero: {a}/0.")
+    elif b.contains(0):
+        if b.is_zero():
+            raise DomainError(f"division by zero: {a}/0.")
+        raise UndecidedError(f"the divisor {b} may be zero.")
+    return a / b
+
+
+def divide_extended(a: Value, b: Value) -> Value:
+    """Quotient in the extended reals: ``x/0`` is +oo for x > 0 and -oo for x < 0; ``0/0`` is a DomainError."""
+    if b == 0:
+        if a > 0:
+            return arb.pos_inf()
+        if a < 0:
+            return arb.neg_inf()
+    return divide(a, b)
+
+
+def power(base: Value, exponent: Value) -> Value:
+    """Real power, with ``0**0 = 1``.
+
+    A rational result of more than 64 times the working precision is rounded to a ball.
+    """
+    if isinstance(exponent, fmpq):
+        if exponent.q == 1:
+            return _integer_power(base, exponent.p)
+        if isinstance(base, fmpq):
+            exact = _rational_root(base, exponent)
+            if exact is not None:
+                return exact
+    elif base == 1:
+        return ONE
+    if base == 0:
+        if exponent > 0:
+            return ZERO
+        if exponent < 0:
+            raise DomainError(f"zero to the negative power {exponent}.")
+        raise UndecidedError(f"zero to the power {exponent}, which may be zero.")
+    if base < 0:
+        raise DomainError(f"the negative number {base} to the power {exponent}, which is not an integer.")
+    if base > 0:
+        if exponent == _HALF:
+            return to_ball(base).sqrt()
+        return to_ball(base) ** exponent
+    if isinstance(exponent, fmpq) and exponent > 0 and base >= 0:
+        return to_ball(base) ** exponent
+    raise UndecidedError(f"the base {base} may be negative or zero.")
+
+
+def _integer_power(base: Value, n: fmpz) -> Value:
+    if n == 0:
+        return ONE
+    if isinstance(base, fmpq):
+        if base == 0:
+            if n > 0:
+                return ZERO
+            raise DomainError(f"zero to the negative power {n}.")
+        if abs(int(n)) * base.height_bits() <= exact_limit():
+            return base**n
+        if base == 1:
+            return ONE
+        return arb(base) ** n
+    if n < 0 and base.contains(0):
+        raise UndecidedError(f"the base {base} may be zero.")
+    return base**n
+
+
+def _rational_root(base: fmpq, exponent: fmpq) -> fmpq | None:
+    degree = int(exponent.q)
+    if base <= 0 or degree > _MAX_ROOT:
+        return None
+    top, bottom = base.p.root(degree), base.q.root(degree)
+    if top**degree != base.p or bottom**degree != base.q:
+        return None
+    result = _integer_power(fmpq(top, bottom), exponent.p)
+    return result if isinstance(result, fmpq) else None
+
+
+def sqrt(a: Value) -> Value:
+    """Square root; exact for squares of rationals."""
+    return power(a, _HALF)
+
+
+def exp(a: Value) -> Value:
+    """Exponential; ``exp(0) = 1`` exactly."""
+    if a == 0:
+        return ONE
+    return to_ball(a).exp()
+
+
+def log(a: Value) -> Value:
+    """Natural logarithm; ``log(1) = 0`` exactly, and log of 0 is a DomainError."""
+    if a == 1:
+        return ZERO
+    _check_positive("log", a)
+    return to_ball(a).log()
+
+
+def log_extended(a: Value) -> Value:
+    """Natural logarithm in the extended reals: ``log(0) = -oo``."""
+    return arb.neg_inf() if a == 0 else log(a)
+
+
+def log2(a: Value) -> Value:
+    """Logarithm to base 2; exact at powers of two."""
+    if isinstance(a, fmpq) and a > 0:
+        p, q = int(a.p), int(a.q)
+        if not (p & (p - 1) or q & (q - 1)):
+            return fmpq(p.bit_length() - q.bit_length())
+    _check_positive("log2", a)
+    return to_ball(a).log() / arb.const_log2()
+
+
+def floor_log2(a: Value) -> Value:
+    """``floor(log2(a))``, exact for every positive rational."""
+    _check_positive("log2", a)
+    if not isinstance(a, fmpq):
+        return floor(log2(a))
+    guess = int(a.p).bit_length() - int(a.q).bit_length()
+    below = (fmpq(2) ** guess) <= a
+    return fmpq(guess if below else guess - 1)
+
+
+def _check_positive(name: str, a: Value) -> None:
+    if not a > 0:
+        if a <= 0:
+            raise DomainError(f"{name} of {a}, which is not positive.")
+        raise UndecidedError(f"{name} of {a}, which may not be positive.")
+
+
+def floor(a: Value) -> Value:
+    """Largest integer below; for a ball that holds several integers, a ball that holds every possible result."""
+    if isinstance(a, fmpq):
+        return fmpq(a.floor())
+    return _exact_if_unique(a.floor())
+
+
+def ceil(a: Value) -> Value:
+    """Smallest integer above; for a ball that holds several integers, a ball that holds every possible result."""
+    if isinstance(a, fmpq):
+        return fmpq(a.ceil())
+    return _exact_if_unique(a.ceil())
+
+
+def _exact_if_unique(a: arb) -> Value:
+    only = a.unique_fmpz() if a.is_exact() and a.is_finite() else None
+    return a if only is None else fmpq(only)
+
+
+def mod(a: Value, b: Value) -> Value:
+    """``a - b*floor(a/b)``: the remainder with the sign of b."""
+    return a - b * floor(divide(a, b))
+
+
+def bit(s: Value, i: Value) -> Value:
+    """Bit i of the integer s, that is ``floor(s / 2**i) mod 2``; both must be exact integers, i at least 0."""
+    return fmpq(as_int("bit", "s", s) >> _shift(as_int("bit", "i", i)) & 1)
+
+
+def _shift(i: int) -> int:
+    if i < 0:
+        raise DomainError(f"bit(s, i) needs i >= 0, got i={i}.")
+    return i
+
+
+def popcount(n: Value) -> Value:
+    """Number of ones in the binary expansion of an exact integer, at least 0."""
+    value = as_int("popcount", "n", n)
+    if value < 0:
+        raise DomainError(f"popcount(n) needs n >= 0, got n={value}.")
+    return fmpq(value.bit_count())
+
+
+def as_int(function: str, name: str, value: Value) -> int:
+    """Read an exact integer.
+
+    Parameters
+    ----------
+    function, name : str
+        What asks, for the message.
+    value : fmpq or arb
+        The number.
+
+    Returns
+    -------
+    int
+        The integer.
+
+    Raises
+    ------
+    DomainError
+        If the value is certainly not an integer.
+    UndecidedError
+        If it is a ball that contains one.
+    """
+    if isinstance(value, fmpq):
+        if value.q == 1:
+            return int(value.p)
+    elif value.contains_integer():
+        raise UndecidedError(f"{name}={value} of {function} must be an exact integer.")
+    raise DomainError(f"{name} of {function} must be an integer, got {value}.")
+
+
+def maximum(*args: Value) -> Value:
+    """Largest argument; where balls overlap, a ball that contains every candidate."""
+    best = args[0]
+    for a in args[1:]:
+        best = best if best >= a else a if a >= best else to_ball(best).max(to_ball(a))
+    return best
+
+
+def minimum(*args: Value) -> Value:
+    """Smallest argument; where balls overlap, a ball that contains every candidate."""
+    best = args[0]
+    for a in args[1:]:
+        best = best if best <= a else a if a <= best else to_ball(best).min(to_ball(a))
+    return best
+
+
+def absolute(a: Value) -> Value:
+    """Absolute value."""
+    return abs(a) if isinstance(a, fmpq) else a.__abs__()
+
+
+def gamma(a: Value) -> Value:
+    """Gamma function of a positive number."""
+    _check_positive("gamma", a)
+    return to_ball(a).gamma()
+
+
+def loggamma(a: Value) -> Value:
+    """Logarithm of the Gamma function of a positive number."""
+    _check_positive("loggamma", a)
+    return to_ball(a).lgamma()
+
+
+def erf(a: Value) -> Value:
+    """Error function."""
+    return ZERO if a == 0 else to_ball(a).erf()
+
+
+def erfc(a: Value) -> Value:
+    """Complementary error function."""
+    return ONE if a == 0 else to_ball(a).erfc()
+
+
+def pi() -> Value:
+    """The number pi, as a ball of the working precision."""
+    return arb.pi()
+
+
+def current_precision() -> int:
+    """Working precision in bits."""
+    return int(ctx.prec)

@@ -1,0 +1,261 @@
+"""Evaluate a loaded statement at a point: its definitions (``let``), its conditions, its two sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dpverify.ledger.formula import Compare, Formula
+from dpverify.symbolic.exact.compile import compile_formula, compile_relation
+from dpverify.symbolic.exact.decide import decide
+from dpverify.symbolic.exact.evaluate import Point, holds_compiled, run, values
+from dpverify.symbolic.exact.numbers import Exact, Value, is_integer, to_exact, working_precision
+from dpverify.symbolic.exact.sums import Closure, Env
+
+
+class StatementLike(Protocol):
+    """What this module reads of a ledger statement."""
+
+    @property
+    def lhs(self) -> Formula | None:
+        """Left side, or None where a quantity that code measures stands there."""
+
+    @property
+    def relation(self) -> str | None:
+        """One of ``<= >= = < >``."""
+
+    @property
+    def rhs(self) -> Formula | None:
+        """Printed right side."""
+
+    @property
+    def requires(self) -> tuple[Compare, ...]:
+        """Conditions."""
+
+    @property
+    def let(self) -> tuple[tuple[str, Formula], ...]:
+        """Definitions in dependency order."""
+
+
+@dataclass(frozen=True)
+class CompiledStatement:
+    """Closures of a statement's parts."""
+
+    let: tuple[tuple[str, Closure], ...]
+    lhs: Closure | None
+    rhs: Closure | None
+    relation: str | None
+    requires: tuple[Callable[[Env], bool | None], ...]
+
+    def side(self, closure: Closure, env: Env) -> Callable[[int], Exact]:
+        """One side as a function of the precision."""
+
+        def at(bits: int) -> Exact:
+            return to_exact(run(self.resolving(closure), dict(env), bits, most=bits))
+
+        return at
+
+    def resolving(self, closure: Closure) -> Closure:
+        """Closure that first computes the definitions, at the precision of the moment."""
+        if not self.let:
+            return closure
+
+        def resolve(env: Env) -> Value:
+            full = self.defined(env)
+            return closure(full)
+
+        return resolve
+
+    def defined(self, env: Env) -> Env:
+        """Copy of the values with those of the definitions added."""
+        full = dict(env)
+        for name, definition in self.let:
+            full[name] = definition(full)
+        return full
+
+
+_compiled: dict[int, tuple[StatementLike, CompiledStatement]] = {}
+
+
+def compile_statement(statement: StatementLike) -> CompiledStatement:
+    """Compile a statement; the result is kept for the statement's identity.
+
+    Parameters
+    ----------
+    statement : Statement
+        From the ledger.
+
+    Returns
+    -------
+    CompiledStatement
+        Its parts as closures. Divisions by zero are errors, as printed formulas promise no infinities.
+    """
+    entry = _compiled.get(id(statement))
+    if entry is None or entry[0] is not statement:
+        if len(_compiled) > 1024:
+            _compiled.clear()
+        entry = _compiled[id(statement)] = (statement, _compile(statement))
+    return entry[1]
+
+
+def _compile(statement: StatementLike) -> CompiledStatement:
+    return CompiledStatement(
+        let=tuple((name, compile_formula(value)) for name, value in statement.let),
+        lhs=None if statement.lhs is None else compile_formula(statement.lhs),
+        rhs=None if statement.rhs is None else compile_formula(statement.rhs),
+        relation=statement.relation,
+        requires=tuple(compile_relation(condition) for condition in statement.requires),
+    )
+
+
+def evaluate_statement(statement: StatementLike, point: Point, *, precision: int = 256) -> tuple[Exact | None, Exact]:
+    """Evaluate both sides of a statement.
+
+    Parameters
+    ----------
+    statement : Statement
+        From the ledger.
+    point : mapping of str to Fraction, int or arb
+        A value for every free symbol; definitions are computed.
+    precision : int
+        Bits of the balls.
+
+    Returns
+    -------
+    tuple
+        Left side (None where it is a measured quantity) and right side.
+
+    Raises
+    ------
+    ValueError
+        If the statement is in words and has no right side.
+    EvaluationError
+        If a side is not defined at the point.
+    """
+    compiled = compile_statement(statement)
+    if compiled.rhs is None:
+        raise ValueError("the statement is in words: it has no right side to evaluate.")
+    env = values(point)
+    lhs = None if compiled.lhs is None else to_exact(run(compiled.resolving(compiled.lhs), dict(env), precision))
+    return lhs, to_exact(run(compiled.resolving(compiled.rhs), dict(env), precision))
+
+
+def definitions(statement: StatementLike, point: Point, *, precision: int = 256) -> dict[str, Exact]:
+    """Values of all symbols at a point, those that the statement defines among them.
+
+    Parameters
+    ----------
+    statement : Statement
+        From the ledger.
+    point : mapping of str to Fraction, int or arb
+        A value for every free symbol.
+    precision : int
+        Bits of the balls.
+
+    Returns
+    -------
+    dict of str to Fraction or arb
+        The point, and a value for each name in ``statement.let``.
+
+    Raises
+    ------
+    EvaluationError
+        If a definition has no value at the point.
+    """
+    with working_precision(precision):
+        full = compile_statement(statement).defined(values(point))
+    return {name: to_exact(value) for name, value in full.items()}
+
+
+def requires_hold(statement: StatementLike, point: Point) -> bool | None:
+    """Whether a point meets every condition of a statement.
+
+    Parameters
+    ----------
+    statement : Statement
+        From the ledger.
+    point : mapping of str to Fraction, int or arb
+        A value for every free symbol.
+
+    Returns
+    -------
+    bool or None
+        False if a condition is violated or not defined; None if one cannot be decided and none is violated.
+    """
+    compiled = compile_statement(statement)
+    env = values(point)
+    return _all(holds_compiled(_resolved(compiled, condition), dict(env)) for condition in compiled.requires)
+
+
+def domains_hold(domains: Mapping[str, Any], point: Point) -> bool | None:
+    """Whether a point lies in the domain of each of its symbols.
+
+    Parameters
+    ----------
+    domains : mapping of str to Domain
+        ``statement.domains``; symbols that the point does not set are passed over.
+    point : mapping of str to Fraction, int or arb
+        Values by name.
+
+    Returns
+    -------
+    bool or None
+        As :func:`requires_hold`.
+    """
+    env = values(point)
+    answers: list[bool | None] = []
+    for name, domain in domains.items():
+        if name not in point:
+            continue
+        if domain.kind == "integer" and not is_integer(env[name]):
+            return False
+        constraints: Sequence[Compare] = domain.constraints
+        answers += [holds_compiled(compile_relation(constraint), dict(env)) for constraint in constraints]
+    return _all(answers)
+
+
+def decide_statement(statement: StatementLike, point: Point, lhs: Callable[[int], Exact] | None = None) -> bool | None:
+    """Decide a statement at a point with certainty; its conditions are not looked at.
+
+    Parameters
+    ----------
+    statement : Statement
+        From the ledger, with a relation and a right side.
+    point : mapping of str to Fraction, int or arb
+        A value for every free symbol.
+    lhs : callable, optional
+        Left side by precision, where the statement has a measured quantity there.
+
+    Returns
+    -------
+    bool or None
+        None if 2048 bits do not decide it.
+
+    Raises
+    ------
+    ValueError
+        If a side or the relation is missing.
+    EvaluationError
+        If a side is not defined at the point.
+    """
+    compiled = compile_statement(statement)
+    env = values(point)
+    if lhs is None and compiled.lhs is not None:
+        lhs = compiled.side(compiled.lhs, env)
+    if lhs is None or compiled.rhs is None or compiled.relation is None:
+        raise ValueError("the statement needs a left side, a relation and a right side to be decided.")
+    return decide(lhs, compiled.relation, compiled.side(compiled.rhs, env))
+
+
+def _resolved(compiled: CompiledStatement, condition: Callable[[Env], bool | None]) -> Callable[[Env], bool | None]:
+    return lambda env: condition(compiled.defined(env))
+
+
+def _all(answers: Any) -> bool | None:
+    undecided = False
+    for answer in answers:
+        if answer is False:
+            return False
+        undecided = undecided or answer is None
+    return None if undecided else True

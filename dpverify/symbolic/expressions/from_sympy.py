@@ -1,0 +1,204 @@
+"""Sympy expressions to formula trees, so that one evaluator serves both: exact numbers, balls, geometric series.
+
+The trees made here may hold internal functions whose names begin with ``#`` (gamma, erf, popcount, moments, case
+splits); printed formulas cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import lru_cache, reduce
+from typing import Any
+
+import sympy
+
+from dpverify.ledger.formula import Bin, Call, Formula, Inf, Name, Neg, Num, Sum
+from dpverify.symbolic.exact.compile import compile_formula
+from dpverify.symbolic.exact.evaluate import evaluate, run
+from dpverify.symbolic.exact.numbers import Exact, Value
+from dpverify.symbolic.exact.sums import Env
+from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Moment, Norm, PopCount
+
+_CALLS: dict[Any, str] = {
+    sympy.exp: "exp",
+    sympy.log: "log",
+    sympy.floor: "floor",
+    sympy.ceiling: "ceil",
+    sympy.Max: "max",
+    sympy.Min: "min",
+    sympy.Abs: "abs",
+    sympy.Mod: "mod",
+    sympy.gamma: "#gamma",
+    sympy.loggamma: "#loggamma",
+    sympy.erf: "#erf",
+    sympy.erfc: "#erfc",
+    Log2: "log2",
+    Bit: "bit",
+    PopCount: "#popcount",
+    Moment: "#moment",
+    Norm: "#norm",
+    Inner: "#inner",
+}
+
+_RELATIONS: dict[Any, str] = {
+    sympy.LessThan: "<=",
+    sympy.StrictLessThan: "<",
+    sympy.GreaterThan: ">=",
+    sympy.StrictGreaterThan: ">",
+    sympy.Equality: "=",
+}
+
+
+@lru_cache(maxsize=4096)
+def from_sympy(expr: Any) -> Formula:
+    """Convert a sympy expression to a formula tree.
+
+    Parameters
+    ----------
+    expr : sympy.Expr
+        Built from rationals, symbols, sums, products, powers, and the functions that derivations use.
+
+    Returns
+    -------
+    Formula
+        A tree for the evaluator; it does not keep a printed shape.
+
+    Raises
+    ------
+    TypeError
+        For floats and for anything unknown.
+    """
+    if expr.is_Rational:
+        return Num(Fraction(int(expr.p), int(expr.q)))
+    if expr.is_Symbol:
+        return Name(index_name(expr))
+    if expr.is_Add:
+        return reduce(_add, [from_sympy(arg) for arg in expr.args])
+    if expr.is_Mul:
+        return reduce(lambda a, b: Bin("*", a, b), [from_sympy(arg) for arg in expr.args])
+    if expr.is_Pow:
+        return Bin("**", from_sympy(expr.base), from_sympy(expr.exp))
+    constant = _CONSTANTS.get(expr)
+    if constant is not None:
+        return constant
+    return _structure(expr)
+
+
+_CONSTANTS: dict[Any, Formula] = {
+    sympy.E: Call("exp", (Num(Fraction(1)),)),
+    sympy.pi: Call("#pi", ()),
+    sympy.oo: Inf(),
+    -sympy.oo: Neg(Inf()),
+}
+
+
+def _add(left: Formula, right: Formula) -> Formula:
+    match right:
+        case Bin("*", Num(value), rest) if value == -1:
+            return Bin("-", left, rest)
+        case _:
+            return Bin("+", left, right)
+
+
+def _structure(expr: Any) -> Formula:
+    if isinstance(expr, sympy.Sum):
+        body = expr.function
+        for index, lo, hi in expr.limits:
+            body = Sum(
+                from_sympy(body) if not isinstance(body, Sum) else body,
+                index_name(index),
+                from_sympy(lo),
+                from_sympy(hi),
+            )
+        return body  # type: ignore[no-any-return]  # a Sum has at least one limit
+    if isinstance(expr, sympy.Piecewise):
+        return _piecewise(expr)
+    if isinstance(expr, sympy.Integral):
+        return from_sympy(gaussian_integral(expr))
+    if isinstance(expr, sympy.core.function.AppliedUndef):
+        return Call(str(expr.func), tuple(from_sympy(arg) for arg in expr.args))
+    name = _CALLS.get(expr.func)
+    if name is not None:
+        return Call(name, tuple(from_sympy(arg) for arg in expr.args))
+    raise TypeError(f"cannot evaluate {expr!r} of type {type(expr).__name__} exactly.")
+
+
+def index_name(symbol: Any) -> str:
+    """Name of a symbol in the tree; a Dummy's carries its number, so that two of one name stay apart."""
+    return f"{symbol.name}#{symbol.dummy_index}" if isinstance(symbol, sympy.Dummy) else str(symbol.name)
+
+
+def _piecewise(expr: Any) -> Formula:
+    (value, condition), *rest = expr.args
+    if condition is sympy.true or not rest:
+        return from_sympy(value)
+    relation = _RELATIONS.get(type(condition))
+    if relation is None:
+        raise TypeError(f"cannot evaluate the condition {condition!r} of a Piecewise.")
+    otherwise = from_sympy(sympy.Piecewise(*rest))
+    return Call(f"#if{relation}", (from_sympy(condition.lhs), from_sympy(condition.rhs), from_sympy(value), otherwise))
+
+
+def gaussian_integral(expr: Any) -> Any:
+    """Closed form of a Gaussian integral over the real line.
+
+    The integral of ``c*exp(-a*x**2 + b*x + e)`` is ``c*sqrt(pi/a)*exp(e + b**2/(4*a))``.
+
+    Parameters
+    ----------
+    expr : sympy.Integral
+        Over one variable from -oo to oo, of a constant times an exponential of a quadratic.
+
+    Returns
+    -------
+    sympy.Expr
+        The closed form; it is right where ``a > 0``, and has no real value elsewhere.
+
+    Raises
+    ------
+    TypeError
+        For any other integral.
+    """
+    if len(expr.limits) != 1 or expr.limits[0][1:] != (-sympy.oo, sympy.oo):
+        raise TypeError(f"cannot evaluate {expr!r}: only integrals over the real line are known.")
+    x = expr.limits[0][0]
+    constant, rest = sympy.powsimp(expr.function, combine="exp").as_independent(x, as_Add=False)
+    if not isinstance(rest, sympy.exp):
+        raise TypeError(f"cannot evaluate {expr!r}: only exponentials of quadratics are known.")
+    exponent = sympy.Poly(rest.args[0], x)
+    if exponent.degree() != 2:
+        raise TypeError(f"cannot evaluate {expr!r}: the exponent is not quadratic in {x}.")
+    a, b, e = (exponent.coeff_monomial(x**k) for k in (2, 1, 0))
+    return constant * sympy.sqrt(sympy.pi / -a) * sympy.exp(e - b**2 / (4 * a))
+
+
+def evaluate_expr(expr: Any, point: Mapping[str, Any], *, precision: int = 256) -> Exact:
+    """Evaluate a sympy expression at a rational point, in ball arithmetic where it is not rational.
+
+    Parameters
+    ----------
+    expr : sympy.Expr
+        As for :func:`from_sympy`.
+    point : mapping of str to Fraction, int, arb or Datum
+        A value for every free symbol, by name.
+    precision : int
+        Bits of the balls; 170 bits are 50 digits.
+
+    Returns
+    -------
+    Fraction or arb
+        As ``evaluate``.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no value, or none that we can enclose.
+    """
+    return evaluate(from_sympy(expr), point, precision=precision)
+
+
+def compile_expr(expr: Any) -> Callable[[Env, int], Value]:
+    """Compile a sympy expression to a function of the values by name and a precision in bits."""
+    closure = compile_formula(from_sympy(expr))
+    return lambda env, bits: run(closure, env, bits)

@@ -1,0 +1,252 @@
+"""Formula trees to sympy: assumptions from the domains, our own care for empty sums, log2, bits and remainders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import sympy
+
+from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, free_names
+from dpverify.symbolic.exact.numbers import compare, to_value
+from dpverify.symbolic.expressions.functions import Bit, Log2
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "log": sympy.log,
+    "log2": Log2,
+    "floor": sympy.floor,
+    "ceil": sympy.ceiling,
+    "mod": sympy.Mod,
+    "bit": Bit,
+    "sqrt": sympy.sqrt,
+    "exp": sympy.exp,
+    "min": sympy.Min,
+    "max": sympy.Max,
+    "abs": sympy.Abs,
+}
+
+_RELATIONS: dict[str, Callable[..., Any]] = {
+    "<": sympy.StrictLessThan,
+    "<=": sympy.LessThan,
+    ">": sympy.StrictGreaterThan,
+    ">=": sympy.GreaterThan,
+    "==": sympy.Eq,
+}
+
+
+def to_sympy(node: Formula, symbols: Mapping[str, Any]) -> Any:
+    """Build the sympy expression of a formula.
+
+    Parameters
+    ----------
+    node : Formula
+        The tree.
+    symbols : mapping of str to sympy.Expr
+        What each free name becomes: a symbol, or the expression that defines it.
+
+    Returns
+    -------
+    sympy.Expr
+        Functions that the language does not know become applied undefined functions. A sum whose range may be empty
+        by more than one step stands inside a Piecewise, because sympy's own empty sums are not 0.
+
+    Raises
+    ------
+    KeyError
+        If a name has no symbol.
+    """
+    match node:
+        case Num(value):
+            return sympy.Rational(value.numerator, value.denominator)
+        case Inf():
+            return sympy.oo
+        case Name(name):
+            if name not in symbols:
+                raise KeyError(f"the symbol {name} has no sympy counterpart; known: {', '.join(sorted(symbols))}.")
+            return symbols[name]
+        case Neg(arg):
+            return -to_sympy(arg, symbols)
+        case Bin(op, left, right):
+            return _binary(op, to_sympy(left, symbols), to_sympy(right, symbols))
+        case Call(name, args):
+            function = _FUNCTIONS.get(name) or sympy.Function(name, real=True)
+            return function(*(to_sympy(arg, symbols) for arg in args))
+        case Sum(body, index, lo, hi):
+            low, high = to_sympy(lo, symbols), to_sympy(hi, symbols)
+            i = sympy.Symbol(index, integer=True)
+            return guarded_sum(to_sympy(body, {**symbols, index: i}), i, low, high)
+
+
+def _binary(op: str, left: Any, right: Any) -> Any:
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "/":
+            return left / right
+        case _:
+            return left**right
+
+
+def guarded_sum(body: Any, index: Any, lo: Any, hi: Any) -> Any:
+    """Sum that is 0 when ``hi < lo``.
+
+    Parameters
+    ----------
+    body, index, lo, hi : sympy.Expr
+        Summand, index, first and last index.
+
+    Returns
+    -------
+    sympy.Expr
+        0 for a range that is certainly empty; a plain ``Sum`` where ``hi >= lo - 1`` is known from the assumptions,
+        since sympy agrees with us there; a ``Piecewise`` otherwise.
+    """
+    if hi == sympy.oo:
+        return sympy.Sum(body, (index, lo, hi))
+    length = hi - lo + 1
+    if length.is_nonpositive:
+        return sympy.Integer(0)
+    total = sympy.Sum(body, (index, lo, hi))
+    return total if length.is_nonnegative else sympy.Piecewise((total, sympy.Ge(hi, lo)), (0, True))
+
+
+def to_relations(node: Compare, symbols: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Build sympy relations from a chain of comparisons.
+
+    Parameters
+    ----------
+    node : Compare
+        Such as ``0 < alpha <= 1``.
+    symbols : mapping of str to sympy.Expr
+        As in :func:`to_sympy`.
+
+    Returns
+    -------
+    tuple of sympy relationals
+        One per link of the chain, without those that the symbols' assumptions imply.
+
+    Raises
+    ------
+    ValueError
+        If a link contradicts the assumptions.
+    """
+    sides = [to_sympy(side, symbols) for side in node.operands]
+    links = [_RELATIONS[op](a, b) for a, op, b in zip(sides, node.ops, sides[1:], strict=False)]
+    if sympy.false in links:
+        raise ValueError(f"the condition {node} contradicts the domains of its symbols.")
+    return tuple(link for link in links if link is not sympy.true)
+
+
+def symbol_for(name: str, kind: str, constraints: tuple[Compare, ...]) -> Any:
+    """Build a symbol with the assumptions that its domain gives by itself.
+
+    Parameters
+    ----------
+    name : str
+        The symbol's name.
+    kind : str
+        ``real`` or ``integer``.
+    constraints : tuple of Compare
+        The domain's constraints; only numeric bounds on this symbol become assumptions.
+
+    Returns
+    -------
+    sympy.Symbol
+        Real or integer, and positive, nonnegative, negative or nonpositive where a bound says so.
+    """
+    assumptions = {"integer" if kind == "integer" else "real": True}
+    for constraint in constraints:
+        pairs = zip(constraint.operands, constraint.ops, constraint.operands[1:], strict=False)
+        for left, op, right in pairs:
+            if left == Name(name) and not free_names(right):
+                assumptions |= _sign(op, right)
+            elif right == Name(name) and not free_names(left):
+                assumptions |= _sign(op.translate(str.maketrans("<>", "><")), left)
+    return sympy.Symbol(name, **assumptions)
+
+
+def _sign(op: str, bound: Formula) -> dict[str, bool]:
+    from dpverify.symbolic.exact.evaluate import evaluate
+
+    value = to_value(evaluate(bound, {}))
+    for sign, strict, loose in ((">", "positive", "nonnegative"), ("<", "negative", "nonpositive")):
+        if op.startswith(sign):
+            if compare(value, sign, to_value(0)) or (op == sign and value == 0):
+                return {strict: True}
+            if value == 0:
+                return {loose: True}
+    return {}
+
+
+def sympy_symbols(statement: Any) -> dict[str, Any]:
+    """Build the symbols of a statement, with assumptions from their domains.
+
+    Parameters
+    ----------
+    statement : Statement
+        From the ledger; ``statement.domains`` has kind and constraints of each symbol.
+
+    Returns
+    -------
+    dict of str to sympy.Symbol
+        By name, without the symbols that ``let`` defines.
+    """
+    defined = {name for name, _ in statement.let}
+    return {
+        name: symbol_for(name, domain.kind, tuple(domain.constraints))
+        for name, domain in statement.domains.items()
+        if name not in defined
+    }
+
+
+def sympy_definitions(statement: Any) -> dict[str, Any]:
+    """Build the symbols of a statement together with the expressions of the symbols that ``let`` defines."""
+    full = sympy_symbols(statement)
+    for name, value in statement.let:
+        full[name] = to_sympy(value, full)
+    return full
+
+
+def sympy_sides(statement: Any) -> tuple[Any, Any]:
+    """Build both sides of a statement, definitions substituted.
+
+    Parameters
+    ----------
+    statement : Statement
+        From the ledger.
+
+    Returns
+    -------
+    tuple
+        Left side and right side as sympy expressions; None where there is none.
+    """
+    full = sympy_definitions(statement)
+    return (
+        None if statement.lhs is None else to_sympy(statement.lhs, full),
+        None if statement.rhs is None else to_sympy(statement.rhs, full),
+    )
+
+
+def sympy_conditions(statement: Any) -> tuple[Any, ...]:
+    """Build what a statement lets us assume: its domains and its ``requires``.
+
+    Parameters
+    ----------
+    statement : Statement
+        From the ledger.
+
+    Returns
+    -------
+    tuple of sympy relationals
+        Without those that the assumptions of its symbols imply already.
+    """
+    full = sympy_definitions(statement)
+    constraints = [c for name in statement.domains for c in statement.domains[name].constraints]
+    relations: dict[Any, None] = {}
+    for constraint in (*constraints, *statement.requires):
+        relations |= dict.fromkeys(to_relations(constraint, full))
+    return tuple(relations)

@@ -1,0 +1,1 @@
+"""Signs and equalities of expressions, proved on a domain."""

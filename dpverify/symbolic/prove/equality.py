@@ -1,0 +1,120 @@
+"""Prove that two expressions are equal on a domain: sympy, several strategies, cheap ones first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import sympy
+
+from dpverify.symbolic.expressions.functions import Log2
+from dpverify.symbolic.prove.canonical import canonical
+from dpverify.symbolic.prove.expansion import common_denominator, expanded
+from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
+from dpverify.symbolic.prove.timing import within
+from dpverify.symbolic.prove.witnesses import witnessed
+
+_SECONDS = 10.0
+_MAX_OPERATIONS = 160
+
+
+def are_equal(left: Any, right: Any, facts: Facts, refuted: Callable[[Any], bool] | None = None) -> bool:
+    """Whether two expressions are proven equal wherever the facts hold.
+
+    Parameters
+    ----------
+    left, right : sympy.Expr
+        The two sides.
+    facts : Facts
+        What may be assumed.
+    refuted : callable, optional
+        From an expression to whether it is certainly not 0 at some point of the domain; saves the search for a proof.
+
+    Returns
+    -------
+    bool
+        True is a proof, False means that none was found.
+    """
+    difference = left - right
+    if difference == 0:
+        return True
+    if difference.has(sympy.nan, sympy.zoo) or (refuted is not None and refuted(difference)):
+        return False
+    if refuted is None and witnessed(facts, difference.free_symbols).nonzero(difference):
+        return False
+    renamed = difference.xreplace(_positive_symbols(difference, facts))
+    for form in _forms(renamed, facts):
+        if form == 0:
+            return True
+    return is_nonnegative(difference, facts) and is_nonnegative(-difference, facts)
+
+
+def _positive_symbols(expr: Any, facts: Facts) -> dict[Any, Any]:
+    """Replace symbols that the facts prove positive by symbols that sympy knows to be."""
+    return {
+        s: sympy.Dummy(s.name, positive=True, integer=s.is_integer)
+        for s in sorted(expr.free_symbols, key=str)
+        if s.is_real and not s.is_positive and is_positive(s, facts)
+    }
+
+
+def _forms(expr: Any, facts: Facts) -> Iterator[Any]:
+    """Yield equal forms of an expression; one of them is 0 if the expression is, we hope."""
+    if not expr.has(sympy.Sum, sympy.Integral):
+        yield expanded(expr)
+    flat = _closed(canonical(expr, facts), facts)
+    for form in dict.fromkeys((flat, _without_log2(flat))):
+        yield expanded(form)
+        cleared = _cleared(form)
+        yield cleared
+        yield sympy.expand(sympy.powsimp(cleared))
+        yield sympy.expand(sympy.expand_log(sympy.powdenest(cleared)))
+        yield sympy.powsimp(sympy.expand(cleared))
+    if flat.count_ops() <= _MAX_OPERATIONS:
+        plain = _without_log2(flat)
+        for transform in (sympy.factor, sympy.radsimp, sympy.simplify):
+            result = within(_SECONDS, partial(transform, plain))
+            if result is not None:
+                yield result
+
+
+def _closed(expr: Any, facts: Facts) -> Any:
+    """Put one letter for each sum and integral, the same for equal ones.
+
+    sympy would otherwise evaluate sums on the way, and its empty sums are not 0.
+    """
+    letters: list[tuple[Any, Any]] = []
+
+    def letter(node: Any) -> Any:
+        for other, dummy in letters:
+            if same_terms(node, other, facts):
+                return dummy
+        letters.append((node, sympy.Dummy("sum", real=True)))
+        return letters[-1][1]
+
+    return expr.replace(lambda e: isinstance(e, sympy.Sum | sympy.Integral), letter)
+
+
+def same_terms(first: Any, second: Any, facts: Facts) -> bool:
+    """Whether two sums (or integrals) have equal ranges and provably equal terms."""
+    if first == second:
+        return True
+    if first.func != second.func or len(first.limits) != 1 or len(second.limits) != 1:
+        return False
+    (index, lo, hi), (other, *ends) = first.limits[0], second.limits[0]
+    body = second.function.xreplace({other: index})
+    if any(a != b and expanded(a - b) != 0 for a, b in zip((lo, hi), ends, strict=True)):
+        return False
+    return are_equal(first.function, body, facts)
+
+
+def _without_log2(expr: Any) -> Any:
+    return expr.replace(Log2, lambda arg: sympy.log(arg) / sympy.log(2)) if expr.has(Log2) else expr
+
+
+def _cleared(expr: Any) -> Any:
+    """Numerator over the common denominator: 0 where the expression is 0."""
+    denominator = common_denominator(expr)
+    return expanded(sympy.Add(*(expanded(term * denominator) for term in sympy.Add.make_args(expr))))

@@ -1,0 +1,163 @@
+"""What a proof may assume: expressions that are nonnegative, expressions that are positive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy
+
+from dpverify.symbolic.exact.numbers import EvaluationError, Value, compare, to_value
+from dpverify.symbolic.expressions.from_sympy import compile_expr, index_name
+
+_BITS = 64
+_ZERO = to_value(0)
+_MAX_WITNESSES = 12
+
+
+class FalseAssumptionError(ValueError):
+    """An assumption is false as it stands: from it everything would follow."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A set of assumptions; the signs that sympy's symbols carry come on top.
+
+    Parameters
+    ----------
+    nonnegative : frozenset of sympy.Expr
+        Expressions that are at least 0 on the domain.
+    positive : frozenset of sympy.Expr
+        Expressions that are above 0 on the domain.
+    witnesses : tuple of mappings of str to values
+        Some points of the domain. They prove nothing; they save the search for proofs of what is false there.
+    """
+
+    nonnegative: frozenset[Any] = frozenset()
+    positive: frozenset[Any] = frozenset()
+    witnesses: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
+
+    def given(self, relations: Iterable[Any]) -> Facts:
+        """These facts and some relations more.
+
+        Parameters
+        ----------
+        relations : iterable of sympy relationals
+            ``<= < >= > =`` and conjunctions of them; inequations ``!=`` are passed over.
+
+        Returns
+        -------
+        Facts
+            Strict relations between integers are tightened by one.
+
+        Raises
+        ------
+        FalseAssumptionError
+            If a relation is false as it stands: from a false assumption everything would follow.
+        ValueError
+            If a relation is of another kind.
+        """
+        nonnegative, positive = set(self.nonnegative), set(self.positive)
+        for relation in relations:
+            for difference, strict in differences(relation):
+                if strict and difference.is_integer:
+                    nonnegative.add(difference - 1)
+                (positive if strict else nonnegative).add(difference)
+        known = Facts(frozenset(nonnegative), frozenset(positive))
+        new = [*(known.nonnegative - self.nonnegative), *(known.positive - self.positive)]
+        kept = tuple(w for w in self.witnesses if not any(negative_at(f, w) for f in new))
+        return Facts(known.nonnegative, known.positive, kept)
+
+    def extended(self, symbol: Any, values: Iterable[Any]) -> Facts:
+        """Give a symbol values in the witnesses.
+
+        Parameters
+        ----------
+        symbol : sympy.Symbol
+            A symbol that the witnesses do not know yet.
+        values : iterable of sympy.Expr
+            What it may be, in terms of known symbols.
+
+        Returns
+        -------
+        Facts
+            The same facts.
+        """
+        found = list(_extended(self.witnesses, index_name(symbol), [sympy.sympify(v) for v in values]))
+        return Facts(self.nonnegative, self.positive, tuple(found[:_MAX_WITNESSES]))
+
+    def refuted(self, expr: Any, strict: bool) -> bool:
+        """Whether ``expr >= 0`` (``> 0``) is certainly false at a witness."""
+        return any(negative_at(expr, w, strict) for w in self.witnesses)
+
+    def nonzero(self, expr: Any) -> bool:
+        """Whether an expression is certainly not 0 at a witness."""
+        return any(negative_at(expr, w) or negative_at(-expr, w) for w in self.witnesses)
+
+    def substituted(self, replacement: dict[Any, Any]) -> Facts:
+        """The same facts about other symbols."""
+        return Facts(
+            frozenset(f.xreplace(replacement) for f in self.nonnegative),
+            frozenset(f.xreplace(replacement) for f in self.positive),
+        )
+
+
+def _extended(witnesses: Any, name: str, values: list[Any]) -> Iterator[Mapping[str, Any]]:
+    for value in values:
+        for witness in witnesses:
+            known = value_at(value, witness)
+            if known is not None:
+                yield {**witness, name: known}
+
+
+def value_at(expr: Any, witness: Mapping[str, Any]) -> Value | None:
+    """Value of an expression at a witness, or None where the witness does not give one."""
+    if not all(index_name(s) in witness for s in expr.free_symbols):
+        return None
+    try:
+        return compile_expr(expr)(dict(witness), _BITS)
+    except (EvaluationError, TypeError):
+        return None
+
+
+def negative_at(expr: Any, witness: Mapping[str, Any], strict: bool = False) -> bool:
+    """Whether an expression is certainly negative at a witness (not positive, for ``strict``)."""
+    value = value_at(expr, witness)
+    return value is not None and compare(value, ">" if strict else ">=", _ZERO) is False
+
+
+def differences(relation: Any) -> list[tuple[Any, bool]]:
+    """Split a relation into expressions that are nonnegative, or positive where the flag says so."""
+    if relation is sympy.true or isinstance(relation, sympy.Ne):
+        return []
+    if relation is sympy.false:
+        raise FalseAssumptionError("an assumption is false as it stands.")
+    if isinstance(relation, sympy.And):
+        return [part for arg in relation.args for part in differences(arg)]
+    if isinstance(relation, sympy.Eq):
+        return [(relation.lhs - relation.rhs, False), (relation.rhs - relation.lhs, False)]
+    if isinstance(relation, sympy.GreaterThan | sympy.StrictGreaterThan):
+        return [(relation.lhs - relation.rhs, isinstance(relation, sympy.StrictGreaterThan))]
+    if isinstance(relation, sympy.LessThan | sympy.StrictLessThan):
+        return [(relation.rhs - relation.lhs, isinstance(relation, sympy.StrictLessThan))]
+    raise ValueError(f"an assumption must be built from <= < >= > = and And, got {relation}.")
+
+
+def symbol_facts(symbols: Iterable[Any]) -> list[tuple[Any, bool]]:
+    """Signs that symbols carry by themselves, as in :func:`differences`."""
+    found: list[tuple[Any, bool]] = []
+    for s in symbols:
+        if s.is_positive:
+            found.append((s, True))
+            if s.is_integer:
+                found.append((s - 1, False))
+        elif s.is_nonnegative:
+            found.append((s, False))
+        if s.is_negative:
+            found.append((-s, True))
+            if s.is_integer:
+                found.append((-s - 1, False))
+        elif s.is_nonpositive:
+            found.append((-s, False))
+    return found

@@ -1,0 +1,167 @@
+"""How an expression moves when one letter of it grows: by its structure, every condition proven."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import sympy
+
+from dpverify.symbolic.expressions.functions import Log2
+from dpverify.symbolic.prove.canonical import inner_sum
+from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
+
+_RISING = (sympy.exp, sympy.floor, sympy.ceiling, sympy.erf, sympy.Max, sympy.Min)
+
+
+def direction(expr: Any, letter: Any, facts: Facts) -> int | None:
+    """Direction in which an expression moves with a letter.
+
+    Parameters
+    ----------
+    expr : sympy.Expr
+        The expression.
+    letter : sympy.Symbol
+        The letter that grows.
+    facts : Facts
+        What may be assumed, the range of the letter among it.
+
+    Returns
+    -------
+    int or None
+        1 for nondecreasing, -1 for nonincreasing, 0 if the letter does not occur, None if nothing is proven.
+    """
+    if letter not in expr.free_symbols:
+        return 0
+    if expr == letter:
+        return 1
+    found = _by_structure(expr, letter, facts)
+    return _by_derivative(expr, letter, facts) if found is None else found
+
+
+def _by_structure(expr: Any, letter: Any, facts: Facts) -> int | None:
+    if expr.is_Add or isinstance(expr, _RISING):
+        return reduce(_together, (direction(arg, letter, facts) for arg in expr.args))
+    if expr.is_Mul:
+        return _product(expr, letter, facts)
+    if expr.is_Pow:
+        return _power(expr, letter, facts)
+    if isinstance(expr, sympy.log | Log2):
+        return direction(expr.args[0], letter, facts) if is_positive(expr.args[0], facts) else None
+    if isinstance(expr, sympy.erfc):
+        return _turned(direction(expr.args[0], letter, facts), -1)
+    if isinstance(expr, sympy.Abs):
+        return _turned(direction(expr.args[0], letter, facts), _sign(expr.args[0], facts))
+    if isinstance(expr, sympy.Sum):
+        return _sum(expr, letter, facts)
+    return None
+
+
+def _together(a: int | None, b: int | None) -> int | None:
+    """Direction of a sum of two parts."""
+    if a is None or b is None:
+        return None
+    return a or b if a * b >= 0 else None
+
+
+def _turned(a: int | None, sign: int | None) -> int | None:
+    return None if a is None or sign is None else a * sign
+
+
+def _sign(expr: Any, facts: Facts) -> int | None:
+    if is_nonnegative(expr, facts):
+        return 1
+    return -1 if is_nonnegative(-expr, facts) else None
+
+
+def _product(expr: Any, letter: Any, facts: Facts) -> int | None:
+    """A constant of known sign times nonnegative factors that all move the same way."""
+    constant, rest = expr.as_independent(letter, as_Add=False)
+    sign = _sign(constant, facts)
+    factors = sympy.Mul.make_args(rest)
+    if sign is None or (len(factors) > 1 and not all(is_nonnegative(f, facts) for f in factors)):
+        return None
+    return _turned(reduce(_together, (direction(f, letter, facts) for f in factors)), sign)
+
+
+def _power(expr: Any, letter: Any, facts: Facts) -> int | None:
+    base, exponent = expr.args
+    if letter not in exponent.free_symbols:
+        moves = direction(base, letter, facts)
+        if exponent.is_Integer and exponent.is_odd and exponent.is_positive:
+            return moves
+        if is_nonnegative(exponent, facts) and is_nonnegative(base, facts):
+            return moves
+        if is_nonnegative(-exponent, facts) and is_positive(base, facts):
+            return _turned(moves, -1)
+        return None
+    if letter in base.free_symbols:
+        return None
+    moves = direction(exponent, letter, facts)
+    if is_nonnegative(base - 1, facts):
+        return moves
+    if is_nonnegative(1 - base, facts) and (
+        is_positive(base, facts) or (is_nonnegative(base, facts) and is_nonnegative(exponent, facts))
+    ):
+        return _turned(moves, -1)
+    return None
+
+
+def _sum(expr: Any, letter: Any, facts: Facts) -> int | None:
+    """Term by term, where the range does not move; infinite sums and moving ends need nonnegative terms."""
+    index, lo, hi = expr.limits[-1]
+    fresh = sympy.Dummy(index.name, integer=True)
+    body = inner_sum(expr, len(expr.limits) - 1).xreplace({index: fresh})
+    inside = facts.given([fresh >= lo] + ([] if hi == sympy.oo else [fresh <= hi]))
+    fixed = letter not in lo.free_symbols | hi.free_symbols
+    if fixed:
+        if hi == sympy.oo and not is_nonnegative(body, inside):
+            return None
+        return direction(body, letter, inside)
+    if letter in body.free_symbols or not is_nonnegative(
+        body, facts.given([fresh >= lo] if _unmoved(lo, letter) else [])
+    ):
+        return None
+    return _together(direction(hi, letter, facts), _turned(direction(lo, letter, facts), -1))
+
+
+def _unmoved(expr: Any, letter: Any) -> bool:
+    return letter not in expr.free_symbols
+
+
+def _by_derivative(expr: Any, letter: Any, facts: Facts) -> int | None:
+    """Sign of the derivative, for expressions that are smooth on the whole range."""
+    if expr.has(sympy.Sum, sympy.floor, sympy.ceiling, sympy.Max, sympy.Min, sympy.Abs, sympy.Mod, sympy.Piecewise):
+        return None
+    if not well_defined(expr, facts, letter):
+        return None
+    slope = sympy.diff(expr, letter)
+    return None if slope.has(sympy.Derivative, sympy.Subs) else _sign(slope, facts)
+
+
+def well_defined(expr: Any, facts: Facts, letter: Any = None) -> bool:
+    """Whether no part of an expression that holds the letter (any part, without one) can leave its domain.
+
+    Divisors must be proven nonzero, arguments of logarithms positive, bases of other than integer powers positive or
+    (for nonnegative powers, and without a letter) nonnegative.
+    """
+    for part in sympy.preorder_traversal(expr):
+        if letter is not None and letter not in part.free_symbols:
+            continue
+        if isinstance(part, sympy.log | Log2) and not is_positive(part.args[0], facts):
+            return False
+        if part.is_Pow and not _power_defined(part, facts, smooth=letter is not None):
+            return False
+    return True
+
+
+def _power_defined(expr: Any, facts: Facts, *, smooth: bool) -> bool:
+    base, exponent = expr.args
+    if exponent.is_Integer and exponent.is_nonnegative:
+        return True
+    if is_positive(base, facts):
+        return True
+    if exponent.is_Integer:
+        return is_positive(-base, facts)
+    return not smooth and is_nonnegative(base, facts) and is_nonnegative(exponent, facts)

@@ -1,0 +1,244 @@
+"""Prove that an expression is nonnegative or positive, given facts. True is a proof, False that none was found."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import sympy
+
+from dpverify.symbolic.exact.numbers import EvaluationError
+from dpverify.symbolic.expressions.from_sympy import compile_expr
+from dpverify.symbolic.prove.atoms import atoms_of, facts_about, facts_between
+from dpverify.symbolic.prove.certificate import combine
+from dpverify.symbolic.prove.expansion import common_denominator, expanded, symbols_of
+from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, differences, symbol_facts
+from dpverify.symbolic.prove.witnesses import witnessed
+
+_DEPTH = 4
+_MAX_OPERATIONS = 220
+_NOTHING = Facts()
+Known = tuple[tuple[Any, bool], ...]
+
+
+def is_nonnegative(expr: Any, facts: Facts = _NOTHING) -> bool:
+    """Whether ``expr >= 0`` is proven on the domain that the facts describe."""
+    return _start(sympy.sympify(expr), False, facts)
+
+
+def is_positive(expr: Any, facts: Facts = _NOTHING) -> bool:
+    """Whether ``expr > 0`` is proven on the domain that the facts describe."""
+    return _start(sympy.sympify(expr), True, facts)
+
+
+def is_nonzero(expr: Any, facts: Facts = _NOTHING) -> bool:
+    """Whether ``expr`` is proven to have one sign and no zero."""
+    return is_positive(expr, facts) or is_positive(-expr, facts)
+
+
+def implied(relation: Any, facts: Facts) -> bool:
+    """Whether a relation is proven.
+
+    Parameters
+    ----------
+    relation : sympy relational
+        ``<= < >= > = !=`` or a conjunction.
+    facts : Facts
+        What may be assumed.
+
+    Returns
+    -------
+    bool
+        True is a proof, False means that none was found.
+    """
+    if relation is sympy.true:
+        return True
+    if relation is sympy.false:
+        return False
+    if isinstance(relation, sympy.Ne):
+        return is_nonzero(relation.lhs - relation.rhs, facts)
+    return all(_start(difference, strict, facts) for difference, strict in differences(relation))
+
+
+def _start(expr: Any, strict: bool, facts: Facts) -> bool:
+    return _prove(expr, strict, facts if facts.witnesses else witnessed(facts, expr.free_symbols), _DEPTH)
+
+
+@lru_cache(maxsize=50_000)
+def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+    if not expr.free_symbols:
+        return _prove_number(expr, strict)
+    if expr.has(sympy.Piecewise, sympy.Max, sympy.Min, sympy.Abs):
+        return depth > 0 and not facts.refuted(expr, strict) and _by_cases(expr, strict, facts, depth)
+    known = expr.is_positive if strict else expr.is_nonnegative
+    if known is not None:
+        return bool(known)
+    if expr in facts.positive or (not strict and expr in facts.nonnegative):
+        return True
+    if depth <= 0 or expr.count_ops() > _MAX_OPERATIONS or facts.refuted(expr, strict):
+        return False
+    return (
+        _by_terms(expr, strict, facts, depth)
+        or _by_factors(expr, strict, facts, depth)
+        or _by_certificate(expr, strict, facts, depth, products=False)
+        or _by_closed_powers(expr, strict, facts, depth)
+        or _by_shift(expr, strict, facts, depth)
+        or _by_certificate(expr, strict, facts, depth, products=True)
+        or _by_fraction(expr, strict, facts, depth)
+    )
+
+
+def _prove_number(expr: Any, strict: bool) -> bool:
+    try:
+        value = compile_expr(expr)
+        for bits in (128, 1024):
+            ball = value({}, bits)
+            if ball > 0 or (not strict and ball >= 0):
+                return True
+            if ball < 0 or (strict and ball <= 0):
+                return False
+    except (EvaluationError, TypeError):
+        return False
+    return not strict and not expr.has(sympy.Sum, sympy.Integral) and sympy.simplify(expr) == 0
+
+
+def _by_cases(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+    """Replace a maximum, minimum, absolute value or case split by each of its values in turn."""
+    node = min(expr.atoms(sympy.Piecewise, sympy.Max, sympy.Min, sympy.Abs), key=lambda a: (a.count_ops(), str(a)))
+    for value, conditions in _branches(node):
+        try:
+            known = facts.given(conditions)
+        except FalseAssumptionError:
+            continue  # this branch is never taken
+        except ValueError:
+            return False  # a condition that we cannot read
+        if not _prove(expr.xreplace({node: value}), strict, known, depth - 1):
+            return False
+    return True
+
+
+def _branches(node: Any) -> list[tuple[Any, list[Any]]]:
+    if isinstance(node, sympy.Piecewise):
+        return [(value, [] if condition is sympy.true else [condition]) for value, condition in node.args]
+    if isinstance(node, sympy.Abs):
+        (u,) = node.args
+        return [(u, [u >= 0]), (-u, [u <= 0])]
+    largest = isinstance(node, sympy.Max)
+    return [(a, [a >= b if largest else a <= b for b in node.args if b is not a]) for a in node.args]
+
+
+def _by_factors(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+    if expr.is_Pow:
+        base, exponent = expr.args
+        if _prove(base, True, facts, depth - 1):
+            return True
+        if strict:
+            return False
+        even = exponent.is_Integer and exponent.is_even
+        return bool(even and exponent.is_positive and base.is_real) or _prove(base, False, facts, depth - 1)
+    factors = expr if expr.is_Mul else sympy.factor_terms(expr)
+    if not factors.is_Mul:
+        factors = sympy.factor(expr) if expr.is_Add and len(expr.args) < 12 else expr
+    if factors.is_Pow:
+        return factors != expr and _prove(factors, strict, facts, depth - 1)
+    if not factors.is_Mul:
+        return False
+    sign = 1
+    for factor in factors.args:
+        if _prove(factor, strict, facts, depth - 1):
+            continue
+        if not _prove(-factor, strict, facts, depth - 1):
+            return False
+        sign = -sign
+    return sign > 0
+
+
+def _by_terms(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+    """Prove every term of a sum by itself; not tried where a term has a negative number in front."""
+    if not expr.is_Add or any(term.as_coeff_Mul()[0].is_negative for term in expr.args):
+        return False
+    return all(_prove(term, strict, facts, depth - 1) for term in expr.args)
+
+
+def _by_fraction(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+    denominator = common_denominator(expr)
+    if denominator == 1:
+        return False
+    numerator = expanded(sympy.Add(*(term * denominator for term in sympy.Add.make_args(expr))))
+    for sign in (1, -1):
+        if _prove(sign * denominator, True, facts, depth - 1):
+            return _prove(sign * numerator, strict, facts, depth - 1)
+    return False
+
+
+def _by_certificate(expr: Any, strict: bool, facts: Facts, depth: int, products: bool) -> bool:
+    known = _everything_known(expr, facts, depth)
+    return combine(expr, known, strict, products)
+
+
+def _by_closed_powers(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+    """Read ``(1 - x)**7`` as one letter, instead of a polynomial of degree 7."""
+    powers = [p for p in expr.atoms(sympy.Pow) if p.base.is_Add and p.exp.is_Integer and p.exp > 1]
+    if not powers:
+        return False
+    closed = {p: sympy.Dummy("power", real=True) for p in powers}
+
+    def prove(e: Any, strictly: bool) -> bool:
+        return _prove(sympy.sympify(e), strictly, facts, depth - 1)
+
+    known = tuple((f.xreplace(closed), flag) for p in powers for f, flag in facts_about(p, prove))
+    return combine(expr.xreplace(closed), _everything_known(expr, facts, depth) + known, strict, products=False)
+
+
+@lru_cache(maxsize=2000)
+def _everything_known(expr: Any, facts: Facts, depth: int) -> Known:
+    """Facts, signs of symbols, and what is known of the functions in the target and in the facts about its symbols.
+
+    Three of the ways to prove an expression ask for it.
+    """
+    known = [(f, True) for f in facts.positive] + [(f, False) for f in facts.nonnegative]
+    symbols = set(expr.free_symbols)
+    relevant: list[tuple[Any, bool]] = []
+    while len(more := [(f, flag) for f, flag in known if not symbols.isdisjoint(symbols_of(f))]) > len(relevant):
+        relevant = more
+        symbols |= {s for f, _ in relevant for s in symbols_of(f)}
+    atoms = list(dict.fromkeys(a for e in (expr, *(f for f, _ in relevant)) for a in atoms_of(expanded(e))))
+
+    def prove(e: Any, strict: bool) -> bool:
+        return _prove(sympy.sympify(e), strict, facts, depth - 1)
+
+    ordered = sorted(symbols, key=lambda s: s.name)
+    found = relevant + symbol_facts(ordered)
+    for atom in atoms:
+        found += facts_about(atom, prove)
+    found += facts_between(atoms, prove)
+    return tuple(sorted(dict(found).items(), key=lambda item: _place(item[0])))
+
+
+@lru_cache(maxsize=50_000)
+def _place(expr: Any) -> tuple[int, str]:
+    """Where a fact stands among others, the short ones first; kept, for to write an expression takes long."""
+    return int(expr.count_ops()), str(expr)
+
+
+@lru_cache(maxsize=5000)
+def _above(symbol: Any, bound: Any) -> Any:
+    """How far a symbol lies above a bound, as a letter: the same one each time, so that what is known of it is kept."""
+    return sympy.Dummy(symbol.name, nonnegative=True, integer=symbol.is_integer)
+
+
+def _by_shift(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+    """Measure each symbol from its lower bound: what is left over is nonnegative, and sympy knows it."""
+    shift: dict[Any, Any] = {}
+    for s in expr.free_symbols:
+        bounds = [s - f for f in (*facts.nonnegative, *facts.positive) if (s - f).is_Rational]
+        if s.is_integer:
+            bounds = [sympy.ceiling(bound) for bound in bounds] + ([sympy.Integer(1)] if s.is_positive else [])
+        if bounds and max(bounds) != 0:
+            shift[s] = max(bounds) + _above(s, max(bounds))
+        elif bounds and not s.is_nonnegative:
+            shift[s] = _above(s, max(bounds))
+    if not shift:
+        return False
+    moved = expanded(expr.xreplace(shift))
+    return moved != expr and _prove(moved, strict, facts.substituted(shift), depth - 1)

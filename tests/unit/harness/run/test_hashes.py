@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dpverify.harness.run import hashes
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package whose checks import a kernel through the front page of a subpackage."""
+    root = tmp_path / "toy_package"
+    (root / "sub").mkdir(parents=True)
+    (root / "__init__.py").write_text('"""A package."""\n')
+    (root / "sub" / "__init__.py").write_text(
+        "from toy_package.sub.kernel import run\nfrom toy_package.sub.other import unused\n"
+    )
+    (root / "sub" / "kernel.py").write_text('"""Kernel."""\nimport numpy\n\ndef run():\n    """Run."""\n    return 1\n')
+    (root / "sub" / "other.py").write_text("def unused():\n    return 2\n")
+    (root / "helper.py").write_text("X = 1\n")
+    (root / "checks.py").write_text(
+        "from toy_package.sub import run\n\ndef late():\n    from . import helper\n    return helper, run\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    _forget()
+    yield root
+    _forget()
+    for name in [name for name in sys.modules if name.startswith("toy_package")]:
+        del sys.modules[name]
+
+
+def _forget() -> None:
+    for cached in (hashes._read, hashes._source, hashes._bound, hashes._imported, hashes.code_hash):
+        cached.cache_clear()
+
+
+def digest() -> str:
+    _forget()
+    return hashes.evidence_hash("record", ["toy_package.checks"])
+
+
+def test_the_closure_follows_names_through_front_pages_and_into_functions(package: Path) -> None:
+    assert package.exists()
+    closure = hashes.import_closure(["toy_package.checks"])
+    assert closure == {"toy_package.checks", "toy_package.sub.kernel", "toy_package.helper"}
+
+
+def test_nothing_is_executed(package: Path) -> None:
+    (package / "helper.py").write_text("raise SystemExit('executed')\n")
+    assert len(digest()) == 16
+
+
+def test_comments_docstrings_and_layout_do_not_count(package: Path) -> None:
+    before = digest()
+    (package / "sub" / "kernel.py").write_text("import numpy  # fast\n\n\ndef run( ) :\n    'Runs.'\n    return (1)\n")
+    assert digest() == before
+
+
+def test_a_string_below_a_constant_or_a_field_is_documentation(package: Path) -> None:
+    helper = package / "helper.py"
+    helper.write_text("X = 1\n\nclass C:\n    y: int\n")
+    before = digest()
+    helper.write_text('X = 1\n"""What X is."""\n\nclass C:\n    y: int\n    """In units."""\n')
+    assert digest() == before
+
+
+def test_where_a_module_lies_does_not_count(package: Path) -> None:
+    before = digest()
+    (package / "topic").mkdir()
+    (package / "topic" / "__init__.py").write_text("")
+    (package / "sub" / "kernel.py").rename(package / "topic" / "core.py")
+    (package / "helper.py").rename(package / "topic" / "helper.py")
+    (package / "checks.py").write_text(
+        "from toy_package.topic.core import run\n\ndef late():\n    from .topic import helper\n    return helper, run\n"
+    )
+    assert digest() == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("from toy_package.sub import run\n", "from toy_package.sub.other import unused as run\n"),
+        ("from . import helper", "from .sub import kernel as helper"),
+    ],
+)
+def test_what_a_name_stands_for_counts(package: Path, old: str, new: str) -> None:
+    checks = package / "checks.py"
+    checks.write_text(
+        checks.read_text() + "\ndef other():\n    from .sub import other, kernel\n    from . import helper as h\n"
+    )
+    before = digest()
+    checks.write_text(checks.read_text().replace(old, new, 1))
+    assert digest() != before
+
+
+@pytest.mark.parametrize("name", ["checks.py", "helper.py", "sub/kernel.py"])
+def test_code_counts(package: Path, name: str) -> None:
+    before = digest()
+    path = package / name
+    path.write_text(path.read_text() + "Y = 3\n")
+    assert digest() != before
+
+
+def test_what_is_not_imported_does_not_count(package: Path) -> None:
+    before = digest()
+    (package / "sub" / "other.py").write_text("def unused():\n    return 99\n")
+    assert digest() == before
+
+
+def test_the_record_counts(package: Path) -> None:
+    assert package.exists()
+    assert hashes.evidence_hash("other", ["toy_package.checks"]) != digest()
+
+
+def test_strings_that_are_no_docstring_count(package: Path) -> None:
+    before = digest()
+    kernel = package / "sub" / "kernel.py"
+    kernel.write_text(kernel.read_text().replace("return 1", "return '1'"))
+    assert digest() != before
+
+
+def test_a_module_without_source_is_refused() -> None:
+    with pytest.raises(ValueError, match="module='no_such_module'"):
+        hashes.code_hash("no_such_module")
+
+
+def test_the_harness_itself_can_be_hashed() -> None:
+    closure = hashes.import_closure(["dpverify.harness.statistics.monte_carlo_check"])
+    assert "dpverify.harness.statistics.trajectory_law" not in closure  # a judge is the paper's choice
+    assert "dpverify.harness.statistics.plan" in closure
+    assert "dpverify.ledger.results" in closure
+    assert not any(name.startswith("numpy") for name in closure)

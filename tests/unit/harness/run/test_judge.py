@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dpverify.harness import unconfirmed
+from dpverify.harness.run.judge import contradicts, decide_status, judge, sources_disagree
+from dpverify.ledger import Specs
+from dpverify.ledger.records import Status
+from dpverify.ledger.results import CheckResult, Counterexample, Method, Number, Result, Slack
+
+
+def found(status: Status, name: str = "check", method: Method = "search", **more: Any) -> CheckResult:
+    return CheckResult(name=name, method=method, status=status, **more)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "want"),
+    [
+        ([], "untested"),
+        (["untested"], "untested"),
+        (["untested", "inconclusive"], "inconclusive"),
+        (["inconclusive", "not refuted"], "not refuted"),
+        (["not refuted", "proved"], "proved"),
+        (["not refuted", "refuted", "inconclusive"], "refuted"),
+        (["proved", "refuted"], "inconclusive"),
+    ],
+)
+def test_status_is_that_of_the_strongest_evidence(statuses: list[Status], want: Status) -> None:
+    status, reason = decide_status([found(s, f"check-{i}") for i, s in enumerate(statuses)])
+    assert status == want
+    assert reason
+
+
+def test_the_reason_names_the_checks_that_decided_and_those_that_could_not() -> None:
+    checks = [found("not refuted", "search"), found("inconclusive", "law", message="over budget")]
+    assert decide_status(checks) == ("not refuted", "not refuted by search; law: over budget")
+
+
+def test_proved_and_refuted_means_that_the_sources_disagree() -> None:
+    checks = [found("proved", "derivation"), found("refuted", "search")]
+    assert sources_disagree(checks) == "sources disagree: proved by derivation and refuted by search"
+
+
+def test_a_kernel_that_disagrees_overrides_every_verdict() -> None:
+    checks = [found("refuted", "search"), found("inconclusive", "law", kernel_disagrees=True)]
+    status, reason = decide_status(checks)
+    assert status == "inconclusive"
+    assert reason == "sources disagree: the kernel does not follow the exact law (law)"
+
+
+@pytest.mark.parametrize(
+    ("pinned", "seen", "against", "open_"),
+    [
+        ("proved", "refuted", True, False),
+        ("not refuted", "refuted", True, False),
+        ("refuted", "proved", True, False),
+        ("refuted", "not refuted", True, False),
+        ("proved", "not refuted", False, True),
+        ("proved", "inconclusive", False, True),
+        ("refuted", "inconclusive", False, True),
+        ("refuted", "untested", False, True),
+        ("not refuted", "proved", False, False),
+        ("proved", "proved", False, False),
+        ("untested", "refuted", False, False),
+        ("inconclusive", "refuted", False, False),
+    ],
+)
+def test_only_holds_against_refuted_contradicts(
+    demo: Specs, pinned: Status, seen: Status, against: bool, open_: bool
+) -> None:
+    assert contradicts(pinned, seen) == against
+    result = judge(demo.claim("demo:empty"), {}, [found(seen)], [], "hash")
+    pinned_so = Result(**{**{f: getattr(result, f) for f in result.__struct_fields__}, "pinned": pinned})
+    assert unconfirmed(pinned_so) == open_
+
+
+def test_a_result_gathers_everything(demo: Specs) -> None:
+    point = Counterexample(kind="smallest", parameters={}, lhs=Number(float=1.0), rhs=Number(float=0.0))
+    slacks = [Slack(min=Number(float=m), typical=Number(float=9.0)) for m in (3.0, 2.0)]
+    printed = [
+        found("refuted", "search", counterexamples=[point], slack=slacks[0], region="all", figures={"f": {"t": [1.0]}}),
+        found("not refuted", "grid", slack=slacks[1], relation_to_derived="weaker"),
+    ]
+    result = judge(demo.claim("demo:bits"), {}, printed, [found("not refuted")], "0123")
+    assert result.claim == "demo:bits"
+    assert (result.status, result.pinned, result.contradicts) == ("refuted", "refuted", False)
+    assert result.counterexamples == [point]
+    assert result.slack == slacks[1]
+    assert result.relation_to_derived == "weaker"
+    assert result.region == "search: all"
+    assert result.figures == {}, "a check keeps its own figures"
+    assert result.checks[0].figures or result.checks[1].figures
+    assert result.findings == ["the top bit is forgotten"]
+    assert result.printed == "log2(s)"
+    assert r"\log_2" in result.latex
+    assert result.evidence_hash == "0123"
+    assert result.record_hash == demo.claim("demo:bits").record_hash
+    assert result.amendment is not None
+    assert (result.amendment.formula, result.amendment.status) == ("log2(s) + 1", "not refuted")
+    assert result.amendment.pinned == "not refuted"
+
+
+def test_evidence_against_an_amendment_contradicts_too(demo: Specs) -> None:
+    result = judge(demo.claim("demo:bits"), {}, [found("refuted")], [found("refuted")], "")
+    assert result.contradicts
+
+
+def test_disagreement_about_an_amendment_counts(demo: Specs) -> None:
+    result = judge(demo.claim("demo:bits"), {}, [], [found("inconclusive", kernel_disagrees=True)], "")
+    assert result.sources_disagree
+
+
+def test_an_untested_claim_gives_the_pinned_reason(demo: Specs) -> None:
+    result = judge(demo.claim("demo:later"), {}, [], [], "")
+    assert (result.status, result.reason) == ("untested", "a rate has no constants")
+    assert judge(demo.claim("demo:empty"), {}, [], [], "").reason == "no check is written for it"

@@ -1,0 +1,100 @@
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dpverify.harness import BUDGETS, Context
+from dpverify.harness.search.rule_check import RuleCheck, away_from_boundaries
+from dpverify.ledger import load_specs
+from dpverify.ledger.formula import parse
+from dpverify.ledger.results import CheckResult
+from dpverify.papers.tran2022.boxes.checks import boxes
+from dpverify.papers.tran2022.identities.checks import identities
+from dpverify.papers.tran2022.identities.checks.identity_check import Fault, IdentityCheck
+
+SPECS = load_specs()
+LEMMA = "tran2022:lemma-17"
+
+
+def statement(claim: str, **reading: str) -> Any:
+    return SPECS.claim(claim).statement(reading)
+
+
+def check(claim: str, **changes: Any) -> IdentityCheck:
+    (found,) = [c for c in identities.CHECKS.of(claim) if isinstance(c, IdentityCheck)]
+    small = replace(found, sizes=lambda _: [{"N": n, "T": steps} for steps in range(1, 8) for n in (1, 2, 3)])
+    return replace(small, **changes)
+
+
+def run(a_check: Any, a_statement: Any) -> CheckResult:
+    result: CheckResult = a_check.run_block(Context(a_statement, BUDGETS["smoke"], 0, a_check.name), 0)
+    return result
+
+
+def test_identity_is_proved_under_one_permutation_and_refuted_under_fresh_ones() -> None:
+    once = run(check("lemma-17"), statement(LEMMA, ordering="once"))
+    assert once.status == "proved"
+    assert all(control.refuted for control in once.controls)
+    assert {"coefficient-off", "two-examples-swapped", "anchor-off"} <= {control.name for control in once.controls}
+    fresh = run(check("lemma-17"), statement(LEMMA, ordering="fresh"))
+    assert fresh.status == "refuted"
+    smallest, interior = fresh.counterexamples
+    assert (smallest.kind, smallest.parameters["N"].exact, smallest.parameters["T"].exact) == ("smallest", "2", "4")
+    assert (smallest.lhs.exact, smallest.rhs.exact) == ("1/8", "-1/8")
+    assert "example 1 at the anchor of epoch 0" in smallest.note
+    assert (interior.kind, interior.parameters["T"].exact) == ("interior", "7")
+
+
+@pytest.mark.parametrize("extra", ["1e-9*anchor_grad(2)", "G_win(1, 1)*1e-9", "gamma**9*1e-9*anchor_grad(1)"])
+def test_any_coefficient_off_is_seen(extra: str) -> None:
+    printed = statement(LEMMA, ordering="once")
+    fault = Fault("off", "off", rhs=f"printed + {extra}").statement(printed)
+    assert run(check("lemma-17"), fault).status == "refuted"
+
+
+def test_polynomial_that_vanishes_at_plain_weights_is_seen_at_the_kronecker_point() -> None:
+    printed = statement(LEMMA, ordering="once")
+    vanishing = "(2*alpha - 1)*(5*alpha - 2)*anchor_grad(1)"
+    found = run(check("lemma-17"), Fault("off", "off", rhs=f"printed + {vanishing}").statement(printed))
+    assert found.status == "refuted"
+    assert Fraction(found.counterexamples[0].parameters["alpha"].exact or 0) > Fraction(99, 100)
+
+
+def test_check_that_misses_its_fault_says_so() -> None:
+    blind = check("lemma-17", faults=[Fault("nothing", "nothing is wrong", rhs="printed + 0*anchor_grad(1)")])
+    result = run(blind, statement(LEMMA, ordering="once"))
+    assert result.status == "inconclusive"
+    assert "cannot fail" in result.message
+
+
+def test_text_that_is_not_there_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match=r"planted fault 'x': 'nothing' does not occur"):
+        Fault("x", "x", change=("nothing", "more")).statement(statement(LEMMA, ordering="once"))
+
+
+def test_what_depends_on_a_convention_is_left_open() -> None:
+    (found,) = [c for c in identities.CHECKS.of("lemma-11-unrolled") if isinstance(c, IdentityCheck)]
+    printed = SPECS.claim("tran2022:lemma-11-unrolled").statement({})
+    sum_only = parse("(1-alpha)**(t-1)*0 + sum((1-alpha)**(t-i+1)*(full_grad(i-1) - full_grad(i)), i, 2, t)")
+    result = run(found, replace(printed, rhs=sum_only))
+    assert result.status == "inconclusive", "it holds with g_1 = grad F(w_1) and fails with g_1 = alpha grad F(w_1)"
+    assert "open" in result.message
+
+
+def test_rule_has_a_counterexample_away_from_every_boundary() -> None:
+    assert away_from_boundaries({"N": Fraction(3), "alpha": Fraction(1, 2)})
+    assert not away_from_boundaries({"N": Fraction(3), "alpha": Fraction(1)})
+    (loop,) = boxes.CHECKS.of("algorithm-2-loop")
+    result = run(loop, SPECS.claim("tran2022:algorithm-2-loop").statement({}))
+    assert [c.kind for c in result.counterexamples] == ["smallest", "interior"]
+    assert result.counterexamples[1].parameters["N"].exact == "3"
+
+
+def test_rule_about_a_kernel_is_no_verdict_on_the_paper() -> None:
+    kernel = next(c for c in identities.CHECKS.of("algorithm-4-output") if c.name == "kernel")
+    assert isinstance(kernel, RuleCheck)
+    broken = replace(kernel, holds=kernel.planted[0].holds)
+    result = run(broken, statement("tran2022:algorithm-4-output", ordering="once"))
+    assert result.status == "inconclusive"
+    assert result.kernel_disagrees

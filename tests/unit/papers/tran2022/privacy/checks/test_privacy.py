@@ -1,0 +1,139 @@
+"""Privacy of tran2022: bounds, sums and laws against brute force and against each other."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb
+
+from dpverify.papers.tran2022.accounting.algorithm_1.accountant import tree_sum_of_squares
+from dpverify.papers.tran2022.accounting.algorithm_1.exhaustive import largest_sum
+from dpverify.papers.tran2022.accounting.algorithm_2_sides import exact_sums, node_terms, worst_pattern
+from dpverify.papers.tran2022.accounting.sandwich import Setting, sandwich
+from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
+from dpverify.papers.tran2022.privacy.privacy_level_bounds import broken_step, heaviest, printed_v, squares_bound
+from dpverify.papers.tran2022.privacy.privacy_signs_bounds import sign_delta, sign_divergence, sign_law
+from dpverify.papers.tran2022.privacy.privacy_sr_level_bounds import family_bounds, part_bound
+from dpverify.privacy.gaussian import delta_of, epsilon_of
+from dpverify.privacy.participation import ORDERINGS, Ordering, patterns
+from dpverify.symbolic.exact.numbers import to_ball
+
+
+@pytest.mark.parametrize("ordering", ORDERINGS)
+def test_bound_on_squares_is_above_every_pattern_and_below_what_v_allows(ordering: Ordering) -> None:
+    for N in range(1, 8):
+        for T in range(1, 9):
+            exact, _ = largest_sum(T, N, Fraction(1, N), ordering)
+            assert exact <= squares_bound(T, N)
+            if 4 * T >= N:
+                assert (
+                    squares_bound(T, N)
+                    <= 4 * printed_v(T, N, T.bit_length() - 1)
+                    <= 4 * printed_v(T, N, T.bit_length())
+                )
+
+
+def test_theorem_4_is_sharp_in_its_constants() -> None:
+    assert 4 * printed_v(1, 4, 0) == squares_bound(1, 4) == 1  # 4T >= N cannot be weakened
+    used = tree_sum_of_squares(1089, 1025, 1 / 1025, accuracy=1.01).lower / float(4 * printed_v(1089, 1025, 11))
+    assert 0.5 < used <= 1
+
+
+def test_with_one_permutation_five_eighths_of_theorem_4_are_enough() -> None:
+    for N in (1, 2, 3, 5, 16, 17, 100):
+        for T in (N, N + 1, 2 * N + 1, 4 * N, 9 * N - 1, 1023):
+            if T >= N:
+                used = tree_sum_of_squares(T, N, 1 / N, "once").upper
+                assert used <= (1 / (1 - math.exp(-1))) ** 2 * float(printed_v(T, N, T.bit_length()))
+
+
+def test_steps_of_the_bound_see_a_pattern_that_breaks_them() -> None:
+    assert broken_step(8, 2, Fraction(1, 2), (2, 3, 6, 7)) == ""
+    assert "squares add up" in broken_step(8, 8, Fraction(1, 100), (1, 2, 3, 4))  # four visits in one epoch
+    assert "weight is above" in broken_step(8, 1, Fraction(1, 100), (1, 2, 3, 4, 5, 6, 7, 8))  # alpha below 1/N
+
+
+def test_caps_on_weights_are_above_their_suprema() -> None:
+    assert float(heaviest(3)) >= 2 + math.exp(-1)
+    assert float(heaviest(4)) >= 1 + 1 / (1 - math.exp(-1)) > float(heaviest(4)) - 1e-3
+    assert [heaviest(1), heaviest(2)] == [1, 2]
+
+
+def test_law_of_a_sign_agrees_with_a_simulation_of_algorithm_1() -> None:
+    law = sign_law(5, 1, Fraction(1, 4), Fraction(1), 3)
+    momentum, deviation = 1 - 0.75**4, 4 * 0.25 * math.sqrt(float(printed_v(5, 1, 3)))
+    noise = np.random.default_rng(1).normal(size=200_000) * deviation
+    assert abs(float((momentum + noise > 0).mean()) - float(law.changed)) < 5e-3
+    assert float(law.changed) == pytest.approx(1 - float(law.unchanged), abs=1e-12)
+
+
+def test_hidden_order_mixes_the_two_laws_and_gaussians_bound_the_sign() -> None:
+    clear, hidden = (sign_law(2, N, Fraction(1, 2), Fraction(1), 2) for N in (1, 10))
+    assert float(hidden.changed - hidden.unchanged) > 0
+    mu = 2 / (4 * math.sqrt(float(printed_v(2, 1, 2))))
+    assert float(sign_divergence(clear, Fraction(2))) <= mu**2
+    assert float(sign_delta(clear, Fraction(1, 10))) <= delta_of(mu, 0.1) + 1e-12
+    for steps, examples in ((4, 1), (3, 2), (1, 1)):
+        with pytest.raises(ValueError, match="steps"):
+            sign_law(steps, examples, Fraction(1), Fraction(1), 2)
+
+
+def test_nodes_that_count_are_those_of_the_kernel() -> None:
+    names = {0: 0, 1: 0, 2: 1, 3: 1, 4: 2}  # G and Delta inside [1, 2N] and elsewhere, r
+    for N, T in ((1, 6), (2, 9), (5, 23), (8, 40)):
+        rows = tape_layout(N, T).tolist()
+        for t in range(1, T + 1):
+            drawn = sorted((family, end) for family, start, end in rows if start <= t <= end)
+            assert sorted((names[family], end) for family, end, _ in node_terms(T, N, (t,))) == drawn
+
+
+@pytest.mark.parametrize("ordering", ORDERINGS)
+def test_family_bounds_hold_for_every_pattern(ordering: Ordering) -> None:
+    for N in range(2, 6):
+        for T in range(1, 12):
+            if N ** (T // N) > 200:
+                continue
+            for pattern in patterns(T, N, ordering):
+                for nodes, all_drift in (("read", False), ("all", True)):
+                    sums = exact_sums(T, N, Fraction(1, N), pattern, "all" if all_drift else "read")
+                    bounds = family_bounds(T, N, all_drift=all_drift)
+                    checked = range(4, 5) if nodes == "all" else range(5)
+                    assert all(float(to_ball(sums[i])) <= float(bounds[i]) + 1e-12 for i in checked)
+
+
+def test_parts_of_theorem_8_stay_below_their_limits() -> None:
+    for N in (2, 3, 4, 7, 8, 31, 64, 1000):
+        for T in (1, N, N + 1, 2 * N + 1, 50 * N):
+            assert part_bound("total", T, N) <= arb(7) / 4
+            assert part_bound("later", T, N) <= 1
+            assert part_bound("r-all", T, N) <= arb(2) / 3
+            assert N == 2 or part_bound("first", T, N) <= 1
+
+
+def test_family_first_is_met_with_equality_at_two_examples() -> None:
+    sums = [exact_sums(4, 2, Fraction(1, 2), pattern) for pattern in patterns(4, 2, "fresh")]
+    assert max(Fraction(str(s[0])) / 12 + Fraction(str(s[2])) / 3 for s in sums) == 1
+
+
+def test_climbing_finds_the_best_pattern_where_all_can_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = (1.0, 1.0, 1.0, 1.0, 1.0)
+
+    def value(pattern: tuple[int, ...]) -> float:
+        return sum(float(to_ball(one)) for one in exact_sums(16, 4, Fraction(1, 4), pattern))
+
+    best = worst_pattern(16, 4, 0.25, "fresh", weights)
+    monkeypatch.setattr("dpverify.papers.tran2022.accounting.algorithm_2_sides.MOST_PATTERNS", 10)
+    climbed = worst_pattern(16, 4, 0.25, "fresh", weights)
+    assert 0.9 * value(best) <= value(climbed) <= value(best) + 1e-12
+
+
+def test_sandwich_is_in_order_and_sees_missing_noise() -> None:
+    setting = Setting("dp-nsgd", 8, 10, 1 / 8, 0.5)
+    good = sandwich(setting, np.random.default_rng(0), 4000, 1e-6)
+    assert good.printed >= good.proof >= good.exact >= good.audited > 0.0
+    assert good.exact == pytest.approx(epsilon_of(setting.mu().upper, 1e-5))
+    bad = sandwich(setting, np.random.default_rng(0), 4000, 1e-6, short=0.7)
+    assert bad.audited > bad.exact

@@ -1,0 +1,94 @@
+"""Exponents from simulation: the fit, the test that never refutes, and the problems that are run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from dpverify.harness import Context
+from dpverify.harness.budget import BUDGETS
+from dpverify.ledger.load import load_specs
+from dpverify.ledger.results import CheckResult
+from dpverify.papers.tran2022.accounting.onset import Theorem
+from dpverify.papers.tran2022.utility.checks import utility_slopes as checked
+from dpverify.papers.tran2022.utility.checks import utility_slopes_fit as fitted
+from dpverify.papers.tran2022.utility.checks.utility_slopes_runs import Size, mean_gradient, worst_slope
+from dpverify.report.pages.figures import svg
+
+SWEEPS = {
+    "N": [Size(n) for n in (200, 400, 800)],
+    "d": [Size(400, d) for d in (1, 4)],
+    "epsilon": [Size(400, 1, epsilon) for epsilon in (10.0, 20.0)],
+}
+
+
+def _check() -> checked.SlopesCheck:
+    return checked.SlopesCheck(
+        "theorem-6-rate", "slopes", theorem="theorem-6", sweeps={"smoke": SWEEPS}, replications={"smoke": 8}, room=0.1
+    )
+
+
+def _finish(gradient: Callable[[Size, int], float]) -> CheckResult:
+    """Judge given gradients instead of simulated ones."""
+    check = _check()
+    context = Context(load_specs().claim("tran2022:theorem-6-rate").statement({}, "amended"), BUDGETS["smoke"], 0)
+    parts = [(name, [gradient(size, run) for run in range(8)]) for name, sizes in SWEEPS.items() for size in sizes]
+    return check.finish(context, parts)
+
+
+def _power(n: float, d: float, epsilon: float) -> Callable[[Size, int], float]:
+    def gradient(size: Size, run: int) -> float:
+        shaken = 1.0 + 0.001 * np.cos(run * size.examples)
+        return float(shaken * size.examples**n * size.dimension**d * size.epsilon**epsilon)
+
+    return gradient
+
+
+def test_a_power_law_is_fitted_exactly() -> None:
+    sizes = np.array([1.0, 3.0, 10.0, 50.0])
+    rows = np.log(np.array([[2.0], [5.0]]) * sizes**-0.7)
+    np.testing.assert_allclose(fitted.slopes(rows, np.log(sizes)), [-0.7, -0.7], rtol=1e-12)
+
+
+def test_the_interval_holds_the_mean_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    held = sum(low <= 0.0 <= high for _, low, high in (fitted.interval(rng.normal(size=6)) for _ in range(2000)))
+    assert 1950 <= held <= 1998
+
+
+def test_gradients_that_fall_like_the_bound_pass_and_both_faults_do_not() -> None:
+    found = _finish(_power(-0.45, 0.24, -0.48))
+    assert found.status == "not refuted"
+    assert [control.refuted for control in found.controls] == [True] * 5
+    assert "in N -0.450" in found.statistic
+    assert svg("utility-slopes-theorem-6", found.figures["utility-slopes-theorem-6"])
+
+
+@pytest.mark.parametrize(("powers", "name"), [((-0.3, 0.24, -0.48), "N"), ((-0.45, 0.4, -0.48), "d")])
+def test_a_slow_decay_is_told_and_never_refutes(powers: tuple[float, float, float], name: str) -> None:
+    found = _finish(_power(*powers))
+    assert found.status == "inconclusive"
+    assert f"not shown: the decay in {name}" in found.message
+    assert found.counterexamples == []
+
+
+def test_the_worst_slope_has_the_constants_that_the_bound_is_for() -> None:
+    cases: list[tuple[Theorem, Size]] = [("theorem-6", Size(2000)), ("theorem-9", Size(50, 4))]
+    for theorem, size in cases:
+        problem = worst_slope(theorem, size)
+        assert problem.lipschitz <= 1.0
+        assert problem.smoothness == 1.0
+        assert problem.gap == pytest.approx(1.0, rel=1e-12)
+    with pytest.raises(ValueError, match="slope must be at most G = 1"):
+        worst_slope("theorem-6", Size(20, 1, 1.0))
+
+
+@pytest.mark.parametrize("theorem", ["theorem-6", "theorem-9"])
+def test_the_mean_gradient_lies_between_a_part_of_the_slope_and_the_slope(theorem: Theorem) -> None:
+    size = Size(500) if theorem == "theorem-6" else Size(30)
+    top = worst_slope(theorem, size).slope
+    means = [mean_gradient(theorem, size, seed) for seed in range(3)]
+    assert all(top / 4 < mean <= top * (1 + 1e-9) for mean in means)
+    assert np.mean(means) < size.bound(theorem)

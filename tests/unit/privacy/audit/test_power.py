@@ -1,0 +1,36 @@
+"""The power that an audit declares, against scipy's own noncentral F distribution."""
+
+from __future__ import annotations
+
+import pytest
+from scipy import stats
+
+from dpverify.privacy.audit.power import CHANCE, power_of_gaussian
+from dpverify.privacy.gaussian import mu_of
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "n"), [(1.0, 1e-5, 100_000), (1.0, 0.1, 47), (8.0, 1e-6, 3000)])
+@pytest.mark.parametrize("rank", [1, 8])
+@pytest.mark.parametrize("alpha", [0.05, 1e-6])
+def test_the_smallest_shortfall_is_seen_with_the_chance_that_is_said(
+    epsilon: float, delta: float, n: int, rank: int, alpha: float
+) -> None:
+    shortfall = power_of_gaussian(epsilon, delta, n, rank, alpha).shortfall
+    assert shortfall is not None
+    claimed, second = mu_of(epsilon, delta), 2 * n - 1 - rank
+    critical = stats.ncf.ppf(1.0 - alpha, rank, second, 0.5 * n * claimed**2)
+    real = claimed / (1.0 - shortfall)
+    assert stats.ncf.sf(critical, rank, second, 0.5 * n * real**2) == pytest.approx(CHANCE, abs=1e-5)
+
+
+def test_the_power_goes_on_beyond_the_reach_of_the_series() -> None:
+    """The normal approximation takes over at n = 17 925."""
+    exact, approximate = (power_of_gaussian(100.0, 1e-5, n, 1, 0.05).shortfall for n in (15_000, 20_000))
+    assert exact is not None
+    assert approximate is not None
+    assert approximate == pytest.approx(exact * (15_000 / 20_000) ** 0.5, rel=0.03)
+
+
+def test_nothing_is_seen_of_a_claim_of_delta_0_or_without_noise() -> None:
+    assert power_of_gaussian(1.0, 0.0, 1000, 1, 0.05).shortfall is None
+    assert power_of_gaussian(1.0, 1e-5, 1, 3, 0.05).shortfall is None

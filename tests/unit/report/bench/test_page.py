@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from dpverify.bench import yardstick
+from dpverify.bench.case import Target, sweep
+from dpverify.bench.child import Answer
+from dpverify.bench.measure import Measured, Times
+from dpverify.bench.statistics import median_interval
+from dpverify.ledger.records import encode
+from dpverify.report.bench.page import METHOD, bench_page
+from dpverify.report.bench.records import Bench, busy, decode
+from dpverify.report.bench.words import show_bound, show_bytes, show_interval, show_seconds, show_value, three
+from dpverify.report.bench.write import (
+    check_bench,
+    read_bench,
+    recorded_bench,
+    regenerate_bench,
+    render_bench,
+    write_bench,
+)
+from dpverify.report.collect import ReportError
+from tests.unit.bench.runs import bench, case, desk, info
+from tests.unit.report.rendering import cells, dead_links, raw_tables, shown, tables
+
+
+def example() -> Bench:
+    targets = [
+        Target("ours", at_most=1.2),
+        Target("ours", at_most=1e-3, kind="seconds"),
+        Target("ours", at_least=9.0),
+    ]
+    one = desk(case("sum", targets=targets, work=1000.0, item="step"), [{"limit": [1.0, 1.1], "ours": [1.1, 1.2]}] * 9)
+    grown = [Target("ours", at_most=1.1, kind="exponent"), Target("ours", at_most=1.5, kind="memory-exponent")]
+    sizes = sweep(case("tree-walk", targets=grown, parameters={"d": 3}), "T", (10, 100, 1000))
+    swept = []
+    for each in sizes:
+        time = each.parameters["T"] ** 1.05
+        swept.append(desk(each, [{"limit": [time / 2], "ours": [time * (1 + 0.01 * number)]} for number in range(9)]))
+        swept[-1].take(Answer(case=each.name, form="ours", added=int(1000 * each.parameters["T"]), forms=1))
+    checks = Times([2.0], peaks=[2**30], parts={"toy:lemma-1[printed|search]": [0.5], "b": [0.25]})
+    whole = desk(case("whole", clock="wall"), [], "verification")
+    found = Measured({"limit": checks}, {"ours": "opacus is not installed"})
+    whole.take(Answer(case="whole", measured=found, counts={"limit": {"additions": 12.0}}))
+    broken = desk(case("broken"), [])
+    broken.take(Answer(case="broken", error="ValueError: a | b"))
+    return bench(one, *swept, broken, whole)
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return render_bench(example())["benchmarks.md"].decode()
+
+
+def row(page: str, start: str) -> list[str]:
+    return next(cells(line) for table in raw_tables(page) for line in table if start in line)
+
+
+def test_targets_come_first_with_what_was_measured(page: str) -> None:
+    assert (
+        "**5 targets: 3 met, 2 missed.** Not met:\n\n- sum (noise): time of ours, at most 1 ms, is 1.15 ms (1.15 to"
+        in page
+    )
+    assert page.index("5 targets:") < page.index("How to read it")
+    assert row(page, "3 of 5")[2:] == ["sum: ours / limit", "at least 9", "1.10 (1.10 to 1.10)"]
+    assert row(page, "at most 1.2")[1:] == ["ours / limit", "at most 1.2", "1.10 (1.10 to 1.10)", "9", "✓ met"]
+    assert row(page, "at most 1 ms")[3:] == ["1.15 ms (1.15 to 1.15 ms)", "9", "✗ **missed**"]
+    assert row(page, "| at least 9 | 1.10 (1.10 to 1.10) | 9")[5] == "✗ **missed**"
+    assert row(page, "exponent of the time of ours")[2:] == ["at most 1.1", "1.05 (1.05 to 1.05)", "9", "✓ met"]
+
+
+def test_every_form_has_its_row(page: str) -> None:
+    assert row(page, "limit (the limit)")[2] == "1.05 ms a step"
+    assert row(page, "| ours | 1.15 ms a step")[3:6] == ["1.10 (1.10 to 1.10)", "1.09–1.10, 1.09–1.10", "9 × 2"]
+    assert "opacus is not installed" in page
+    assert "1.00 GiB" in row(page, "2.00 s")
+    assert "additions: 12" in row(page, "2.00 s")
+    assert "could not be measured: ValueError: a | b" in shown(page)
+
+
+def test_a_limit_of_ours_is_called_so() -> None:
+    run = bench(desk(case("a", limit_is_ours=True), [{"limit": [1.0], "ours": [1.0], yardstick.NAME: [1.0]}] * 6))
+    assert "limit (the limit, ours)" in bench_page(run, [])
+    assert yardstick.NAME not in bench_page(run, [])
+    assert decode(encode(run)).cases[0].yardstick == [[1.0]] * 6
+
+
+def test_each_check_has_its_time(page: str) -> None:
+    assert "2 parts take 750 ms in all; the slowest 2 take 100% of it" in page
+    assert row(page, "toy:lemma-1")[1:] == ["500 ms", "66.7%"]
+
+
+def test_exponents_and_figures_of_a_sweep(page: str) -> None:
+    assert row(page, "| memory |")[1:5] == ["ours", "memory", "T = 10 to 1000, 3 sizes", "1.00 (one run, no interval)"]
+    assert re.search(r"!\[.*power 1\.05 \(1\.05 to 1\.05\).*\]\(figures/bench-noise-tree-walk\.svg\)", page)
+    assert "-memory.svg" in page
+
+
+def test_growth_is_told_with_its_sizes() -> None:
+    sizes = sweep(case("walk", targets=[Target("ours", at_most=1.1, kind="exponent")]), "T", (10, 100))
+    run = bench(*(desk(each, [{"limit": [1.0], "ours": [each.parameters["T"] ** 1.5]}] * 9) for each in sizes))
+    told = "walk (noise): exponent of the time of ours (T = 10 to 100, 2 sizes), at most 1.1, is 1.50"
+    assert told in bench_page(run, [])
+
+
+def test_the_page_is_well_formed(page: str) -> None:
+    for table in raw_tables(page):
+        assert len({len(cells(line)) for line in table}) == 1
+    assert tables(page) == len(list(raw_tables(page)))
+    files = {"benchmarks.md": page}
+    others = {*render_bench(example()), "data/benchmarks.json"}
+    assert dead_links(files, others) == []
+    assert all(" ".join(text.split()) in page for text in METHOD)
+
+
+def test_the_same_run_gives_the_same_bytes() -> None:
+    assert render_bench(example()) == render_bench(decode(encode(example())))
+
+
+def test_figures_are_pictures_without_a_date() -> None:
+    for name, content in render_bench(example()).items():
+        if name.endswith(".svg"):
+            assert ET.fromstring(content).tag.endswith("svg")
+            assert b"<dc:date>" not in content
+
+
+def test_a_disturbed_a_quick_and_an_interrupted_run_say_so() -> None:
+    quiet, disturbed = info(others=0.02, load_before=3.0), info(others=0.8)
+    assert not busy(quiet)
+    assert busy(disturbed)
+    assert busy(info(load_before=1.0))
+    run = example()
+    told = bench_page(
+        Bench(runs=[info(others=0.8, quick=True, interrupted=True)], groups=run.groups, cases=run.cases), []
+    )
+    for words in ("Other processes were at work on the machine (0.8 cores", "was interrupted", "A quick run"):
+        assert words in told
+        assert words not in bench_page(run, [])
+
+
+def test_written_checked_and_written_again(tmp_path: Path) -> None:
+    changed = write_bench(example(), tmp_path)
+    assert "benchmarks.md" in changed
+    assert "data/benchmarks.json" in changed
+    assert check_bench(tmp_path) == []
+    assert regenerate_bench(tmp_path) == []
+    assert recorded_bench(tmp_path) == example()
+    (tmp_path / "benchmarks.md").write_text("changed")
+    (tmp_path / "figures" / "bench-old.svg").write_text("old")
+    (tmp_path / "figures" / "tran2022-x.svg").write_text("of others")
+    assert check_bench(tmp_path) == ["benchmarks.md", "figures/bench-old.svg"]
+    assert regenerate_bench(tmp_path) == ["benchmarks.md", "figures/bench-old.svg"]
+    assert (tmp_path / "figures" / "tran2022-x.svg").exists()
+
+
+def test_a_page_without_data_goes_away(tmp_path: Path) -> None:
+    assert check_bench(tmp_path) == []
+    write_bench(example(), tmp_path)
+    (tmp_path / "data" / "benchmarks.json").unlink()
+    assert "benchmarks.md" in check_bench(tmp_path)
+    regenerate_bench(tmp_path)
+    assert check_bench(tmp_path) == []
+    assert not (tmp_path / "benchmarks.md").exists()
+
+
+def test_damaged_data_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "benchmarks.json").write_text("{")
+    with pytest.raises(ReportError, match=r"data/benchmarks\.json: no JSON"):
+        check_bench(tmp_path)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0])
+def test_times_that_no_clock_tells_are_refused(value: float, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_bytes(
+        encode(bench(desk(case("sum"), [{"limit": [1.0], "ours": [value + 2.0]}]))).replace(
+            str(value + 2.0).encode(), str(value).encode()
+        )
+    )
+    with pytest.raises(ReportError, match=f"run.json: sum, .*: {value}: a time is above 0"):
+        read_bench(file, file.name)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (1.5, "1.50 s"),
+        (0.0123, "12.3 ms"),
+        (4.56e-6, "4.56 µs"),
+        (7.89e-8, "78.9 ns"),
+        (1e-10, "0.100 ns"),
+        (250, "250 s"),
+    ],
+)
+def test_seconds(value: float, words: str) -> None:
+    assert show_seconds(value) == words
+
+
+@pytest.mark.parametrize(("value", "words"), [(512, "512 B"), (2048, "2.00 KiB"), (3 * 2**20, "3.00 MiB")])
+def test_bytes(value: float, words: str) -> None:
+    assert show_bytes(value) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(1.0, "1.00"), (12.34, "12.3"), (104.4, "104"), (9.999, "10.0"), (0.0123, "0.0123"), (0, "0")]
+)
+def test_three_digits(value: float, words: str) -> None:
+    assert three(value) == words
+
+
+def test_bounds_and_exponents() -> None:
+    assert show_bound(50e-6, "seconds") == "50 µs"
+    assert show_bound(1.2, "ratio") == "1.2"
+    assert show_value(-0.004, "exponent") == "0.00"
+
+
+def test_an_interval_of_a_low_level_says_so() -> None:
+    passes = [[1.0], [1.1], [1.2]]
+    assert show_interval(median_interval(passes)) == "1.10 (1.00 to 1.20, 75%)"
+    assert show_interval(median_interval(passes * 3)) == "1.10 (1.00 to 1.20)"
+    assert show_interval(median_interval(passes * 2), "seconds") == "1.10 s (1.00 to 1.20 s)"

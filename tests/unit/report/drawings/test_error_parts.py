@@ -1,0 +1,34 @@
+"""The figure "error-parts"."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpverify.report.drawings.error_parts import PANELS
+from dpverify.report.pages.figures import caption, svg
+
+FIGURE: dict[str, list[float]] = {
+    "x": [1.0, 2.0, 3.0],
+    **{f"attained-{part}": [0.1, 0.2, 0.25] for part, _ in PANELS},
+    **{f"corrected-{part}": [0.5, 0.5, 0.5] for part, _ in PANELS},
+    "printed-sampling": [0.8, 0.8, 0.8],
+    "at:N": [16.0],
+}
+
+
+def test_caption_tells_the_room_and_what_is_not_printed() -> None:
+    told = caption("error-parts", FIGURE)
+    assert "sampling noise 2," in told
+    assert "No bound is printed for start-up bias and drift" in told
+    assert "and sampling noise" not in told
+
+
+@pytest.mark.parametrize("column", sorted(FIGURE))
+def test_picture_changes_with_every_column(column: str) -> None:
+    values = FIGURE[column]
+    assert svg("error-parts", FIGURE | {column: [*values[:-1], values[-1] * 1.4]}) != svg("error-parts", FIGURE)
+
+
+def test_parts_that_are_zero_are_left_out() -> None:
+    zero = {name: [0.0] * 3 if "-" in name else values for name, values in FIGURE.items()}
+    assert svg("error-parts", zero).startswith(b"<?xml")

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dpverify.ledger import load_specs
+from dpverify.ledger.chapters import Chapter, Passage
+from dpverify.ledger.formula import parse, to_text
+from dpverify.ledger.results import CheckResult, Result
+from dpverify.report.pages.chapters import chapter_blocks
+from dpverify.report.pages.places import Places
+from dpverify.report.pages.read import read_runs
+from dpverify.report.terms import TermError, common_factor, term
+from tests.unit.report.rendering import tables
+from tests.unit.report.sample import exact, lemma_12
+
+ROOT = Path(__file__).parents[4]
+PAPER = load_specs().papers["tran2022"]
+ONSET = {
+    "cell-d": [1.0, 100.0],
+    "cell-epsilon": [0.1, 1.0],
+    "cell-printed": [1234.0, 1.8e11],
+    "cell-corrected": [790.0, 2.0e4],
+    "cell-needed": [99.0, 3.0e5],
+    "at:delta": [1e-6],
+}
+
+
+def told(text: str, results: list[Result], *, optional: bool = False, rests_on: list[str] | None = None) -> list[str]:
+    passage = Passage(text=text, optional=optional, rests_on=rests_on or [])
+    return list(chapter_blocks(Chapter(title="Told", passage=[passage]), results, PAPER, Places({})))
+
+
+@pytest.fixture
+def fresh() -> Result:
+    return msgspec.structs.replace(lemma_12("fresh"), findings=["First.", "Of levels.", "Of levels again."])
+
+
+@pytest.mark.parametrize(
+    ("placeholder", "shown"),
+    [
+        ("{claim:lemma-12}", "[`lemma-12`](#lemma-12)"),
+        ("{status:lemma-12}", "✗ **refuted**"),
+        ("{corrected-status:lemma-12}", "not refuted"),
+        ("{ratio:lemma-12|smallest}", "∞"),
+        ("{finding:lemma-12|levels}", "Of levels."),
+    ],
+)
+def test_placeholders_come_from_the_result(fresh: Result, placeholder: str, shown: str) -> None:
+    assert told(f"It is {placeholder}.", [fresh]) == ["## Told", f"It is {shown}."]
+
+
+def test_statuses_of_all_readings_that_are_meant(fresh: Result) -> None:
+    other = msgspec.structs.replace(lemma_12("once"), status="proved")
+    assert told("{status:lemma-12}", [fresh, other])[1] == "✗ **refuted** or ✓ proved"
+    assert told("{status:lemma-12[ordering=once]}", [fresh, other])[1] == "✓ proved"
+
+
+def test_formulas_and_their_terms(fresh: Result) -> None:
+    sums = msgspec.structs.replace(fresh, printed="(2*alpha + G/3)*sqrt(N) - 7", latex="x | y")
+    assert told("{printed:lemma-12}", [sums])[1] == r"$`x \vert y`$"
+    assert told("{term:lemma-12|printed|1.2}", [sums])[1] == r"$`\frac{G}{3}`$"
+    assert told("{factor:lemma-12|printed|1}", [sums])[1] == r"$`\sqrt{N}`$"
+    assert told("{term:lemma-12|printed|2}", [sums])[1] == "$`-7`$"
+    assert "has no term 4 in its printed formula" in told("{term:lemma-12|printed|4}", [sums])[1]
+
+
+def test_in_a_table_nothing_that_is_filled_in_ends_a_cell(fresh: Result) -> None:
+    bars = msgspec.structs.replace(fresh, reason="|x| is\nlarge")
+    table = told("| a | b |\n| --- | --- |\n| {reason:lemma-12} | {claim:lemma-12} |", [bars])[1]
+    assert r"| \|x\| is<br>large | [`lemma-12`](#lemma-12) |" in table
+    assert tables(table) == 1
+
+
+def test_the_table_of_a_figure(fresh: Result) -> None:
+    drawn = msgspec.structs.replace(fresh, figures={"onset-x": ONSET})
+    table = told("{onset:lemma-12|onset}", [drawn])[1]
+    assert r"| 1 | 0.1 | 1200 | 790 | 99 |" in table
+    assert r"| 100 | 1 | $`1.8 \cdot 10^{11}`$ | $`2.0 \cdot 10^{4}`$ | $`3.0 \cdot 10^{5}`$ |" in table
+    assert table.endswith("*Everywhere δ = 1e-6.*")
+
+
+def test_what_the_checks_said(fresh: Result) -> None:
+    check = CheckResult(
+        name="simulation-ramp", method="monte-carlo", status="not refuted", message="below", statistic="z = 1"
+    )
+    said = told("{says:lemma-12|simulation*}", [msgspec.structs.replace(fresh, checks=[check])])[1]
+    assert said == "- `simulation-ramp`, printed statement, ○ not refuted: below; z = 1"
+    idle = msgspec.structs.replace(check, status="untested")
+    nothing = told("{says:lemma-12|simulation*}", [msgspec.structs.replace(fresh, checks=[idle])])[1]
+    assert "`lemma-12` has no check simulation" in nothing
+
+
+def test_a_passage_that_the_run_does_not_bear_out_is_left_out_and_says_so(fresh: Result) -> None:
+    (_, said) = told("x", [fresh], rests_on=["lemma-12 proved"])
+    assert said == "*A passage is left out here: `lemma-12` is refuted in this run, and it rests on proved.*"
+    assert told("x", [fresh], rests_on=["lemma-12 refuted"]) == ["## Told", "x"]
+    (_, said) = told("x", [fresh], rests_on=["corrected lemma-12 proved"])
+    assert "the corrected statement of `lemma-12` is not refuted" in said
+
+
+def test_what_is_missing_is_named_or_passed_over(fresh: Result) -> None:
+    bare = msgspec.structs.replace(fresh, amendment=None)
+    assert "`lemma-12` has no corrected statement in this run" in told("{why:lemma-12}", [bare])[1]
+    assert told("{why:lemma-12}", [bare], optional=True) == []
+
+
+def test_a_chapter_about_claims_that_were_not_judged_is_not_there(fresh: Result) -> None:
+    assert told("{claim:theorem-6}", [fresh]) == []
+    assert told("x", [fresh], rests_on=["theorem-6 refuted"]) == []
+    assert told("{status:lemma-12}", [msgspec.structs.replace(fresh, status="untested")]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "found"),
+    [
+        ("a + b - c", [2], "b"),
+        ("a + b - c", [3], "-c"),
+        ("(a + b)*c/d", [1, 2], "b"),
+        ("c*(a + b)", [1, 1], "a"),
+        ("a*((b + c)*d + e)", [1, 1, 2], "c"),
+    ],
+)
+def test_terms(text: str, path: list[int], found: str) -> None:
+    assert to_text(term(parse(text), path)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "factor"), [("(a + b)*c/d", "c/d"), ("c*(a + b)", "c"), ("(a + b)/d", "1/d"), ("a + b", "1")]
+)
+def test_what_stands_before_a_sum(text: str, factor: str) -> None:
+    whole = text if text != "a + b" else "1*(a + b)"
+    assert to_text(common_factor(parse(whole), [1])) == factor
+
+
+@pytest.mark.parametrize(("text", "path"), [("a + b", [3]), ("a*b", [1, 1]), ("a", [])])
+def test_terms_that_are_not_there(text: str, path: list[int]) -> None:
+    with pytest.raises(TermError):
+        term(parse(text), path)
+
+
+def test_the_recorded_run_bears_out_every_chapter() -> None:
+    run = read_runs(ROOT / "reports")["tran2022"]
+    for chapter in PAPER.chapters:
+        text = "\n".join(chapter_blocks(chapter, run.results, PAPER, Places({})))
+        assert text
+        assert "left out here" not in text, chapter.part
+        assert not re.search(r"\{[a-z-]+:", text)
+
+
+def test_numbers_of_a_chapter_come_from_the_run(fresh: Result) -> None:
+    moved = msgspec.structs.replace(fresh.counterexamples[0], lhs=exact("123/7"))
+    other = msgspec.structs.replace(fresh, counterexamples=[moved])
+    assert "123/7" in told(f"{{counterexample:lemma-12|{moved.kind}}}", [other])[1]
