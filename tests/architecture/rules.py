@@ -9,6 +9,14 @@ from pathlib import Path
 JIT_NAMES = frozenset({"njit", "jit", "vectorize", "guvectorize", "stencil", "cfunc", "jit_module", "generated_jit"})
 
 
+def imports_of_checks(source: str) -> Iterator[str]:
+    """Each import of a paper's checks, by which algebra could reach a kernel."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module and ".papers." in node.module:
+            if "checks" in [*node.module.split("."), *(alias.name for alias in node.names)]:
+                yield ast.unparse(node)
+
+
 def jit_uses(source: str) -> Iterator[tuple[int, str]]:
     """Line and text of each use of numba's decorators: ``from numba import njit``, ``numba.njit``, ``nb.jit``."""
     tree = ast.parse(source)

@@ -34,6 +34,12 @@ def test_every_folder_of_a_paper_is_held_by_a_contract() -> None:
         assert bare or meets or names & held, f"{file.relative_to(ROOT)} is in no contract of pyproject.toml"
 
 
+@pytest.mark.parametrize("path", rules.python_files(PACKAGE / "papers"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_checks_import_checks(path: Path) -> None:
+    inside = "checks" in path.with_suffix("").parts
+    assert inside or list(rules.imports_of_checks(path.read_text(encoding="utf-8"))) == []
+
+
 @pytest.mark.parametrize("path", rules.python_files(PACKAGE), ids=lambda path: str(path.relative_to(ROOT)))
 def test_one_place_owns_the_jit_options(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
