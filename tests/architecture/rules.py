@@ -13,8 +13,8 @@ def imports_of_checks(source: str) -> Iterator[str]:
     """Each import of a paper's checks, by which algebra could reach a kernel."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module and ".papers." in node.module:
-            if "checks" in [*node.module.split("."), *(alias.name for alias in node.names)]:
-                yield ast.unparse(node)
+            words = [*node.module.split("."), *(alias.name for alias in node.names)]
+            yield from [ast.unparse(node)] if "checks" in words else []
 
 
 def jit_uses(source: str) -> Iterator[tuple[int, str]]:
