@@ -58,15 +58,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 class Evidence:
-    """What the checks of one specs folder found so far in this session; each check runs once.
-
-    Parameters
-    ----------
-    directory : Path
-        The specs folder.
-    config : pytest.Config
-        Gives budget, seed and where checks are found.
-    """
+    """What the checks of one specs folder found so far in this session; each check runs once."""
 
     def __init__(self, directory: Path, config: pytest.Config) -> None:
         from dpverify.harness.run.suite import Suite
@@ -231,17 +223,7 @@ class PinItem(ClaimItem):
 def describe(job: Job, result: CheckResult) -> list[str]:
     """Everything that a check found, line by line.
 
-    Parameters
-    ----------
-    job : Job
-        What was run.
-    result : CheckResult
-        What it found.
-
-    Returns
-    -------
-    list of str
-        Estimate, interval and bound; n, alpha and power; region; counterexamples; controls.
+    Estimate, interval and bound; n, alpha and power; region; counterexamples; controls.
     """
     lines = [f"{job.label}: {result.status}. {result.message}", f"found: {result.statistic}"]
     lines.append(f"n = {result.n}, alpha = {result.alpha:g}, power = {result.power:g}, detects {result.detects}")

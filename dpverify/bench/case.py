@@ -26,37 +26,19 @@ Counts: TypeAlias = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Usage:
-    """What a child process used; a form that runs one returns it, and its peak memory is kept.
+    """What a child process used; a form that runs one returns it, and its peak memory is kept."""
 
-    Attributes
-    ----------
-    peak : int
-        Most memory it held at a time, in bytes.
-    parts : mapping of str to float
-        Seconds of its parts by name, where it tells.
-    seconds : float or None
-        What counts as the time of the call, where that is not how long it took.
-    core_seconds : float
-        Seconds of cores that it used, with the processes that it waited for.
-    """
-
-    peak: int
-    parts: Mapping[str, float] = field(default_factory=dict)
-    seconds: float | None = None
-    core_seconds: float = 0.0
+    peak: int  # most memory it held at a time, in bytes
+    parts: Mapping[str, float] = field(default_factory=dict)  # seconds of its parts by name, where it tells
+    seconds: float | None = None  # what counts as the time of the call, where that is not how long it took
+    core_seconds: float = 0.0  # seconds of cores that it used, with the processes that it waited for
 
 
 @dataclass(frozen=True)
 class Missing:
-    """Stands for a form that cannot be measured here: the row then says why.
+    """Stands for a form that cannot be measured here: the row then says why."""
 
-    Attributes
-    ----------
-    why : str
-        Such as "opacus is not installed".
-    """
-
-    why: str
+    why: str  # such as "opacus is not installed"
 
 
 Forms: TypeAlias = Mapping[str, Form | Missing]
@@ -65,33 +47,18 @@ Forms: TypeAlias = Mapping[str, Form | Missing]
 
 @dataclass(frozen=True)
 class Target:
-    """A number that a case must reach.
+    """A number that a case must reach."""
 
-    Attributes
-    ----------
-    form : str
-        The form that must reach it.
-    at_most, at_least : float or None
-        The bound; one of the two.
-    kind : str
-        ``ratio``: seconds of ``form`` over seconds of ``to``. ``seconds``: seconds of one item (a call has ``work`` of
-        them). ``exponent``: of the seconds of a sweep in its size. ``memory``: bytes that a call adds at its peak.
-        ``memory-exponent``: of those bytes in the size of a sweep.
-    to : str
-        The form that a ratio is to; the limit of the case by default.
-    words : str
-        The target as the reader should see it, where its numbers alone do not say it.
-    at : sequence of numbers
-        Sizes of a sweep at which it must be reached; all of them by default.
-    """
-
-    form: str
-    at_most: float | None = None
+    form: str  # the form that must reach it
+    at_most: float | None = None  # the bound; one of the two
     at_least: float | None = None
+    # ``ratio``: seconds of ``form`` over seconds of ``to``. ``seconds``: seconds of one item (a call has ``work`` of
+    # them). ``exponent``: of the seconds of a sweep in its size. ``memory``: bytes that a call adds at its peak.
+    # ``memory-exponent``: of those bytes in the size of a sweep.
     kind: Kind = "ratio"
-    to: str = ""
-    words: str = ""
-    at: Sequence[int | float] = ()
+    to: str = ""  # the form that a ratio is to; the limit of the case by default
+    words: str = ""  # the target as the reader should see it, where its numbers alone do not say it
+    at: Sequence[int | float] = ()  # sizes of a sweep at which it must be reached; all of them by default
 
     def __post_init__(self) -> None:
         """Refuse a target with no bound or two."""
@@ -101,81 +68,42 @@ class Target:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Something that is measured.
+    """Something that is measured."""
 
-    Attributes
-    ----------
-    name : str
-        Unique in its group, in small letters with hyphens.
-    title : str
-        One line for the reader: what is done.
-    prepare : callable
-        ``prepare(seed=..., **parameters)`` makes the input and gives the forms. It runs in a fresh process, once a
-        pass; every form is called once before anything is timed, so that kernels are compiled by then.
-    limit : str
-        The form that the others are divided by: a physical limit, the literal algorithm, or a peer.
-    forms : sequence of str
-        Names of all forms, in order, for lists and for ``pytest tests/bench``; empty: those that the case names anyway.
-    parameters : mapping of str to number
-        Sizes, given to ``prepare`` by name.
-    targets : sequence of Target
-        What must be reached.
-    work : float
-        Items of a call (steps, normals, tasks), for seconds per item.
-    item : str
-        What an item is, in the singular.
-    clock : str
-        What is read; ``thread`` for kernels of one thread, ``wall`` for several threads and whole commands.
-    counts : callable or None
-        ``counts(**parameters)`` gives operation counts of the forms.
-    memory : callable or None
-        ``memory(seed=..., **parameters)`` gives forms like ``prepare``; each is run in a fresh process, once to compile
-        and once for the memory that it adds at its peak. Its forms need not be those of ``prepare``.
-    sparse : sequence of str
-        Forms too slow for every round: timed once in each of the first three passes, and not called before, so that
-        ``prepare`` must have compiled them on something small.
-    peers : sequence of str
-        Forms that are not ours: shown and never tested for having become slower.
-    passes : int or None
-        At most so many passes; all that the run makes by default.
-    rounds : int or None
-        At most so many rounds in a pass; all that the run makes by default.
-    limit_is_ours : bool
-        The limit is code that users run, not a plain way of doing the work: a comparison of two runs watches it too.
-    long : bool
-        Minutes: only with ``--long``, or when the group is named.
-    sweep, over : str
-        Filled in by :func:`sweep`.
-    """
-
-    name: str
-    title: str
+    name: str  # unique in its group, in small letters with hyphens
+    title: str  # one line for the reader: what is done
+    # ``prepare(seed=..., **parameters)`` makes the input and gives the forms. It runs in a fresh process, once a pass;
+    # every form is called once before anything is timed, so that kernels are compiled by then.
     prepare: Callable[..., Forms]
-    limit: str
+    limit: str  # the form that the others are divided by: a physical limit, the literal algorithm, or a peer
+    # names of all forms, in order, for lists and for ``pytest tests/bench``; empty: those that the case names anyway
     forms: Sequence[str] = ()
-    parameters: Mapping[str, int | float] = field(default_factory=dict)
-    targets: Sequence[Target] = ()
-    work: float = 1.0
-    item: str = "call"
+    parameters: Mapping[str, int | float] = field(default_factory=dict)  # sizes, given to ``prepare`` by name
+    targets: Sequence[Target] = ()  # what must be reached
+    work: float = 1.0  # items of a call (steps, normals, tasks), for seconds per item
+    item: str = "call"  # what an item is, in the singular
+    # what is read; ``thread`` for kernels of one thread, ``wall`` for several threads and whole commands
     clock: Clock = "thread"
-    counts: Callable[..., Counts] | None = None
+    counts: Callable[..., Counts] | None = None  # ``counts(**parameters)`` gives operation counts of the forms
+    # ``memory(seed=..., **parameters)`` gives forms like ``prepare``; each is run in a fresh process, once to compile
+    # and once for the memory that it adds at its peak. Its forms need not be those of ``prepare``.
     memory: Callable[..., Mapping[str, Form]] | None = None
+    # forms too slow for every round: timed once in each of the first three passes, and not called before, so that
+    # ``prepare`` must have compiled them on something small
     sparse: Sequence[str] = ()
-    peers: Sequence[str] = ()
-    passes: int | None = None
-    rounds: int | None = None
+    peers: Sequence[str] = ()  # forms that are not ours: shown and never tested for having become slower
+    passes: int | None = None  # at most so many passes; all that the run makes by default
+    rounds: int | None = None  # at most so many rounds in a pass; all that the run makes by default
+    # the limit is code that users run, not a plain way of doing the work: a comparison of two runs watches it too
     limit_is_ours: bool = False
-    long: bool = False
-    sweep: str = ""
+    long: bool = False  # minutes: only with ``--long``, or when the group is named
+    sweep: str = ""  # filled in by :func:`sweep`
     over: str = ""
 
     def names(self) -> tuple[str, ...]:
         """Names of its forms, as far as the case tells them without preparing anything.
 
-        Returns
-        -------
-        tuple of str
-            The limit first where they are not listed.
+        The limit first where they are not listed.
         """
         timed = [target for target in self.targets if "memory" not in target.kind]
         told = [name for target in timed for name in (target.form, target.to)]
@@ -192,24 +120,8 @@ def sweep(
 ) -> tuple[Case, ...]:
     """Make a case at several sizes; a power of the size is then fitted to the seconds of each form.
 
-    Parameters
-    ----------
-    case : Case
-        The case; its parameters are those that stay. Targets of an exponent hold for the sweep, others at the sizes
-        that they name, or at every size.
-    over : str
-        The parameter that is varied.
-    values : sequence of numbers
-        Its sizes, at least two, increasing.
-    work : callable or None
-        ``work(**parameters)`` gives the items of a call at a size; those of ``case`` by default.
-    also : callable or None
-        Gives other parameters that go with a size.
-
-    Returns
-    -------
-    tuple of Case
-        One per size, named ``<name>-<over>-<size>``.
+    ``case``: the case; its parameters are those that stay. Targets of an exponent hold for the sweep, others at the
+    sizes that they name, or at every size. One per size, named ``<name>-<over>-<size>``.
     """
     if len(values) < 2 or list(values) != sorted(set(values)):
         raise ValueError(f"values={list(values)}: a sweep needs two sizes or more, increasing")
@@ -229,20 +141,7 @@ def sweep(
 
 
 def peer(package: str, build: Callable[[Any], Form]) -> Form | Missing:
-    """Make a form of a package that may not be there.
-
-    Parameters
-    ----------
-    package : str
-        Its module.
-    build : callable
-        Takes the module and gives the form.
-
-    Returns
-    -------
-    callable or Missing
-        The form, or the remark that the package is not installed.
-    """
+    """Make a form of a package that may not be there."""
     try:
         module = import_module(package)
     except ImportError:

@@ -41,15 +41,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def answer(request: Request, say: Callable[[Answer], None]) -> None:
-    """Do what is asked.
-
-    Parameters
-    ----------
-    request : Request
-        What is asked for.
-    say : callable
-        Takes each answer as it comes.
-    """
+    """Do what is asked."""
     cases = {case.name: case for case in load(request.group).cases}
     for name in request.cases:
         say(Answer(case=name))
@@ -79,13 +71,7 @@ def _measure(case: Case, request: Request) -> Answer:
 
 
 def main() -> int:
-    """Read a request from stdin and answer on stdout.
-
-    Returns
-    -------
-    int
-        0, or 130 when interrupted.
-    """
+    """Read a request from stdin and answer on stdout. 0, or 130 when interrupted."""
     lines = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)

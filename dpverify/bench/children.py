@@ -23,15 +23,7 @@ Answers = Generator[Answer, None, None]
 def ask(request: Request) -> Answers:
     """Run a request in a fresh process; if it dies, the case under way has failed, and a new one does the rest.
 
-    Parameters
-    ----------
-    request : Request
-        What is asked for.
-
-    Yields
-    ------
-    Answer
-        In the order of the cases: that one begins, then what became of it.
+    In the order of the cases: that one begins, then what became of it.
     """
     left = list(request.cases)
     while left:

@@ -38,33 +38,17 @@ class _Samples:
 
 @dataclass
 class Desk:
-    """Where the answers about one case come together.
+    """Where the answers about one case come together."""
 
-    Attributes
-    ----------
-    group : str
-        The case's group.
-    case : Case
-        The case.
-    error : str
-        What went wrong; the case is not measured again then.
-    """
-
-    group: str
+    group: str  # the case's group
     case: Case
-    error: str = ""
+    error: str = ""  # what went wrong; the case is not measured again then
     passes: int = 0
     forms: dict[str, _Samples] = field(default_factory=dict)
     yardstick: list[list[float]] = field(default_factory=list)
 
     def take(self, answer: Answer) -> None:
-        """Take in an answer.
-
-        Parameters
-        ----------
-        answer : Answer
-            Of the child process.
-        """
+        """Take in an answer."""
         self.error = self.error or answer.error
         if answer.added is not None:
             self._of(answer.form).added.append(answer.added)
@@ -92,13 +76,7 @@ class Desk:
         return self.forms.setdefault(form, _Samples())
 
     def record(self) -> CaseRecord | None:
-        """Everything about the case; None where nothing was measured and nothing went wrong.
-
-        Returns
-        -------
-        CaseRecord or None
-            With intervals and targets.
-        """
+        """Everything about the case; None where nothing was measured and nothing went wrong."""
         if not self.forms and not self.error:
             return None
         case = self.case
@@ -156,22 +134,7 @@ class Desk:
 
 
 def judged(target: Target, value: Interval | None, to: str = "") -> TargetRecord:
-    """A target with what was measured of it: met or missed where the whole interval is on one side.
-
-    Parameters
-    ----------
-    target : Target
-        The target.
-    value : Interval or None
-        What was measured.
-    to : str
-        The form that a ratio is to.
-
-    Returns
-    -------
-    TargetRecord
-        With the outcome.
-    """
+    """A target with what was measured of it: met or missed where the whole interval is on one side."""
     outcome: Outcome = "not measured"
     if value is not None:
         low, high = value.low, value.high
@@ -194,18 +157,7 @@ def judged(target: Target, value: Interval | None, to: str = "") -> TargetRecord
 
 
 def aims(cases: Iterable[tuple[str, Case]]) -> list[AimRecord]:
-    """All targets of some cases, none of them measured.
-
-    Parameters
-    ----------
-    cases : iterable of (str, Case)
-        Each case with its group.
-
-    Returns
-    -------
-    list of AimRecord
-        Those of a sweep's growth once, under the name of the sweep.
-    """
+    """All targets of some cases, none of them measured. Those of a sweep's growth once, under the name of the sweep."""
     found: dict[tuple[str, ...], AimRecord] = {}
     for group, case in cases:
         for target in case.targets:
@@ -219,15 +171,7 @@ def aims(cases: Iterable[tuple[str, Case]]) -> list[AimRecord]:
 def fits(desks: Sequence[Desk]) -> list[FitRecord]:
     """Exponents of every sweep.
 
-    Parameters
-    ----------
-    desks : sequence of Desk
-        All cases.
-
-    Returns
-    -------
-    list of FitRecord
-        Of each form that was measured at every size in some pass; seconds, and memory where it was measured.
+    Of each form that was measured at every size in some pass; seconds, and memory where it was measured.
     """
     sweeps: dict[tuple[str, str], list[Desk]] = {}
     for desk in desks:
@@ -272,18 +216,7 @@ def _interval(passes: Sequence[Sequence[float]]) -> Interval | None:
 
 
 def medians(record: CaseRecord) -> Mapping[str, float]:
-    """Median seconds of one call by form.
-
-    Parameters
-    ----------
-    record : CaseRecord
-        A case.
-
-    Returns
-    -------
-    mapping of str to float
-        Of the forms that were timed.
-    """
+    """Median seconds of one call by form. Of the forms that were timed."""
     return {
         form.name: float(np.median([np.median(values) for values in form.samples if values]))
         for form in record.forms

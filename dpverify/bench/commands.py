@@ -50,24 +50,7 @@ def dpverify(*words: str) -> tuple[str, ...]:
 def run_command(words: Sequence[str], *, cache: Path | None = None, codes: Sequence[int] = (0,)) -> Usage:
     """Run a command to its end, its output thrown away.
 
-    Parameters
-    ----------
-    words : sequence of str
-        The command line.
-    cache : pathlib.Path or None
-        Folder of compiled kernels; that of the environment by default.
-    codes : sequence of int
-        Exit codes that are fine.
-
-    Returns
-    -------
-    Usage
-        How long it took, and the most memory that it, or the largest of the child processes that it waited for, held.
-
-    Raises
-    ------
-    CommandError
-        When it ends with another code.
+    How long it took, and the most memory that it, or the largest of the child processes that it waited for, held.
     """
     environment = environment_of(cache)
     reading, writing = os.pipe()
@@ -104,18 +87,7 @@ def empty_cache() -> Iterator[Path]:
 
 
 def cold(words: Sequence[str]) -> Callable[[], Usage]:
-    """A form: the command with an empty folder of compiled kernels.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The command line.
-
-    Returns
-    -------
-    callable
-        Runs it once.
-    """
+    """A form: the command with an empty folder of compiled kernels."""
 
     def run() -> Usage:
         with empty_cache() as folder:

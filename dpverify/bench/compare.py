@@ -35,17 +35,7 @@ LEVEL = 0.95
 def compare(new: Bench, old: Bench, alpha: float = ALPHA) -> list[Comparison]:
     """Compare every form of ours that both runs measured at the same parameters.
 
-    Parameters
-    ----------
-    new, old : Bench
-        The runs. A factor above 1 means that ``new`` is slower.
-    alpha : float
-        Chance of any false alarm.
-
-    Returns
-    -------
-    list of Comparison
-        In the order of ``new``; empty when nothing is in both.
+    In the order of ``new``; empty when nothing is in both.
     """
     pairs = list(_pairs(new, old))
     tests = [rank_test(pair.new, pair.old) for pair in pairs]
@@ -120,15 +110,7 @@ def _watched(case: CaseRecord) -> Iterator[tuple[str, str, Array]]:
 def without_counterpart(new: Bench, old: Bench) -> int:
     """How many forms of ours have been measured that the other run has not, or has at other sizes or to another limit.
 
-    Parameters
-    ----------
-    new, old : Bench
-        The runs.
-
-    Returns
-    -------
-    int
-        Forms of ``new`` that no comparison watches.
+    Forms of ``new`` that no comparison watches.
     """
     return sum(1 for case in new.cases for _ in _watched(case)) - sum(1 for _ in _pairs(new, old))
 
@@ -142,15 +124,7 @@ def log_ratios(form: Sequence[Sequence[float]], to: Sequence[Sequence[float]]) -
 def null_law(n: int, m: int) -> Array:
     """Law of Mann and Whitney's U of n and m values of one law: probability of 0, 1, ..., n m.
 
-    Parameters
-    ----------
-    n, m : int
-        Numbers of values, at least 1.
-
-    Returns
-    -------
-    (n m + 1,) array of float
-        From the Gaussian binomial coefficient; exact integers until the last division.
+    From the Gaussian binomial coefficient; exact integers until the last division.
     """
     ways = [1]
     for part in range(1, n + 1):  # multiply by (1 - x^(m + part)) and divide by (1 - x^part)
@@ -167,15 +141,7 @@ def null_law(n: int, m: int) -> Array:
 def rank_test(x: Array, y: Array) -> float:
     """Exact two-sided p of the Wilcoxon-Mann-Whitney test; ties count half and are rounded against a finding.
 
-    Parameters
-    ----------
-    x, y : (n,) and (m,) array of float
-        The values.
-
-    Returns
-    -------
-    float
-        At most 1.
+    Shapes: ``x``, ``y`` (n,) and (m,).
     """
     wins = float((x[:, None] > y).sum() + 0.5 * (x[:, None] == y).sum())
     law = null_law(len(x), len(y))
@@ -188,17 +154,8 @@ def able_to_find(smallest: Sequence[float], alpha: float) -> list[bool]:
 
     Tarone's rule (Biometrics 46, 1990): it looks at how small each p can be, never at what was found.
 
-    Parameters
-    ----------
-    smallest : sequence of float
-        The smallest p that each test can give: known from the numbers of passes, before anything is measured.
-    alpha : float
-        Chance of any false alarm.
-
-    Returns
-    -------
-    list of bool
-        As many as there may be, so that each can still reach its share of ``alpha``.
+    ``smallest``: the smallest p that each test can give: known from the numbers of passes, before anything is measured.
+    As many as there may be, so that each can still reach its share of ``alpha``.
     """
     count = 1
     while sum(count * p <= alpha for p in smallest) > count:
@@ -209,15 +166,7 @@ def able_to_find(smallest: Sequence[float], alpha: float) -> list[bool]:
 def holm(p: Sequence[float]) -> list[float]:
     """Holm's correction: the values that may be compared with the level that all tests together have.
 
-    Parameters
-    ----------
-    p : sequence of float
-        Values of single tests.
-
-    Returns
-    -------
-    list of float
-        Corrected values, in the same order.
+    Corrected values, in the same order.
     """
     out, largest = [1.0] * len(p), 0.0
     for rank, place in enumerate(sorted(range(len(p)), key=p.__getitem__)):
@@ -229,17 +178,8 @@ def holm(p: Sequence[float]) -> list[float]:
 def shift_interval(x: Array, y: Array, level: float = LEVEL) -> tuple[float, float, float, float]:
     """Hodges and Lehmann's estimate of how far x lies above y, with the interval that inverts the rank test.
 
-    Parameters
-    ----------
-    x, y : (n,) and (m,) array of float
-        The values.
-    level : float
-        Probability wanted.
-
-    Returns
-    -------
-    (float, float, float, float)
-        The median of all differences, the ends, and the probability that they really have.
+    The median of all differences, the ends, and the probability that they really have. Shapes: ``x``, ``y`` (n,) and
+    (m,).
     """
     differences = np.sort((x[:, None] - y).ravel())
     tails = np.cumsum(null_law(len(x), len(y)))

@@ -6,13 +6,7 @@ import os
 
 
 def usable_cores() -> int:
-    """Count the cores that this process may run on.
-
-    Returns
-    -------
-    int
-        At least 1.
-    """
+    """Count the cores that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -14,13 +14,7 @@ _CPUINFO, _STAT = Path("/proc/cpuinfo"), Path("/proc/stat")
 
 
 class Watch:
-    """How long something takes, and what other processes do meanwhile.
-
-    Attributes
-    ----------
-    load : float
-        Load average of the minute before.
-    """
+    """How long something takes, and what other processes do meanwhile."""
 
     def __init__(self) -> None:
         self.load = load()
@@ -33,10 +27,7 @@ class Watch:
     def others(self) -> float | None:
         """Cores that processes other than this one and its ended children kept busy since, in the mean.
 
-        Returns
-        -------
-        float or None
-            None where the system does not tell.
+        None where the system does not tell.
         """
         now = _all_seconds()
         if now is None or self._all is None:
@@ -48,10 +39,7 @@ class Watch:
 def machine() -> dict[str, str]:
     """Kind of machine, without its name.
 
-    Returns
-    -------
-    dict of str to str
-        System, architecture, cores, and where the system tells: processor and memory.
+    System, architecture, cores, and where the system tells: processor and memory.
     """
     found = manifest.machine()
     processor = _processor()
@@ -63,13 +51,7 @@ def machine() -> dict[str, str]:
 
 
 def load() -> float:
-    """Processes that wanted a core, mean of the last minute.
-
-    Returns
-    -------
-    float
-        NaN-free: 0 where the system does not tell.
-    """
+    """Processes that wanted a core, mean of the last minute. NaN-free: 0 where the system does not tell."""
     try:
         return os.getloadavg()[0]
     except (OSError, AttributeError):

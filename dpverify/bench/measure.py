@@ -30,46 +30,23 @@ SPARSE_PASSES = 3
 
 @dataclass
 class Times:
-    """Times of one form in one pass.
+    """Times of one form in one pass."""
 
-    Attributes
-    ----------
-    seconds : list of float
-        Of one call, one value a round.
-    repeats : int
-        How many calls a value is the mean of.
-    peaks : list of int
-        Peak memory of child processes in bytes, where the form runs one.
-    parts : dict of str to list of float
-        Seconds of the parts of a child process, where it tells.
-    added : int or None
-        Bytes that a call added to this process at its peak; taken in the first pass.
-    """
-
-    seconds: list[float] = field(default_factory=list)
-    repeats: int = 1
-    peaks: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)  # of one call, one value a round
+    repeats: int = 1  # how many calls a value is the mean of
+    peaks: list[int] = field(default_factory=list)  # peak memory of child processes in bytes, where the form runs one
+    # seconds of the parts of a child process, where it tells
     parts: dict[str, list[float]] = field(default_factory=dict)
-    added: int | None = None
+    added: int | None = None  # bytes that a call added to this process at its peak; taken in the first pass
 
 
 @dataclass
 class Measured:
-    """One case in one pass.
+    """One case in one pass."""
 
-    Attributes
-    ----------
-    times : dict of str to Times
-        By form.
-    missing : dict of str to str
-        Forms that cannot be measured here, and why.
-    yardstick : Times or None
-        What a limit of ours is compared with; see ``bench.yardstick``.
-    """
-
-    times: dict[str, Times] = field(default_factory=dict)
-    missing: dict[str, str] = field(default_factory=dict)
-    yardstick: Times | None = None
+    times: dict[str, Times] = field(default_factory=dict)  # by form
+    missing: dict[str, str] = field(default_factory=dict)  # forms that cannot be measured here, and why
+    yardstick: Times | None = None  # what a limit of ours is compared with; see ``bench.yardstick``
 
     def medians(self) -> dict[str, float]:
         """Median seconds of one call by form."""
@@ -79,26 +56,8 @@ class Measured:
 def measure_case(case: Case, *, seed: int = 0, rounds: int = 5, turn: int = 0) -> Measured:
     """Prepare a case and time its forms in turns.
 
-    Parameters
-    ----------
-    case : Case
-        What to measure.
-    seed : int
-        Of its input.
-    rounds : int
-        How often each form is timed; fewer where that would take longer than :data:`ROUND_BUDGET`, at least one.
-    turn : int
-        Number of the pass: it says which form begins, and whether sparse forms are timed.
-
-    Returns
-    -------
-    Measured
-        The times.
-
-    Raises
-    ------
-    ValueError
-        When the limit, or a form with a target, is not among the forms.
+    ``rounds``: how often each form is timed; fewer where that would take longer than :data:`ROUND_BUDGET`, at least
+    one.
     """
     forms = case.prepare(seed=seed, **case.parameters)
     _check(case, set(forms))
@@ -157,19 +116,7 @@ def _calibrate(forms: Mapping[str, Form], clock: Callable[[], float], out: Measu
 def calls_for(form: Form, clock: Callable[[], float], shortest: float = SHORTEST) -> tuple[int, float]:
     """Find out how often a form must be called so that a measurement is long enough.
 
-    Parameters
-    ----------
-    form : callable
-        Called before, so that it is compiled.
-    clock : callable
-        What is read.
-    shortest : float
-        Seconds that a measurement shall last; by this clock, or ten times that by the wall's.
-
-    Returns
-    -------
-    (int, float)
-        The number of calls, and the seconds that so many take.
+    The number of calls, and the seconds that so many take.
     """
     calls = 1
     took, wall = _seconds(form, clock, calls)

@@ -20,16 +20,6 @@ def added_memory(form: Form) -> int:
     The form is called once before, so that kernels are compiled and what it keeps for ever is there. Where the system
     can set its peak counter back (Linux), the difference is exact to some pages; elsewhere it is what the second call
     adds to the peak of the first, which may be nothing.
-
-    Parameters
-    ----------
-    form : callable
-        The work.
-
-    Returns
-    -------
-    int
-        Bytes, at least 0.
     """
     form()
     peak = AddedPeak()
@@ -52,13 +42,7 @@ class AddedPeak:
 
 
 def can_measure_memory() -> bool:
-    """Whether the system can set the peak of this process back, without which only a fresh process tells anything.
-
-    Returns
-    -------
-    bool
-        True on Linux.
-    """
+    """Whether the system can set the peak of this process back, without which only a fresh process tells anything."""
     return _reset_peak()
 
 

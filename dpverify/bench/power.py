@@ -16,18 +16,8 @@ _DRAWS = 4000
 def detectable(n: int, m: int, level: float) -> float | None:
     """The shift that the two-sided rank test of n against m passes finds with probability :data:`POWER`.
 
-    Parameters
-    ----------
-    n, m : int
-        Numbers of passes.
-    level : float
-        Level of the single test, after the strictest step of the correction.
-
-    Returns
-    -------
-    float or None
-        In standard deviations of a pass, where the passes of both runs are normal with the same spread; found by
-        simulation with a fixed seed. None where even passes that do not overlap at all would not reach the level.
+    In standard deviations of a pass, where the passes of both runs are normal with the same spread; found by simulation
+    with a fixed seed. None where even passes that do not overlap at all would not reach the level.
     """
     from dpverify.bench.compare import null_law
 

@@ -23,15 +23,7 @@ GROUPS = {
 
 
 class GroupError(ValueError):
-    """A name that is no group.
-
-    Attributes
-    ----------
-    name : str
-        The name.
-    rule : str
-        What it could have been.
-    """
+    """A name that is no group."""
 
     def __init__(self, name: str) -> None:
         near = get_close_matches(name, GROUPS, n=3, cutoff=0.5)
@@ -41,43 +33,15 @@ class GroupError(ValueError):
 
 @dataclass(frozen=True)
 class Group:
-    """A group of cases.
+    """A group of cases."""
 
-    Attributes
-    ----------
-    name : str
-        Its name on the command line.
-    title : str
-        First line of its module's docstring, without the full stop.
-    cases : tuple of Case
-        In the order of the report.
-    """
-
-    name: str
-    title: str
-    cases: tuple[Case, ...]
+    name: str  # its name on the command line
+    title: str  # first line of its module's docstring, without the full stop
+    cases: tuple[Case, ...]  # in the order of the report
 
 
 def load(name: str) -> Group:
-    """Load one group.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`GROUPS`.
-
-    Returns
-    -------
-    Group
-        The group.
-
-    Raises
-    ------
-    GroupError
-        When there is no such group.
-    ValueError
-        When two of its cases share a name.
-    """
+    """Load one group."""
     if name not in GROUPS:
         raise GroupError(name)
     module = import_module(f"dpverify.bench.{GROUPS[name]}")
@@ -91,25 +55,7 @@ def load(name: str) -> Group:
 
 
 def select(names: Sequence[str], *, long: bool = False) -> list[Group]:
-    """The groups that a run measures.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Groups; all of them where there is none.
-    long : bool
-        Take cases of minutes although no group was named.
-
-    Returns
-    -------
-    list of Group
-        In the order of :data:`GROUPS`, without groups that have no case to measure.
-
-    Raises
-    ------
-    GroupError
-        When there is no such group.
-    """
+    """The groups that a run measures. In the order of :data:`GROUPS`, without groups that have no case to measure."""
     for name in names:
         if name not in GROUPS:
             load(name)  # complains

@@ -27,18 +27,10 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Amount:
-    """How much is measured.
+    """How much is measured."""
 
-    Attributes
-    ----------
-    passes : int
-        How often the whole list is gone through, each time in fresh processes.
-    rounds : int
-        How often a form is timed in one pass.
-    """
-
-    passes: int
-    rounds: int
+    passes: int  # how often the whole list is gone through, each time in fresh processes
+    rounds: int  # how often a form is timed in one pass
 
 
 USUAL, QUICK = Amount(11, 5), Amount(3, 3)
@@ -52,24 +44,7 @@ def run(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Bench:
-    """Measure.
-
-    Parameters
-    ----------
-    groups : sequence of Group
-        What to measure.
-    amount : Amount
-        How often.
-    seed : int
-        Of the input, which is the same in every pass: what differs between passes is the machine.
-    progress : callable or None
-        Told how far it is.
-
-    Returns
-    -------
-    Bench
-        All that was measured; after Ctrl-C, until then.
-    """
+    """Measure. All that was measured; after Ctrl-C, until then."""
     watch = Watch()
     desks = [Desk(group.name, case) for group in groups for case in group.cases]
     interrupted = False

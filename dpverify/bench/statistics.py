@@ -20,23 +20,8 @@ LEVEL = 0.95
 def median_interval(passes: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
     """Median over passes, its interval from their order, and the spread of all rounds.
 
-    Parameters
-    ----------
-    passes : sequence of sequences of float
-        Values of the rounds of each pass; none of them empty, one pass or more.
-    level : float
-        Probability wanted.
-
-    Returns
-    -------
-    Interval
-        The narrowest symmetric pair of order statistics of the passes' medians that reaches the level, else the
-        smallest and the largest of them; ``level`` is what the pair really has.
-
-    Raises
-    ------
-    ValueError
-        When there is no pass, or an empty one.
+    The narrowest symmetric pair of order statistics of the passes' medians that reaches the level, else the smallest
+    and the largest of them; ``level`` is what the pair really has.
     """
     if not passes or not all(passes):
         raise ValueError(f"passes={[len(values) for values in passes]} rounds: at least one pass, of one round or more")
@@ -66,16 +51,8 @@ def _holds(n: int, cut: int) -> float:
 def ratios(form: Sequence[Sequence[float]], to: Sequence[Sequence[float]]) -> list[list[float]]:
     """Ratios of one form to another, round by round.
 
-    Parameters
-    ----------
-    form, to : sequence of sequences of float
-        Seconds of each round of each pass.
-
-    Returns
-    -------
-    list of list of float
-        Of each pass in which both were timed. Where they were not timed equally often, the median of ``to`` stands for
-        all its rounds.
+    Of each pass in which both were timed. Where they were not timed equally often, the median of ``to`` stands for all
+    its rounds.
     """
     out = []
     for top, bottom in zip(form, to, strict=False):
@@ -90,18 +67,8 @@ def ratios(form: Sequence[Sequence[float]], to: Sequence[Sequence[float]]) -> li
 def exponents(sizes: Sequence[float], passes: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:
     """Fit a power of the size to each pass.
 
-    Parameters
-    ----------
-    sizes : sequence of float
-        The sizes, two or more.
-    passes : sequence of sequences of sequences of float
-        Positive values by size, pass and round.
-
-    Returns
-    -------
-    list of list of float
-        Of each pass in which every size has a value: the slope of the log of the median over log size, by least
-        squares; one value a pass, so that an interval can be made of them.
+    Of each pass in which every size has a value: the slope of the log of the median over log size, by least squares;
+    one value a pass, so that an interval can be made of them.
     """
     x = np.log(np.asarray(sizes, dtype=float))
     x -= x.mean()

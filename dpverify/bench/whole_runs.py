@@ -21,13 +21,7 @@ JUDGED = (0, 1)
 
 
 class ColdThenWarm:
-    """A run with an empty folder of compiled kernels, then the same run with what it left there, and what they come to.
-
-    Parameters
-    ----------
-    *words : str
-        After ``dpverify verify``.
-    """
+    """A run with an empty folder of compiled kernels, then the same run with what it left there."""
 
     def __init__(self, *words: str) -> None:
         self._words = words
@@ -37,30 +31,13 @@ class ColdThenWarm:
         finalize(self, shutil.rmtree, self._cache, ignore_errors=True)
 
     def cold(self) -> Usage:
-        """Run with an empty folder.
-
-        Returns
-        -------
-        Usage
-            Its peak memory.
-        """
+        """Run with an empty folder."""
         shutil.rmtree(self._cache)
         self._cache.mkdir()
         return replace(self._run("cold"), parts={})
 
     def warm(self) -> Usage:
-        """Run with the folder as the run before left it.
-
-        Returns
-        -------
-        Usage
-            Peak memory, and the seconds of each check.
-
-        Raises
-        ------
-        CommandError
-            When it does not come to the verdicts of the cold run.
-        """
+        """Run with the folder as the run before left it. Peak memory, and the seconds of each check."""
         used = self._run("warm")
         if self._runs["warm"].verdicts != self._runs["cold"].verdicts:
             raise CommandError("the cold run and the warm one came to different verdicts")
@@ -69,30 +46,21 @@ class ColdThenWarm:
     def checks(self) -> Usage:
         """Tell how long the checks of the last warm run take if all cores share them evenly and nothing else is done.
 
-        Returns
-        -------
-        Usage
-            Its time is the sum of the checks' own seconds over the cores.
+        Its time is the sum of the checks' own seconds over the cores.
         """
         return Usage(0, seconds=self._runs["warm"].checks / usable_cores())
 
     def compilation(self) -> Usage:
         """Tell how much longer the last cold run took than the last warm one.
 
-        Returns
-        -------
-        Usage
-            Its time is the difference, at least a millisecond.
+        Its time is the difference, at least a millisecond.
         """
         return Usage(0, seconds=max(self._runs["cold"].seconds - self._runs["warm"].seconds, 1e-3))
 
     def compilation_on_one_core(self) -> Usage:
         """Tell how many more seconds of cores the last cold run used than the last warm one.
 
-        Returns
-        -------
-        Usage
-            Its time is the difference, at least a millisecond.
+        Its time is the difference, at least a millisecond.
         """
         return Usage(0, seconds=max(self._runs["cold"].core_seconds - self._runs["warm"].core_seconds, 1e-3))
 
@@ -114,42 +82,17 @@ class _WholeRun(NamedTuple):
 
 
 class Crowd:
-    """Several processes that judge one claim at once, with one empty folder of compiled kernels for all.
-
-    Parameters
-    ----------
-    claim : str
-        The claim.
-    processes : int
-        How many.
-    """
+    """Several processes that judge one claim at once, with one empty folder of compiled kernels for all."""
 
     def __init__(self, claim: str, processes: int) -> None:
         self._claim, self._processes = claim, processes
 
     def alone(self) -> Usage:
-        """Run one process with an empty folder.
-
-        Returns
-        -------
-        Usage
-            Its peak memory.
-        """
+        """Run one process with an empty folder."""
         return self._cold(1)
 
     def together(self) -> Usage:
-        """Run all of them with one empty folder.
-
-        Returns
-        -------
-        Usage
-            The largest peak memory among them.
-
-        Raises
-        ------
-        CommandError
-            When they do not all come to the same verdicts.
-        """
+        """Run all of them with one empty folder. The largest peak memory among them."""
         return self._cold(self._processes)
 
     def _cold(self, count: int) -> Usage:
@@ -170,18 +113,7 @@ def _verify(*words: str, cache: Path) -> tuple[Usage, Mapping[str, Any]]:
 
 
 def check_seconds(run: Mapping[str, Any]) -> dict[str, float]:
-    """Seconds of every check of a run.
-
-    Parameters
-    ----------
-    run : mapping
-        Its JSON.
-
-    Returns
-    -------
-    dict of str to float
-        ``claim[reading|printed|check]`` to core seconds.
-    """
+    """Seconds of every check of a run. ``claim[reading|printed|check]`` to core seconds."""
     found = {}
     for result in run["results"]:
         reading = ",".join(f"{name}={choice}" for name, choice in result["reading"].items())
@@ -194,16 +126,5 @@ def check_seconds(run: Mapping[str, Any]) -> dict[str, float]:
 
 
 def verdicts(run: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """What a run says: claim, reading and status.
-
-    Parameters
-    ----------
-    run : mapping
-        Its JSON.
-
-    Returns
-    -------
-    list of (str, str, str)
-        In its order.
-    """
+    """What a run says: claim, reading and status."""
     return [(each["claim"], json.dumps(each["reading"], sort_keys=True), each["status"]) for each in run["results"]]

@@ -13,13 +13,7 @@ COUNT = 100_000
 
 
 def yardstick() -> Form:
-    """A form that draws into one and the same array, by numpy alone.
-
-    Returns
-    -------
-    callable
-        The form; about a millisecond.
-    """
+    """A form that draws into one and the same array, by numpy alone."""
     import numpy as np
 
     rng, out = np.random.Generator(np.random.SFC64(0)), np.empty(COUNT)

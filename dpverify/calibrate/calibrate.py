@@ -22,24 +22,9 @@ THEOREMS = {"dp-nsgd": theorem_6, "sr-nsgd": theorem_9}
 def calibrate(request: CalibrateRequest) -> Calibration:
     """Calibrate the noise of an algorithm to (epsilon, delta).
 
-    Parameters
-    ----------
-    request : CalibrateRequest
-        What is asked.
+    With ``sigma.exact`` certified: the exact trade-off of the composed Gaussian mechanism at the accountant's upper
+    bound of mu is decided in ball arithmetic. Its lower bound says how much less sigma might do.
 
-    Returns
-    -------
-    Calibration
-        With ``sigma.exact`` certified: the exact trade-off of the composed Gaussian mechanism at the accountant's upper
-        bound of mu is decided in ball arithmetic. Its lower bound says how much less sigma might do.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is out of its domain, or no sigma can be certified; the message says why.
-
-    Notes
-    -----
     Source: Theorems 4 and 8 (``tran2022:theorem-4-dp``, ``theorem-8-dp``) for the printed sigma.
     """
     theorem = THEOREMS[request.algorithm](request.n, request.d, request.epsilon, request.delta, request.asked_steps)

@@ -14,44 +14,22 @@ ALGORITHMS = ("dp-nsgd", "sr-nsgd")
 
 @dataclass(frozen=True)
 class CalibrateRequest:
-    """Arguments of a calibration.
+    """Arguments of a calibration."""
 
-    Parameters
-    ----------
-    algorithm : str
-        ``dp-nsgd`` or ``sr-nsgd``: Algorithm 1 or 2 of tran2022.
-    n, d : int
-        Examples and dimensions, at least 1.
-    epsilon, delta : float
-        What is asked for: epsilon above 0, delta in (0, 1).
-    steps, epochs : int or None
-        T, or T in units of N; one of the two. None: the T that the utility theorem prints.
-    lipschitz, smoothness : float
-        G above 0, L at least 0.
-    alpha, gamma, eta : float or None
-        None: as the utility theorem prints them for this T; alpha at least 1/N and at most 1, gamma at most 1.
-    ordering : str
-        ``fresh`` or ``once``.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is out of its domain, or two exclude each other.
-    """
-
-    algorithm: str
-    n: int
+    algorithm: str  # ``dp-nsgd`` or ``sr-nsgd``: Algorithm 1 or 2 of tran2022
+    n: int  # examples and dimensions, at least 1
     d: int
-    epsilon: float
+    epsilon: float  # what is asked for: epsilon above 0, delta in (0, 1)
     delta: float
-    steps: int | None = None
+    steps: int | None = None  # T, or T in units of N; one of the two. None: the T that the utility theorem prints.
     epochs: int | None = None
-    lipschitz: float = 1.0
+    lipschitz: float = 1.0  # G above 0, L at least 0
     smoothness: float = 1.0
+    # none: as the utility theorem prints them for this T; alpha at least 1/N and at most 1, gamma at most 1
     alpha: float | None = None
     gamma: float | None = None
     eta: float | None = None
-    ordering: str = "fresh"
+    ordering: str = "fresh"  # ``fresh`` or ``once``
 
     def __post_init__(self) -> None:
         if self.algorithm not in ALGORITHMS:

@@ -47,51 +47,30 @@ class Theorem(Record, frozen=True, kw_only=True):
 
 
 class Calibration(Record, frozen=True, kw_only=True):
-    """An answer to: which sigma?
-
-    Attributes
-    ----------
-    epsilon, delta : float
-        What was asked for.
-    sigma : Trio
-        Noise multipliers of the paper's box. ``exact`` is certified; the others are what the paper and its proof say.
-    node_std : dict of str to Trio
-        Standard deviations of each kind of node, in units of the gradient.
-    epsilon_bought : float or str
-        What the printed sigma really buys at this delta, rounded up and certified.
-    delta_bought : float
-        What the printed sigma really buys at this epsilon.
-    bought : Trio
-        epsilon that each of the three sigmas buys at this delta.
-    certified : dict of str to bool
-        Whether each of the three sigmas gives (epsilon, delta), by the accountant's upper bound.
-    mu : tuple of two floats
-        The accountant's lower and upper bound of the Gaussian privacy parameter at ``sigma.exact``.
-    epsilon_bounds : tuple of two floats
-        Its lower and upper bound of epsilon at ``sigma.exact`` and this delta; the upper one is the guarantee.
-    sigma_bounds : tuple of two floats
-        No sigma up to the first gives (epsilon, delta) by this analysis; the second is ``sigma.exact``. For sr-nsgd the
-        analysis adds up what each node can show at most, which one loss need not reach in all nodes at once.
-    warnings : list of str
-        Conditions that fail, printed or needed.
-    """
+    """An answer to: which sigma?"""
 
     schema: Literal[1] = 1
     algorithm: str
-    epsilon: float
+    epsilon: float  # what was asked for
     delta: float
     run: RunParameters
     theorem: Theorem
+    # Noise multipliers of the paper's box. ``exact`` is certified; the others are what the paper and its proof say.
     sigma: Trio
-    node_std: dict[str, Trio]
-    epsilon_bought: Real
-    delta_bought: float
-    bought: Trio
+    node_std: dict[str, Trio]  # standard deviations of each kind of node, in units of the gradient
+    epsilon_bought: Real  # what the printed sigma really buys at this delta, rounded up and certified
+    delta_bought: float  # what the printed sigma really buys at this epsilon
+    bought: Trio  # epsilon that each of the three sigmas buys at this delta
+    # whether each of the three sigmas gives (epsilon, delta), by the accountant's upper bound
     certified: dict[str, bool]
+    # the accountant's lower and upper bound of the Gaussian privacy parameter at ``sigma.exact``
     mu: tuple[float, float]
+    # its lower and upper bound of epsilon at ``sigma.exact`` and this delta; the upper one is the guarantee
     epsilon_bounds: tuple[float, float]
+    # No sigma up to the first gives (epsilon, delta) by this analysis; the second is ``sigma.exact``. For sr-nsgd the
+    # analysis adds up what each node can show at most, which one loss need not reach in all nodes at once.
     sigma_bounds: tuple[float, float]
-    warnings: list[str] = []
+    warnings: list[str] = []  # conditions that fail, printed or needed
 
 
 def real(value: float) -> Real:

@@ -18,18 +18,7 @@ ROWS = {
 
 
 def summary(result: Calibration) -> str:
-    """Tell a calibration to a person.
-
-    Parameters
-    ----------
-    result : Calibration
-        The answer.
-
-    Returns
-    -------
-    str
-        Several lines, without a line end at the end.
-    """
+    """Tell a calibration to a person. Several lines, without a line end at the end."""
     return "\n".join((*_run(result), "", *_table(result), "", *_ending(result)))
 
 

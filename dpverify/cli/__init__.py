@@ -6,18 +6,7 @@ from collections.abc import Sequence
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
-    """Run one command; see ``main``.
-
-    Parameters
-    ----------
-    tokens : sequence of str, optional
-        The words after ``dpverify``; those of the process by default.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run one command; see ``main``."""
     from dpverify.cli.app import main as run  # not above: a worker process imports this package, and parses no words
 
     return run(tokens)

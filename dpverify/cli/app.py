@@ -25,13 +25,7 @@ from dpverify.cli.verify import verify
 
 
 def build() -> App:
-    """Build the application.
-
-    Returns
-    -------
-    cyclopts.App
-        With one command per file of this package; a command returns its exit code.
-    """
+    """Build the application. With one command per file of this package; a command returns its exit code."""
     app = App(
         name="dpverify",
         help="Executable checks of the theorems that papers on private optimization print.",
@@ -56,18 +50,7 @@ def build() -> App:
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
-    """Run one command.
-
-    Parameters
-    ----------
-    tokens : sequence of str, optional
-        The words after ``dpverify``; those of the process by default.
-
-    Returns
-    -------
-    int
-        The exit code: 0, 1, 2 or 130 (141 where the reader of stdout went away).
-    """
+    """Run one command. The exit code: 0, 1, 2 or 130 (141 where the reader of stdout went away)."""
     words = list(sys.argv[1:] if tokens is None else tokens)
     try:
         code = _run(words)

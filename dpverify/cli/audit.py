@@ -34,35 +34,14 @@ def audit(
     mechanism(dataset, rng, size) that returns so many independent outputs at once, which is faster. Calls must be
     independent of each other. A tenth of the outputs trains the rule that the others are judged with.
 
-    Parameters
-    ----------
-    mechanism
-        module:function or file.py:function; or dp-nsgd or sr-nsgd, our kernels on a worst case of their own.
-    datasets
-        module:name of a pair of neighbours, or of a function that returns one; by default the name datasets in the
-        mechanism's module, and without that ten zeros against the same with the first one replaced by 1.
-    epsilon
-        The claim; with it the answer is "refuted" (exit code 1) or "not refuted at this power", never "private". For
-        kernels, what the accountant certifies by default.
-    delta
-        At which epsilon is bounded.
-    n
-        Outputs per data set.
-    confidence
-        Chance that the bound is not above the truth, at least.
-    law
-        gaussian: outputs are Gaussian with one covariance; any: nothing is assumed. Default: any, for kernels gaussian.
-    score
-        module:function of outputs that is large where the second data set is likely, instead of learned ones.
-    seed
-        The same seed gives the same result.
-    json
-        Write the result to this file, or to stdout for - (what a person reads then goes to stderr).
-
-    Returns
-    -------
-    int
-        Exit code: 1 where the claim is refuted.
+    ``mechanism``: module:function or file.py:function; or dp-nsgd or sr-nsgd, our kernels on a worst case of their own.
+    ``datasets``: module:name of a pair of neighbours, or of a function that returns one; by default the name datasets
+    in the mechanism's module, and without that ten zeros against the same with the first one replaced by 1.
+    ``epsilon``: the claim; with it the answer is "refuted" (exit code 1) or "not refuted at this power", never
+    "private". For kernels, what the accountant certifies by default. ``law``: gaussian: outputs are Gaussian with one
+    covariance; any: nothing is assumed. Default: any, for kernels gaussian. ``score``: module:function of outputs that
+    is large where the second data set is likely, instead of learned ones. ``json``: write the result to this file, or
+    to stdout for - (what a person reads then goes to stderr). Exit code: 1 where the claim is refuted.
     """
     check_json(json)
     from dpverify.cli.audit_target import find
@@ -102,15 +81,7 @@ def _show(result: AuditResult, *, on_stderr: bool) -> None:
 def lines(result: AuditResult) -> list[str]:
     """Say what an audit found, for a person.
 
-    Parameters
-    ----------
-    result : AuditResult
-        The audit.
-
-    Returns
-    -------
-    list of str
-        One line each: the bound, what it rests on, the verdict, what else was seen.
+    One line each: the bound, what it rests on, the verdict, what else was seen.
     """
     sure = f"{100.0 * result.confidence:.6g}% confidence"
     bound = f"epsilon >= {result.epsilon:.4g} at delta {result.bound.delta:.6g}, {sure}"

@@ -20,24 +20,8 @@ _FILES: dict[str, ModuleType] = {}  # run once, also when mechanism and data set
 def load_function(option: str, target: str) -> tuple[Callable[..., Any], ModuleType]:
     """Import a function.
 
-    Parameters
-    ----------
-    option : str
-        What the user set, for the error.
-    target : str
-        ``module:function``, dots allowed on both sides, or ``file.py:function``; modules of the current folder count.
-
-    Returns
-    -------
-    function : callable
-        The function.
-    module : module
-        Where it is.
-
-    Raises
-    ------
-    BadInput
-        When there is no such module or function, or the import fails.
+    ``target``: ``module:function``, dots allowed on both sides, or ``file.py:function``; modules of the current folder
+    count.
     """
     value, module = _load(option, target)
     if not callable(value):
@@ -48,22 +32,7 @@ def load_function(option: str, target: str) -> tuple[Callable[..., Any], ModuleT
 def load_datasets(target: str | None, module: ModuleType) -> object:
     """Find the pair of data sets.
 
-    Parameters
-    ----------
-    target : str or None
-        ``module:name``; None for the name ``datasets`` in the mechanism's own module, if it is there.
-    module : module
-        The mechanism's.
-
-    Returns
-    -------
-    object
-        The pair; None for the default one.
-
-    Raises
-    ------
-    BadInput
-        When there is no such name, or its function fails.
+    ``target``: ``module:name``; None for the name ``datasets`` in the mechanism's own module, if it is there.
     """
     if target is not None:
         value = _load("--datasets", target)[0]

@@ -14,48 +14,18 @@ KERNELS = ("dp-nsgd", "sr-nsgd")
 
 
 class AuditTarget(NamedTuple):
-    """A mechanism with all that belongs to it.
+    """A mechanism with all that belongs to it."""
 
-    Attributes
-    ----------
-    mechanism, datasets, score
-        As ``audit`` takes them.
-    law : str
-        The law, unless the user says otherwise.
-    epsilon : float or None
-        The claim, unless the user makes one.
-    remarks : tuple of str
-        What the reader of the result should know.
-    """
-
-    mechanism: Callable[..., Any]
+    mechanism: Callable[..., Any]  # as ``audit`` takes them
     datasets: object
     score: Callable[..., Any] | None = None
-    law: Law = "any"
-    epsilon: float | None = None
-    remarks: tuple[str, ...] = ()
+    law: Law = "any"  # the law, unless the user says otherwise
+    epsilon: float | None = None  # the claim, unless the user makes one
+    remarks: tuple[str, ...] = ()  # what the reader of the result should know
 
 
 def find(mechanism: str, datasets: str | None, score: str | None, delta: float) -> AuditTarget:
-    """Find what the user named.
-
-    Parameters
-    ----------
-    mechanism, datasets, score : str or None
-        As on the command line.
-    delta : float
-        At which a kernel's claim is made.
-
-    Returns
-    -------
-    AuditTarget
-        Ready to be audited.
-
-    Raises
-    ------
-    BadInput
-        When something is not there.
-    """
+    """Find what the user named."""
     scorer = None if score is None else load_function("--score", score)[0]
     if mechanism not in KERNELS:
         function, module = load_function("MECHANISM", mechanism)

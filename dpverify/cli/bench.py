@@ -32,29 +32,9 @@ def bench(
 ) -> int:
     """Measure how fast it is: ratios to a limit taken beside it, with their spread.
 
-    Parameters
-    ----------
-    groups
-        noise, optimizers, reconstruction, monte-carlo, accounting, audit, start-up, verification; all by default.
-    quick
-        Three passes instead of nine: a look, not evidence.
-    long
-        Cases of minutes too (whole runs, cold and warm); a group that is named has them anyway.
-    seed
-        Of the input.
-    json
-        Write every sample to this file, or to stdout for - (the table then goes to stderr).
-    report
-        Write benchmarks.md, its figures and its data to this folder; groups that were not measured stay as they are.
-    against
-        Compare with the run in this file: what became slower, by a test.
-    list_
-        Only say which cases there are.
-
-    Returns
-    -------
-    int
-        Exit code.
+    ``groups``: noise, optimizers, reconstruction, monte-carlo, accounting, audit, start-up, verification; all by
+    default. ``report``: write benchmarks.md, its figures and its data to this folder; groups that were not measured
+    stay as they are.
     """
     chosen = _choose(groups, long=long or list_)
     if list_:

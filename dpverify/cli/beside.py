@@ -24,15 +24,7 @@ FEW = 8
 def process_beside(claims: Sequence[str]) -> Iterator[Executor | None]:
     """Start a process that loads the code of some claims' checks; it is ended when the block is left.
 
-    Parameters
-    ----------
-    claims : sequence of str
-        As the user wrote them; nothing is known of them yet.
-
-    Yields
-    ------
-    concurrent.futures.Executor or None
-        With one worker; None for no claims, for more than a few, for patterns, or on one core.
+    With one worker; None for no claims, for more than a few, for patterns, or on one core.
     """
     if not 0 < len(claims) <= FEW or set("*?[") & set("".join(claims)) or usable_cores() < 2:
         yield None

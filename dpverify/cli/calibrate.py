@@ -27,42 +27,6 @@ def calibrate(
     """Say which sigma gives (epsilon, delta): as the paper prints it, as its proof can support it, as accounted.
 
     The last one is certified by the accountant's upper bound; its lower bound says how much less noise might do.
-
-    Parameters
-    ----------
-    n
-        Number of examples.
-    d
-        Number of dimensions.
-    epsilon
-        Privacy asked for.
-    delta
-        Privacy asked for, above 0 and below 1.
-    algorithm
-        dp-nsgd and sr-nsgd are Algorithms 1 and 2 of tran2022.
-    steps
-        Number of steps; by default what the paper's utility theorem prints.
-    epochs
-        Number of passes over the data, instead of steps.
-    lipschitz
-        G: no example's gradient is longer.
-    smoothness
-        L: by how much a gradient changes per unit of way; only sr-nsgd needs it.
-    alpha
-        Momentum weight; by default what the utility theorem prints for these steps, at least 1/N.
-    gamma
-        Cross-batch weight of sr-nsgd; eta N by default.
-    eta
-        Length of a step; 1/sqrt(N T) by default.
-    ordering
-        A fresh permutation each epoch, or one for all of them.
-    json
-        Write the answer to this file, or to stdout for - instead of the text.
-
-    Returns
-    -------
-    int
-        Exit code.
     """
     from dpverify.calibrate import run_calibrate
 

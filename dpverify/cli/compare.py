@@ -35,47 +35,9 @@ def compare(
     The methods are nsgd (no noise), dp-nsgd and sr-nsgd (Algorithms 1 and 2 of tran2022), dp-gd (full batches) and
     dp-sgd (sampled batches). Each has the smallest noise that its accountant certifies for replacing one example.
 
-    Parameters
-    ----------
-    epsilon
-        Privacy of every private method.
-    delta
-        Privacy of every private method, above 0 and below 1.
-    data
-        LIBSVM file (.gz and .bz2 too), or *.csv with the label last; bundled breast cancer data by default.
-    n
-        Use this many examples, drawn with the seed; all by default.
-    steps
-        Number of steps of the normalized methods; the others get as many gradients of examples.
-    epochs
-        Number of passes over the training part, instead of steps; 10 by default.
-    batch
-        Examples a step of dp-sgd; the root of their number by default.
-    eta
-        Length of a step of the normalized methods; 1/sqrt(N T) by default.
-    lam
-        Weight of the nonconvex regularizer.
-    scale
-        Rows scaled to norm 1 (unit), or scaled down to norm 1 (clip).
-    standardise
-        Columns to mean 0 and variance 1 in the training part; by default for the bundled data only.
-    test_part
-        Part of the data that each seed holds out.
-    seeds
-        Number of seeds, at least 2.
-    seed
-        The first of them; the same seeds give the same numbers.
-    json
-        Write the result to this file, or to stdout for - (what a person reads then goes to stderr).
-    figure
-        File for the figure, *.svg.
-    report
-        Folder to whose page comparison.md this comparison is added, with figure and data.
-
-    Returns
-    -------
-    int
-        Exit code.
+    ``data``: LIBSVM file (.gz and .bz2 too), or *.csv with the label last; bundled breast cancer data by default.
+    ``standardise``: columns to mean 0 and variance 1 in the training part; by default for the bundled data only.
+    ``json``: write the result to this file, or to stdout for - (what a person reads then goes to stderr).
     """
     from dpverify.compare import run_compare
 

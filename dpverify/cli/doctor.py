@@ -18,10 +18,7 @@ PACKAGES = ("numpy", "scipy", "numba", "sympy", "python-flint", "hypothesis", "m
 def doctor() -> int:
     """Look at this machine: versions, cores, memory, the specs, the JIT compiler and its cache.
 
-    Returns
-    -------
-    int
-        0 when a run would work as it should, 2 when something is amiss.
+    0 when a run would work as it should, 2 when something is amiss.
     """
     healthy = True
     for name, look in _LOOKS.items():

@@ -17,19 +17,7 @@ REPORTS = Path("reports")
 def explain(claim: str, /, *, specs: Path | None = None, report: Path = REPORTS) -> int:
     """Explain one claim: the paper's words, the formula, its conditions, the verdict, the checks.
 
-    Parameters
-    ----------
-    claim
-        The claim: lemma-12, or tran2022:lemma-12.
-    specs
-        Folder of specs; the bundled ones by default.
-    report
-        Folder that holds a report, for the evidence of its run; nothing is shown of it where it is not there.
-
-    Returns
-    -------
-    int
-        Exit code.
+    ``report``: folder that holds a report, for the evidence of its run; nothing is shown of it where it is not there.
     """
     from rich.console import Console
 

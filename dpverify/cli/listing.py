@@ -15,19 +15,8 @@ if TYPE_CHECKING:
 def list_claims(*, paper: str | None = None, specs: Path | None = None, check: bool = False) -> int:
     """List every claim: kind, pinned verdict, place in the paper.
 
-    Parameters
-    ----------
-    paper
-        Only this paper.
-    specs
-        Folder of specs; the bundled ones by default.
-    check
-        Instead of the claims, print everything that is wrong with the files, and what only looks odd: for authors.
-
-    Returns
-    -------
-    int
-        0, or 2 when the specs break a rule.
+    ``check``: instead of the claims, print everything that is wrong with the files, and what only looks odd: for
+    authors. 0, or 2 when the specs break a rule.
     """
     from dpverify.ledger import load_specs
 

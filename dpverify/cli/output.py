@@ -12,18 +12,7 @@ STDOUT = "-"
 
 
 def check_json(target: str | None) -> None:
-    """Refuse a ``--json`` that could not be written after the run.
-
-    Parameters
-    ----------
-    target : str or None
-        A file, ``-`` for stdout, or None.
-
-    Raises
-    ------
-    BadInput
-        When it is empty, an option, a folder, or in a folder that is not there or not writable.
-    """
+    """Refuse a ``--json`` that could not be written after the run."""
     if target is None or target == STDOUT:
         return
     if not target or target.startswith("--"):
@@ -35,20 +24,7 @@ def check_json(target: str | None) -> None:
 
 
 def check_folder(option: str, folder: Path) -> None:
-    """Make a folder, and refuse one that could not be written to after the run.
-
-    Parameters
-    ----------
-    option : str
-        The option that names it.
-    folder : pathlib.Path
-        The folder; its parents are made as well.
-
-    Raises
-    ------
-    BadInput
-        When it is a file, or cannot be made or written to.
-    """
+    """Make a folder, and refuse one that could not be written to after the run."""
     from dpverify.report.files import check_folder as check
 
     with _refused():
@@ -56,20 +32,7 @@ def check_folder(option: str, folder: Path) -> None:
 
 
 def write_json(target: str, data: bytes) -> None:
-    """Write a finished JSON document: to stdout, or to a file that is never seen half written.
-
-    Parameters
-    ----------
-    target : str
-        A file, or ``-`` for stdout.
-    data : bytes
-        UTF-8 text.
-
-    Raises
-    ------
-    BadInput
-        When the file cannot be written after all.
-    """
+    """Write a finished JSON document: to stdout, or to a file that is never seen half written."""
     from dpverify.report.files import write_stdout, write_whole
 
     if target == STDOUT:

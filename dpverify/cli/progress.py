@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
     """Show a bar while a run goes on; nothing where stderr is no terminal.
 
-    Yields
-    ------
-    callable
-        To be called after each block with how far the run is; it raises KeyboardInterrupt where a Ctrl-C was lost.
+    To be called after each block with how far the run is; it raises KeyboardInterrupt where a Ctrl-C was lost.
     """
     console = Console(stderr=True)
     columns = (
@@ -78,10 +75,7 @@ def _interrupts_kept() -> Iterator[Callable[[], None]]:
 def rounds_on_stderr() -> Iterator[Callable[[int, int, str], None]]:
     """Show a bar while an audit goes on; nothing where stderr is no terminal.
 
-    Yields
-    ------
-    callable
-        To be called with how many calls were made, of how many, and what is being done.
+    To be called with how many calls were made, of how many, and what is being done.
     """
     console = Console(stderr=True)
     columns = (

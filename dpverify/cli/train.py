@@ -38,49 +38,8 @@ def train(
 
     With ``--epsilon`` and ``--delta`` sigma is the smallest that the accountant certifies.
 
-    Parameters
-    ----------
-    algorithm
-        The algorithm; dp-nsgd and sr-nsgd are Algorithms 1 and 2 of tran2022.
-    data
-        LIBSVM file (.gz and .bz2 too), or *.csv with the label last; bundled breast cancer data by default.
-    n
-        Use this many examples, drawn with the seed; all by default.
-    steps
-        Number of steps.
-    epochs
-        Number of passes over the data, instead of steps; 10 by default.
-    sigma
-        Noise multiplier; 1 by default, 0 for no noise.
-    epsilon
-        Privacy asked for, with delta; instead of sigma.
-    delta
-        Privacy asked for; with sigma, say which epsilon it buys.
-    alpha
-        Momentum weight in (0, 1]; 1/N by default.
-    gamma
-        Cross-batch weight of sr-nsgd in [0, 1]; eta N by default.
-    eta
-        Length of a step; 1/sqrt(N T) by default.
-    lam
-        Weight of the nonconvex regularizer.
-    ordering
-        A fresh permutation each epoch, or one for all of them.
-    scale
-        Rows scaled to norm 1 (unit), scaled down to norm 1 (clip), or left alone (none).
-    standardise
-        Columns to mean 0 and variance 1; by default for the bundled data only.
-    seed
-        The same seed gives the same numbers.
-    json
-        Write the result to this file, or to stdout for - (what a person reads then goes to stderr).
-    figure
-        File for the figure, *.svg.
-
-    Returns
-    -------
-    int
-        Exit code.
+    ``data``: LIBSVM file (.gz and .bz2 too), or *.csv with the label last; bundled breast cancer data by default.
+    ``json``: write the result to this file, or to stdout for - (what a person reads then goes to stderr).
     """
     from dpverify.train import run_train
 

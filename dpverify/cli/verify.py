@@ -33,29 +33,7 @@ def verify(
 ) -> int:
     """Judge claims: derive, run, search, and hold the three against each other.
 
-    Parameters
-    ----------
-    claims
-        Ids such as lemma-12 or tran2022:lemma-12, or globs such as 'lemma-*'; all claims by default.
-    paper
-        Only claims of this paper.
-    specs
-        Folder of specs; the bundled ones by default.
-    budget
-        How hard to look: smoke takes about two minutes, standard half an hour, full a night.
-    seed
-        The same seed gives the same verdicts, whatever the number of jobs.
-    jobs
-        Worker processes; by default one per core, or none where the work is soon done.
-    json
-        Write the run to this file, or to stdout for - (the table then goes to stderr).
-    report
-        Write pages, figures and data to this folder.
-
-    Returns
-    -------
-    int
-        Exit code.
+    ``claims``: ids such as lemma-12 or tran2022:lemma-12, or globs such as 'lemma-*'; all claims by default.
     """
     _check_numbers(seed, jobs)
     check_json(json)

@@ -10,25 +10,7 @@ from cyclopts import Parameter, Token
 
 
 def whole(type_: object, tokens: Sequence[Token]) -> int:
-    """Read a whole number as it is written; 1.5 is none, and is not rounded to one.
-
-    Parameters
-    ----------
-    type_ : object
-        The type that is wanted; always int.
-    tokens : sequence of cyclopts.Token
-        One word.
-
-    Returns
-    -------
-    int
-        The number.
-
-    Raises
-    ------
-    ValueError
-        When the word is anything but an optional sign and at most 18 digits.
-    """
+    """Read a whole number as it is written; 1.5 is none, and is not rounded to one."""
     del type_
     word = tokens[0].value
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", word):

@@ -18,22 +18,12 @@ Seen = Literal["higher", "lower", "no difference seen"]
 
 @dataclass(frozen=True)
 class Difference:
-    """The mean over seeds of one method minus another, on the same splits.
+    """The mean over seeds of one method minus another, on the same splits."""
 
-    Attributes
-    ----------
-    first, second : str
-        The methods: first minus second.
-    measure : str
-        What was measured.
-    interval : Interval
-        Mean and corrected interval.
-    """
-
-    first: str
+    first: str  # the methods: first minus second
     second: str
-    measure: str
-    interval: Interval
+    measure: str  # what was measured
+    interval: Interval  # mean and corrected interval
 
     @property
     def seen(self) -> Seen:
@@ -56,20 +46,7 @@ def corrected_level(count: int) -> float:
 
 
 def differences(result: CompareResult, level: float) -> dict[tuple[str, str, str], Difference]:
-    """Every difference of a comparison.
-
-    Parameters
-    ----------
-    result : CompareResult
-        The comparison.
-    level : float
-        Level of each interval.
-
-    Returns
-    -------
-    dict of (str, str, str) to Difference
-        By first method, second method and measure.
-    """
+    """Every difference of a comparison. By first method, second method and measure."""
     outcomes = {method.name: method.outcomes for method in result.methods}
     found = {}
     for first, second in PAIRS:

@@ -25,57 +25,20 @@ STANDARDISED = "columns were standardised with the training part's own means and
 
 @dataclass(frozen=True)
 class Method:
-    """A method that is ready to run.
+    """A method that is ready to run."""
 
-    Attributes
-    ----------
-    name : str
-        One of :data:`METHODS`.
-    numbers : Descent
-        T, B, eta and, for dp-gd and dp-sgd, the deviation of the noise.
-    sigma : float or None
-        Noise multiplier of Algorithms 1 and 2.
-    noise_std : dict of str to float
-        Deviation of a coordinate of each kind of noise.
-    guarantee : Guarantee
-        What is certified.
-    run : callable
-        ``run(problem, seed)``: some iterates and the last.
-    """
-
-    name: str
-    numbers: Descent
-    sigma: float | None
-    noise_std: dict[str, float]
-    guarantee: Guarantee
-    run: Callable[[LogisticRegression, int], Iterates]
+    name: str  # one of :data:`METHODS`
+    numbers: Descent  # T, B, eta and, for dp-gd and dp-sgd, the deviation of the noise
+    sigma: float | None  # noise multiplier of Algorithms 1 and 2
+    noise_std: dict[str, float]  # deviation of a coordinate of each kind of noise
+    guarantee: Guarantee  # what is certified
+    run: Callable[[LogisticRegression, int], Iterates]  # ``run(problem, seed)``: some iterates and the last
 
 
 def prepare(request: Request, name: str, dataset: Dataset, problem: LogisticRegression, batch: int) -> Method:
     """Choose the noise of a method.
 
-    Parameters
-    ----------
-    request : Request
-        Epsilon, delta and the settings that all methods share; its algorithm is not read.
-    name : str
-        One of :data:`METHODS`.
-    dataset : Dataset
-        It says whether columns were standardised.
-    problem : LogisticRegression
-        The training part; N, d, G and L are the same for each seed, and the noise depends on nothing else.
-    batch : int
-        B of dp-sgd, at most N.
-
-    Returns
-    -------
-    Method
-        Ready to run.
-
-    Raises
-    ------
-    ArgumentError
-        If no noise can be certified.
+    ``problem``: the training part; N, d, G and L are the same for each seed, and the noise depends on nothing else.
     """
     changes: dict[str, object] = {"algorithm": "sr-nsgd" if name == "sr-nsgd" else "dp-nsgd"}
     if name == "nsgd":

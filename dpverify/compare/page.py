@@ -28,18 +28,7 @@ STANDARDISED = "Its columns were standardised with the training part's means and
 
 
 def page(comparisons: Comparisons) -> str:
-    """Write the page.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-        At least one.
-
-    Returns
-    -------
-    str
-        ``comparison.md``; the same text for the same numbers.
-    """
+    """Write the page. ``comparison.md``; the same text for the same numbers."""
     results = [one.result for one in comparisons.comparisons]
     level = corrected_level(family(results))
     pictured = zip(comparisons.comparisons, figure_names(comparisons), strict=True)

@@ -16,28 +16,14 @@ from dpverify.ledger.records import Record
 
 
 class Comparison(Record, frozen=True, kw_only=True):
-    """A comparison and how to make it again.
+    """A comparison and how to make it again."""
 
-    Attributes
-    ----------
-    command : str
-        The command line, with the name of the data file and not its place.
-    source : str
-        Where the data are from; of a file its SHA-256.
-    versions, machine : dict of str to str
-        What it was made with.
-    commit : str
-        Of the checkout, where there is one.
-    result : CompareResult
-        What came out.
-    """
-
-    command: str
-    source: str
-    versions: dict[str, str]
+    command: str  # the command line, with the name of the data file and not its place
+    source: str  # where the data are from; of a file its SHA-256
+    versions: dict[str, str]  # what it was made with
     machine: dict[str, str]
-    commit: str
-    result: CompareResult
+    commit: str  # of the checkout, where there is one
+    result: CompareResult  # what came out
 
 
 class Comparisons(Record, frozen=True, kw_only=True):
@@ -48,20 +34,7 @@ class Comparisons(Record, frozen=True, kw_only=True):
 
 
 def recorded(request: CompareRequest, result: CompareResult) -> Comparison:
-    """Put beside a result what it takes to make it again.
-
-    Parameters
-    ----------
-    request : CompareRequest
-        What was asked.
-    result : CompareResult
-        What came out.
-
-    Returns
-    -------
-    Comparison
-        Both, with versions and machine.
-    """
+    """Put beside a result what it takes to make it again. Both, with versions and machine."""
     from dpverify.harness.run.manifest import commit, machine, versions
 
     return Comparison(
@@ -75,18 +48,7 @@ def recorded(request: CompareRequest, result: CompareResult) -> Comparison:
 
 
 def command(request: CompareRequest) -> str:
-    """Write a request as a command line, defaults left out.
-
-    Parameters
-    ----------
-    request : CompareRequest
-        What was asked.
-
-    Returns
-    -------
-    str
-        ``dpverify compare --epsilon 1 --delta 1e-05``.
-    """
+    """Write a request as a command line, defaults left out. ``dpverify compare --epsilon 1 --delta 1e-05``."""
     words = ["dpverify", "compare"]
     for field in fields(request):
         value = getattr(request, field.name)

@@ -33,23 +33,7 @@ def check_report(folder: Path | None) -> None:
 
 
 def read(folder: Path) -> Comparisons | None:
-    """Read what is recorded.
-
-    Parameters
-    ----------
-    folder : Path
-        The report's folder.
-
-    Returns
-    -------
-    Comparisons or None
-        None where nothing is recorded.
-
-    Raises
-    ------
-    ArgumentError
-        If it cannot be read.
-    """
+    """Read what is recorded."""
     path = folder / DATA
     try:
         return decode(path.read_bytes())
@@ -63,22 +47,7 @@ def read(folder: Path) -> Comparisons | None:
 def add(folder: Path, comparison: Comparison) -> list[str]:
     """Record a comparison beside those that are there, and write page and figures anew.
 
-    Parameters
-    ----------
-    folder : Path
-        The report's folder.
-    comparison : Comparison
-        What was made; it takes the place of one made by the same command.
-
-    Returns
-    -------
-    list of str
-        The files that changed or went away, sorted.
-
-    Raises
-    ------
-    ArgumentError
-        If a file cannot be read or written.
+    The files that changed or went away, sorted.
     """
     comparisons = merged(read(folder), comparison)
     return _update(folder, {DATA: encode(comparisons), **render(comparisons)})
@@ -98,18 +67,7 @@ def check(folder: Path) -> list[str]:
 
 
 def render(comparisons: Comparisons) -> dict[str, bytes]:
-    """Make every file but the data.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-        At least one.
-
-    Returns
-    -------
-    dict of str to bytes
-        Path below the folder to content.
-    """
+    """Make every file but the data. Path below the folder to content."""
     files = {PAGE: page(comparisons).encode()}
     for one, name in zip(comparisons.comparisons, figure_names(comparisons), strict=True):
         files[f"figures/{name}"] = svg(one.result)

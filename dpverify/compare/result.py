@@ -24,71 +24,32 @@ class Interval(Record, frozen=True, kw_only=True):
 
 
 class Outcome(Record, frozen=True, kw_only=True):
-    """What one seed gives.
-
-    Attributes
-    ----------
-    seed : int
-        The seed.
-    gradient_norm : float
-        Norm of the gradient on the training part, at the last iterate.
-    mean_gradient_norm : float
-        Mean of the norm over iterates w_1, .., w_T, at most 50 of them, evenly spaced: of an iterate that is drawn at
-        random, which is what Theorems 6 and 9 speak of.
-    loss : float
-        On the training part, at the last iterate.
-    test_error : float
-        Part of the test part that is misjudged, at the last iterate.
-    """
+    """What one seed gives."""
 
     seed: int
-    gradient_norm: float
+    gradient_norm: float  # norm of the gradient on the training part, at the last iterate
+    # mean of the norm over iterates w_1, .., w_T, at most 50 of them, evenly spaced: of an iterate that is drawn at
+    # random, which is what Theorems 6 and 9 speak of
     mean_gradient_norm: float
-    loss: float
-    test_error: float
+    loss: float  # on the training part, at the last iterate
+    test_error: float  # part of the test part that is misjudged, at the last iterate
 
 
 class MethodResult(Record, frozen=True, kw_only=True):
-    """One method over all seeds.
+    """One method over all seeds."""
 
-    Attributes
-    ----------
-    name : str
-        As in ``METHODS``.
-    steps : int
-        T.
-    batch : int
-        Examples a step.
-    eta : float
-        Length of a step (nsgd), or factor of the gradient (gd, sgd).
-    sigma : float or None
-        Noise multiplier of Algorithms 1 and 2.
-    noise_std : dict of str to float
-        Deviation of a coordinate of each kind of noise.
-    epsilon, delta : float or None
-        The guarantee for replacing one example, if one is certified.
-    privacy : str
-        The guarantee in words, or why there is none.
-    outcomes : list of Outcome
-        One a seed.
-    means : dict of str to Interval
-        For each of :data:`MEASURES`.
-    minus_dp_nsgd : dict of str to Interval
-        Mean of the differences to dp-nsgd, seed by seed; the two have the same split.
-    """
-
-    name: str
-    steps: int
-    batch: int
-    eta: float
-    sigma: float | None = None
-    noise_std: dict[str, float]
-    epsilon: float | None = None
+    name: str  # as in ``METHODS``
+    steps: int  # T
+    batch: int  # examples a step
+    eta: float  # length of a step (nsgd), or factor of the gradient (gd, sgd)
+    sigma: float | None = None  # noise multiplier of Algorithms 1 and 2
+    noise_std: dict[str, float]  # deviation of a coordinate of each kind of noise
+    epsilon: float | None = None  # the guarantee for replacing one example, if one is certified
     delta: float | None = None
-    privacy: str
-    outcomes: list[Outcome]
-    means: dict[str, Interval]
-    minus_dp_nsgd: dict[str, Interval]
+    privacy: str  # the guarantee in words, or why there is none
+    outcomes: list[Outcome]  # one a seed
+    means: dict[str, Interval]  # for each of :data:`MEASURES`
+    minus_dp_nsgd: dict[str, Interval]  # mean of the differences to dp-nsgd, seed by seed; the two have the same split
 
 
 class CompareResult(Record, frozen=True, kw_only=True):
@@ -124,20 +85,7 @@ class CompareResult(Record, frozen=True, kw_only=True):
 
 
 def interval(values: Sequence[float], level: float = LEVEL) -> Interval:
-    """Mean and t-interval.
-
-    Parameters
-    ----------
-    values : sequence of float
-        One a seed, at least one.
-    level : float
-        Level of the interval.
-
-    Returns
-    -------
-    Interval
-        ``mean -+ t s/sqrt(S)`` with S - 1 degrees of freedom.
-    """
+    """Mean and t-interval. ``mean -+ t s/sqrt(S)`` with S - 1 degrees of freedom."""
     count = len(values)
     mean = math.fsum(values) / count
     if count < 2:
@@ -150,17 +98,7 @@ def interval(values: Sequence[float], level: float = LEVEL) -> Interval:
 def intervals(outcomes: Sequence[Outcome], base: Sequence[Outcome] | None = None) -> dict[str, Interval]:
     """Give the interval of each measure, or of its differences to another method's, seed by seed.
 
-    Parameters
-    ----------
-    outcomes : sequence of Outcome
-        At least one.
-    base : sequence of Outcome or None
-        The other method's, the same seeds in the same order.
-
-    Returns
-    -------
-    dict of str to Interval
-        For each of :data:`MEASURES`; what a mean cannot be is cut off, which leaves the interval's confidence.
+    For each of :data:`MEASURES`; what a mean cannot be is cut off, which leaves the interval's confidence.
     """
     found = {}
     for measure in MEASURES:

@@ -32,18 +32,7 @@ QUESTIONS = (
 
 
 def seen(results: Sequence[CompareResult]) -> list[str]:
-    """Say what is seen.
-
-    Parameters
-    ----------
-    results : sequence of CompareResult
-        All comparisons of a page, which are judged together.
-
-    Returns
-    -------
-    list of str
-        Blocks of markdown.
-    """
+    """Say what is seen."""
     level = corrected_level(family(results))
     found = [differences(result, level) for result in results]
     answers = [_answers(result, told) for result, told in zip(results, found, strict=True)]

@@ -17,18 +17,7 @@ WIDTH = 26
 
 
 def summary(result: CompareResult) -> str:
-    """Tell the comparison to a person.
-
-    Parameters
-    ----------
-    result : CompareResult
-        Whole or interrupted.
-
-    Returns
-    -------
-    str
-        Several lines, without a line end at the end.
-    """
+    """Tell the comparison to a person. Several lines, without a line end at the end."""
     return "\n".join((*_setting(result), "", *_means(result), "", *_differences(result), "", *_ending(result)))
 
 
@@ -63,20 +52,7 @@ def _differences(result: CompareResult) -> Iterator[str]:
 
 
 def show_interval(interval: Interval, sign: str = "") -> str:
-    """Write ``mean [low, high]``; for a single seed ``mean [no interval]``.
-
-    Parameters
-    ----------
-    interval : Interval
-        What to show.
-    sign : str
-        ``+`` to write the sign of positive numbers too.
-
-    Returns
-    -------
-    str
-        With four digits after the point.
-    """
+    """Write ``mean [low, high]``; for a single seed ``mean [no interval]``. With four digits after the point."""
     if interval.low is None or interval.high is None:
         return f"{interval.mean:{sign}.4f} [no interval]"
     return f"{interval.mean:{sign}.4f} [{interval.low:{sign}.4f}, {interval.high:{sign}.4f}]"

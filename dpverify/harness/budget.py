@@ -59,23 +59,7 @@ BUDGETS = {
 
 
 def budget_named(name: str) -> Budget:
-    """Look up a budget.
-
-    Parameters
-    ----------
-    name : str
-        "smoke", "standard" or "full".
-
-    Returns
-    -------
-    Budget
-        The budget of that name.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Look up a budget."""
     if name not in BUDGETS:
         raise ValueError(f"budget must be one of {', '.join(BUDGETS)}, got budget={name!r}.")
     return BUDGETS[name]
@@ -83,34 +67,16 @@ def budget_named(name: str) -> Budget:
 
 @dataclass(frozen=True)
 class Shares:
-    """Most that one check may cost, in core seconds.
+    """Most that one check may cost, in core seconds."""
 
-    Attributes
-    ----------
-    divisible : float
-        Of a check that does less with less, such as a search.
-    whole : float
-        Of a check that does all of its work or none, such as a Monte-Carlo plan.
-    """
-
-    divisible: float
-    whole: float
+    divisible: float  # of a check that does less with less, such as a search
+    whole: float  # of a check that does all of its work or none, such as a Monte-Carlo plan
 
 
 def shares(divisible: Sequence[float], whole: Sequence[float], total: float) -> Shares:
     """Share a budget out: whole checks first, but a tenth of it is kept for the divisible ones.
 
-    Parameters
-    ----------
-    divisible, whole : sequence of float
-        Declared core seconds of every check of the suite, of either kind.
-    total : float
-        Core seconds there are.
-
-    Returns
-    -------
-    Shares
-        One for each kind; within a kind, checks that cost less than the share keep what they need.
+    One for each kind; within a kind, checks that cost less than the share keep what they need.
     """
     needed = sum(whole)
     of_divisible = fair_share(divisible, max(total / 10, total - needed))
@@ -125,17 +91,7 @@ def fair_share(costs: Sequence[float], total: float) -> float:
 
     Checks that cost less than the share keep what they need, and what they leave goes to the others.
 
-    Parameters
-    ----------
-    costs : sequence of float
-        Declared core seconds of every check of the suite.
-    total : float
-        Core seconds there are.
-
-    Returns
-    -------
-    float
-        The share s with ``sum(min(cost, s)) <= total``; infinite where everything fits.
+    The share s with ``sum(min(cost, s)) <= total``; infinite where everything fits.
     """
     left = total
     ordered = sorted(costs)

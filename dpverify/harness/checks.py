@@ -159,18 +159,7 @@ class Check:
 
 
 def missed_controls(controls: list[ControlResult]) -> str:
-    """Say which planted faults a check did not see.
-
-    Parameters
-    ----------
-    controls : list of ControlResult
-        All of a check.
-
-    Returns
-    -------
-    str
-        Empty where all were refuted and there was at least one.
-    """
+    """Say which planted faults a check did not see. Empty where all were refuted and there was at least one."""
     if not controls:
         return f"{CANNOT_FAIL}: it has no control"
     missed = [f"{c.name} ({c.fault})" for c in controls if not c.refuted]

@@ -20,20 +20,8 @@ Point = Mapping[str, Fraction]
 def as_point(values: Mapping[str, int | Fraction | str]) -> dict[str, Fraction]:
     """Make exact numbers of an author's parameters.
 
-    Parameters
-    ----------
-    values : mapping
-        Integers, Fractions, or text such as "3/7" or "0.1". Floats are refused: they are not what they look like.
-
-    Returns
-    -------
-    dict of str to Fraction
-        The same values, exactly, sorted by name.
-
-    Raises
-    ------
-    TypeError
-        If a value is a float.
+    ``values``: integers, Fractions, or text such as "3/7" or "0.1". Floats are refused: they are not what they look
+    like. The same values, exactly, sorted by name.
     """
     for name, value in values.items():
         if isinstance(value, float):

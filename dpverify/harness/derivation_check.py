@@ -123,23 +123,7 @@ def judge_moved(
 ) -> tuple[list[ControlResult], list[str]]:
     """Judge derivations with one constant moved each: one that is refused is a control, one that passes has slack.
 
-    Parameters
-    ----------
-    moved : iterable of Perturbation
-        What is tried, in this order.
-    seed : int
-        Seed of the points at which steps are evaluated.
-    first : int
-        Number in the name of the first control.
-    enough : int or None
-        Stop after so many controls; None to try all.
-
-    Returns
-    -------
-    controls : list of ControlResult
-        Those that are refused.
-    slack : list of str
-        Of each that passes, what was moved and what lets it pass.
+    Of each that passes, what was moved and what lets it pass.
     """
     controls: list[ControlResult] = []
     slack: list[str] = []

@@ -83,25 +83,7 @@ def with_rhs(statement: Statement, rhs: Formula) -> Statement:
 
 
 def times(statement: Statement, factor: Fraction) -> Statement:
-    """Copy a statement with its right side times a number.
-
-    Parameters
-    ----------
-    statement : Statement
-        With a formula on the right.
-    factor : Fraction
-        The number.
-
-    Returns
-    -------
-    Statement
-        The copy.
-
-    Raises
-    ------
-    ValueError
-        If the statement is in words.
-    """
+    """Copy a statement with its right side times a number."""
     return with_rhs(statement, Bin("*", Num(factor), _rhs(statement)))
 
 
@@ -117,22 +99,7 @@ def _rhs(statement: Statement) -> Formula:
 
 
 def substitute(node: Formula, name: str, value: Formula) -> Formula:
-    """Put a formula in the place of a name; the index of a sum that has the name hides it.
-
-    Parameters
-    ----------
-    node : Formula
-        Where.
-    name : str
-        What is replaced.
-    value : Formula
-        By what.
-
-    Returns
-    -------
-    Formula
-        A new tree.
-    """
+    """Put a formula in the place of a name; the index of a sum that has the name hides it."""
     match node:
         case Name(own):
             return value if own == name else node

@@ -23,37 +23,18 @@ LeftSide = Callable[[Point, Statement], Exact]
 
 @dataclass(frozen=True)
 class Probe:
-    """A statement at a point.
+    """A statement at a point."""
 
-    Attributes
-    ----------
-    point : dict
-        Where.
-    holds : bool or None
-        Whether it holds; None where 2048 bits did not decide.
-    lhs, rhs : Number
-        Both sides.
-    ratio : float
-        How far the statement is used up: 1 where both sides are equal, above 1 beyond it, 0 where there is all room.
-    """
-
-    point: dict[str, Fraction]
-    holds: bool | None
-    lhs: Number
+    point: dict[str, Fraction]  # where
+    holds: bool | None  # whether it holds; None where 2048 bits did not decide
+    lhs: Number  # both sides
     rhs: Number
+    # how far the statement is used up: 1 where both sides are equal, above 1 beyond it, 0 where there is all room
     ratio: float
 
 
 class Prober:
-    """Probes a statement, and remembers what it probed.
-
-    Parameters
-    ----------
-    statement : Statement
-        With a relation and a right side.
-    lhs : callable or None
-        Left side; None takes the statement's own formula.
-    """
+    """Probes a statement, and remembers what it probed."""
 
     def __init__(self, statement: Statement, lhs: LeftSide | None) -> None:
         self.statement = statement
@@ -62,18 +43,7 @@ class Prober:
         self.probes: dict[tuple[tuple[str, Fraction], ...], Probe | None] = {}
 
     def probe(self, point: Point) -> Probe | None:
-        """Probe a point of the domain.
-
-        Parameters
-        ----------
-        point : mapping
-            A value for every free symbol.
-
-        Returns
-        -------
-        Probe or None
-            None where a side is not defined; such points are counted.
-        """
+        """Probe a point of the domain. None where a side is not defined; such points are counted."""
         key = tuple(sorted(point.items()))
         if key not in self.probes:
             try:
@@ -115,17 +85,7 @@ def _is_sharp(value: Exact) -> bool:
 def used_up(lhs: Number, relation: str, rhs: Number) -> float:
     """How far an inequality is used up, as a ratio.
 
-    Parameters
-    ----------
-    lhs, rhs : Number
-        The sides.
-    relation : str
-        ``<=``, ``<``, ``>=``, ``>`` or ``=``.
-
-    Returns
-    -------
-    float
-        At least 0. For positive sides of ``<=`` it is lhs/rhs; for an equation the larger of the two ratios.
+    At least 0. For positive sides of ``<=`` it is lhs/rhs; for an equation the larger of the two ratios.
     """
     small, large = float(lhs.float), float(rhs.float)
     if relation in {">=", ">"}:

@@ -34,27 +34,13 @@ MOST_FILES = 64
 
 
 class KernelCache(FunctionCache):
-    """The cache of one kernel; numba calls ``load_overload`` before it compiles and ``save_overload`` after.
-
-    Parameters
-    ----------
-    py_func : function
-        The Python function of the kernel.
-    """
+    """The cache of one kernel; numba calls ``load_overload`` before it compiles and ``save_overload`` after."""
 
     @classmethod
     def of(cls, py_func: Any) -> KernelCache | NullCache:
         """Make the cache of a function, or none where it has no source file or no folder can be written to.
 
-        Parameters
-        ----------
-        py_func : function
-            The Python function of the kernel.
-
-        Returns
-        -------
-        KernelCache or NullCache
-            In ``NUMBA_CACHE_DIR``, else beside the source file, else in the user's cache folder.
+        In ``NUMBA_CACHE_DIR``, else beside the source file, else in the user's cache folder.
         """
         try:
             return cls(py_func)

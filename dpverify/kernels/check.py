@@ -13,17 +13,7 @@ from numpy.typing import NDArray
 
 
 class ArgumentError(ValueError):
-    """An argument outside its domain; ``str(error)`` is one line with variable, rule and value.
-
-    Attributes
-    ----------
-    variable : str
-        Name of the argument.
-    value : str
-        What was given.
-    rule : str
-        What it must be.
-    """
+    """An argument outside its domain; ``str(error)`` is one line with variable, rule and value."""
 
     def __init__(self, variable: str, value: object, rule: str) -> None:
         self.variable, self.value, self.rule = variable, _short(value), rule
@@ -31,25 +21,7 @@ class ArgumentError(ValueError):
 
 
 def whole(least: int, most: int | None = None, /, **named: Any) -> int:
-    """Take an integer (of Python or numpy, but no bool) in a range.
-
-    Parameters
-    ----------
-    least, most : int or None
-        Smallest and largest value allowed.
-    **named : int
-        One keyword: the variable's name and its value.
-
-    Returns
-    -------
-    int
-        The value.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no integer, or out of range.
-    """
+    """Take an integer (of Python or numpy, but no bool) in a range."""
     ((variable, value),) = named.items()
     upper = "" if most is None else f" and at most {most}"
     rule = f"must be an integer, at least {least}{upper}"
@@ -63,108 +35,29 @@ def whole(least: int, most: int | None = None, /, **named: Any) -> int:
 
 
 def weight(**named: Any) -> float:
-    """Take a number in (0, 1], such as the momentum weight alpha.
-
-    Parameters
-    ----------
-    **named : float
-        One keyword: the variable's name and its value.
-
-    Returns
-    -------
-    float
-        The value.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no number, or outside (0, 1].
-    """
+    """Take a number in (0, 1], such as the momentum weight alpha."""
     return _number(named, "must lie in (0, 1]", lambda x: 0.0 < x <= 1.0)
 
 
 def proportion(**named: Any) -> float:
-    """Take a number in [0, 1], such as the cross-batch weight gamma.
-
-    Parameters
-    ----------
-    **named : float
-        One keyword: the variable's name and its value.
-
-    Returns
-    -------
-    float
-        The value.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no number, or outside [0, 1].
-    """
+    """Take a number in [0, 1], such as the cross-batch weight gamma."""
     return _number(named, "must lie in [0, 1]", lambda x: 0.0 <= x <= 1.0)
 
 
 def positive(**named: Any) -> float:
-    """Take a finite number above 0.
-
-    Parameters
-    ----------
-    **named : float
-        One keyword: the variable's name and its value.
-
-    Returns
-    -------
-    float
-        The value.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no number, not finite, or not above 0.
-    """
+    """Take a finite number above 0."""
     return _number(named, "must be finite and above 0", lambda x: 0.0 < x < math.inf)
 
 
 def not_negative(**named: Any) -> float:
-    """Take a finite number of at least 0.
-
-    Parameters
-    ----------
-    **named : float
-        One keyword: the variable's name and its value.
-
-    Returns
-    -------
-    float
-        The value.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no number, not finite, or below 0.
-    """
+    """Take a finite number of at least 0."""
     return _number(named, "must be finite and at least 0", lambda x: 0.0 <= x < math.inf)
 
 
 def array(*shape: int | None, **named: Any) -> NDArray[np.float64]:
     """Take a finite array of a given shape, as contiguous float64.
 
-    Parameters
-    ----------
-    *shape : int or None
-        Length of each axis; None: any length but 0.
-    **named : array_like
-        One keyword: the variable's name and its value.
-
-    Returns
-    -------
-    array of float
-        The value itself where it already is such an array, else a copy.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no array of numbers, has another shape, or an entry is NaN or infinite (its place is given).
+    The value itself where it already is such an array, else a copy.
     """
     ((variable, value),) = named.items()
     lengths = ", ".join("any" if length is None else str(length) for length in shape)
@@ -186,20 +79,7 @@ def array(*shape: int | None, **named: Any) -> NDArray[np.float64]:
 
 
 def memory(floats: int, **named: int) -> None:
-    """Refuse sizes whose arrays cannot fit in this machine's memory, before anything is allocated.
-
-    Parameters
-    ----------
-    floats : int
-        How many float64 numbers the arrays hold together.
-    **named : int
-        The variables that make them so large, for the message.
-
-    Raises
-    ------
-    ArgumentError
-        If they need more than the machine has.
-    """
+    """Refuse sizes whose arrays cannot fit in this machine's memory, before anything is allocated."""
     have = physical_bytes()
     if 8 * floats > have:
         sizes = ", ".join(f"{variable}={value}" for variable, value in named.items())
@@ -208,13 +88,7 @@ def memory(floats: int, **named: int) -> None:
 
 
 def physical_bytes() -> int:
-    """Tell how much memory the machine has.
-
-    Returns
-    -------
-    int
-        Bytes; where the system does not say, what 48 bits of address can reach.
-    """
+    """Tell how much memory the machine has. Bytes; where the system does not say, what 48 bits of address can reach."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

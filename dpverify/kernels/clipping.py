@@ -82,22 +82,11 @@ def add_four(rows: Vector, at: Indices, weights: Vector, first: int, p: np.uint6
 def clipped_sum(slope: Slope) -> ClippedSum:
     """Make the kernel for a loss; it is part of the kernel, since to pass it would cost as much as 50 rows a call.
 
-    Parameters
-    ----------
-    slope : kernel
-        ``slope(z, y)``.
-
-    Returns
-    -------
-    kernel
-        ``total(rows, batch, w, clip, out)`` writes the sum of the batch's clipped gradients into ``out``:
-
-        * ``rows``, (n, p) array of float, from :func:`pad_rows`;
-        * ``batch``, (B,) array of int: examples, 0..n-1, which is not looked at. B may be 0; one that is named twice
-          counts twice;
-        * ``w``, (p,) array of float: where the gradients are taken; zeros behind its d numbers;
-        * ``clip``, float: C, above 0; infinite: nothing is clipped;
-        * ``out``, (p,) array of float: receives the sum; zeros behind its d numbers.
+    ``total(rows, batch, w, clip, out)`` writes the sum of the batch's clipped gradients into ``out``: * ``rows``, (n,
+    p) array of float, from :func:`pad_rows`; * ``batch``, (B,) array of int: examples, 0..n-1, which is not looked at.
+    B may be 0; one that is named twice counts twice; * ``w``, (p,) array of float: where the gradients are taken; zeros
+    behind its d numbers; * ``clip``, float: C, above 0; infinite: nothing is clipped; * ``out``, (p,) array of float:
+    receives the sum; zeros behind its d numbers.
     """
 
     @kernel
@@ -133,23 +122,9 @@ def clipped_sum(slope: Slope) -> ClippedSum:
 def pad_rows(x: Matrix, y: Vector) -> Matrix:
     """Copy a data set into rows of whole cache lines, each with its label and a bound on its length at the end.
 
-    Parameters
-    ----------
-    x : (n, d) array of float
-        One row per example.
-    y : (n,) array of float
-        Labels.
-
-    Returns
-    -------
-    (n, p) array of float
-        p is the first multiple of WIDTH from d + 2 on; the row, zeros, the label, and a bound on the row's length that
-        is above it by a relative error of at most ``(d + 16) 2^-52``, so that rounding makes no clipped row too long.
-
-    Raises
-    ------
-    ArgumentError
-        If the shapes do not fit, an entry is not finite, or the copy does not fit in memory.
+    p is the first multiple of WIDTH from d + 2 on; the row, zeros, the label, and a bound on the row's length that is
+    above it by a relative error of at most ``(d + 16) 2^-52``, so that rounding makes no clipped row too long. Shapes:
+    ``x`` (n, d), ``y`` (n,).
     """
     x = check.array(None, None, x=x)
     y = check.array(len(x), y=y)
@@ -173,21 +148,5 @@ def fill_lengths(x: Matrix, factor: float, rows: Matrix) -> None:
 
 
 def padded(dimension: int) -> int:
-    """How wide a padded row of this many numbers is.
-
-    Parameters
-    ----------
-    dimension : int
-        d, at least 1.
-
-    Returns
-    -------
-    int
-        p.
-
-    Raises
-    ------
-    ArgumentError
-        If d is out of range.
-    """
+    """How wide a padded row of this many numbers is."""
     return -(-(check.whole(1, dimension=dimension) + EXTRA) // WIDTH) * WIDTH

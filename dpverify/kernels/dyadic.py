@@ -65,17 +65,7 @@ def common_prefix(s: int, t: int) -> int:
 def prefix_nodes(t: int, out: Intervals) -> int:
     """Write COMPOSE(1, t), from left to right, into the first rows of ``out``, shape (>= popcount(t), 2).
 
-    Parameters
-    ----------
-    t : int
-        End of the interval, ``0 <= t < MOST_STEPS``.
-    out : (n, 2) array of int
-        Receives one row [y, z] per bit of t.
-
-    Returns
-    -------
-    int
-        How many rows were written.
+    How many rows were written. Shapes: ``out`` (n, 2).
     """
     end, count = 0, 0
     for k in range(62, -1, -1):

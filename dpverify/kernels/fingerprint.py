@@ -13,16 +13,8 @@ import numpy as np
 def fingerprint(function: FunctionType) -> str:
     """Digest a function's code and everything of ours that it reaches.
 
-    Parameters
-    ----------
-    function : function
-        Any Python function.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits. Equal in every process with the same sources; another when the body of the function, a
-        constant, a value in its closure, or any of these in a kernel that it calls, is changed.
+    64 hexadecimal digits. Equal in every process with the same sources; another when the body of the function, a
+    constant, a value in its closure, or any of these in a kernel that it calls, is changed.
     """
     digest = hashlib.sha256()
     for part in _function(function, set()):

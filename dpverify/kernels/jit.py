@@ -29,15 +29,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     kept between runs; see ``kernels.cache``. A kernel that is called with a number written out, as in
     ``f(0, x)``, is the one that is called with a variable. Under ``NUMBA_DISABLE_JIT=1`` the function comes back as is.
 
-    Parameters
-    ----------
-    function : callable
-        Numbers and arrays in, numbers and arrays out. It may call other kernels, and take them as arguments.
-
-    Returns
-    -------
-    callable
-        The kernel, with the same signature.
+    ``function``: numbers and arrays in, numbers and arrays out. It may call other kernels, and take them as arguments.
     """
     compiled = njit(nogil=True, error_model="numpy")(function)
     if isinstance(compiled, Dispatcher):
@@ -56,32 +48,13 @@ def _typed_as_variables(resolve: Callable[..., Any], arguments: Sequence[Any], n
 
 
 def python_of(function: Callable[P, R]) -> Callable[P, R]:
-    """Give the Python body of a kernel; kernels that it calls stay compiled.
-
-    Parameters
-    ----------
-    function : callable
-        A kernel, or the plain function that stands for it under ``NUMBA_DISABLE_JIT=1``.
-
-    Returns
-    -------
-    callable
-        The function that was decorated.
-    """
+    """Give the Python body of a kernel; kernels that it calls stay compiled. The function that was decorated."""
     return cast("Callable[P, R]", getattr(function, "py_func", function))
 
 
 def is_kernel(function: object) -> bool:
     """Tell whether compiled code can call this function.
 
-    Parameters
-    ----------
-    function : object
-        Anything.
-
-    Returns
-    -------
-    bool
-        True for a kernel; for any callable where the jit is switched off, since nothing is compiled then.
+    True for a kernel; for any callable where the jit is switched off, since nothing is compiled then.
     """
     return isinstance(function, Dispatcher) or (bool(vars(config)["DISABLE_JIT"]) and callable(function))

@@ -34,22 +34,7 @@ _LOW_32, _BY_32, _ONE = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(1)
 def words_of_seeds(seeds: NDArray[np.int64], stream: int) -> Words:
     """Give the state that ``generator(seed, stream)`` starts in, for each seed.
 
-    Parameters
-    ----------
-    seeds : (n,) array of int
-        At least 0.
-    stream : int
-        Which of the independent streams of each seed, below 2^32.
-
-    Returns
-    -------
-    (n, 4) array of uint64
-        Row k is ``take_words(generator(seeds[k], stream))``.
-
-    Raises
-    ------
-    ArgumentError
-        If a seed or the stream is out of range.
+    Row k is ``take_words(generator(seeds[k], stream))``. Shapes: ``seeds`` (n,).
     """
     stream, least = check.whole(0, (1 << 32) - 1, stream=stream), int(seeds.min(initial=0))
     if least < 0:
@@ -114,17 +99,7 @@ def warm_up(words: Words) -> None:
 def next_half(words: Words, held: Words) -> np.uint64:
     """Give 32 random bits, as ``next_uint32`` of SFC64 does: the lower half of a word, then its upper half.
 
-    Parameters
-    ----------
-    words : (4,) array of uint64
-        State of the source, which is advanced with every second call.
-    held : (2,) array of uint64
-        Whether half a word is held back, and that half; zeros at the start.
-
-    Returns
-    -------
-    uint64
-        Below 2^32.
+    Shapes: ``words`` (4,), ``held`` (2,).
     """
     if held[0] == _ONE:
         held[0] = np.uint64(0)
@@ -138,12 +113,7 @@ def next_half(words: Words, held: Words) -> np.uint64:
 def shuffle_from(words: Words, held: Words, order: Indices) -> None:
     """Shuffle ``order``, shape (n,) with n at most 2^32 - 1, as ``shuffle`` does with the generator in this state.
 
-    Parameters
-    ----------
-    words, held : (4,) and (2,) array of uint64
-        As in ``next_half``.
-    order : (n,) array of int
-        Shuffled in place, by Lemire's draws from 0, ..., i.
+    Shapes: ``words``, ``held`` (4,) and (2,), ``order`` (n,).
     """
     for i in range(order.shape[0] - 1, 0, -1):
         choices = np.uint64(i) + _ONE

@@ -58,19 +58,7 @@ def seldom(
 ) -> tuple[bool, float, np.uint64, np.uint64, np.uint64, np.uint64]:
     """Decide about a point outside the part of its layer that lies below the density: one in a hundred.
 
-    Parameters
-    ----------
-    word : uint64
-        The bits that it was made from.
-    x : float
-        Its place.
-    a, b, c, count : uint64
-        State of the source.
-
-    Returns
-    -------
-    tuple
-        Whether a number was found, the number, and the state.
+    Whether a number was found, the number, and the state.
     """
     layer = np.int64(word & _LOW_8)
     if layer == 0:  # the tail, by two exponentials
@@ -114,15 +102,7 @@ def wrapping() -> np.errstate:
 def has_words(rng: Generator) -> bool:
     """Tell whether a generator's bits come from SFC64, so that ``take_words`` works.
 
-    Parameters
-    ----------
-    rng : Generator
-        Any.
-
-    Returns
-    -------
-    bool
-        True for those of ``generator``, unless other bits were asked for.
+    True for those of ``generator``, unless other bits were asked for.
     """
     return type(rng.bit_generator) is SFC64
 
@@ -130,20 +110,7 @@ def has_words(rng: Generator) -> bool:
 def take_words(rng: Generator) -> Words:
     """Read a generator's state, for kernels that draw without it; give it back with ``put_words``.
 
-    Parameters
-    ----------
-    rng : Generator
-        On SFC64. It is not advanced: until ``put_words``, it would give the same numbers again.
-
-    Returns
-    -------
-    (4,) array of uint64
-        A copy of its state.
-
-    Raises
-    ------
-    ArgumentError
-        If its bits come from another source.
+    Shapes: returns (4,).
     """
     if not has_words(rng):
         raise check.ArgumentError("rng", rng, "must draw its bits from SFC64")
@@ -155,17 +122,8 @@ def take_words(rng: Generator) -> Words:
 def put_words(rng: Generator, words: Words) -> None:
     """Set a generator to where a kernel has come to.
 
-    Parameters
-    ----------
-    rng : Generator
-        The one that ``take_words`` read. Half a word that it holds back for 32-bit numbers is left as it is.
-    words : (4,) array of uint64
-        Its new state.
-
-    Raises
-    ------
-    ArgumentError
-        If its bits come from another source.
+    ``rng``: the one that ``take_words`` read. Half a word that it holds back for 32-bit numbers is left as it is.
+    Shapes: ``words`` (4,).
     """
     if not has_words(rng):
         raise check.ArgumentError("rng", rng, "must draw its bits from SFC64")

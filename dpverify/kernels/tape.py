@@ -23,23 +23,7 @@ _BIT_GENERATORS = {"sfc64": SFC64, "pcg64": PCG64}
 
 
 def seed_sequence(seed: Seed) -> SeedSequence:
-    """Turn a seed into numpy's seed sequence.
-
-    Parameters
-    ----------
-    seed : int, sequence of int or SeedSequence
-        Integers are at least 0.
-
-    Returns
-    -------
-    SeedSequence
-        The given one, untouched, or a new one.
-
-    Raises
-    ------
-    ArgumentError
-        If an integer is negative, or it is none of these.
-    """
+    """Turn a seed into numpy's seed sequence. The given one, untouched, or a new one."""
     if isinstance(seed, SeedSequence):
         return seed
     parts: Sequence[int] = [seed] if np.ndim(seed) == 0 else seed  # type: ignore[list-item, assignment]  # by ndim
@@ -49,24 +33,8 @@ def seed_sequence(seed: Seed) -> SeedSequence:
 def generator(seed: Seed, *stream: int, bits: Bits = "sfc64") -> Generator:
     """Make a seeded generator.
 
-    Parameters
-    ----------
-    seed : int, sequence of int or SeedSequence
-        The same seed gives the same numbers; a SeedSequence is read, never advanced.
-    *stream : int
-        Which of the independent streams of this seed: numbers as in ``SeedSequence.spawn_key``. None: the seed's own.
-    bits : {"sfc64", "pcg64"}
-        Source of random bits; SFC64 is the faster one.
-
-    Returns
-    -------
-    Generator
-        A new generator.
-
-    Raises
-    ------
-    ArgumentError
-        If the seed or a stream is negative, or the source unknown.
+    ``*stream``: which of the independent streams of this seed: numbers as in ``SeedSequence.spawn_key``. None: the
+    seed's own.
     """
     if bits not in _BIT_GENERATORS:
         raise check.ArgumentError("bits", bits, f"must be one of {', '.join(_BIT_GENERATORS)}")
@@ -78,24 +46,7 @@ def generator(seed: Seed, *stream: int, bits: Bits = "sfc64") -> Generator:
 def normal_tape(rng: Generator, steps: int, dimension: int) -> Tape:
     """Draw a tape of standard normal numbers.
 
-    Parameters
-    ----------
-    rng : Generator
-        Source of randomness.
-    steps : int
-        T, at least 0.
-    dimension : int
-        d, at least 1.
-
-    Returns
-    -------
-    (T, d) array of float
-        In the order in which they were drawn; row t - 1 is what a kernel that draws for itself uses at step t.
-
-    Raises
-    ------
-    ArgumentError
-        If a size is out of range, or the tape does not fit in memory.
+    In the order in which they were drawn; row t - 1 is what a kernel that draws for itself uses at step t.
     """
     steps, dimension = check.whole(0, steps=steps), check.whole(1, dimension=dimension)
     check.memory(steps * dimension, steps=steps, dimension=dimension)

@@ -77,23 +77,7 @@ class Tag:
 
 
 def parse_tag(text: str) -> Tag:
-    """Parse a tag.
-
-    Parameters
-    ----------
-    text
-        Such as ``lipschitz(G)`` or ``fresh-permutation``.
-
-    Returns
-    -------
-    Tag
-        Its name and the symbols that it names; whether these are declared is for the loader to say.
-
-    Raises
-    ------
-    FormulaError
-        If it is no tag, not on the list, or names too few or too many symbols.
-    """
+    """Parse a tag. Its name and the symbols that it names; whether these are declared is for the loader to say."""
     match = _TAG.fullmatch(text.strip())
     if match is None:
         raise FormulaError(text, "an assumption is a tag, such as fresh-permutation or lipschitz(G)")

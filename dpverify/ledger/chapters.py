@@ -73,22 +73,13 @@ class Condition:
 
 
 class Passage(Record, frozen=True, kw_only=True):
-    """A few paragraphs that stand or fall together.
+    """A few paragraphs that stand or fall together."""
 
-    Attributes
-    ----------
-    rests_on : list of str
-        ``lemma-17[ordering=once] proved``: what the run must show. ``proved or not refuted``: either will do.
-        ``corrected theorem-6 proved`` is about the corrected statement.
-    optional : bool
-        Whether nothing is said of it where the run does not have what it needs.
-    text : str
-        Markdown with placeholders.
-    """
-
+    # ``lemma-17[ordering=once] proved``: what the run must show. ``proved or not refuted``: either will do. ``corrected
+    # theorem-6 proved`` is about the corrected statement.
     rests_on: list[str] = []
-    optional: bool = False
-    text: str
+    optional: bool = False  # whether nothing is said of it where the run does not have what it needs
+    text: str  # markdown with placeholders
 
     def conditions(self) -> list[Condition]:
         """``rests_on``, read."""
@@ -110,23 +101,7 @@ class ChaptersFile(Record, frozen=True, kw_only=True):
 
 
 def reference(text: str) -> About:
-    """Read a reference to a claim.
-
-    Parameters
-    ----------
-    text
-        ``theorem-6`` or ``theorem-6[ordering=fresh,depth=levels]``.
-
-    Returns
-    -------
-    About
-        The claim and the choices.
-
-    Raises
-    ------
-    ValueError
-        If it is neither.
-    """
+    """Read a reference to a claim."""
     found = _REFERENCE.fullmatch(text)
     pairs = [part.partition("=") for part in (found["reading"] or "").split(",") if part] if found else []
     if found is None or not all(name and choice for name, _, choice in pairs):
@@ -145,19 +120,7 @@ def condition(text: str) -> Condition:
 def chapter_problems(file: ChaptersFile, claims: Mapping[str, ClaimSpec], place: Place) -> Iterator[SpecError]:
     """Yield what is wrong with chapters.
 
-    Parameters
-    ----------
-    file
-        The chapters.
-    claims
-        The paper's claims by id.
-    place
-        The file.
-
-    Yields
-    ------
-    SpecError
-        For each reference to a claim or reading that is not there, and each placeholder that is none.
+    For each reference to a claim or reading that is not there, and each placeholder that is none.
     """
     for number, chapter in enumerate(file.chapter):
         for count, passage in enumerate(chapter.passage):

@@ -12,17 +12,7 @@ SHOWN = 80  # characters of a value that an error repeats
 def printable(text: str, limit: int = SHOWN) -> str:
     r"""Text on one line: cut after `limit` characters, everything unprintable escaped.
 
-    Parameters
-    ----------
-    text
-        Any text, hostile text included.
-    limit
-        Most characters of `text` that are kept.
-
-    Returns
-    -------
-    str
-        Text without control characters, line ends or invisible marks: ``\n`` and its like are written out.
+    Text without control characters, line ends or invisible marks: ``\n`` and its like are written out.
     """
     kept = text[:limit]
     escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in kept)
@@ -107,10 +97,8 @@ class UnknownClaim(SpecError):  # noqa: N818  a name that reads well in an excep
 class Problems:
     """Collects what breaks a rule, and raises the last of them when there are enough.
 
-    Parameters
-    ----------
-    limit
-        How many make enough: 1 stops at the first. Without an end, a big file of nonsense would take minutes to report.
+    ``limit``: how many make enough: 1 stops at the first. Without an end, a big file of nonsense would take minutes to
+    report.
     """
 
     def __init__(self, limit: int = 1) -> None:

@@ -44,25 +44,7 @@ _FIELD = re.compile(r"Object (?P<what>contains unknown|missing required) field `
 
 
 def read_toml(path: Path, place: Place) -> dict[str, Any]:
-    """Read a TOML file.
-
-    Parameters
-    ----------
-    path
-        The file: a regular one of at most 2 MB, no link, in UTF-8.
-    place
-        How errors name it.
-
-    Returns
-    -------
-    dict
-        Its tables.
-
-    Raises
-    ------
-    SpecError
-        If it cannot be read, or is no TOML.
-    """
+    """Read a TOML file."""
     try:
         status = path.lstat()
         if not stat.S_ISREG(status.st_mode):
@@ -94,22 +76,7 @@ def _kind_of_file(mode: int) -> str:
 
 
 def decode_claims(data: Mapping[str, Any], place: Place, problems: Problems) -> ClaimsFile | None:
-    """Turn the tables of ``claims.toml`` into records.
-
-    Parameters
-    ----------
-    data
-        The file's tables.
-    place
-        The file.
-    problems
-        Every field that is unknown, missing or of the wrong type is appended here.
-
-    Returns
-    -------
-    ClaimsFile or None
-        None if anything is wrong.
-    """
+    """Turn the tables of ``claims.toml`` into records. None if anything is wrong."""
     before = len(problems)
     for table, record in _TABLES.items():
         entries = data.get(table)

@@ -46,17 +46,7 @@ def load_specs(directory: Path | str | None = None) -> Specs:
 def read_specs(directory: Path, problems: Problems) -> Specs:
     """Read a specs folder as far as it can be read.
 
-    Parameters
-    ----------
-    directory
-        The folder.
-    problems
-        Every rule that is broken is appended here.
-
-    Returns
-    -------
-    Specs
-        Whole where nothing was added to `problems`; else without the papers whose claims cannot be read.
+    Whole where nothing was added to `problems`; else without the papers whose claims cannot be read.
     """
     papers: dict[str, PaperSpec] = {}
     unread: set[str] = set()

@@ -23,17 +23,7 @@ _CHOICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class PaperReader:
-    """Reads one paper.
-
-    Parameters
-    ----------
-    folder
-        Name of the paper's folder.
-    claims_place, verdicts_place
-        Its two files.
-    problems
-        What breaks a rule is added here.
-    """
+    """Reads one paper."""
 
     def __init__(self, folder: str, claims_place: Place, verdicts_place: Place, problems: Problems) -> None:
         self.folder = folder
@@ -42,18 +32,7 @@ class PaperReader:
         self.problems = problems
 
     def read(self, claims: ClaimsFile, verdicts: VerdictsFile) -> PaperSpec:
-        """Read the paper.
-
-        Parameters
-        ----------
-        claims, verdicts
-            The records of the two files.
-
-        Returns
-        -------
-        PaperSpec
-            The paper; sound where nothing was added to `problems`.
-        """
+        """Read the paper. The paper; sound where nothing was added to `problems`."""
         self.problems.extend(_paper_problems(claims.paper, self.folder, self.claims_place))
         vocabulary = read_vocabulary(claims, self.claims_place, self.problems)
         by_claim: dict[str, list[Verdict]] = {}

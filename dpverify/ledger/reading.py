@@ -17,19 +17,7 @@ T = TypeVar("T")
 
 
 class StatementReader:
-    """Reads one statement.
-
-    Parameters
-    ----------
-    wording
-        The statement's text.
-    vocabulary
-        What the paper declares.
-    place
-        Where the text stands, for errors.
-    problems
-        What breaks a rule is added here.
-    """
+    """Reads one statement."""
 
     def __init__(self, wording: Wording, vocabulary: Vocabulary, place: Place, problems: Problems) -> None:
         self.wording = wording
@@ -38,22 +26,7 @@ class StatementReader:
         self.problems = problems
 
     def read(self, claim: Claim, key: str, reading: dict[str, str]) -> Statement:
-        """Read the statement.
-
-        Parameters
-        ----------
-        claim
-            The record that it belongs to.
-        key
-            The claim's full id.
-        reading
-            A choice for each of the claim's readings.
-
-        Returns
-        -------
-        Statement
-            Whole where nothing was added to `problems`; else without what does not parse.
-        """
+        """Read the statement. Whole where nothing was added to `problems`; else without what does not parse."""
         wording, vocabulary = self.wording, self.vocabulary
         self.problems.extend(shape_problems(wording, self.place))
         lhs = self.part("lhs", vocabulary.formula, wording.lhs)

@@ -93,22 +93,7 @@ class Vocabulary:
 
 
 def read_vocabulary(claims: ClaimsFile, place: Place, problems: Problems) -> Vocabulary:
-    """Read what a paper declares.
-
-    Parameters
-    ----------
-    claims
-        The file's records.
-    place
-        The file.
-    problems
-        Everything that breaks a rule is appended here.
-
-    Returns
-    -------
-    Vocabulary
-        All names, also the faulty ones, so that one fault is reported once.
-    """
+    """Read what a paper declares. All names, also the faulty ones, so that one fault is reported once."""
     problems.extend(_name_problems(claims, place))
     vocabulary = Vocabulary(claims.symbols, {}, claims.functions, claims.quantities)
     for name, symbol in claims.symbols.items():

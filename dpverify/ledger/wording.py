@@ -68,17 +68,7 @@ def amended_wording(claim: Claim, amendment: Amendment) -> Wording:
 def shape_problems(wording: Wording, place: Place) -> Iterator[SpecError]:
     """Yield what is wrong with which fields are there.
 
-    Parameters
-    ----------
-    wording
-        The text.
-    place
-        Where it stands.
-
-    Yields
-    ------
-    SpecError
-        A formula needs a relation and a left side, a statement in words has neither, and there is exactly one of them.
+    A formula needs a relation and a left side, a statement in words has neither, and there is exactly one of them.
     """
     formula, words = wording.field("formula"), wording.field("words")
     if wording.formula is not None and wording.words is not None:

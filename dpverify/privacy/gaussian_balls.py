@@ -17,24 +17,9 @@ LAST_BITS = 1 << 16
 def certify(mu: Real, epsilon: Real, delta: Real) -> bool:
     """Decide whether a Gaussian mechanism is (epsilon, delta)-DP, without rounding.
 
-    Parameters
-    ----------
-    mu : float, int, Fraction or arb
-        Sensitivity over standard deviation, at least 0. Floats stand for the dyadic rationals that they are; of a ball
-        every point is meant.
-    epsilon, delta : float, int, Fraction or arb
-        Privacy parameters, epsilon at least 0 and delta in [0, 1].
-
-    Returns
-    -------
-    bool
-        True only if it is certain that the exact delta is at most ``delta``. False is certain too, unless an argument
-        is a ball that holds both answers or the two sides agree to thousands of digits.
-
-    Raises
-    ------
-    ValueError
-        If an argument is negative or not finite.
+    ``mu``: sensitivity over standard deviation, at least 0. Floats stand for the dyadic rationals that they are; of a
+    ball every point is meant. True only if it is certain that the exact delta is at most ``delta``. False is certain
+    too, unless an argument is a ball that holds both answers or the two sides agree to thousands of digits.
     """
     for name, value in (("mu", mu), ("epsilon", epsilon), ("delta", delta)):
         if isinstance(value, float) and not math.isfinite(value):
@@ -50,16 +35,8 @@ def certify(mu: Real, epsilon: Real, delta: Real) -> bool:
 def delta_ball(mu: Real, epsilon: Real) -> arb:
     """Enclose the exact delta at the working precision of ``flint.ctx``.
 
-    Parameters
-    ----------
-    mu, epsilon : float, int, Fraction or arb
-        Sensitivity over standard deviation, above 0, and privacy parameter.
-
-    Returns
-    -------
-    arb
-        A ball that holds Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu). Its two terms may cancel; more
-        bits help.
+    A ball that holds Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu). Its two terms may cancel; more bits
+    help.
     """
     m, e = _ball(mu), _ball(epsilon)
     root = arb(2).sqrt()

@@ -14,24 +14,7 @@ TRIES = 64  # doublings of the step with which a rounded value is moved to the s
 def safe_epsilon(mu: float, delta: float) -> float:
     """Smallest epsilon, rounded up, for which it is certain that the mechanism is (epsilon, delta)-DP.
 
-    Parameters
-    ----------
-    mu : float
-        Sensitivity over standard deviation, at least 0.
-    delta : float
-        Privacy parameter in [0, 1].
-
-    Returns
-    -------
-    float
-        ``epsilon_of(mu, delta)`` or a float just above it, as many units as its rounding leaves open; certified.
-
-    Raises
-    ------
-    ValueError
-        If mu is negative or NaN, or delta is outside [0, 1].
-    ArithmeticError
-        If nothing near could be certified.
+    ``epsilon_of(mu, delta)`` or a float just above it, as many units as its rounding leaves open; certified.
     """
     epsilon = epsilon_of(mu, delta)
     if mu == 0 or epsilon == math.inf:
@@ -42,24 +25,7 @@ def safe_epsilon(mu: float, delta: float) -> float:
 def safe_mu(epsilon: float, delta: float) -> float:
     """Largest mu, rounded down, for which it is certain that the mechanism is (epsilon, delta)-DP.
 
-    Parameters
-    ----------
-    epsilon : float
-        Privacy parameter, at least 0.
-    delta : float
-        Privacy parameter in [0, 1].
-
-    Returns
-    -------
-    float
-        ``mu_of(epsilon, delta)`` or a float just below it; certified.
-
-    Raises
-    ------
-    ValueError
-        If epsilon is negative or NaN, or delta is outside [0, 1].
-    ArithmeticError
-        If nothing near could be certified.
+    ``mu_of(epsilon, delta)`` or a float just below it; certified.
     """
     mu = mu_of(epsilon, delta)
     if mu in {0.0, math.inf}:
@@ -70,20 +36,7 @@ def safe_mu(epsilon: float, delta: float) -> float:
 def missed_epsilon(mu: float, delta: float) -> float:
     """Largest epsilon, rounded down, for which it is certain that the mechanism is not (epsilon, delta)-DP.
 
-    Parameters
-    ----------
-    mu, delta
-        As for :func:`safe_epsilon`.
-
-    Returns
-    -------
-    float
-        ``epsilon_of(mu, delta)`` or a float just below it: the true epsilon is no smaller. 0 says nothing.
-
-    Raises
-    ------
-    ValueError, ArithmeticError
-        As there.
+    ``epsilon_of(mu, delta)`` or a float just below it: the true epsilon is no smaller. 0 says nothing.
     """
     epsilon = epsilon_of(mu, delta)
     if epsilon in {0.0, math.inf}:
@@ -95,20 +48,7 @@ def missed_epsilon(mu: float, delta: float) -> float:
 def missed_mu(epsilon: float, delta: float) -> float:
     """Smallest mu, rounded up, for which it is certain that the mechanism is not (epsilon, delta)-DP.
 
-    Parameters
-    ----------
-    epsilon, delta
-        As for :func:`safe_mu`.
-
-    Returns
-    -------
-    float
-        ``mu_of(epsilon, delta)`` or a float just above it; infinite for delta = 1.
-
-    Raises
-    ------
-    ValueError, ArithmeticError
-        As there.
+    ``mu_of(epsilon, delta)`` or a float just above it; infinite for delta = 1.
     """
     mu = mu_of(epsilon, delta)
     if mu == math.inf:

@@ -21,38 +21,12 @@ FRACTION = 40  # steps of the continued fraction; from u = 3 on they give all di
 
 
 def mills(x: float) -> float:
-    """Mills ratio Phi(-x)/phi(x) of the standard normal law.
-
-    Parameters
-    ----------
-    x : float
-        Argument; below about -37.6 the ratio exceeds all floats.
-
-    Returns
-    -------
-    float
-        sqrt(pi/2) erfcx(x/sqrt(2)).
-    """
+    """Mills ratio Phi(-x)/phi(x) of the standard normal law. sqrt(pi/2) erfcx(x/sqrt(2))."""
     return ROOT_HALF_PI * float(erfcx(ROOT_HALF * x))
 
 
 def mills_gap(u: float, h: float, left: float | None = None) -> float:
-    """Difference M(u - h) - M(u + h) of two Mills ratios, to nearly all digits.
-
-    Parameters
-    ----------
-    u : float
-        Middle, at least 0.
-    h : float
-        Half the distance, above 0; u - h at least -37.
-    left : float, optional
-        u - h, where it is known more exactly than its rounded difference.
-
-    Returns
-    -------
-    float
-        The difference, which is positive.
-    """
+    """Difference M(u - h) - M(u + h) of two Mills ratios, to nearly all digits."""
     if h < NARROW * (1.0 + u):
         return _narrow_gap(u, h)
     return mills(u - h if left is None else left) - mills(u + h)

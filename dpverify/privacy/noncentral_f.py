@@ -25,22 +25,7 @@ PATIENCE = 3
 
 
 def cdf(first: int, second: int, noncentrality: float, value: float) -> float:
-    """Compute the distribution function.
-
-    Parameters
-    ----------
-    first, second : int
-        Degrees of freedom of numerator and denominator, at least 1.
-    noncentrality : float
-        At least 0.
-    value : float
-        At least 0.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-    """
+    """Compute the distribution function."""
     return float(special.ncfdtr(first, second, noncentrality, value))
 
 
@@ -49,20 +34,6 @@ def lower_noncentrality(statistic: float, first: int, second: int, alpha: float)
 
     Beyond the reach of the series, the bound comes from numerator and denominator apart, alpha/2 each. It excludes
     nothing that the exact one does not, so that it may take over at any value of the statistic.
-
-    Parameters
-    ----------
-    statistic : float
-        F, at least 0.
-    first, second : int
-        Degrees of freedom of numerator and denominator.
-    alpha : float
-        Chance of a bound above the truth.
-
-    Returns
-    -------
-    float
-        At least 0.
     """
     total = first * statistic
     if total > SERIES:
@@ -75,19 +46,7 @@ def lower_noncentrality(statistic: float, first: int, second: int, alpha: float)
 def noncentrality_of(statistic: float, first: int, second: int, chance: float) -> float:
     """Find the noncentrality at which F stays below a value with a chance.
 
-    Parameters
-    ----------
-    statistic : float
-        The value, at least 0; at most ``REACH`` over ``first``, or the series does not reach it.
-    first, second : int
-        Degrees of freedom of numerator and denominator.
-    chance : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        At least 0; 0 where the chance is no larger without any noncentrality.
+    At least 0; 0 where the chance is no larger without any noncentrality.
     """
     if cdf(first, second, 0.0, statistic) <= chance:
         return 0.0
@@ -101,22 +60,7 @@ def noncentrality_of(statistic: float, first: int, second: int, chance: float) -
 
 
 def quantile(first: int, second: int, noncentrality: float, chance: float) -> float:
-    """Smallest value that F stays below with a chance.
-
-    Parameters
-    ----------
-    first, second : int
-        Degrees of freedom of numerator and denominator.
-    noncentrality : float
-        At most ``REACH``.
-    chance : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        With a relative error of some 1e-9.
-    """
+    """Smallest value that F stays below with a chance. With a relative error of some 1e-9."""
     goal = _normal(chance)
 
     def lack(root: float) -> float:
@@ -129,20 +73,8 @@ def quantile(first: int, second: int, noncentrality: float, chance: float) -> fl
 def falling_root(of: Callable[[float], float], guess: float, step: float, *, least: float) -> float:
     """Find where a falling function crosses 0: bracket it, then false position, halving an end that stays.
 
-    Parameters
-    ----------
-    of : callable
-        The function; not below 0 at ``least``, below 0 far above it.
-    guess, step : float
-        Where to begin, and how far to go first; steps double.
-    least : float
-        Nothing below it is looked at.
-
-    Returns
-    -------
-    float
-        The lower end of a bracket with a relative width of 5e-10, where the function is not below 0 as computed; or
-        ``least``. (scipy.optimize takes longer to load than an audit lasts.)
+    The lower end of a bracket with a relative width of 5e-10, where the function is not below 0 as computed; or
+    ``least``. (scipy.optimize takes longer to load than an audit lasts.).
     """
     a = b = max(guess, least)
     above = below = of(a)

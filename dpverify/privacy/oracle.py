@@ -13,20 +13,7 @@ DIGITS = 50
 
 
 def mixture(weights: Sequence[float], means: Sequence[float], sigma: float) -> Density:
-    """Density of a mixture of normal laws with one standard deviation.
-
-    Parameters
-    ----------
-    weights, means : sequence of float
-        One each per part; the weights add up to 1.
-    sigma : float
-        Standard deviation.
-
-    Returns
-    -------
-    callable
-        The density, for mpmath numbers.
-    """
+    """Density of a mixture of normal laws with one standard deviation."""
     parts = [(mpf(w), mpf(m)) for w, m in zip(weights, means, strict=True)]
     return lambda x: sum((w * npdf(x, m, mpf(sigma)) for w, m in parts), start=mpf(0))
 
@@ -34,19 +21,8 @@ def mixture(weights: Sequence[float], means: Sequence[float], sigma: float) -> D
 def renyi_by_integration(order: float, p: Density, q: Density, ends: Sequence[float]) -> mpf:
     """Renyi divergence of p from q by its definition.
 
-    Parameters
-    ----------
-    order : float
-        Renyi order, above 1.
-    p, q : callable
-        Densities on the line.
-    ends : sequence of float
-        Ends of the pieces to integrate over; beyond the outermost the integrand must be below 1e-50 of the integral.
-
-    Returns
-    -------
-    mpf
-        log(integral of p^order q^(1-order))/(order - 1).
+    ``ends``: ends of the pieces to integrate over; beyond the outermost the integrand must be below 1e-50 of the
+    integral. log(integral of p^order q^(1-order))/(order - 1).
     """
     with workdps(DIGITS + 15):
         z = mpf(order)
@@ -57,19 +33,8 @@ def renyi_by_integration(order: float, p: Density, q: Density, ends: Sequence[fl
 def delta_by_integration(epsilon: float, p: Density, q: Density, ends: Sequence[float]) -> mpf:
     """Hockey-stick divergence by its definition, the integral of the positive part of p - exp(epsilon) q.
 
-    Parameters
-    ----------
-    epsilon : float
-        Privacy parameter.
-    p, q : callable
-        Densities on the line.
-    ends : sequence of float
-        Ends of the pieces to integrate over; the places where p = exp(epsilon) q must be among them.
-
-    Returns
-    -------
-    mpf
-        The smallest delta for this pair.
+    ``ends``: ends of the pieces to integrate over; the places where p = exp(epsilon) q must be among them. The smallest
+    delta for this pair.
     """
     with workdps(DIGITS + 15):
         factor = mp.exp(mpf(epsilon))

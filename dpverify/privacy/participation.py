@@ -22,21 +22,12 @@ Pattern: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Bounds:
-    """A number between two certified bounds.
+    """A number between two certified bounds."""
 
-    Attributes
-    ----------
-    lower, upper : float
-        The number is at least ``lower`` and at most ``upper``; both are rounded outward.
-    exact : bool
-        Whether nothing but the rounding of floating point lies between the two.
-    pattern : tuple of int or None
-        Steps of a pattern that reaches ``lower``; None where it would be too long to write down.
-    """
-
-    lower: float
+    lower: float  # the number is at least ``lower`` and at most ``upper``; both are rounded outward
     upper: float
-    exact: bool
+    exact: bool  # whether nothing but the rounding of floating point lies between the two
+    # steps of a pattern that reaches ``lower``; None where it would be too long to write down
     pattern: Pattern | None = None
 
     def __post_init__(self) -> None:
@@ -52,23 +43,7 @@ class Bounds:
 
 
 def check_ordering(ordering: str) -> Ordering:
-    """Take the name of an ordering.
-
-    Parameters
-    ----------
-    ordering : str
-        "fresh" or "once".
-
-    Returns
-    -------
-    {"fresh", "once"}
-        The same.
-
-    Raises
-    ------
-    ArgumentError
-        If it is neither.
-    """
+    """Take the name of an ordering."""
     for known in ORDERINGS:
         if ordering == known:
             return known
@@ -78,18 +53,8 @@ def check_ordering(ordering: str) -> Ordering:
 def patterns(steps: int, examples: int, ordering: Ordering) -> Iterator[Pattern]:
     """Give every pattern in which one example can recur.
 
-    Parameters
-    ----------
-    steps, examples : int
-        T and N, at least 1.
-    ordering : {"fresh", "once"}
-        Any place in each epoch, or the same place in all.
-
-    Yields
-    ------
-    tuple of int
-        Steps in rising order. A last epoch that is cut short may lack the example; where it is a whole epoch, no
-        pattern leaves it out. For T < N the empty pattern is among them.
+    Steps in rising order. A last epoch that is cut short may lack the example; where it is a whole epoch, no pattern
+    leaves it out. For T < N the empty pattern is among them.
     """
     T, N = check.whole(1, steps=steps), check.whole(1, examples=examples)
     if check_ordering(ordering) == "once":
@@ -106,15 +71,7 @@ def patterns(steps: int, examples: int, ordering: Ordering) -> Iterator[Pattern]
 def pattern_count(steps: int, examples: int, ordering: Ordering) -> int:
     """Count what :func:`patterns` gives, with those that are the same steps under "once" counted once per place.
 
-    Parameters
-    ----------
-    steps, examples, ordering
-        As in :func:`patterns`.
-
-    Returns
-    -------
-    int
-        ``N^(whole epochs)`` times one more than the length of a last epoch that is cut short, or N.
+    ``N^(whole epochs)`` times one more than the length of a last epoch that is cut short, or N.
     """
     T, N = check.whole(1, steps=steps), check.whole(1, examples=examples)
     if check_ordering(ordering) == "once":

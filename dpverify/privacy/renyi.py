@@ -11,18 +11,7 @@ Curve: TypeAlias = Callable[[float], float]
 
 
 def check_order(order: float) -> None:
-    """Refuse an order that is not above 1.
-
-    Parameters
-    ----------
-    order : float
-        Renyi order.
-
-    Raises
-    ------
-    ValueError
-        If it is not above 1.
-    """
+    """Refuse an order that is not above 1."""
     if not order > 1:
         raise ValueError(f"order must be above 1, got order={order}.")
 
@@ -143,23 +132,6 @@ def between_integers(curve: Curve, order: float) -> float:
     """Bound a Renyi divergence at a real order from its neighbours of whole order.
 
     (order - 1) D_order is convex in the order and 0 at order 1, so it lies below its chord.
-
-    Parameters
-    ----------
-    curve : callable
-        Bound at the integers from 2 on.
-    order : float
-        Renyi order, above 1.
-
-    Returns
-    -------
-    float
-        A bound on D_order.
-
-    Raises
-    ------
-    ValueError
-        If the order is not above 1.
     """
     check_order(order)
     low = math.floor(order)

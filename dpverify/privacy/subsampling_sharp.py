@@ -21,23 +21,8 @@ MAX_BITS = 1 << 15
 def log_chi_moments(sigma: float, top: int) -> tuple[float, ...]:
     """Logarithms of the even moments of the likelihood ratio minus 1 of two Gaussians.
 
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation over the distance of the means, above 0.
-    top : int
-        Largest moment, even.
-
-    Returns
-    -------
-    tuple of float
-        log E_Q[(P/Q - 1)^l] for l = 2, 4, .., top. The alternating sum over C(top, i) exp(i (i-1)/(2 sigma^2)) cancels
-        to a fraction sigma^-l of its terms; balls of more and more bits show when enough digits are left.
-
-    Raises
-    ------
-    ArithmeticError
-        If 32768 bits are not enough.
+    log E_Q[(P/Q - 1)^l] for l = 2, 4, .., top. The alternating sum over C(top, i) exp(i (i-1)/(2 sigma^2)) cancels to a
+    fraction sigma^-l of its terms; balls of more and more bits show when enough digits are left.
     """
     before, bits = ctx.prec, 128
     try:
@@ -57,24 +42,7 @@ def log_chi_moments(sigma: float, top: int) -> tuple[float, ...]:
 def without_replacement_gaussian_sharp(order: int, rate: float, sigma: float) -> float:
     """Bound the divergence of a Gaussian mechanism on a uniform part of the data; neighbours replace one example.
 
-    Parameters
-    ----------
-    order : int
-        Renyi order, from 2 to 256.
-    rate : float
-        Part of the data that is drawn, in [0, 1].
-    sigma : float
-        Standard deviation over sensitivity, above 0.
-
-    Returns
-    -------
-    float
-        The bound; never above the divergence order/(2 sigma^2) without subsampling.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+    The bound; never above the divergence order/(2 sigma^2) without subsampling.
     """
     if order != int(order) or not 2 <= order <= SHARP_ORDER:
         raise ValueError(f"order must be a whole number from 2 to {SHARP_ORDER}, got order={order}.")

@@ -16,24 +16,8 @@ from dpverify.problems.errors import DataError, check_memory
 def read_csv(path: Path, limit: int) -> tuple[Matrix, list[str]]:
     """Read a CSV file into a dense array and the texts of its last column.
 
-    Parameters
-    ----------
-    path : Path
-        An existing file that is not empty, in UTF-8. Blank lines are skipped; a first line whose features are not all
-        numbers is a header.
-    limit : int
-        Bytes of memory that may be used.
-
-    Returns
-    -------
-    tuple of (n, d) array and list of str
-        Rows, and labels as printed in the file.
-
-    Raises
-    ------
-    DataError
-        If a line has another number of columns or a feature that is not a finite number (the line is given), there is
-        no example or no feature, or the matrix does not fit in memory.
+    ``path``: an existing file that is not empty, in UTF-8. Blank lines are skipped; a first line whose features are not
+    all numbers is a header. Rows, and labels as printed in the file.
     """
     values, labels, width = array("d"), list[str](), 0
     try:

@@ -7,15 +7,7 @@ from pathlib import Path
 
 
 class DataError(ValueError):
-    """A data set that cannot be used; ``str(error)`` is one line that names the source, the value and the rule.
-
-    Parameters
-    ----------
-    source : Path or str
-        The file, or the name of the data set.
-    message : str
-        Value and rule.
-    """
+    """A data set that cannot be used; ``str(error)`` is one line that names the source, the value and the rule."""
 
     def __init__(self, source: Path | str, message: str) -> None:
         super().__init__(" ".join(f"{source}: {message}".split()))
@@ -24,10 +16,7 @@ class DataError(ValueError):
 def available_bytes() -> int:
     """Estimate how much memory is free for us.
 
-    Returns
-    -------
-    int
-        Bytes: what the kernel calls available, within the limit of the control group; 4 GiB where neither can be read.
+    Bytes: what the kernel calls available, within the limit of the control group; 4 GiB where neither can be read.
     """
     limits: list[int] = []
     try:
@@ -51,22 +40,7 @@ def human_bytes(count: float) -> str:
 
 
 def check_memory(source: Path | str, rows: int, columns: int, limit: int) -> None:
-    """Refuse a matrix that does not fit, before it is made.
-
-    Parameters
-    ----------
-    source : Path or str
-        For the message.
-    rows, columns : int
-        Shape of the dense matrix of floats.
-    limit : int
-        Bytes that may be used.
-
-    Raises
-    ------
-    DataError
-        If three such matrices (the data, the scaled data, working space) exceed the limit.
-    """
+    """Refuse a matrix that does not fit, before it is made."""
     needed = 3 * 8 * rows * columns
     if needed > limit:
         raise DataError(

@@ -18,25 +18,7 @@ IndexGradient: TypeAlias = Callable[[Vector, int], ArrayLike]
 
 
 def compiled(gradient: ExampleGradient, otherwise: str) -> ExampleGradient:
-    """Refuse a gradient that is not compiled.
-
-    Parameters
-    ----------
-    gradient : kernel
-        ``gradient(w, x_row, y, out)``.
-    otherwise : str
-        What takes any function instead.
-
-    Returns
-    -------
-    kernel
-        The gradient.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no kernel.
-    """
+    """Refuse a gradient that is not compiled."""
     if not is_kernel(gradient):
         raise check.ArgumentError("gradient", gradient, f"must be a kernel (w, x_row, y, out); see {otherwise}")
     return gradient
@@ -44,18 +26,7 @@ def compiled(gradient: ExampleGradient, otherwise: str) -> ExampleGradient:
 
 @contextmanager
 def compiling(gradient: ExampleGradient) -> Iterator[None]:
-    """Turn what a gradient raises that cannot be compiled into one line.
-
-    Parameters
-    ----------
-    gradient : kernel
-        It is called within.
-
-    Raises
-    ------
-    ArgumentError
-        If it does not compile for rows and a label of floats.
-    """
+    """Turn what a gradient raises that cannot be compiled into one line."""
     try:
         yield
     except CompilationError as error:
@@ -65,47 +36,14 @@ def compiling(gradient: ExampleGradient) -> Iterator[None]:
 
 
 def any_function(gradient: IndexGradient) -> IndexGradient:
-    """Refuse what cannot be called.
-
-    Parameters
-    ----------
-    gradient : callable
-        ``gradient(w, n)``.
-
-    Returns
-    -------
-    callable
-        The gradient.
-
-    Raises
-    ------
-    ArgumentError
-        If it cannot be called.
-    """
+    """Refuse what cannot be called."""
     if not callable(gradient):
         raise check.ArgumentError("gradient", gradient, "must be a function (w, n)")
     return gradient
 
 
 def ask(gradient: IndexGradient, w: Vector, n: int, t: int, out: Vector) -> None:
-    """Call a Python gradient and write what it gives.
-
-    Parameters
-    ----------
-    gradient : callable
-        ``gradient(w, n)``; it gets a copy of w.
-    w : (d,) array of float
-        Where.
-    n, t : int
-        Example and step.
-    out : (d,) array of float
-        Receives the gradient.
-
-    Raises
-    ------
-    ArgumentError
-        If it has another shape than (d,), or holds no numbers.
-    """
+    """Call a Python gradient and write what it gives. Shapes: ``w`` (d,), ``out`` (d,)."""
     found = np.asarray(gradient(w.copy(), n))
     if found.shape != w.shape or found.dtype.kind not in "fiu":
         value = f"{found.dtype} of shape {found.shape} for example {n} at step {t}"

@@ -17,26 +17,7 @@ from dpverify.problems.errors import DataError, check_memory, human_bytes
 
 
 def read_libsvm(path: Path, limit: int) -> tuple[Matrix, Vector]:
-    """Read a LIBSVM file into dense arrays.
-
-    Parameters
-    ----------
-    path : Path
-        An existing file that is not empty; ``.gz`` and ``.bz2`` are unpacked.
-    limit : int
-        Bytes of memory that may be used.
-
-    Returns
-    -------
-    tuple of (n, d) array and (n,) array
-        Rows and labels as printed in the file.
-
-    Raises
-    ------
-    DataError
-        If a line is malformed (its number is given), a number is not finite, there is no example or no feature, or the
-        dense matrix does not fit in memory.
-    """
+    """Read a LIBSVM file into dense arrays. Rows and labels as printed in the file."""
     from sklearn.datasets import load_svmlight_file
 
     if path.stat().st_size > limit:  # a number takes more memory than text

@@ -92,15 +92,7 @@ def empirical_gradient(w: Vector, x: Matrix, y: Vector, lam: float, out: Vector)
 def example_gradient(lam: float) -> ExampleGradient:
     """Make the gradient kernel of one example.
 
-    Parameters
-    ----------
-    lam : float
-        Weight of the regularizer, compiled into the kernel.
-
-    Returns
-    -------
-    callable
-        Kernel ``gradient(w, x_row, y, out)`` with ``w``, ``x_row``, ``out`` of shape (d,) and y in {0, 1}.
+    Kernel ``gradient(w, x_row, y, out)`` with ``w``, ``x_row``, ``out`` of shape (d,) and y in {0, 1}.
     """
 
     @kernel

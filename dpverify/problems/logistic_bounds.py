@@ -46,24 +46,7 @@ def _check(radius: float, lam: float, d: int) -> None:
 def lipschitz(radius: float, lam: float, d: int) -> float:
     """Bound the norm of every per-example gradient, as a function and as the kernel rounds it.
 
-    Parameters
-    ----------
-    radius : float
-        B, a bound on the norm of every row x.
-    lam : float
-        Weight of the regularizer, at least 0.
-    d : int
-        Dimension.
-
-    Returns
-    -------
-    float
-        ``G = (B + lam*sqrt(27 d)/8) * (1 + 2**-48)``, rounded up.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    ``G = (B + lam*sqrt(27 d)/8) * (1 + 2**-48)``, rounded up.
     """
     _check(radius, lam, d)
     with ctx.workprec(PRECISION):
@@ -72,37 +55,13 @@ def lipschitz(radius: float, lam: float, d: int) -> float:
 
 
 def smoothness(radius: float, lam: float) -> float:
-    """Bound the norm of every per-example Hessian.
-
-    Parameters
-    ----------
-    radius : float
-        B, a bound on the norm of every row x.
-    lam : float
-        Weight of the regularizer, at least 0.
-
-    Returns
-    -------
-    float
-        ``L = B**2/4 + 2*lam``, rounded up.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    """
+    """Bound the norm of every per-example Hessian. ``L = B**2/4 + 2*lam``, rounded up."""
     _check(radius, lam, 1)
     with ctx.workprec(PRECISION):
         return upward(arb(radius) ** 2 / 4 + 2 * arb(lam))
 
 
 def gap_at_zero() -> float:
-    """Bound ``F(0) - inf F``.
-
-    Returns
-    -------
-    float
-        ``log 2``, rounded up.
-    """
+    """Bound ``F(0) - inf F``. ``log 2``, rounded up."""
     with ctx.workprec(PRECISION):
         return upward(arb(2).log())

@@ -12,20 +12,7 @@ PRECISION = 128  # bits; a float has 53
 def upward(value: arb) -> float:
     """Round a ball up to a float.
 
-    Parameters
-    ----------
-    value : arb
-        Ball that contains the exact number.
-
-    Returns
-    -------
-    float
-        A float that is at least every number in the ball; the smallest such float or the one above it.
-
-    Raises
-    ------
-    ValueError
-        If the ball is not finite or beyond the floats.
+    A float that is at least every number in the ball; the smallest such float or the one above it.
     """
     if not value.is_finite():
         raise ValueError(f"value must be finite, got value={value}.")

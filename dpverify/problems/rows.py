@@ -21,19 +21,9 @@ def _slack(width: int) -> float:
 def row_norm_bounds(x: Matrix) -> Vector:
     """Bound the norm of every row from above, rounding included.
 
-    Parameters
-    ----------
-    x : (n, p) array of float
-        Finite entries.
+    At least the exact norm of each row, and above it by a factor of at most ``1 + (p + 20) * 2**-51`` and the smallest
+    normal float; 0 for a row of zeros. Shapes: ``x`` (n, p).
 
-    Returns
-    -------
-    (n,) array of float
-        At least the exact norm of each row, and above it by a factor of at most ``1 + (p + 20) * 2**-51`` and the
-        smallest normal float; 0 for a row of zeros.
-
-    Notes
-    -----
     Rows are divided by their largest entry first, so no square overflows or vanishes.
     """
     largest = np.abs(x).max(axis=1, initial=0.0)
@@ -49,17 +39,7 @@ def row_norm_bounds(x: Matrix) -> Vector:
 def rows_within(x: Matrix, radius: float) -> NDArray[np.bool_]:
     """Decide for every row whether its exact norm is at most ``radius``.
 
-    Parameters
-    ----------
-    x : (n, p) array of float
-        Finite entries.
-    radius : float
-        Finite.
-
-    Returns
-    -------
-    (n,) array of bool
-        Exact: rows that rounding leaves in doubt are decided with fractions.
+    Exact: rows that rounding leaves in doubt are decided with fractions. Shapes: ``x`` (n, p).
     """
     bounds = row_norm_bounds(x)
     inside = bounds <= radius
@@ -73,25 +53,8 @@ def rows_within(x: Matrix, radius: float) -> NDArray[np.bool_]:
 def scale_rows(x: Matrix, how: RowScaling = "unit", radius: float = 1.0) -> Matrix:
     """Bring every row into the ball of a given radius; each row is scaled by itself, so neighbours stay neighbours.
 
-    Parameters
-    ----------
-    x : (n, p) array of float
-        Finite entries.
-    how : {"unit", "clip", "none"}
-        ``unit``: every nonzero row gets norm ``radius``. ``clip``: only rows that are longer are shortened.
-        ``none``: nothing is done.
-    radius : float
-        Positive.
-
-    Returns
-    -------
-    (n, p) array of float
-        Rows whose exact norm is at most ``radius`` (``none``: a copy).
-
-    Raises
-    ------
-    ValueError
-        If ``how`` is none of the three or the radius is not positive and finite.
+    ``how``: ``unit``: every nonzero row gets norm ``radius``. ``clip``: only rows that are longer are shortened.
+    ``none``: nothing is done. Rows whose exact norm is at most ``radius`` (``none``: a copy). Shapes: ``x`` (n, p).
     """
     if how not in ("unit", "clip", "none"):
         raise ValueError(f"how must be unit, clip or none, got how={how!r}.")
@@ -114,18 +77,8 @@ def scale_rows(x: Matrix, how: RowScaling = "unit", radius: float = 1.0) -> Matr
 def standardise(x: Matrix) -> Matrix:
     """Give every column mean 0 and standard deviation 1; a constant column becomes 0.
 
-    Parameters
-    ----------
-    x : (n, p) array of float
-        Finite entries, ``n >= 1``.
+    Shapes: ``x`` (n, p), returns (n, p).
 
-    Returns
-    -------
-    (n, p) array of float
-        The standardised matrix.
-
-    Notes
-    -----
     The means and deviations are computed from the data: this step is not private, and no guarantee covers it.
     """
     largest = np.abs(x).max(axis=0, initial=0.0)

@@ -20,16 +20,8 @@ Progress = Callable[[int, Vector], None]
 class SteppedRun(ABC):
     """A run, as far as it has come. Subclasses know what a step is.
 
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-    start : (d,) array of float
-        w_1.
-    keep : bool
-        Whether to keep all iterates, T + 1 vectors; the subclass sees to it that they fit in memory.
-    counters : int
-        Numbers that a step counts; the first is the steps done.
+    ``keep``: whether to keep all iterates, T + 1 vectors; the subclass sees to it that they fit in memory. Shapes:
+    ``start`` (d,).
     """
 
     def __init__(self, steps: int, start: Vector, keep: bool, counters: int) -> None:
@@ -55,20 +47,7 @@ class SteppedRun(ABC):
         return read_only(self._iterates[: self.t + 1])
 
     def advance(self, steps: int | None = None, progress: Progress | None = None) -> None:
-        """Do some steps. Ctrl-C is answered within a fraction of a second; ``t`` and ``w`` fit together after it.
-
-        Parameters
-        ----------
-        steps : int or None
-            How many, at most those that are left; None: all of these.
-        progress : callable or None
-            ``progress(t, w)``, called every twentieth of a second or so, and after the last step.
-
-        Raises
-        ------
-        ArgumentError
-            If a gradient is not finite, or there are fewer steps left.
-        """
+        """Do some steps. Ctrl-C is answered within a fraction of a second; ``t`` and ``w`` fit together after it."""
         left = self._last - self.t
         last = self.t + (left if steps is None else check.whole(0, left, steps=steps))
         while self.t < last:
@@ -87,19 +66,7 @@ class SteppedRun(ABC):
 def not_finite(gradients: Matrix, example: int, step: int) -> check.ArgumentError:
     """The error of a gradient that is not finite, or that leaves an entry out.
 
-    Parameters
-    ----------
-    gradients : (n, d) array of float
-        Gradients of the step, at least one entry of which is not finite.
-    example : int
-        The example.
-    step : int
-        t.
-
-    Returns
-    -------
-    ArgumentError
-        It names the entry, the example and the step.
+    It names the entry, the example and the step. Shapes: ``gradients`` (n, d).
     """
     row, column = np.argwhere(~np.isfinite(gradients))[0]
     value = f"{gradients[row, column]} in coordinate {column} for example {example} at step {step}"

@@ -40,24 +40,7 @@ def _example_gradient(G: float, L: float) -> ExampleGradient:
 
 
 class ClippedQuadratic:
-    """Clipped quadratics around given centres; a ``Problem``.
-
-    Parameters
-    ----------
-    centres : (n, d) array of float
-        One centre per example.
-    G : float
-        Lipschitz constant, positive.
-    L : float
-        Smoothness constant, positive.
-    gap : float
-        ``F(0) - inf F``, or a bound on it, known to the caller.
-
-    Raises
-    ------
-    ValueError
-        If G or L is not positive and finite.
-    """
+    """Clipped quadratics around given centres; a ``Problem``. Shapes: ``centres`` (n, d)."""
 
     def __init__(self, centres: Matrix, G: float, L: float, gap: float) -> None:
         for name, value in (("G", G), ("L", L)):
@@ -97,19 +80,7 @@ def identical(n: int, d: int, G: float, L: float, distance: float) -> ClippedQua
     starts at 0 is its start-up bias. At most G/L away the problem is a ramp: the gradient changes by L per unit of
     way, which is the worst drift of a momentum that lags behind.
 
-    Parameters
-    ----------
-    n, d : int
-        Examples and dimension, at least 1.
-    G, L : float
-        Lipschitz and smoothness constant.
-    distance : float
-        From w_1 = 0 to the minimum, at least 0.
-
-    Returns
-    -------
-    ClippedQuadratic
-        With ``inf F = 0`` and so ``gap = F(0)``, rounded up.
+    With ``inf F = 0`` and so ``gap = F(0)``, rounded up.
     """
     centres = np.zeros((n, d))
     centres[:, 0] = distance
@@ -125,24 +96,7 @@ def antipodal(n: int, d: int, G: float, L: float) -> ClippedQuadratic:
     At w_1 = 0 the gradients of the examples are G and -G and cancel: F is at its minimum, and all of the error of a
     sampled gradient is sampling noise, as large as G allows.
 
-    Parameters
-    ----------
-    n : int
-        Examples, even and at least 2.
-    d : int
-        Dimension, at least 1.
-    G, L : float
-        Lipschitz and smoothness constant.
-
-    Returns
-    -------
-    ClippedQuadratic
-        With ``gap = 0``, by symmetry and convexity.
-
-    Raises
-    ------
-    ValueError
-        If n is odd or below 2.
+    With ``gap = 0``, by symmetry and convexity.
     """
     if n < 2 or n % 2:
         raise ValueError(f"n must be even and at least 2, got n={n}.")

@@ -48,36 +48,15 @@ def example_gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
 
 @dataclass(frozen=True)
 class Slope:
-    """A slope that ends in a valley; a ``Problem``.
+    """A slope that ends in a valley; a ``Problem``."""
 
-    Attributes
-    ----------
-    examples, dimension : int
-        N and d, at least 1.
-    slope : float
-        s, above 0, in units of the gradient.
-    drop : float
-        D, at least 0, a length.
-    smoothness : float
-        L, above 0, in units of the gradient per length.
-    rise : float
-        r, at least 0, in units of the gradient.
-    offset : float
-        a, at least 0, in units of the gradient; the odd example out of an odd number has 0.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-    """
-
-    examples: int
+    examples: int  # N and d, at least 1
     dimension: int
-    slope: float
-    drop: float
-    smoothness: float
-    rise: float = 0.0
-    offset: float = 0.0
+    slope: float  # s, above 0, in units of the gradient
+    drop: float  # D, at least 0, a length
+    smoothness: float  # L, above 0, in units of the gradient per length
+    rise: float = 0.0  # r, at least 0, in units of the gradient
+    offset: float = 0.0  # a, at least 0, in units of the gradient; the odd example out of an odd number has 0
 
     def __post_init__(self) -> None:
         for name in ("examples", "dimension"):

@@ -19,24 +19,12 @@ class ReportError(ValueError):
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of a result, not yet drawn.
+    """A figure of a result, not yet drawn."""
 
-    Attributes
-    ----------
-    file : str
-        Name of the SVG file, without a folder.
-    name : str
-        Name of the figure, whose beginning says how it is drawn.
-    about : str
-        What it belongs to: the claim with its reading.
-    columns : dict[str, list[float]]
-        The data.
-    """
-
-    file: str
-    name: str
-    about: str
-    columns: dict[str, list[float]]
+    file: str  # name of the SVG file, without a folder
+    name: str  # name of the figure, whose beginning says how it is drawn
+    about: str  # what it belongs to: the claim with its reading
+    columns: dict[str, list[float]]  # the data
 
 
 def paper_of(result: Result) -> str:
@@ -58,23 +46,7 @@ def by_claim(results: Iterable[Result]) -> list[list[Result]]:
 
 
 def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
-    """One run per paper, from runs that may each span several.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        The runs; no paper may occur in two of them.
-
-    Returns
-    -------
-    dict[str, Run]
-        Paper key to the part of its run, sorted by key.
-
-    Raises
-    ------
-    ReportError
-        When a paper occurs in two runs, or the id of a result is none.
-    """
+    """One run per paper, from runs that may each span several. Paper key to the part of its run, sorted by key."""
     found: dict[str, Run] = {}
     for run in runs:
         parts: dict[str, list[Result]] = {}

@@ -22,42 +22,18 @@ WIDEST = 110
 
 @dataclass(frozen=True)
 class Explained:
-    """What is known of a claim.
-
-    Attributes
-    ----------
-    paper : PaperInfo
-        Its paper.
-    claim : Claim
-        Its record.
-    symbols : Mapping[str, Symbol]
-        The symbols that occur in it.
-    quantity : Quantity or None
-        What its left side measures, where that is not a formula.
-    verdicts : sequence of Verdict
-        What is pinned, one per reading.
-    results : sequence of Result
-        Evidence from a stored run, if any.
-    """
+    """What is known of a claim."""
 
     paper: PaperInfo
-    claim: Claim
-    symbols: Mapping[str, Symbol] = field(default_factory=dict)
-    quantity: Quantity | None = None
-    verdicts: Sequence[Verdict] = ()
-    results: Sequence[Result] = ()
+    claim: Claim  # its record
+    symbols: Mapping[str, Symbol] = field(default_factory=dict)  # the symbols that occur in it
+    quantity: Quantity | None = None  # what its left side measures, where that is not a formula
+    verdicts: Sequence[Verdict] = ()  # what is pinned, one per reading
+    results: Sequence[Result] = ()  # evidence from a stored run, if any
 
 
 def print_explained(known: Explained, console: Console) -> None:
-    """Print all about a claim.
-
-    Parameters
-    ----------
-    known : Explained
-        The claim and what is known of it.
-    console : rich.console.Console
-        Where to; colour only where the console has it.
-    """
+    """Print all about a claim."""
     claim = known.claim
     _line(console, f"{known.paper.key}:{claim.id}", "bold")
     _line(console, f"{claim.where} ({kind_words(claim.kind)}); {known.paper.title}", "dim")

@@ -15,22 +15,7 @@ STDOUT = "-"
 
 
 def check_target(name: str, target: Path | None, suffix: str = "") -> None:
-    """Refuse a file that could not be written after the run.
-
-    Parameters
-    ----------
-    name : str
-        The argument's name, for the message.
-    target : Path or None
-        The file; None is fine.
-    suffix : str
-        What its name must end with.
-
-    Raises
-    ------
-    ArgumentError
-        If it could not be written.
-    """
+    """Refuse a file that could not be written after the run."""
     if target is None:
         return
     if suffix and target.suffix != suffix:
@@ -43,20 +28,7 @@ def check_target(name: str, target: Path | None, suffix: str = "") -> None:
 
 
 def check_folder(name: str, folder: Path) -> None:
-    """Make a folder, and refuse one that could not be written to after the run.
-
-    Parameters
-    ----------
-    name : str
-        The argument's name, for the message.
-    folder : Path
-        The folder; its parents are made as well.
-
-    Raises
-    ------
-    ArgumentError
-        If it is a file, or cannot be made or written to.
-    """
+    """Make a folder, and refuse one that could not be written to after the run."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -65,22 +37,7 @@ def check_folder(name: str, folder: Path) -> None:
 
 
 def write_whole(name: str, target: Path, content: bytes) -> None:
-    """Write a file that is never seen half written.
-
-    Parameters
-    ----------
-    name : str
-        The argument's name, for the message.
-    target : Path
-        The file.
-    content : bytes
-        All of it.
-
-    Raises
-    ------
-    ArgumentError
-        If it cannot be written.
-    """
+    """Write a file that is never seen half written."""
     aside = target.with_name(f".{target.name}.part")
     try:
         if target.exists() and not target.is_file():
@@ -104,26 +61,7 @@ def write_stdout(content: bytes) -> None:
 
 
 def deliver(text: str, record: bytes, json: str | None, figure: Path | None, draw: Callable[[], bytes]) -> None:
-    """Print what a person reads, and write the files; the text comes first, so that nothing done is lost.
-
-    Parameters
-    ----------
-    text : str
-        Without a line end at the end; it goes to stderr where stdout is for the record.
-    record : bytes
-        The result as JSON.
-    json : str or None
-        File for it, or ``-`` for stdout.
-    figure : Path or None
-        File for the figure.
-    draw : callable
-        Makes the figure; called only where one is wanted.
-
-    Raises
-    ------
-    ArgumentError
-        If a file cannot be written.
-    """
+    """Print what a person reads, and write the files; the text comes first, so that nothing done is lost."""
     out = sys.stderr if json == STDOUT else sys.stdout
     out.write(text + "\n")
     out.flush()

@@ -8,44 +8,14 @@ from pathlib import Path
 
 
 def differing(folder: Path, wanted: Mapping[str, bytes]) -> list[str]:
-    """Files that are missing or have another content.
-
-    Parameters
-    ----------
-    folder : Path
-        Where they belong.
-    wanted : mapping of str to bytes
-        Path below the folder to content.
-
-    Returns
-    -------
-    list of str
-        Paths below the folder, in the order of ``wanted``.
-    """
+    """Files that are missing or have another content. Paths below the folder, in the order of ``wanted``."""
     return [name for name, content in wanted.items() if not _same(folder / name, content)]
 
 
 def update(folder: Path, files: Mapping[str, bytes], gone: Iterable[str]) -> list[str]:
     """Write the files that differ, none of them ever seen half written, and take others away.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    files : mapping of str to bytes
-        Path below the folder to content.
-    gone : iterable of str
-        What is taken away, and with the last file of a folder inside, that folder.
-
-    Returns
-    -------
-    list of str
-        The files that changed or went away, sorted.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be read, written or removed.
+    The files that changed or went away, sorted.
     """
     changed = differing(folder, files)
     for name in changed:

@@ -28,21 +28,12 @@ _WORDS: Mapping[What, str] = {
 
 @dataclass(frozen=True)
 class Stale:
-    """A result that must be made again.
+    """A result that must be made again."""
 
-    Attributes
-    ----------
-    claim : str
-        The claim: ``tran2022:lemma-12``.
-    reading : ReadingKey
-        Its reading.
-    what : str
-        What differs: the hash of the ``record``, of the ``evidence``, or of ``both``; or the claim is ``unknown`` to
-        today's specs, or ``missing`` from the run.
-    """
-
-    claim: str
+    claim: str  # the claim: ``tran2022:lemma-12``
     reading: ReadingKey
+    # what differs: the hash of the ``record``, of the ``evidence``, or of ``both``; or the claim is ``unknown`` to
+    # today's specs, or ``missing`` from the run
     what: What
 
     def __str__(self) -> str:
@@ -58,17 +49,7 @@ def reading_key(reading: Mapping[str, str]) -> ReadingKey:
 def stale(run: Run, hashes: Hashes) -> list[Stale]:
     """The results of a run that are not today's.
 
-    Parameters
-    ----------
-    run : Run
-        A recorded run.
-    hashes : Hashes
-        Today's hashes of every claim and reading that the run should hold.
-
-    Returns
-    -------
-    list of Stale
-        In the order of the run, then those missing from it in the order of ``hashes``; empty when all is fresh.
+    In the order of the run, then those missing from it in the order of ``hashes``; empty when all is fresh.
     """
     held = [(result, (result.claim, reading_key(result.reading))) for result in run.results]
     found = [Stale(*key, what) for result, key in held if (what := _differs(result, hashes.get(key)))]

@@ -24,17 +24,7 @@ class EndLabel:
 
 
 def end_labels(axes: Axes, labels: Sequence[EndLabel], *, line_points: float = 11.5) -> None:
-    """Write labels to the right of the axes, at their lines' height, moved apart where they would touch.
-
-    Parameters
-    ----------
-    axes : Axes
-        Axes whose limits and scales are final.
-    labels : sequence of EndLabel
-        The labels; a text may have several lines.
-    line_points : float
-        Height of a line of text in points.
-    """
+    """Write labels to the right of the axes, at their lines' height, moved apart where they would touch."""
     box = axes.get_window_extent()
     tall = box.height / root(axes).dpi * 72
     entries = sorted(labels, key=lambda label: label.y)
@@ -78,16 +68,7 @@ def apart(wanted: Sequence[float], sizes: Sequence[float], tall: float) -> list[
 def write_below(axes: Axes, words: Iterable[tuple[str, float, int, str]], *, down: float, ha: str = "center") -> None:
     """Write a table below the axes.
 
-    Parameters
-    ----------
-    axes : Axes
-        The axes.
-    words : iterable of (str, float, int, str)
-        What is written, how far to the right as a part of the axes' width, in which row from 0, in which colour.
-    down : float
-        Points from the axes to the first row.
-    ha : {"center", "left"}
-        What of a word stands at its place.
+    ``words``: what is written, how far to the right as a part of the axes' width, in which row from 0, in which colour.
     """
     for word, place, row, color in words:
         axes.annotate(

@@ -30,19 +30,7 @@ _OPERATOR_NAME = re.compile(r"\\operatorname\*?(?=\s*\{)")
 def escape(text: str, *, emphasis: bool = False, inside_line: bool = False) -> str:
     """Plain text as markdown that shows exactly that text.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-    emphasis : bool
-        Leave asterisks alone: the text is markdown of its own, such as a quote from a text file.
-    inside_line : bool
-        Something stands before the text on its line, so that it cannot start a heading or a list.
-
-    Returns
-    -------
-    str
-        Text in which nothing is markup (but the asterisks, if asked).
+    Text in which nothing is markup (but the asterisks, if asked).
     """
     out = _ENTITY.sub("&amp;", text)
     out = _SPECIAL.sub(lambda m: m[0] if emphasis and m[0] == "*" else "\\" + m[0], out)
@@ -105,27 +93,7 @@ def quote(text: str) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> str:
-    """A table of markdown fragments.
-
-    Parameters
-    ----------
-    header : sequence of str
-        Column titles.
-    rows : iterable of sequences of str
-        Cells, as markdown; pipes and line breaks in them are taken care of here.
-    right : sequence of int
-        Numbers of the columns that are set flush right.
-
-    Returns
-    -------
-    str
-        The table, or "" without rows.
-
-    Raises
-    ------
-    ValueError
-        When a row has another number of cells than the header.
-    """
+    """A table of markdown fragments."""
     body: list[str] = []
     for row in rows:
         if len(row) != len(header):

@@ -67,15 +67,7 @@ def show_point(parameters: dict[str, Number]) -> str:
 def ratio(lhs: Number, rhs: Number) -> float:
     """Left side divided by right side, as floats; infinite where the right side is zero.
 
-    Parameters
-    ----------
-    lhs, rhs : Number
-        The two sides of a statement at one point.
-
-    Returns
-    -------
-    float
-        The quotient; NaN where it is not defined.
+    The quotient; NaN where it is not defined.
     """
     top, bottom = to_float(lhs), to_float(rhs)
     if bottom == 0:

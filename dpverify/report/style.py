@@ -80,17 +80,7 @@ def look() -> Iterator[None]:
 def to_svg(draw: Callable[[], Figure], title: str) -> bytes:
     """Draw a figure and give it as SVG.
 
-    Parameters
-    ----------
-    draw : callable
-        Makes the figure.
-    title : str
-        What a screen reader says of it.
-
-    Returns
-    -------
-    bytes
-        The SVG, the same on every call; it holds no date and no creator, and its letters are outlines.
+    The SVG, the same on every call; it holds no date and no creator, and its letters are outlines.
     """
     out = io.BytesIO()
     with look():
@@ -110,20 +100,7 @@ def to_png(draw: Callable[[], Figure], dpi: float = 150.0) -> bytes:
 
 
 def canvas(height: float, *, left: float = 0.75, right: float = 1.75, top: float = 0.62, bottom: float = 0.55) -> Axes:
-    """Axes on a figure of fixed size.
-
-    Parameters
-    ----------
-    height : float
-        Height of the figure in inches.
-    left, right, top, bottom : float
-        Margins in inches; the right one is where lines are labelled.
-
-    Returns
-    -------
-    Axes
-        The axes; :func:`root` gives their figure.
-    """
+    """Axes on a figure of fixed size. The axes; :func:`root` gives their figure."""
     figure = Figure(figsize=(WIDTH, height))
     return figure.add_axes((left / WIDTH, bottom / height, 1 - (left + right) / WIDTH, 1 - (top + bottom) / height))
 
@@ -152,15 +129,7 @@ def heading(axes: Axes, title: str, subtitle: str) -> None:
 
 
 def logarithmic(axis: Axis, low: float, high: float) -> None:
-    """Plain numbers on a logarithmic axis: 1, 2, 5, 10 over a short range, powers of ten over a long one.
-
-    Parameters
-    ----------
-    axis : Axis
-        The axis.
-    low, high : float
-        The range that it shows, positive.
-    """
+    """Plain numbers on a logarithmic axis: 1, 2, 5, 10 over a short range, powers of ten over a long one."""
     steps = (1.0, 2.0, 5.0) if high / low < 300 else (1.0,)
     axis.set_major_locator(LogLocator(subs=steps, numticks=12))
     axis.set_minor_locator(NullLocator())

@@ -37,13 +37,8 @@ _IN_ASCII = str.maketrans({"≈": "~", "∞": "oo", "−": "-", "\u2009": "", "�
 def print_run(run: Run, console: Console) -> None:
     """Print the verdicts of a run, grouped by status, then the totals.
 
-    Parameters
-    ----------
-    run : Run
-        The run; it may be an interrupted one.
-    console : rich.console.Console
-        Where to. On a terminal it gets tables as wide as the terminal; elsewhere one line per verdict, unwrapped and
-        without colour, its columns two spaces apart.
+    ``console``: where to. On a terminal it gets tables as wide as the terminal; elsewhere one line per verdict,
+    unwrapped and without colour, its columns two spaces apart.
     """
     groups = {status: [r for r in run.results if r.status == status] for status in ORDER}
     if not console.is_terminal:

@@ -15,23 +15,8 @@ class TermError(LookupError):
 def term(node: Formula, path: Sequence[int]) -> Formula:
     """A term of a formula.
 
-    Parameters
-    ----------
-    node : Formula
-        The formula.
-    path : sequence of int
-        Numbers from 1: ``[2]`` is the second addend; ``[1, 3]`` the third addend of the first sum inside the first
-        addend, without the factor that multiplies the sum.
-
-    Returns
-    -------
-    Formula
-        The term, as it was written.
-
-    Raises
-    ------
-    TermError
-        If there is none.
+    ``path``: numbers from 1: ``[2]`` is the second addend; ``[1, 3]`` the third addend of the first sum inside the
+    first addend, without the factor that multiplies the sum.
     """
     found = node
     for depth, number in enumerate(path):

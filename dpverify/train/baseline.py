@@ -32,22 +32,12 @@ UP = 1.0 + 1e-12
 
 @dataclass(frozen=True)
 class Descent:
-    """Numbers of a run.
+    """Numbers of a run."""
 
-    Attributes
-    ----------
-    batch, steps : int
-        B and T.
-    std : float
-        Deviation of a coordinate of the noise.
-    eta : float
-        Factor of the gradient.
-    """
-
-    batch: int
+    batch: int  # B and T
     steps: int
-    std: float
-    eta: float
+    std: float  # deviation of a coordinate of the noise
+    eta: float  # factor of the gradient
 
 
 @dataclass(frozen=True)
@@ -65,15 +55,7 @@ LOOKS = 50
 def looks(steps: int) -> list[int]:
     """After how many steps to look at a run: at most 50 numbers from 0 to T - 1, evenly spaced, 0 among them.
 
-    Parameters
-    ----------
-    steps : int
-        T.
-
-    Returns
-    -------
-    list of int
-        Without repetition, increasing.
+    Without repetition, increasing.
     """
     return sorted({place * steps // LOOKS for place in range(LOOKS)})
 
@@ -81,24 +63,7 @@ def looks(steps: int) -> list[int]:
 def full_batch_std(examples: int, steps: int, lipschitz: float, epsilon: float, delta: float) -> float:
     """Smallest deviation, up to rounding, with which full batches are certain to be (epsilon, delta)-DP.
 
-    Parameters
-    ----------
-    examples, steps : int
-        N and T; B in place of N: as if the example that is replaced were in every batch.
-    lipschitz : float
-        G.
-    epsilon, delta : float
-        Privacy asked for, for replacing one example.
-
-    Returns
-    -------
-    float
-        ``sqrt(T) 2G/(N mu)`` with the largest mu that (epsilon, delta) leaves; decided in ball arithmetic.
-
-    Raises
-    ------
-    ArgumentError
-        If nothing could be certified.
+    ``sqrt(T) 2G/(N mu)`` with the largest mu that (epsilon, delta) leaves; decided in ball arithmetic.
     """
     mu = safe_mu(epsilon, delta)
     if mu > 0.0 and certify(mu, epsilon, delta):
@@ -109,22 +74,8 @@ def full_batch_std(examples: int, steps: int, lipschitz: float, epsilon: float, 
 def step_length(problem: LogisticRegression, batch: int, steps: int, std: float) -> float:
     """The eta that makes the textbook bound ``2R/(eta T) + L eta V`` on the squared gradient smallest, at most 1/L.
 
-    Parameters
-    ----------
-    problem : LogisticRegression
-        With G, L and R, none of which looks at the data.
-    batch, steps : int
-        B and T.
-    std : float
-        Deviation of a coordinate of the noise.
+    ``min(1/L, sqrt(2R/(L T V)))``, V being ``d std^2``, and G^2/B more where batches are sampled.
 
-    Returns
-    -------
-    float
-        ``min(1/L, sqrt(2R/(L T V)))``, V being ``d std^2``, and G^2/B more where batches are sampled.
-
-    Notes
-    -----
     Source: Ghadimi and Lan 2013, theorem 2.1.
     """
     sampling = 0.0 if batch == len(problem.x) else problem.lipschitz**2 / batch
@@ -136,22 +87,7 @@ def step_length(problem: LogisticRegression, batch: int, steps: int, std: float)
 
 
 def descend(problem: LogisticRegression, run: Descent, seed: int) -> Iterates:
-    """Do the steps from w_1 = 0.
-
-    Parameters
-    ----------
-    problem : LogisticRegression
-        The problem.
-    run : Descent
-        Its numbers.
-    seed : int
-        Of batches and noise.
-
-    Returns
-    -------
-    Iterates
-        Some of w_1, .., w_T, and the last one.
-    """
+    """Do the steps from w_1 = 0. Some of w_1, .., w_T, and the last one."""
     batches, noise = generator(seed, BATCH_STREAM), generator(seed, NOISE_STREAM)
     n, w, gradient = len(problem.x), problem.start.copy(), np.empty_like(problem.start)
     gradient_of, everyone = BatchGradient(problem), np.arange(n)

@@ -15,27 +15,7 @@ from dpverify.train.result import Constants, Settings
 
 
 def optimizer(algorithm: str, problem: LogisticRegression, settings: Settings) -> tuple[SteppedRun, Constants]:
-    """Set an optimizer up.
-
-    Parameters
-    ----------
-    algorithm : str
-        ``dp-nsgd``: Algorithm 1. ``sr-nsgd``: Algorithm 2 with Algorithm 4 as a stream.
-    problem : LogisticRegression
-        The problem.
-    settings : Settings
-        Every number of the run.
-
-    Returns
-    -------
-    tuple
-        The run before its first step, and the constants with the noise as the boxes print it.
-
-    Raises
-    ------
-    ArgumentError
-        If a setting is out of its domain, or the run does not fit in memory.
-    """
+    """Set an optimizer up. The run before its first step, and the constants with the noise as the boxes print it."""
     return (_dp_nsgd if algorithm == "dp-nsgd" else _sr_nsgd)(problem, settings)
 
 

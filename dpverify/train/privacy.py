@@ -16,18 +16,10 @@ from dpverify.train.result import NOT_CERTIFIED, Settings
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A guarantee, or the reason why there is none.
+    """A guarantee, or the reason why there is none."""
 
-    Attributes
-    ----------
-    words : str
-        What is certified, or ``not certified`` and why.
-    epsilon, delta : float or None
-        The guarantee, if there is one.
-    """
-
-    words: str
-    epsilon: float | None = None
+    words: str  # what is certified, or ``not certified`` and why
+    epsilon: float | None = None  # the guarantee, if there is one
     delta: float | None = None
 
 
@@ -36,29 +28,8 @@ def account(
 ) -> tuple[Settings, Guarantee]:
     """Choose sigma where a privacy budget is asked for, and say what is guaranteed.
 
-    Parameters
-    ----------
-    request : Request
-        What is asked.
-    settings : Settings
-        The run; its sigma is replaced where epsilon is asked for.
-    dataset : Dataset
-        The data before scaling.
-    problem : LogisticRegression
-        With G and L.
+    The settings with the sigma that is run, and the guarantee.
 
-    Returns
-    -------
-    tuple
-        The settings with the sigma that is run, and the guarantee.
-
-    Raises
-    ------
-    ArgumentError
-        If no sigma can be certified for what is asked.
-
-    Notes
-    -----
     Source: the accountant's upper bound in place of ``tran2022:theorem-4-dp`` and ``theorem-8-dp``.
     """
     if request.delta is None:

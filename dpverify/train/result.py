@@ -12,41 +12,20 @@ NOT_CERTIFIED = "not certified"
 
 
 class Settings(Record, frozen=True, kw_only=True):
-    """Every number that a run depends on besides its data.
+    """Every number that a run depends on besides its data."""
 
-    Attributes
-    ----------
-    steps : int
-        T.
-    sigma : float
-        Noise multiplier.
-    alpha : float
-        Momentum weight.
-    gamma : float
-        Cross-batch weight of sr-nsgd; dp-nsgd has none and says 1.
-    eta : float
-        Length of a step.
-    lam : float
-        Weight of the regularizer.
-    ordering, scale : str
-        As in ``Request``.
-    depth : int
-        Levels of the tree, ``floor(log2 T) + 1``: the paper's R, read as the number of levels (``b = 0..R-1``), the
-        fewest that hold every node of COMPOSE(1, t), t <= T.
-    seed : int
-        Seed of the permutations, the noise and the choice of examples.
-    """
-
-    steps: int
-    sigma: float
-    alpha: float
-    gamma: float
-    eta: float
-    lam: float
-    ordering: str
+    steps: int  # T
+    sigma: float  # noise multiplier
+    alpha: float  # momentum weight
+    gamma: float  # cross-batch weight of sr-nsgd; dp-nsgd has none and says 1
+    eta: float  # length of a step
+    lam: float  # weight of the regularizer
+    ordering: str  # as in ``Request``
     scale: str
+    # levels of the tree, ``floor(log2 T) + 1``: the paper's R, read as the number of levels (``b = 0..R-1``), the
+    # fewest that hold every node of COMPOSE(1, t), t <= T
     depth: int
-    seed: int
+    seed: int  # seed of the permutations, the noise and the choice of examples
 
 
 class DataInfo(Record, frozen=True, kw_only=True):
@@ -60,22 +39,13 @@ class DataInfo(Record, frozen=True, kw_only=True):
 
 
 class Constants(Record, frozen=True, kw_only=True):
-    """What is certain of the problem, and the noise that follows.
+    """What is certain of the problem, and the noise that follows."""
 
-    Attributes
-    ----------
-    lipschitz, smoothness, gap : float
-        G, L and R of the problem, rounded up.
-    counts : dict of str to float
-        V as Algorithm 1 prints it, with ``depth`` for its R; both V of Algorithm 2.
-    node_std : dict of str to float
-        Standard deviation of a coordinate of the noise of each kind of node: ``4*alpha*G*sigma*sqrt(V)`` for f.
-    """
-
-    lipschitz: float
+    lipschitz: float  # G, L and R of the problem, rounded up
     smoothness: float
     gap: float
-    counts: dict[str, float]
+    counts: dict[str, float]  # V as Algorithm 1 prints it, with ``depth`` for its R; both V of Algorithm 2
+    # standard deviation of a coordinate of the noise of each kind of node: ``4*alpha*G*sigma*sqrt(V)`` for f
     node_std: dict[str, float]
 
 
@@ -130,15 +100,8 @@ class TrainResult(Record, frozen=True, kw_only=True):
 def mean_gradient_norm(path: Sequence[Point]) -> float:
     """Mean of the gradient's norm over w_1, .., w_T, as far as they were measured.
 
-    Parameters
-    ----------
-    path : sequence of Point
-        At least one, evenly spaced, the last of them w_{T+1}, which is not one of those that are averaged.
-
-    Returns
-    -------
-    float
-        The mean; the norm of the only point where there is one.
+    ``path``: at least one, evenly spaced, the last of them w_{T+1}, which is not one of those that are averaged. The
+    mean; the norm of the only point where there is one.
     """
     counted = path[:-1] or path
     return math.fsum(point.gradient_norm for point in counted) / len(counted)

@@ -15,42 +15,16 @@ from dpverify.problems.rows import RowScaling, scale_rows
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A training part and a test part, rows scaled.
+    """A training part and a test part, rows scaled."""
 
-    Attributes
-    ----------
-    x, y : (n, d) and (n,) array of float
-        Training part, labels 0 or 1.
-    x_test, y_test : (m, d) and (m,) array of float
-        Test part.
-    """
-
-    x: Matrix
+    x: Matrix  # (n, d) Training part, labels 0 or 1
     y: Vector
-    x_test: Matrix
+    x_test: Matrix  # (m, d) Test part
     y_test: Vector
 
 
 def test_size(n: int, part: float) -> int:
-    """How many of n examples are held out: the nearest whole number, at least 1.
-
-    Parameters
-    ----------
-    n : int
-        Number of examples.
-    part : float
-        Part that is held out, above 0 and below 1.
-
-    Returns
-    -------
-    int
-        From 1 to n - 1.
-
-    Raises
-    ------
-    ArgumentError
-        If nothing would be left for training.
-    """
+    """How many of n examples are held out: the nearest whole number, at least 1."""
     held_out = max(1, round(part * n))
     if held_out >= n:
         raise ArgumentError("test_part", part, f"must leave at least one of the {n} examples for training")
@@ -58,31 +32,7 @@ def test_size(n: int, part: float) -> int:
 
 
 def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling, *, standardise: bool) -> Split:
-    """Hold a part out, at random.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        As it is in its source: columns not standardised.
-    part : float
-        Part that is held out.
-    rng : Generator
-        Source of randomness.
-    scale : {"unit", "clip"}
-        What is done to each row, after the columns.
-    standardise : bool
-        Give the training part's columns mean 0 and deviation 1, and do the same to the test part.
-
-    Returns
-    -------
-    Split
-        Both parts; within each, examples keep their order.
-
-    Raises
-    ------
-    ArgumentError
-        If nothing would be left for training.
-    """
+    """Hold a part out, at random. Both parts; within each, examples keep their order."""
     n = len(dataset.x)
     held_out = np.zeros(n, dtype=np.bool_)
     held_out[rng.permutation(n)[: test_size(n, part)]] = True

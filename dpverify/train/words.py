@@ -12,18 +12,7 @@ SHOWN = 11
 
 
 def summary(result: TrainResult) -> str:
-    """Tell the run to a person.
-
-    Parameters
-    ----------
-    result : TrainResult
-        The run, whole or interrupted.
-
-    Returns
-    -------
-    str
-        Several lines, without a line end at the end.
-    """
+    """Tell the run to a person. Several lines, without a line end at the end."""
     return "\n".join((*_setting(result), "", *_table(result.path), "", *_ending(result)))
 
 

@@ -13,16 +13,6 @@ def aligned(*shape: int) -> NDArray[np.float64]:
     """Zeros, all of them written, that begin at a whole cache line.
 
     A form whose arrays lie across lines in one process and not in the next has two times, and so has every ratio to it.
-
-    Parameters
-    ----------
-    *shape : int
-        Of the array.
-
-    Returns
-    -------
-    array of float
-        Contiguous.
     """
     size = int(np.prod(shape))
     space = np.empty(size + LINE)

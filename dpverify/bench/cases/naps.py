@@ -27,15 +27,9 @@ def nap(_: int = 0) -> int:
 
 @dataclass(frozen=True)
 class Naps(Check):
-    """Sleep in every block, and count the blocks.
+    """Sleep in every block, and count the blocks."""
 
-    Attributes
-    ----------
-    count : int
-        Blocks.
-    """
-
-    count: int = field(kw_only=True)
+    count: int = field(kw_only=True)  # blocks
 
     method: ClassVar[Method] = "measurement"
 
@@ -75,22 +69,7 @@ def some_context() -> Context:
 def engine_seconds(blocks: int, workers: int) -> float:
     """Run blocks through the engine.
 
-    Parameters
-    ----------
-    blocks : int
-        How many are timed; ``WARM`` more go before.
-    workers : int
-        Processes.
-
-    Returns
-    -------
-    float
-        Seconds from the end of the last block before to the end of the last: without the start of the workers.
-
-    Raises
-    ------
-    RuntimeError
-        If a block is missing.
+    Seconds from the end of the last block before to the end of the last: without the start of the workers.
     """
     ends = _ends(blocks + WARM, workers)
     return ends[-1] - ends[WARM - 1]
@@ -99,22 +78,7 @@ def engine_seconds(blocks: int, workers: int) -> float:
 def engine_seconds_from_the_start(blocks: int, workers: int) -> float:
     """Run blocks through the engine, and count the start of the workers.
 
-    Parameters
-    ----------
-    blocks : int
-        How many.
-    workers : int
-        Processes.
-
-    Returns
-    -------
-    float
-        Seconds from the call to the end of the last block.
-
-    Raises
-    ------
-    RuntimeError
-        If a block is missing.
+    Seconds from the call to the end of the last block.
     """
     begin = perf_counter()
     return _ends(blocks, workers)[-1] - begin

@@ -42,20 +42,7 @@ def step_after_step(
 
 
 def run_without_nodes(examples: int, dimension: int, steps: int, alpha: float, gamma: float) -> Vector:
-    """Reconstruct at every step from nodes that are made when they are needed.
-
-    Parameters
-    ----------
-    examples, dimension, steps : int
-        N, d and T.
-    alpha, gamma : float
-        Momentum weight and cross-batch weight.
-
-    Returns
-    -------
-    (d,) array of float
-        m^_T.
-    """
+    """Reconstruct at every step from nodes that are made when they are needed. Shapes: returns (d,)."""
     constants, state = new_constants(examples, alpha, gamma), new_state(examples, steps, dimension)
     nodes, m_hat = np.zeros_like(state.prefixes), np.zeros(dimension)
     step_after_step(steps, floor_log2(examples), *constants, nodes, *state, m_hat)

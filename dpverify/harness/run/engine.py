@@ -93,17 +93,7 @@ class _Desk:
 def failed(job: Job, error: str) -> CheckResult:
     """Result of a check that broke: inconclusive, with the error text.
 
-    Parameters
-    ----------
-    job : Job
-        What was run.
-    error : str
-        What went wrong.
-
-    Returns
-    -------
-    CheckResult
-        An error of ours, never a verdict on the paper.
+    An error of ours, never a verdict on the paper.
     """
     return CheckResult(
         name=job.check, method=job.find().method, status="inconclusive", message=f"error: {error}", error=error
@@ -111,18 +101,7 @@ def failed(job: Job, error: str) -> CheckResult:
 
 
 def not_due(job: Job) -> CheckResult:
-    """Result of a check that runs in larger budgets only.
-
-    Parameters
-    ----------
-    job : Job
-        What is not run.
-
-    Returns
-    -------
-    CheckResult
-        Untested, with the budget from which on it runs.
-    """
+    """Result of a check that runs in larger budgets only."""
     check = job.find()
     return CheckResult(name=job.check, method=check.method, status="untested", message=check.runs_from)
 
@@ -132,28 +111,8 @@ def run_jobs(
 ) -> tuple[list[CheckResult], bool]:
     """Run checks.
 
-    Parameters
-    ----------
-    jobs : sequence of Job
-        What to run.
-    workers : int
-        Processes; 1 runs everything in this one.
-    progress : callable or None
-        Told after each block.
-    beside : concurrent.futures.Executor or None
-        One worker process that shares the work of this one, where ``workers`` is 1.
-
-    Returns
-    -------
-    results : list of CheckResult
-        One per job, in their order; the same for any number of workers.
-    interrupted : bool
-        Whether Ctrl-C came first; what was not decided by then is inconclusive.
-
-    Raises
-    ------
-    ValueError
-        If ``workers`` is below 1.
+    One per job, in their order; the same for any number of workers. Whether Ctrl-C came first; what was not decided by
+    then is inconclusive.
     """
     if workers < 1:
         raise ValueError(f"jobs must be at least 1, got jobs={workers}.")

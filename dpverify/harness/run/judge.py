@@ -15,16 +15,8 @@ HOLDS: tuple[Status, ...] = ("proved", "not refuted")
 def sources_disagree(checks: Sequence[CheckResult]) -> str:
     """Say how the sources disagree.
 
-    Parameters
-    ----------
-    checks : sequence of CheckResult
-        About one statement.
-
-    Returns
-    -------
-    str
-        Empty where they agree. They disagree where a kernel does not follow its exact law, or where the same statement
-        is both proved and refuted.
+    Empty where they agree. They disagree where a kernel does not follow its exact law, or where the same statement is
+    both proved and refuted.
     """
     kernels = [check.name for check in checks if check.kernel_disagrees]
     if kernels:
@@ -39,16 +31,8 @@ def sources_disagree(checks: Sequence[CheckResult]) -> str:
 def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
     """Sum up what the checks found about one statement.
 
-    Parameters
-    ----------
-    checks : sequence of CheckResult
-        All of them.
-
-    Returns
-    -------
-    status, reason
-        Refuted by any certain counterexample; else proved by any proof; else not refuted where a check looked and found
-        nothing; else inconclusive or untested. Sources that disagree give inconclusive.
+    Refuted by any certain counterexample; else proved by any proof; else not refuted where a check looked and found
+    nothing; else inconclusive or untested. Sources that disagree give inconclusive.
     """
     if disagreement := sources_disagree(checks):
         return "inconclusive", disagreement
@@ -69,24 +53,7 @@ def judge(
     amended: Sequence[CheckResult],
     evidence_hash: str,
 ) -> Result:
-    """Sum up what was found about one claim under one choice of its readings.
-
-    Parameters
-    ----------
-    claim : ClaimSpec
-        The claim.
-    reading : dict
-        The choice.
-    printed, amended : sequence of CheckResult
-        What the checks found about the printed statement and about the corrected one.
-    evidence_hash : str
-        Of the record, the checks, the bounds and the kernels.
-
-    Returns
-    -------
-    Result
-        With the pinned status beside it.
-    """
+    """Sum up what was found about one claim under one choice of its readings. With the pinned status beside it."""
     verdict = claim.verdict(reading)
     status, reason = decide_status(printed)
     if verdict is not None and verdict.reason and (verdict.status == status or not printed):

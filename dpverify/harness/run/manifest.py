@@ -15,13 +15,7 @@ GIT_SECONDS = 10
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that results rest on.
-
-    Returns
-    -------
-    dict of str to str
-        "not installed" where a package is not there.
-    """
+    """Versions of Python and of the packages that results rest on. "not installed" where a package is not there."""
     found = {"python": platform.python_version(), "dpverify": __version__}
     for package in PACKAGES:
         try:
@@ -32,23 +26,14 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, str]:
-    """Kind of machine, without its name.
-
-    Returns
-    -------
-    dict of str to str
-        System, architecture and number of cores.
-    """
+    """Kind of machine, without its name. System, architecture and number of cores."""
     return {"system": platform.system(), "architecture": platform.machine(), "cores": str(os.cpu_count() or 1)}
 
 
 def commit() -> str:
     """Commit of the checkout that dpverify runs from.
 
-    Returns
-    -------
-    str
-        The hash, with "+changes" where tracked files differ from it; empty outside a checkout and where git is missing.
+    The hash, with "+changes" where tracked files differ from it; empty outside a checkout and where git is missing.
     """
     here = Path(__file__).resolve().parents[2]
     if not (here / ".git").exists():

@@ -32,22 +32,9 @@ def process_pool(
 
     Ctrl-C goes to all processes of a terminal; these leave it to the one that started them.
 
-    Parameters
-    ----------
-    workers : int
-        Processes, at least 1; each is started when there is work for it.
-    prepare : callable or None
-        What each of them does first.
-    arguments : tuple
-        What ``prepare`` is given.
-    wait : bool
-        Whether they may finish what is under way, and are waited for, where the block is left without an exception.
-        Else they are ended at once. What is not yet under way is dropped in either case.
-
-    Yields
-    ------
-    concurrent.futures.ProcessPoolExecutor
-        The pool. Processes that were there before it are left alone.
+    ``wait``: whether they may finish what is under way, and are waited for, where the block is left without an
+    exception. Else they are ended at once. What is not yet under way is dropped in either case. The pool. Processes
+    that were there before it are left alone.
     """
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor

@@ -17,18 +17,10 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True)
 class Entry:
-    """A check and the module that made it.
-
-    Attributes
-    ----------
-    check : Check
-        The check.
-    module : str
-        Name of the module; the evidence hash covers all it imports.
-    """
+    """A check and the module that made it."""
 
     check: Check
-    module: str
+    module: str  # name of the module; the evidence hash covers all it imports
 
 
 @dataclass(frozen=True)
@@ -187,48 +179,15 @@ def _put(entries: dict[Key, Entry], key: Key, entry: Entry) -> None:
 def recorded_share(source: str, budget: str) -> float | None:
     """Core seconds that one divisible check may take, where the place with the checks says so.
 
-    Parameters
-    ----------
-    source : str
-        "module:function"; the module may have the seconds of each budget as ``SEARCH_SECONDS``. The other checks then
-        all fit.
-    budget : str
-        "smoke", "standard" or "full".
-
-    Returns
-    -------
-    float or None
-        None where it is to be made out from what the checks declare.
-
-    Raises
-    ------
-    ValueError
-        If the source is not of that form.
+    ``source``: "module:function"; the module may have the seconds of each budget as ``SEARCH_SECONDS``. The other
+    checks then all fit. None where it is to be made out from what the checks declare.
     """
     recorded: Mapping[str, float] = getattr(import_module(_place(source)[0]), "SEARCH_SECONDS", {})
     return recorded.get(budget)
 
 
 def load_checks(source: str, paper: str) -> PaperChecks | None:
-    """Load the checks of a paper.
-
-    Parameters
-    ----------
-    source : str
-        "module:function"; the function takes the paper's key.
-    paper : str
-        Key of the paper.
-
-    Returns
-    -------
-    PaperChecks or None
-        None where no code is written for the paper.
-
-    Raises
-    ------
-    ValueError
-        If the source is not of that form.
-    """
+    """Load the checks of a paper. None where no code is written for the paper."""
     module, function = _place(source)
     load: Callable[[str], PaperChecks | None] = getattr(import_module(module), function)
     return load(paper)

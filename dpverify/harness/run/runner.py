@@ -23,18 +23,7 @@ WORTH_WORKERS = 10.0
 
 
 def false_alarm(results: Sequence[Result]) -> float:
-    """Chance that any red in some results is false.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        Of a run.
-
-    Returns
-    -------
-    float
-        At most this: the alphas of all simulations, added up.
-    """
+    """Chance that any red in some results is false. At most this: the alphas of all simulations, added up."""
     checks = [c for r in results for c in (*r.checks, *(r.amendment.checks if r.amendment is not None else ()))]
     return math.fsum(check.alpha for check in checks if check.n > 0)
 

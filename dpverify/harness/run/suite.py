@@ -20,28 +20,15 @@ from dpverify.ledger.statements import Statement
 
 @dataclass(frozen=True)
 class Case:
-    """A claim under one choice of its readings, with the checks that apply.
-
-    Attributes
-    ----------
-    claim : ClaimSpec
-        The claim.
-    reading : dict
-        The choice.
-    printed, amended : tuple of Job
-        Checks of the printed statement and of the corrected one.
-    judged : str
-        The record's hash, with the text of the amendment where there is one; both with the domains of their symbols.
-    modules : tuple of str
-        Where the checks are from.
-    """
+    """A claim under one choice of its readings, with the checks that apply."""
 
     claim: ClaimSpec
-    reading: dict[str, str]
-    printed: tuple[Job, ...]
+    reading: dict[str, str]  # the choice
+    printed: tuple[Job, ...]  # checks of the printed statement and of the corrected one
     amended: tuple[Job, ...]
+    # the record's hash, with the text of the amendment where there is one; both with the domains of their symbols
     judged: str
-    modules: tuple[str, ...]
+    modules: tuple[str, ...]  # where the checks are from
 
     @property
     def evidence_hash(self) -> str:
@@ -54,43 +41,13 @@ class Case:
         return (*self.printed, *self.amended)
 
     def result(self, found: Sequence[CheckResult], evidence: str) -> Result:
-        """Judge what the jobs found.
-
-        Parameters
-        ----------
-        found : sequence of CheckResult
-            In the order of the jobs.
-        evidence : str
-            The evidence hash.
-
-        Returns
-        -------
-        Result
-            With the pin beside it.
-        """
+        """Judge what the jobs found."""
         middle = len(self.printed)
         return judge(self.claim, self.reading, found[:middle], found[middle:], evidence)
 
 
 class Suite:
-    """The checks of all claims of some specs, with one seed and one budget; they are imported as claims are asked for.
-
-    Parameters
-    ----------
-    specs : Specs
-        All papers; the budget is shared out over all of their checks, whichever are run.
-    budget : str
-        "smoke", "standard" or "full".
-    seed : int
-        Seed of the run, at least 0.
-    source : str
-        Where checks are found: "module:function".
-
-    Raises
-    ------
-    ValueError
-        If the budget or the seed is not one, or a check is about a claim that there is not.
-    """
+    """The checks of all claims of some specs, with one seed and one budget, imported as claims are asked for."""
 
     def __init__(self, specs: Specs, budget: str, seed: int, source: str = PAPERS) -> None:
         if seed < 0:
@@ -102,13 +59,7 @@ class Suite:
         self.shares = self.computed_shares() if share is None else Shares(share, math.inf)
 
     def computed_shares(self) -> Shares:
-        """Share the budget out by what all checks of all papers declare; this imports them all.
-
-        Returns
-        -------
-        Shares
-            Of each kind of check.
-        """
+        """Share the budget out by what all checks of all papers declare; this imports them all."""
         every = (job for claim in self.specs.claims() for case in self._open(claim) for job in case.jobs)
         jobs = [job for job in every if job.due]
         divisible = [_cost(job) for job in jobs if job.find().divisible]
@@ -116,18 +67,7 @@ class Suite:
         return shares(divisible, whole, self.budget.seconds)
 
     def cases(self, claim: ClaimSpec) -> list[Case]:
-        """List what is to be judged of a claim.
-
-        Parameters
-        ----------
-        claim : ClaimSpec
-            One of the specs.
-
-        Returns
-        -------
-        list of Case
-            One per choice of its readings.
-        """
+        """List what is to be judged of a claim. One per choice of its readings."""
         return [
             replace(case, printed=self._shared(case.printed), amended=self._shared(case.amended))
             for case in self._open(claim)
@@ -200,14 +140,6 @@ def _cost(job: Job) -> float:
 def declared(jobs: Sequence[Job]) -> float:
     """Core seconds that checks declare to take within their shares.
 
-    Parameters
-    ----------
-    jobs : sequence of Job
-        With their shares.
-
-    Returns
-    -------
-    float
-        A sum; a check that cannot be planned counts nothing.
+    A sum; a check that cannot be planned counts nothing.
     """
     return math.fsum(min(_cost(job), job.context.share) for job in jobs)

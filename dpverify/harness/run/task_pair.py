@@ -24,19 +24,7 @@ TURN = 2e-4
 def run_beside(jobs: list[Job], tasks: deque[Task], beside: Executor) -> Outcomes:
     """Run the last task here while the first ones run in the process beside, until they meet.
 
-    Parameters
-    ----------
-    jobs : list of Job
-        The checks.
-    tasks : deque of (int, int)
-        Number of the check and of its block.
-    beside : concurrent.futures.Executor
-        One worker process, which may have died.
-
-    Yields
-    ------
-    (int, int, BlockOutcome)
-        Each task with its outcome, as they come.
+    Shapes: yields (int, int, BlockOutcome).
     """
     found: SimpleQueue[tuple[list[Task], list[BlockOutcome]] | None] = SimpleQueue()
     lost: list[Task] = []
@@ -91,19 +79,7 @@ def run_beside(jobs: list[Job], tasks: deque[Task], beside: Executor) -> Outcome
 def ask_beside(beside: Executor | None, function: Callable[[Given], Found], given: Given) -> Callable[[], Found]:
     """Have something worked out in the process beside, in the time that it has until it gets checks.
 
-    Parameters
-    ----------
-    beside : concurrent.futures.Executor or None
-        One worker process, which may have died or may die.
-    function : callable
-        Of a module, so that it can be sent.
-    given : object
-        Its argument.
-
-    Returns
-    -------
-    callable
-        Gives the answer; what the process beside could not work out is worked out here.
+    Gives the answer; what the process beside could not work out is worked out here.
     """
     if beside is None:
         found = function(given)  # now: later, Ctrl-C would cost what has been found by then

@@ -28,19 +28,7 @@ Outcomes = Generator[tuple[int, int, BlockOutcome], None, None]
 def run_in_pool(jobs: list[Job], tasks: deque[Task], workers: int) -> Outcomes:
     """Run tasks in worker processes; after a worker's death, one at a time, to find the task that kills.
 
-    Parameters
-    ----------
-    jobs : list of Job
-        The checks.
-    tasks : deque of (int, int)
-        Number of the check and of its block; taken out as they are handed out.
-    workers : int
-        Processes.
-
-    Yields
-    ------
-    (int, int, BlockOutcome)
-        Each task with its outcome, as they come.
+    Each task with its outcome, as they come.
     """
     while tasks:
         suspects: list[Task] = []
@@ -105,19 +93,7 @@ def _put_back(place: int, tasks: deque[Task], aside: dict[int, list[Task]]) -> N
 def bundle_of(tasks: deque[Task], slowest: dict[int, float], workers: int) -> list[Task]:
     """Take the next tasks, of one check; one alone until it is known how long they take, and fewer near the end.
 
-    Parameters
-    ----------
-    tasks : deque of (int, int)
-        At least one; those that go are taken out.
-    slowest : dict of int to float
-        Seconds of the slowest block of each check so far.
-    workers : int
-        Processes.
-
-    Returns
-    -------
-    list of (int, int)
-        What one worker gets at once.
+    What one worker gets at once.
     """
     place, _ = tasks[0]
     most = 1

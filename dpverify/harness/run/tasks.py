@@ -21,37 +21,16 @@ from dpverify.harness.run.registry import load_checks
 
 @dataclass(frozen=True)
 class Job:
-    """A check to run on a statement.
+    """A check to run on a statement."""
 
-    Attributes
-    ----------
-    source : str
-        Where the paper's checks are found: "module:function".
-    paper, claim, check : str
-        The paper's key, the claim's id without it, the check's name.
-    context : Context
-        What the check runs on.
-    """
-
-    source: str
-    paper: str
+    source: str  # where the paper's checks are found: "module:function"
+    paper: str  # the paper's key, the claim's id without it, the check's name
     claim: str
     check: str
-    context: Context
+    context: Context  # what the check runs on
 
     def find(self) -> Check:
-        """Find the check.
-
-        Returns
-        -------
-        Check
-            Of this process.
-
-        Raises
-        ------
-        KeyError
-            If there is no such check.
-        """
+        """Find the check."""
         checks = load_checks(self.source, self.paper)
         if checks is None:
             raise KeyError(f"{self.paper} has no checks")
@@ -70,24 +49,7 @@ class Job:
 
 
 def item_id(key: str, reading: dict[str, str], variant: str, check: str) -> str:
-    """Name of a check of a claim: ``tran2022:lemma-12[ordering=fresh|printed|noise-law]``.
-
-    Parameters
-    ----------
-    key : str
-        The claim, with its paper.
-    reading : dict
-        Choices; left out where the claim has none.
-    variant : str
-        "printed" or "amended".
-    check : str
-        Name of the check, or "pin".
-
-    Returns
-    -------
-    str
-        The name.
-    """
+    """Name of a check of a claim: ``tran2022:lemma-12[ordering=fresh|printed|noise-law]``."""
     chosen = ",".join(f"{name}={choice}" for name, choice in reading.items())
     return f"{key}[{'|'.join(filter(None, [chosen, variant, check]))}]"
 
@@ -98,38 +60,15 @@ _jobs: list[Job] = []
 
 @dataclass(frozen=True)
 class BlockOutcome:
-    """What one block gave.
+    """What one block gave."""
 
-    Attributes
-    ----------
-    part : object
-        The block's part; None after an error.
-    seconds : float
-        Core seconds, roughly.
-    error : str
-        Empty, or what went wrong, with its place in our code.
-    """
-
-    part: Any
-    seconds: float
-    error: str = ""
+    part: Any  # the block's part; None after an error
+    seconds: float  # core seconds, roughly
+    error: str = ""  # empty, or what went wrong, with its place in our code
 
 
 def run_task(job: Job, block: int) -> BlockOutcome:
-    """Run one block; an exception becomes an error text, because one check must not take the others down.
-
-    Parameters
-    ----------
-    job : Job
-        What to run.
-    block : int
-        Number of the block.
-
-    Returns
-    -------
-    BlockOutcome
-        The part, or the error.
-    """
+    """Run one block; an exception becomes an error text, because one check must not take the others down."""
     start = time.perf_counter()
     try:
         part = job.find().run_block(job.context, block)
@@ -139,36 +78,12 @@ def run_task(job: Job, block: int) -> BlockOutcome:
 
 
 def run_bundle(place: int, blocks: Sequence[int]) -> list[BlockOutcome]:
-    """Run some blocks of one job of this worker process, one after the other.
-
-    Parameters
-    ----------
-    place : int
-        Number of the job among those that the worker was prepared with.
-    blocks : sequence of int
-        Numbers of the blocks.
-
-    Returns
-    -------
-    list of BlockOutcome
-        One for each block.
-    """
+    """Run some blocks of one job of this worker process, one after the other."""
     return [run_task(_jobs[place], block) for block in blocks]
 
 
 def describe(error: BaseException) -> str:
-    """Write an exception in one line, with the function and line that raised it and no path.
-
-    Parameters
-    ----------
-    error : BaseException
-        As caught.
-
-    Returns
-    -------
-    str
-        Type, text and place.
-    """
+    """Write an exception in one line, with the function and line that raised it and no path. Type, text and place."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" (in {frames[-1].name}, {Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
@@ -182,13 +97,7 @@ def single_threaded() -> Iterator[None]:
 
 
 def prepare_worker(jobs: Sequence[Job]) -> None:
-    """Set up a worker process: Ctrl-C is the parent's business, and linear algebra has one thread.
-
-    Parameters
-    ----------
-    jobs : sequence of Job
-        What may be run here; with them once in the worker, a bundle is told by numbers alone.
-    """
+    """Set up a worker process: Ctrl-C is the parent's business, and linear algebra has one thread."""
     _jobs[:] = jobs
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)

@@ -19,24 +19,7 @@ PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 97, 127, 251, 509, 1021, 2039, 4093, 8
 
 
 def value_at(interval: Interval, mode: int, payload: int, others: Sequence[Fraction]) -> Fraction | None:
-    """Value of an interval by mode and payload.
-
-    Parameters
-    ----------
-    interval : Interval
-        Where the symbol may lie.
-    mode : int
-        0 to 7; 0 is by simplicity.
-    payload : int
-        0 to 1023.
-    others : sequence of Fraction
-        Values of the symbols before this one; multiples and reciprocals of them are tried.
-
-    Returns
-    -------
-    Fraction or None
-        A member of the interval; None where it is empty.
-    """
+    """Value of an interval by mode and payload. A member of the interval; None where it is empty."""
     if interval.empty:
         return None
     if interval.integer:

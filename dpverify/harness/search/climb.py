@@ -23,15 +23,7 @@ LONGEST = 96
 def corners(sampler: Sampler) -> Iterator[Values]:
     """Points at which every symbol is simple, at an end, next to one, or far out.
 
-    Parameters
-    ----------
-    sampler : Sampler
-        Makes the points.
-
-    Yields
-    ------
-    dict
-        Points of the domain, at most 1024; with many symbols the later kinds of corner are left out.
+    Points of the domain, at most 1024; with many symbols the later kinds of corner are left out.
     """
     kinds = len(CORNERS)
     while kinds > 1 and kinds ** len(sampler.symbols) > MAX_CORNERS:
@@ -54,17 +46,7 @@ def corners(sampler: Sampler) -> Iterator[Values]:
 def completions(sampler: Sampler, given: Values) -> Iterator[Values]:
     """Points with given values, the other symbols being as simple, and as large, as they can be.
 
-    Parameters
-    ----------
-    sampler : Sampler
-        One that sets the given symbols first.
-    given : dict
-        Values of some symbols.
-
-    Yields
-    ------
-    dict
-        At most two points; one outside the domain is passed over.
+    At most two points; one outside the domain is passed over.
     """
     for mode, payload in CORNERS[0], CORNERS[2]:
         point = dict(given)
@@ -78,24 +60,7 @@ def completions(sampler: Sampler, given: Values) -> Iterator[Values]:
 
 
 def climb(sampler: Sampler, score: Callable[[Values], float | None], start: Values, steps: int) -> Values:
-    """Walk uphill, one symbol at a time.
-
-    Parameters
-    ----------
-    sampler : Sampler
-        Knows which points are admitted.
-    score : callable
-        What to increase; None where there is no score.
-    start : dict
-        An admitted point.
-    steps : int
-        Most evaluations.
-
-    Returns
-    -------
-    dict
-        The best point reached.
-    """
+    """Walk uphill, one symbol at a time. The best point reached."""
     best, best_score = start, score(start) or 0.0
     moved = True
     while moved and steps > 0:

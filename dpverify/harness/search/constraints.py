@@ -20,18 +20,10 @@ BITS = 256
 
 @dataclass(frozen=True)
 class Inequality:
-    """Two sides and one operator: a link of a chain of comparisons.
-
-    Attributes
-    ----------
-    op : str
-        ``<``, ``<=``, ``>``, ``>=`` or ``==``.
-    left, right : Formula
-        The sides.
-    """
+    """Two sides and one operator: a link of a chain of comparisons."""
 
     op: str
-    left: Formula
+    left: Formula  # the sides
     right: Formula
 
     @property
@@ -41,18 +33,7 @@ class Inequality:
 
 
 def links(relation: Compare) -> list[Inequality]:
-    """Split a chain of comparisons into its links.
-
-    Parameters
-    ----------
-    relation : Compare
-        Such as ``1/N <= alpha <= 1``.
-
-    Returns
-    -------
-    list of Inequality
-        One per operator.
-    """
+    """Split a chain of comparisons into its links."""
     pairs = zip(relation.ops, relation.operands, relation.operands[1:], strict=False)
     return [Inequality(op, left, right) for op, left, right in pairs]
 
@@ -60,17 +41,7 @@ def links(relation: Compare) -> list[Inequality]:
 def can_solve(inequality: Inequality, symbol: str) -> bool:
     """Whether the symbol stands once, under nothing but ``+ - * /``, signs and square roots, and not in a divisor.
 
-    Parameters
-    ----------
-    inequality : Inequality
-        Any.
-    symbol : str
-        What to solve for.
-
-    Returns
-    -------
-    bool
-        Whether :func:`solve` knows a way.
+    Whether :func:`solve` knows a way.
     """
     count = sum(node == Name(symbol) for side in (inequality.left, inequality.right) for node in walk(side))
     side = inequality.left if symbol in free_names(inequality.left) else inequality.right
@@ -94,20 +65,8 @@ def _reachable(node: Formula, symbol: str) -> bool:
 def solve(inequality: Inequality, symbol: str, env: Mapping[str, Any]) -> tuple[str, Fraction] | None:
     """Solve for a symbol, the others having values.
 
-    Parameters
-    ----------
-    inequality : Inequality
-        One that :func:`can_solve`.
-    symbol : str
-        What to solve for.
-    env : mapping
-        Values of the other symbols.
-
-    Returns
-    -------
-    tuple of str and Fraction, or None
-        How the symbol compares with which end. An irrational end is moved inwards by less than 2**-60 of its size. None
-        where there is no finite end: the condition is then left to be checked on the whole point.
+    How the symbol compares with which end. An irrational end is moved inwards by less than 2**-60 of its size. None
+    where there is no finite end: the condition is then left to be checked on the whole point.
     """
     op, node, other = inequality.op, inequality.left, inequality.right
     if symbol not in free_names(node):

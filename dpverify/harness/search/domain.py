@@ -34,26 +34,13 @@ Region = Mapping[str, tuple[Fraction | None, Fraction | None]]
 
 @dataclass(frozen=True)
 class Sampler:
-    """Turns bits into points that meet a statement's domains and conditions.
+    """Turns bits into points that meet a statement's domains and conditions."""
 
-    Attributes
-    ----------
-    statement : Statement
-        Whose points they are.
-    domains : mapping of str to Domain
-        Of the statement's symbols and of those that the check adds.
-    symbols : tuple of str
-        Symbols that a point sets, in the order in which they get their values.
-    region : mapping
-        Ends that the search keeps within.
-    solved : mapping of str to list of Inequality
-        Conditions that give a symbol its interval, the symbols before it having values.
-    """
-
-    statement: Statement
-    domains: Mapping[str, Domain]
-    symbols: tuple[str, ...]
-    region: Region
+    statement: Statement  # whose points they are
+    domains: Mapping[str, Domain]  # of the statement's symbols and of those that the check adds
+    symbols: tuple[str, ...]  # symbols that a point sets, in the order in which they get their values
+    region: Region  # ends that the search keeps within
+    # conditions that give a symbol its interval, the symbols before it having values
     solved: Mapping[str, list[Inequality]]
 
     @cached_property
@@ -103,15 +90,7 @@ class Sampler:
     def point(self, bits: Sequence[bool]) -> dict[str, Fraction] | None:
         """Make a point of bits; all bits zero is the simplest.
 
-        Parameters
-        ----------
-        bits : sequence of bool
-            As many as ``self.bits``.
-
-        Returns
-        -------
-        dict or None
-            A point of the domain; None where these bits lead out of it.
+        A point of the domain; None where these bits lead out of it.
         """
         env: dict[str, Fraction] = {}
         for place, symbol in enumerate(self.symbols):
@@ -126,17 +105,7 @@ class Sampler:
     def interval(self, symbol: str, env: Point) -> Interval:
         """Where a symbol may lie, given the values of the symbols before it.
 
-        Parameters
-        ----------
-        symbol : str
-            Which.
-        env : mapping
-            Values of the symbols before it; others are not looked at.
-
-        Returns
-        -------
-        Interval
-            By the symbol's domain, the region, and every condition that could be solved for it.
+        By the symbol's domain, the region, and every condition that could be solved for it.
         """
         lo, hi = self.region.get(symbol, (None, None))
         interval = Interval(lo, hi, integer=self.domains[symbol].kind == "integer")
@@ -153,15 +122,7 @@ class Sampler:
     def admits(self, point: Point) -> bool:
         """Whether a whole point certainly meets every domain, condition and end of the region.
 
-        Parameters
-        ----------
-        point : mapping
-            A value for every symbol.
-
-        Returns
-        -------
-        bool
-            False as well where it could not be decided.
+        False as well where it could not be decided.
         """
         for symbol, (lo, hi) in self.region.items():
             if (lo is not None and point[symbol] < lo) or (hi is not None and point[symbol] > hi):
@@ -197,26 +158,7 @@ def make_sampler(
 ) -> Sampler:
     """Plan how points of a statement are made.
 
-    Parameters
-    ----------
-    statement : Statement
-        Its domains and conditions are kept.
-    region : mapping of str to (lo, hi)
-        Ends that the search keeps within, None for no end.
-    also : mapping of str to Domain
-        Symbols that the statement does not name and the check needs.
-    first : frozenset of str
-        Symbols that get their values before the others.
-
-    Returns
-    -------
-    Sampler
-        With an order of the symbols in which as many conditions as possible are met by construction.
-
-    Raises
-    ------
-    ValueError
-        If the region, a domain or ``first`` names a symbol that there is not.
+    With an order of the symbols in which as many conditions as possible are met by construction.
     """
     domains = {**also, **statement.domains}
     free = tuple(sorted(domains.keys() - set(statement.let_names)))

@@ -32,17 +32,7 @@ def counterexample(kind: CounterexampleKind, probe: Probe) -> Counterexample:
 def slack_of(found: Findings, relation: str) -> Slack | None:
     """Room between the sides, as a ratio: 1 where they are equal, below 1 where the statement fails.
 
-    Parameters
-    ----------
-    found : Findings
-        Of a search.
-    relation : str
-        The statement's; an equation has no slack.
-
-    Returns
-    -------
-    Slack or None
-        Printed over exact for an upper bound, exact over printed for a lower one.
+    Printed over exact for an upper bound, exact over printed for a lower one.
     """
     sharpest = found.sharpest
     if sharpest is None or relation == "=":

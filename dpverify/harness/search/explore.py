@@ -50,21 +50,7 @@ def drive_up(
     seed: int,
     enough: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Visit points of the domain, more of them where the score is high.
-
-    Parameters
-    ----------
-    sampler : Sampler
-        Makes the points.
-    score : callable
-        At least 0, or None where there is none; it is called once per point, and may take notes.
-    examples : int
-        Most points that are visited.
-    seed : int
-        The same seed visits the same points.
-    enough : callable
-        Asked after each point; True ends the visit.
-    """
+    """Visit points of the domain, more of them where the score is high."""
 
     @hypothesis.seed(seed)
     @_settings(examples, hypothesis.Phase.target)
@@ -86,24 +72,7 @@ def drive_up(
 
 
 def shrink(sampler: Sampler, wanted: Callable[[Values], bool], examples: int, seed: int) -> Values | None:
-    """Find a point with a property, and make it as simple as Hypothesis can.
-
-    Parameters
-    ----------
-    sampler : Sampler
-        Makes the points.
-    wanted : callable
-        The property; it must depend on the point alone.
-    examples : int
-        Most points that are tried before one is found.
-    seed : int
-        The same seed finds the same point.
-
-    Returns
-    -------
-    dict or None
-        The simplest point found, or None.
-    """
+    """Find a point with a property, and make it as simple as Hypothesis can. The simplest point found, or None."""
     found: list[Values] = []
     shorter = 0
 

@@ -9,23 +9,13 @@ from fractions import Fraction
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a symbol may lie once the symbols before it have their values.
+    """Where a symbol may lie once the symbols before it have their values."""
 
-    Attributes
-    ----------
-    lo, hi : Fraction or None
-        Ends; None is no end.
-    lo_open, hi_open : bool
-        Whether an end is left out.
-    integer : bool
-        Whether only integers count; their ends are integers and closed.
-    """
-
-    lo: Fraction | None
+    lo: Fraction | None  # ends; None is no end
     hi: Fraction | None
-    lo_open: bool = False
+    lo_open: bool = False  # whether an end is left out
     hi_open: bool = False
-    integer: bool = False
+    integer: bool = False  # whether only integers count; their ends are integers and closed
 
     @property
     def empty(self) -> bool:
@@ -43,20 +33,7 @@ class Interval:
         return self.hi is None or value < self.hi or (not self.hi_open and value == self.hi)
 
     def cut(self, op: str, end: Fraction) -> Interval:
-        """Cut down by one comparison.
-
-        Parameters
-        ----------
-        op : str
-            How a member compares with the end: ``<``, ``<=``, ``>``, ``>=`` or ``==``.
-        end : Fraction
-            The end.
-
-        Returns
-        -------
-        Interval
-            The members for which it holds.
-        """
+        """Cut down by one comparison."""
         cut = self
         if op in {"<", "<=", "==", "="} and (self.hi is None or (end, op != "<") < (self.hi, not self.hi_open)):
             cut = Interval(cut.lo, end, cut.lo_open, op == "<", cut.integer)
@@ -80,18 +57,7 @@ def complexity(value: Fraction) -> int:
 
 
 def simplest(interval: Interval) -> Fraction | None:
-    """Simplest rational of an interval: smallest denominator, then smallest numerator.
-
-    Parameters
-    ----------
-    interval : Interval
-        Of reals, with any ends.
-
-    Returns
-    -------
-    Fraction or None
-        None where the interval is empty.
-    """
+    """Simplest rational of an interval: smallest denominator, then smallest numerator."""
     if interval.empty:
         return None
     candidates = []
@@ -110,17 +76,7 @@ def nth_simplest(interval: Interval, index: int) -> Fraction | None:
     The children of a node are the simplest members to its left and to its right, so that every rational has a place and
     small indices belong to few digits.
 
-    Parameters
-    ----------
-    interval : Interval
-        Of reals.
-    index : int
-        Place, from 0, in the order of a heap: the children of i are 2i + 1 and 2i + 2.
-
-    Returns
-    -------
-    Fraction or None
-        None where there is no such place.
+    None where there is no such place.
     """
     path = []
     while index > 0:

@@ -23,45 +23,23 @@ def away_from_boundaries(point: Point) -> bool:
 
 @dataclass(frozen=True)
 class RuleCheck(ExhaustiveCheck):
-    """An :class:`ExhaustiveCheck` that looks for a counterexample in the interior as well.
+    """An :class:`ExhaustiveCheck` that looks for a counterexample in the interior as well."""
 
-    Attributes
-    ----------
-    interior : callable
-        What counts as away from every boundary.
-    about_kernel : bool
-        Whether the rule holds a kernel against the algebra: a violation is then a disagreement of our sources, and
-        no verdict on the paper.
-    figures : callable or None
-        Columns of the figures that go with the result, by name.
-    seconds : float
-        Declared core seconds of a smoke run.
-    """
-
+    # what counts as away from every boundary
     interior: Callable[[Point], bool] = field(default=away_from_boundaries, kw_only=True)
+    # whether the rule holds a kernel against the algebra: a violation is then a disagreement of our sources, and no
+    # verdict on the paper
     about_kernel: bool = field(default=False, kw_only=True)
+    # columns of the figures that go with the result, by name
     figures: Callable[[], dict[str, dict[str, list[float]]]] | None = field(default=None, kw_only=True)
-    seconds: float = field(default=0.1, kw_only=True)
+    seconds: float = field(default=0.1, kw_only=True)  # declared core seconds of a smoke run
 
     def cost(self, context: Context) -> float:
         """Declared core seconds; longer budgets look at more points."""
         return self.seconds * {"smoke": 1.0, "standard": 10.0}.get(context.budget.name, 100.0)
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Do what the base does, and add the first counterexample in the interior.
-
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Always 0.
-
-        Returns
-        -------
-        CheckResult
-            Of the base, with one counterexample more where there is one.
-        """
+        """Do what the base does, and add the first counterexample in the interior."""
         result = super().run_block(context, block)
         if self.figures is not None:
             result = msgspec.structs.replace(result, figures=self.figures())
@@ -101,14 +79,6 @@ def of_variant(
 ) -> Callable[[Point, Statement], bool | Outcome | None]:
     """Rule of a statement in words: one for what is printed, one for its correction.
 
-    Parameters
-    ----------
-    printed, amended : callable
-        The two rules.
-
-    Returns
-    -------
-    callable
-        The one that the statement's variant asks for.
+    The one that the statement's variant asks for.
     """
     return lambda point, statement: (amended if statement.variant == "amended" else printed)(point, statement)

@@ -30,24 +30,13 @@ NEARLY = 0.99
 
 @dataclass
 class Findings:
-    """What a search saw.
+    """What a search saw."""
 
-    Attributes
-    ----------
-    probes : list of Probe
-        Every point at which both sides have a value, in the order of the search.
-    sampled : list of Probe
-        Those that were drawn, for a typical slack.
-    violations : list of Probe
-        Those at which the statement is certainly false.
-    undefined : int
-        Points at which a side is not defined.
-    """
-
+    # every point at which both sides have a value, in the order of the search
     probes: list[Probe] = field(default_factory=list)
-    sampled: list[Probe] = field(default_factory=list)
-    violations: list[Probe] = field(default_factory=list)
-    undefined: int = 0
+    sampled: list[Probe] = field(default_factory=list)  # those that were drawn, for a typical slack
+    violations: list[Probe] = field(default_factory=list)  # those at which the statement is certainly false
+    undefined: int = 0  # points at which a side is not defined
 
     @property
     def sharpest(self) -> Probe | None:
@@ -67,28 +56,7 @@ class Findings:
 def search(
     sampler: Sampler, prober: Prober, first: Sequence[Values], examples: int, seed: int, *, stop: bool = False
 ) -> Findings:
-    """Probe given points, corners, drawn points, and points uphill from the sharpest.
-
-    Parameters
-    ----------
-    sampler : Sampler
-        Makes the points.
-    prober : Prober
-        Evaluates the statement.
-    first : sequence of dict
-        Points to begin with; those outside the domain are passed over.
-    examples : int
-        Points to draw at most.
-    seed : int
-        The same seed searches the same points.
-    stop : bool
-        Whether one violation is enough.
-
-    Returns
-    -------
-    Findings
-        Every probe.
-    """
+    """Probe given points, corners, drawn points, and points uphill from the sharpest."""
     found = Findings()
     seen: set[int] = set()
 
@@ -135,18 +103,7 @@ def _given(sampler: Sampler, first: Sequence[Values], examples: int) -> Iterator
 
 
 def interior_of(sampler: Sampler) -> Callable[[Values], bool]:
-    """Property of points that lie away from every end: integers from 3 on, reals with a margin.
-
-    Parameters
-    ----------
-    sampler : Sampler
-        Knows the interval of each symbol given the others.
-
-    Returns
-    -------
-    callable
-        The property.
-    """
+    """Property of points that lie away from every end: integers from 3 on, reals with a margin."""
 
     def interior(point: Values) -> bool:
         before: Values = {}
@@ -170,20 +127,7 @@ def _well_inside(interval: Interval, value: Fraction) -> bool:
 
 
 def largest_violation(sampler: Sampler, prober: Prober, found: Findings) -> Probe | None:
-    """Largest ratio of a search, at a point of few digits: within 1% of it.
-
-    Parameters
-    ----------
-    sampler, prober
-        As for :func:`search`.
-    found : Findings
-        Of a search.
-
-    Returns
-    -------
-    Probe or None
-        None where there is no violation.
-    """
+    """Largest ratio of a search, at a point of few digits: within 1% of it. None where there is no violation."""
     if not found.violations:
         return None
     largest = max(found.violations, key=lambda p: p.ratio)
@@ -200,26 +144,7 @@ def largest_violation(sampler: Sampler, prober: Prober, found: Findings) -> Prob
 def simplest_violation(
     sampler: Sampler, prober: Prober, found: Findings, examples: int, seed: int, among: Callable[[Values], bool]
 ) -> Probe | None:
-    """Find the simplest counterexample with a property.
-
-    Parameters
-    ----------
-    sampler, prober
-        As for :func:`search`.
-    found : Findings
-        Of a search.
-    examples : int
-        Points to draw at most where the search has found none, or a long one only.
-    seed : int
-        The same seed finds the same point.
-    among : callable
-        The property.
-
-    Returns
-    -------
-    Probe or None
-        None where no counterexample with the property was found.
-    """
+    """Find the simplest counterexample with a property. None where no counterexample with the property was found."""
 
     def wanted(point: Values) -> bool:
         if not among(point):

@@ -26,19 +26,7 @@ ROOMS = (Fraction(1), Fraction(1, 4), Fraction(1, 16), Fraction(1, 64), Fraction
 def by_one(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
     """Points in which a symbol is simpler: alone, with another moved along, and with all after it made to fit.
 
-    Parameters
-    ----------
-    sampler : Sampler
-        Knows the interval of each symbol given those before it.
-    point : dict
-        An admitted point.
-    symbol : str
-        What becomes simpler.
-
-    Yields
-    ------
-    dict
-        Points that may be longer than the given one, or not admitted.
+    Points that may be longer than the given one, or not admitted.
     """
     interval, value = sampler.interval(symbol, point), point[symbol]
     members, smaller = _simplest_members(interval), tuple(_smaller(interval, value))
@@ -59,17 +47,7 @@ def by_one(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
 def by_two(sampler: Sampler, point: Values) -> Iterator[Values]:
     """Points in which two symbols have one of their simplest values each, and all after them are made to fit.
 
-    Parameters
-    ----------
-    sampler : Sampler
-        Knows the interval of each symbol given those before it.
-    point : dict
-        An admitted point.
-
-    Yields
-    ------
-    dict
-        Points that may be longer than the given one, or not admitted.
+    Points that may be longer than the given one, or not admitted.
     """
     bits = sum(map(complexity, point.values()))
     for place, first in enumerate(sampler.symbols):

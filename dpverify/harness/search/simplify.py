@@ -24,21 +24,7 @@ def size(point: Mapping[str, Fraction]) -> tuple[int, ...]:
 def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values, tries: int = TRIES) -> Values:
     """Replace values by simpler ones as long as the point keeps its property.
 
-    Parameters
-    ----------
-    sampler : Sampler
-        Knows which points are admitted.
-    wanted : callable
-        The property; it holds at the start, and depends on the point alone.
-    start : dict
-        An admitted point.
-    tries : int
-        Most points that are tried.
-
-    Returns
-    -------
-    dict
-        A point with the property that none of the moves makes simpler, or the simplest that was reached.
+    A point with the property that none of the moves makes simpler, or the simplest that was reached.
     """
     best, length = start, size(start)
     tried: set[tuple[Fraction, ...]] = set()

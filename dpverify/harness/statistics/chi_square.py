@@ -16,40 +16,14 @@ LARGE = 1_000_000
 
 
 def lower_tail(value: float, dof: float) -> float:
-    """Probability that a chi-square variable is at most a value.
-
-    Parameters
-    ----------
-    value : float
-        The value, at least 0.
-    dof : float
-        Degrees of freedom, above 0.
-
-    Returns
-    -------
-    float
-        ``P(X <= value)``.
-    """
+    """Probability that a chi-square variable is at most a value."""
     if dof < LARGE:
         return float(special.chdtr(dof, value))
     return float(special.ndtr(_normal_score(value, dof)))
 
 
 def upper_tail(value: float, dof: float) -> float:
-    """Probability that a chi-square variable is at least a value.
-
-    Parameters
-    ----------
-    value : float
-        The value, at least 0.
-    dof : float
-        Degrees of freedom, above 0.
-
-    Returns
-    -------
-    float
-        ``P(X >= value)``.
-    """
+    """Probability that a chi-square variable is at least a value."""
     if dof < LARGE:
         return float(special.chdtrc(dof, value))
     return float(special.ndtr(-_normal_score(value, dof)))
@@ -58,17 +32,7 @@ def upper_tail(value: float, dof: float) -> float:
 def lower_quantile(probability: float, dof: float) -> float:
     """Value below which a chi-square variable falls with a given small probability.
 
-    Parameters
-    ----------
-    probability : float
-        In (0, 1).
-    dof : float
-        Degrees of freedom, above 0.
-
-    Returns
-    -------
-    float
-        x with ``P(X <= x) = probability``.
+    x with ``P(X <= x) = probability``.
     """
     if dof < LARGE:
         return 2.0 * float(special.gammaincinv(dof / 2.0, probability))
@@ -78,17 +42,7 @@ def lower_quantile(probability: float, dof: float) -> float:
 def upper_quantile(probability: float, dof: float) -> float:
     """Value above which a chi-square variable falls with a given small probability.
 
-    Parameters
-    ----------
-    probability : float
-        In (0, 1).
-    dof : float
-        Degrees of freedom, above 0.
-
-    Returns
-    -------
-    float
-        x with ``P(X >= x) = probability``.
+    x with ``P(X >= x) = probability``.
     """
     if dof < LARGE:
         return 2.0 * float(special.gammainccinv(dof / 2.0, probability))

@@ -46,27 +46,7 @@ class Effect(Protocol):
 
 
 def smallest_sample(effect: Effect, alpha: float, power: float) -> int:
-    """Smallest number of replications with the wanted power.
-
-    Parameters
-    ----------
-    effect : Effect
-        What must be seen.
-    alpha : float
-        Chance of refuting a true statement, in (0, 1).
-    power : float
-        Chance of refuting the fault, in (alpha, 1).
-
-    Returns
-    -------
-    int
-        n, at least 1.
-
-    Raises
-    ------
-    ValueError
-        If no sample below 10**12 replications reaches the power.
-    """
+    """Smallest number of replications with the wanted power."""
     high = 1
     while effect.power(high, alpha) < power:
         high *= 2
@@ -87,19 +67,7 @@ def smallest_sample(effect: Effect, alpha: float, power: float) -> int:
 def scale_power(ratio: float, dof: float, alpha: float) -> float:
     """Power of the two-sided chi-square test against standard deviations ``ratio`` times too large.
 
-    Parameters
-    ----------
-    ratio : float
-        True over assumed standard deviation, above 0.
-    dof : float
-        Degrees of freedom.
-    alpha : float
-        Level of the test.
-
-    Returns
-    -------
-    float
-        The power, exactly (both sides of the rejection region).
+    The power, exactly (both sides of the rejection region).
     """
     above = chi_square.upper_tail(chi_square.upper_quantile(alpha / 2.0, dof) / ratio**2, dof)
     below = chi_square.lower_tail(chi_square.lower_quantile(alpha / 2.0, dof) / ratio**2, dof)
@@ -111,20 +79,6 @@ def correlation_power(correlation: float, length: float, alpha: float) -> float:
 
     With correlation r the score is ``r ||w_i|| + sqrt(1 - r**2) Z``. Its power is at least the chance that ``||w_i||``
     is not short times the chance that Z carries the score over the threshold even so.
-
-    Parameters
-    ----------
-    correlation : float
-        r in (-1, 1), not 0.
-    length : float
-        Length of the rows, which is the degrees of freedom of ``||w_i||**2``.
-    alpha : float
-        Level of the test of this one pair.
-
-    Returns
-    -------
-    float
-        A lower bound of the power.
     """
     r = abs(correlation)
     threshold = -float(special.ndtri(alpha / 2.0))
@@ -141,19 +95,7 @@ def opposite_signs_power(correlation: float, length: int, alpha: float) -> float
 
     The signs of two normal numbers with correlation r are opposite with probability ``arccos(r) / pi`` (Sheppard).
 
-    Parameters
-    ----------
-    correlation : float
-        r in (-1, 1), not 0.
-    length : int
-        Length of the rows.
-    alpha : float
-        Level of the test of this one pair.
-
-    Returns
-    -------
-    float
-        The power, exactly (both sides of the rejection region).
+    The power, exactly (both sides of the rejection region).
     """
     limit = opposite_signs_limit(length, alpha)
     if limit < 0:

@@ -20,26 +20,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class TestOutcome:
-    """What one exact test found.
-
-    Attributes
-    ----------
-    name : str
-        What was tested: "row scale".
-    p_value : float
-        Smallest alpha at which this test would refute, corrected for the number of its own comparisons.
-    refuted : bool
-        Whether the null is refuted at the alpha it was given.
-    detail : str
-        The most extreme statistic, in words and numbers.
-    """
+    """What one exact test found."""
 
     __test__ = False  # the name begins with "Test"; it is not a pytest class
 
-    name: str
-    p_value: float
-    refuted: bool
-    detail: str
+    name: str  # what was tested: "row scale"
+    p_value: float  # smallest alpha at which this test would refute, corrected for the number of its own comparisons
+    refuted: bool  # whether the null is refuted at the alpha it was given
+    detail: str  # the most extreme statistic, in words and numbers
 
 
 def index_label(index: int) -> str:
@@ -52,28 +40,8 @@ def scale_test(
 ) -> TestOutcome:
     """Test that each sum of squares is chi-square, in both directions.
 
-    Parameters
-    ----------
-    name : str
-        What is tested.
-    sums_of_squares : ndarray, shape (k,)
-        Each the sum of ``dof`` squared standard normals under the null. They need not be independent.
-    dof : float
-        Degrees of freedom of each.
-    alpha : float
-        Chance of refuting a true null, over all k together.
-    label : callable
-        Name of the sum at an index from 0.
-
-    Returns
-    -------
-    TestOutcome
-        Names the most extreme sum and its ratio of standard deviations.
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to test.
+    ``sums_of_squares``: each the sum of ``dof`` squared standard normals under the null. They need not be independent.
+    Names the most extreme sum and its ratio of standard deviations.
     """
     if sums_of_squares.size == 0:
         raise ValueError(f"{name}: sums_of_squares must not be empty.")
@@ -86,29 +54,7 @@ def scale_test(
 
 
 def normal_test(name: str, scores: Floats, alpha: float, label: Callable[[int], str] = index_label) -> TestOutcome:
-    """Test that each score is standard normal, in both directions.
-
-    Parameters
-    ----------
-    name : str
-        What is tested.
-    scores : ndarray, shape (k,)
-        Each exactly N(0, 1) under the null. They need not be independent.
-    alpha : float
-        Chance of refuting a true null, over all k together.
-    label : callable
-        Name of the score at an index from 0.
-
-    Returns
-    -------
-    TestOutcome
-        Names the most extreme score.
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to test.
-    """
+    """Test that each score is standard normal, in both directions. Names the most extreme score."""
     if scores.size == 0:
         raise ValueError(f"{name}: scores must not be empty.")
     worst = int(np.argmax(np.abs(scores)))
@@ -123,17 +69,7 @@ def pair_scores(gram: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int
     For such rows ``<w_i, w_j> / ||w_i||`` is a projection of w_j on a direction that does not depend on it, hence
     N(0, 1) whatever the length of the rows: no approximation for large samples is involved.
 
-    Parameters
-    ----------
-    gram : ndarray, shape (k, k)
-        Inner products of the rows.
-
-    Returns
-    -------
-    scores : ndarray, shape (k*(k-1)/2,)
-        One score per pair.
-    first, second : ndarray of int, shape (k*(k-1)/2,)
-        The rows i < j of each pair.
+    One score per pair. The rows i < j of each pair.
     """
     first, second = np.triu_indices(gram.shape[0], k=1)
     lengths = np.sqrt(np.diag(gram))[first]
@@ -145,18 +81,8 @@ def pair_scores(gram: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int
 def opposite_signs_limit(values: int, alpha: float) -> int:
     """Most opposite signs that are too few to be chance, where two rows are independent: their number is binomial.
 
-    Parameters
-    ----------
-    values : int
-        Length of the rows.
-    alpha : float
-        Chance of refuting a true null; half of it lies on this side.
-
-    Returns
-    -------
-    int
-        The largest k with ``2 P(at most k of values) <= alpha``; -1 where there is none. As many equal signs are too
-        few on the other side.
+    The largest k with ``2 P(at most k of values) <= alpha``; -1 where there is none. As many equal signs are too few on
+    the other side.
     """
     if 2.0 * special.bdtr(0, values, 0.5) > alpha:
         return -1
@@ -176,28 +102,7 @@ def opposite_signs_test(
     The signs of two independent vectors of standard normal numbers are opposite in as many places as a fair coin falls
     on one side: the binomial law holds exactly.
 
-    Parameters
-    ----------
-    name : str
-        What is tested.
-    opposite : ndarray of int, shape (k,)
-        In how many places the signs of each pair are opposite. The pairs need not be independent.
-    values : int
-        Length of the rows.
-    alpha : float
-        Chance of refuting a true null, over all k together.
-    label : callable
-        Name of the pair at an index from 0.
-
-    Returns
-    -------
-    TestOutcome
-        Names the most extreme pair.
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to test.
+    Names the most extreme pair.
     """
     if opposite.size == 0:
         raise ValueError(f"{name}: opposite must not be empty.")
@@ -212,27 +117,6 @@ def distribution_test(name: str, counts: NDArray[np.int64], cdf: Floats, alpha: 
     """Test a law by its distribution function on a grid, with the Dvoretzky-Kiefer-Wolfowitz band.
 
     On a grid the largest distance can only be smaller than over the whole line, so the band keeps its level.
-
-    Parameters
-    ----------
-    name : str
-        What is tested.
-    counts : ndarray of int, shape (k + 1,)
-        How many values fell between the grid points, the two ends included.
-    cdf : ndarray, shape (k,)
-        The distribution function of the law at the grid points.
-    alpha : float
-        Chance of refuting a true null.
-
-    Returns
-    -------
-    TestOutcome
-        Gives the largest distance and the band.
-
-    Raises
-    ------
-    ValueError
-        If there are no values.
     """
     total = int(counts.sum())
     if total == 0:

@@ -19,45 +19,24 @@ Change = Callable[[Context, Sample, np.random.Generator], Sample]
 
 @dataclass(frozen=True)
 class PlantedFault:
-    """A fault of exactly the declared size, put into a sample of the check's own.
+    """A fault of exactly the declared size, put into a sample of the check's own."""
 
-    Attributes
-    ----------
-    name : str
-        Short name: "scale".
-    fault : str
-        The fault in words.
-    change : callable
-        Turns a sample into a faulty one.
-    """
-
-    name: str
-    fault: str
-    change: Change
+    name: str  # short name: "scale"
+    fault: str  # the fault in words
+    change: Change  # turns a sample into a faulty one
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a judge says of a sample.
+    """What a judge says of a sample."""
 
-    Attributes
-    ----------
-    says : str
-        "agrees"; "disagrees" where the kernel does not follow the exact law, which is no verdict on the paper;
-        "refutes" where a confidence limit lies beyond the claim.
-    statistic : str
-        Estimate, interval and bound, in words and numbers.
-    lhs, rhs : Number or None
-        Confidence limit and bound, where the judge refutes a claim.
-    figures : dict
-        Named curves, each of named columns.
-    """
-
+    # "agrees"; "disagrees" where the kernel does not follow the exact law, which is no verdict on the paper; "refutes"
+    # where a confidence limit lies beyond the claim
     says: Literal["agrees", "disagrees", "refutes"]
-    statistic: str
-    lhs: Number | None = None
+    statistic: str  # estimate, interval and bound, in words and numbers
+    lhs: Number | None = None  # confidence limit and bound, where the judge refutes a claim
     rhs: Number | None = None
-    figures: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    figures: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # named curves, each of named columns
 
 
 class Judge(Protocol):

@@ -18,21 +18,11 @@ from dpverify.ledger.results import Number
 
 @dataclass(frozen=True)
 class Moments:
-    """Sums over a sample of numbers.
+    """Sums over a sample of numbers."""
 
-    Attributes
-    ----------
-    n : int
-        Replications.
-    mean : float
-        Their mean.
-    squares : float
-        Sum of squared distances from the mean.
-    """
-
-    n: int
-    mean: float
-    squares: float
+    n: int  # replications
+    mean: float  # their mean
+    squares: float  # sum of squared distances from the mean
 
     def __add__(self, other: Moments) -> Moments:
         """Join two samples (Chan, Golub and LeVeque's update)."""

@@ -17,17 +17,10 @@ PIECE = 1 << 16
 
 @dataclass(frozen=True)
 class Pieces:
-    """A sample whose parts are drawn as they are asked for, once.
+    """A sample whose parts are drawn as they are asked for, once."""
 
-    Attributes
-    ----------
-    size : int
-        Replications of all parts together.
-    parts : iterator of ndarray
-        Samples, replications along the first axis. One is good until the next is asked for.
-    """
-
-    size: int
+    size: int  # replications of all parts together
+    # Samples, replications along the first axis. One is good until the next is asked for.
     parts: Iterator[NDArray[Any]]
 
     def __len__(self) -> int:
@@ -35,54 +28,17 @@ class Pieces:
         return self.size
 
     def changed(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Pieces:
-        """Give the same sample with a change in every part.
-
-        Parameters
-        ----------
-        change : callable
-            A part to a part of the same size.
-
-        Returns
-        -------
-        Pieces
-            These are used up by it.
-        """
+        """Give the same sample with a change in every part. These are used up by it."""
         return Pieces(self.size, (change(part) for part in self.parts))
 
 
 def replications_of_a_piece(values: int) -> int:
-    """Replications that are drawn at once.
-
-    Parameters
-    ----------
-    values : int
-        Floats of one replication.
-
-    Returns
-    -------
-    int
-        As many as fit into a piece, at least 1.
-    """
+    """Replications that are drawn at once. As many as fit into a piece, at least 1."""
     return max(1, PIECE // values)
 
 
 def drawn_in_pieces(size: int, shape: tuple[int, int], fill: Callable[[Floats], None]) -> Pieces:
-    """Draw replications into one small array, again and again.
-
-    Parameters
-    ----------
-    size : int
-        Replications.
-    shape : tuple of int
-        Of one replication.
-    fill : callable
-        Draws the replications of the array that it is given, shape (n, *shape).
-
-    Returns
-    -------
-    Pieces
-        The sample.
-    """
+    """Draw replications into one small array, again and again."""
 
     def parts() -> Iterator[Floats]:
         most = min(size, replications_of_a_piece(shape[0] * shape[1]))
@@ -96,23 +52,7 @@ def drawn_in_pieces(size: int, shape: tuple[int, int], fill: Callable[[Floats], 
 
 
 def parts_of(sample: NDArray[Any] | Pieces) -> Iterator[NDArray[Any]]:
-    """Go through a sample in pieces, whether it lies in memory or is drawn.
-
-    Parameters
-    ----------
-    sample : ndarray of shape (n, ...), or Pieces
-        Replications along the first axis.
-
-    Yields
-    ------
-    ndarray
-        Part after part.
-
-    Raises
-    ------
-    ValueError
-        If what is drawn is not as much as it should be.
-    """
+    """Go through a sample in pieces, whether it lies in memory or is drawn. Part after part."""
     if isinstance(sample, Pieces):
         seen = 0
         for part in sample.parts:

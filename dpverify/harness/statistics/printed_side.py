@@ -9,26 +9,6 @@ from dpverify.symbolic.exact.statements import evaluate_statement
 
 
 def printed_side(statement: Statement, point: Point) -> float:
-    """Evaluate the right side of a statement.
-
-    Parameters
-    ----------
-    statement : Statement
-        With a formula on the right.
-    point : mapping
-        A value for every free symbol.
-
-    Returns
-    -------
-    float
-        The nearest float; may be infinite.
-
-    Raises
-    ------
-    ValueError
-        If the statement is in words.
-    EvaluationError
-        If the right side is not defined at the point.
-    """
+    """Evaluate the right side of a statement. The nearest float; may be infinite."""
     _, rhs = evaluate_statement(statement, point)
     return float(to_number(rhs).float)

@@ -34,34 +34,13 @@ _TILE = np.uint64(TILE)
 
 
 def words_together(d: int) -> int:
-    """Words of a step that are compared at once: those of whole groups of 64 replications, or one group.
-
-    Parameters
-    ----------
-    d : int
-        Coordinates; each takes a word of its own.
-
-    Returns
-    -------
-    int
-        A multiple of ``AT_ONCE``.
-    """
+    """Words of a step that are compared at once: those of whole groups of 64 replications, or one group."""
     return -(-max(1, WORDS // d) * d // AT_ONCE) * AT_ONCE
 
 
 @kernel
 def spread_signs(signs: Vector64, first: int, bits: Bits) -> None:
-    """Lay the words of a group out by coordinate, and forget them.
-
-    Parameters
-    ----------
-    signs : (T d,) array of uint64
-        The word of each step and coordinate; a bit is a replication. Receives zeros.
-    first : int
-        Row of ``bits`` of the first coordinate.
-    bits : (words, T) array of uint64
-        Receives them.
-    """
+    """Lay the words of a group out by coordinate, and forget them. Shapes: ``signs`` (T d,), ``bits`` (words, T)."""
     T = bits.shape[1]
     d = signs.size // T
     for t in range(T):
@@ -81,17 +60,7 @@ def ones(x: np.uint64) -> np.uint64:
 
 @kernel
 def count_opposite(bits: Bits, words: int, counts: Indices) -> None:
-    """Count opposite signs of all pairs of steps.
-
-    Parameters
-    ----------
-    bits : (words, T) array of uint64
-        From ``spread_signs``.
-    words : int
-        How many are compared, a multiple of ``AT_ONCE``.
-    counts : (T (T - 1) / 2,) array of int
-        The pair of s < t is at place ``t (t - 1) / 2 + s``; to it the number is added.
-    """
+    """Count opposite signs of all pairs of steps. Shapes: ``bits`` (words, T), ``counts`` (T (T - 1) / 2,)."""
     T = bits.shape[1]
     tile = np.zeros(words * TILE, dtype=np.uint64)
     some, others = np.empty(TILE, dtype=np.uint64), np.empty(TILE, dtype=np.uint64)
@@ -130,14 +99,7 @@ def add_counts(some: Vector64, t: int, begin: int, counts: Indices) -> None:
 def count_opposite_coordinates(signs: Vector64, d: int, counts: Indices) -> None:
     """Count opposite signs of all pairs of coordinates, over steps and replications.
 
-    Parameters
-    ----------
-    signs : (T d,) array of uint64
-        The word of each step and coordinate.
-    d : int
-        Coordinates.
-    counts : (d (d - 1) / 2,) array of int
-        The pair of a < b is at place ``b (b - 1) / 2 + a``; to it the number is added.
+    Shapes: ``signs`` (T d,), ``counts`` (d (d - 1) / 2,).
     """
     for begin in range(0, signs.size, d):
         for b in range(1, d):

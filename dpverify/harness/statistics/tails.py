@@ -111,22 +111,7 @@ Tail = SubGaussian | Bounded
 def proportion_limits(successes: int, n: int, alpha: float) -> tuple[float, float]:
     """Clopper-Pearson limits of a probability, each one-sided at alpha.
 
-    Parameters
-    ----------
-    successes, n : int
-        ``0 <= successes <= n``, ``n >= 1``.
-    alpha : float
-        Error probability of each limit.
-
-    Returns
-    -------
-    lower, upper : float
-        The probability is below ``lower`` in at most a share alpha of all samples, and above ``upper`` in as many.
-
-    Raises
-    ------
-    ValueError
-        If the counts do not fit.
+    The probability is below ``lower`` in at most a share alpha of all samples, and above ``upper`` in as many.
     """
     if n < 1 or not 0 <= successes <= n:
         raise ValueError(f"successes must lie in 0..n and n be at least 1, got successes={successes}, n={n}.")

@@ -25,16 +25,8 @@ def divide_sparse(
 ) -> None:
     """Multiply each trajectory with a sparse lower triangular matrix, the inverse of a factor.
 
-    Parameters
-    ----------
-    starts : (T + 1,) array of int
-        Row t of the matrix has the entries ``starts[t]`` to ``starts[t + 1] - 1``; the last is on the diagonal.
-    places, weights : (entries,) array
-        Column and value of each entry.
-    sample : (n, T, d) array of float
-        Trajectories.
-    out : (n, T, d) array of float
-        Receives the products.
+    ``starts`` (T + 1,): row t of the matrix has the entries ``starts[t]`` to ``starts[t + 1] - 1``; the last is on the
+    diagonal. Shapes: ``places``, ``weights`` (entries,), ``sample`` (n, T, d), ``out`` (n, T, d).
     """
     n, T = np.uint64(sample.shape[0]), sample.shape[1]
     d = np.uint64(sample.shape[2])
@@ -64,15 +56,7 @@ def divide_sparse(
 
 @kernel
 def add_squares(rows: Matrix, squares: Vector) -> None:
-    """Add up the squares of replications, value by value.
-
-    Parameters
-    ----------
-    rows : (n, m) array of float
-        A replication in each row.
-    squares : (m,) array of float
-        To these they are added.
-    """
+    """Add up the squares of replications, value by value. Shapes: ``rows`` (n, m), ``squares`` (m,)."""
     n, m, four = rows.shape[0], np.uint64(rows.shape[1]), np.uint64(4)
     flat, begin = rows.reshape(rows.size), np.uint64(0)
     while begin < m:
@@ -94,16 +78,8 @@ def add_squares(rows: Matrix, squares: Vector) -> None:
 def add_up(rows: Matrix, sums: Vector, squares: Vector, first: int, signs: Vector64) -> None:
     """Add up replications and their squares, and note their signs, value by value.
 
-    Parameters
-    ----------
-    rows : (n, m) array of float
-        A replication in each row.
-    sums, squares : (m,) array of float
-        To these they are added.
-    first : int
-        Bit of the first replication; the next replication has the next bit, and after the last comes the first again.
-    signs : (m,) array of uint64
-        In these a bit is set for every value below 0.
+    ``first``: bit of the first replication; the next replication has the next bit, and after the last comes the first
+    again. Shapes: ``rows`` (n, m), ``sums``, ``squares`` (m,), ``signs`` (m,).
     """
     n, m, four = rows.shape[0], np.uint64(rows.shape[1]), np.uint64(4)
     flat, begin = rows.reshape(rows.size), np.uint64(0)
@@ -133,16 +109,8 @@ def add_up(rows: Matrix, sums: Vector, squares: Vector, first: int, signs: Vecto
 def count_places(white: Vector, end: float, cells: int, counts: Indices) -> None:
     """Count the places of values on a grid.
 
-    Parameters
-    ----------
-    white : (m,) array of float
-        Values.
-    end : float
-        The grid goes from -end to end.
-    cells : int
-        Cells between its points. A value's cell is arithmetic: 0 up to the first point, cells + 1 beyond the last.
-    counts : (cells + 2,) array of int
-        Receives how many values lie in each cell.
+    ``cells``: cells between its points. A value's cell is arithmetic: 0 up to the first point, cells + 1 beyond the
+    last. Shapes: ``white`` (m,), ``counts`` (cells + 2,).
     """
     finer, top = cells / (2.0 * end), np.float64(cells + 1)
     places = np.empty(CHUNK, dtype=np.int64)
@@ -160,15 +128,7 @@ def count_places(white: Vector, end: float, cells: int, counts: Indices) -> None
 
 @kernel
 def multiply_coordinates(white: Matrix, coordinates: Matrix) -> None:
-    """Add up products of whitened values by pair of coordinates.
-
-    Parameters
-    ----------
-    white : (m, d) array of float
-        Whitened values, a row for each replication and step.
-    coordinates : (d, d) array of float
-        Receives inner products of coordinates, the two of each pair in turn.
-    """
+    """Add up products of whitened values by pair of coordinates. Shapes: ``white`` (m, d), ``coordinates`` (d, d)."""
     m, d = white.shape
     flat, step = white.reshape(white.size), np.uint64(d)
     for a in range(d):

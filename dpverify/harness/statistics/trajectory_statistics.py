@@ -25,37 +25,22 @@ class TrajectoryStatistics:
     """Sums over n replications of a trajectory of T steps in d coordinates.
 
     "Whitened" is after division by the Cholesky factor of the exact covariance: iid N(0, 1) where the law holds.
-
-    Attributes
-    ----------
-    n : int
-        Replications.
-    lengths : ndarray, shape (T, d)
-        Sums of the squared whitened values over replications.
-    sums : ndarray, shape (T, d)
-        Sums of the whitened values over replications.
-    squares : ndarray, shape (T,)
-        Sums of the squared values before whitening, over replications and coordinates.
-    gram, coordinates : ndarray of shape (T, T) and (d, d), or None
-        Inner products of the whitened steps, summed over replications and coordinates, and of the whitened
-        coordinates, summed over replications and steps; None where signs are compared.
-    opposite, opposite_coordinates : ndarray of int, shape (T (T - 1) / 2,) and (d (d - 1) / 2,), or None
-        How often two whitened steps have opposite signs, over replications and coordinates, and two coordinates, over
-        replications and steps. The steps s < t, counted from 0, are at place ``t (t - 1) / 2 + s``; so are coordinates.
-        None where there are inner products.
-    counts : ndarray of int, shape (514,)
-        Whitened values between the points of the grid, of a share of the replications.
     """
 
-    n: int
-    lengths: Floats
-    sums: Floats
-    squares: Floats
+    n: int  # replications
+    lengths: Floats  # sums of the squared whitened values over replications
+    sums: Floats  # sums of the whitened values over replications
+    squares: Floats  # sums of the squared values before whitening, over replications and coordinates
+    # inner products of the whitened steps, summed over replications and coordinates, and of the whitened coordinates,
+    # summed over replications and steps; None where signs are compared
     gram: Floats | None
     coordinates: Floats | None
+    # How often two whitened steps have opposite signs, over replications and coordinates, and two coordinates, over
+    # replications and steps. The steps s < t, counted from 0, are at place ``t (t - 1) / 2 + s``; so are coordinates.
+    # None where there are inner products.
     opposite: NDArray[np.int64] | None
     opposite_coordinates: NDArray[np.int64] | None
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64]  # whitened values between the points of the grid, of a share of the replications
 
     def __add__(self, other: TrajectoryStatistics) -> TrajectoryStatistics:
         """Join the statistics of two blocks."""
@@ -77,17 +62,6 @@ def _joined(some: NDArray[Number] | None, others: NDArray[Number] | None) -> NDA
 
 
 def simulated_variance(statistics: TrajectoryStatistics) -> list[float]:
-    """Mean square of the trajectory at each step.
-
-    Parameters
-    ----------
-    statistics : TrajectoryStatistics
-        Of a whole sample.
-
-    Returns
-    -------
-    list of float, length T
-        In squared units of the trajectory.
-    """
+    """Mean square of the trajectory at each step."""
     cells = statistics.n * statistics.sums.shape[1]
     return [value / cells for value in statistics.squares.tolist()]

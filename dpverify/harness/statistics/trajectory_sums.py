@@ -31,27 +31,7 @@ NO_PRODUCTS = np.empty((0, 0))
 def collect(
     by: Whitening, sample: NDArray[Any] | Pieces, *, pairs: Pairs = "products", share: float = 1.0
 ) -> TrajectoryStatistics:
-    """Whiten one block and sum it up.
-
-    Parameters
-    ----------
-    by : Whitening
-        Of the exact covariance.
-    sample : ndarray of shape (n, T, d), or Pieces of it
-        Trajectories.
-    pairs, share
-        As for ``TrajectoryLaw``.
-
-    Returns
-    -------
-    TrajectoryStatistics
-        The block's sums.
-
-    Raises
-    ------
-    ValueError
-        If the sample has another shape, a NaN or an infinity, or values whose squares are not finite.
-    """
+    """Whiten one block and sum it up."""
     sums: _Sums | None = None
     for part in parts_of(sample):
         by.check(part)

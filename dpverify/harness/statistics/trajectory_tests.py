@@ -37,17 +37,7 @@ SECONDS_PER_NUMBER = 3e-8
 def trajectory_tests(statistics: TrajectoryStatistics, alpha: float) -> list[TestOutcome]:
     """Test whitened trajectories in all seven ways.
 
-    Parameters
-    ----------
-    statistics : TrajectoryStatistics
-        Of a whole sample: T steps, d coordinates.
-    alpha : float
-        Chance that any of the tests refutes a true law.
-
-    Returns
-    -------
-    list of TestOutcome
-        One per test; pairs are left out where there is only one step or coordinate.
+    One per test; pairs are left out where there is only one step or coordinate.
     """
     steps, d = statistics.sums.shape
     n, part = statistics.n, alpha * SHARE

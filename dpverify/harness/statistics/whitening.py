@@ -30,37 +30,13 @@ _kept: list[tuple[Floats, Floats, Whitening]] = []
 
 @dataclass(frozen=True)
 class Whitening:
-    """How to whiten trajectories of one covariance.
+    """How to whiten trajectories of one covariance."""
 
-    Attributes
-    ----------
-    factor : ndarray, shape (T, T)
-        Lower Cholesky factor.
-    entries : tuple of ndarray or None
-        Its inverse, row after row: starts, columns and values; None where that is not sparse.
-    """
-
-    factor: Floats
-    entries: Entries | None
+    factor: Floats  # lower Cholesky factor
+    entries: Entries | None  # its inverse, row after row: starts, columns and values; None where that is not sparse
 
     def whiten(self, sample: Floats) -> Floats:
-        """Divide trajectories by the factor.
-
-        Parameters
-        ----------
-        sample : ndarray, shape (n, T, d)
-            Trajectories.
-
-        Returns
-        -------
-        ndarray, shape (n, T, d)
-            Whitened values; NaN where the trajectories are not finite.
-
-        Raises
-        ------
-        ValueError
-            If the sample has another shape.
-        """
+        """Divide trajectories by the factor. Whitened values; NaN where the trajectories are not finite."""
         self.check(sample)
         out = np.empty(sample.shape)
         self.whiten_into(np.ascontiguousarray(sample, dtype=np.float64), out)
@@ -74,20 +50,7 @@ class Whitening:
             divide_sparse(*self.entries, sample, out)
 
     def step(self, sample: Floats, t: int) -> Floats:
-        """Whiten one step.
-
-        Parameters
-        ----------
-        sample : ndarray, shape (n, T, d)
-            Trajectories.
-        t : int
-            Which, from 0.
-
-        Returns
-        -------
-        ndarray, shape (n, d)
-            Its whitened values.
-        """
+        """Whiten one step."""
         if self.entries is None:
             return self.whiten(sample)[:, t]
         starts, places, weights = self.entries
@@ -103,23 +66,7 @@ class Whitening:
 
 
 def whitening(covariance: Floats) -> Whitening:
-    """Factor a covariance; the last two are remembered, since all blocks of a check ask for the same one.
-
-    Parameters
-    ----------
-    covariance : ndarray, shape (T, T)
-        Covariance of one coordinate over the steps.
-
-    Returns
-    -------
-    Whitening
-        Its factor, and the inverse where that is sparse.
-
-    Raises
-    ------
-    ValueError
-        If the matrix is not square, finite, symmetric and positive definite.
-    """
+    """Factor a covariance; the last two are remembered, since all blocks of a check ask for the same one."""
     frozen = not covariance.flags.writeable
     for given, values, made in _kept:
         if (frozen and given is covariance) or np.array_equal(values, covariance):
@@ -131,23 +78,7 @@ def whitening(covariance: Floats) -> Whitening:
 
 
 def cholesky_factor(covariance: Floats) -> Floats:
-    """Lower Cholesky factor of a covariance matrix.
-
-    Parameters
-    ----------
-    covariance : ndarray, shape (T, T)
-        Covariance of one coordinate over the steps.
-
-    Returns
-    -------
-    ndarray, shape (T, T)
-        Lower triangular L with ``L @ L.T`` the covariance.
-
-    Raises
-    ------
-    ValueError
-        If the matrix is not square, finite, symmetric and positive definite.
-    """
+    """Lower Cholesky factor of a covariance matrix. Lower triangular L with ``L @ L.T`` the covariance."""
     if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1] or covariance.shape[0] == 0:
         raise ValueError(f"covariance must be a square matrix, got covariance.shape={covariance.shape}.")
     if not np.all(np.isfinite(covariance)):

@@ -48,45 +48,16 @@ _COMPARISONS: dict[type[ast.cmpop], Comparison] = {
 def parse(text: str) -> Formula:
     """Parse a formula.
 
-    Parameters
-    ----------
-    text
-        Such as ``"4*alpha*G*sqrt(d*log2(T))"`` or ``"sum(x**i, i, 0, oo)"``. Any name may stand for a symbol and any
-        function be called; whether the paper declares them is for the loader to say.
-
-    Returns
-    -------
-    Formula
-        The tree, in the shape in which it was written.
-
-    Raises
-    ------
-    FormulaError
-        If the text is not in the language or breaks one of its limits: 2000 characters, depth 40, numbers of 40
-        digits, 10000 for a number in an exponent.
+    ``text``: such as ``"4*alpha*G*sqrt(d*log2(T))"`` or ``"sum(x**i, i, 0, oo)"``. Any name may stand for a symbol and
+    any function be called; whether the paper declares them is for the loader to say. The tree, in the shape in which it
+    was written.
     """
     reader = _Reader(text)
     return reader.formula(reader.python_tree(), 1, frozenset())
 
 
 def parse_relation(text: str) -> Compare:
-    """Parse a comparison or a chain of them.
-
-    Parameters
-    ----------
-    text
-        Such as ``"0 < alpha <= 1"``.
-
-    Returns
-    -------
-    Compare
-        The operators and the formulas between them.
-
-    Raises
-    ------
-    FormulaError
-        If the text is no comparison, or a side of it is not in the language.
-    """
+    """Parse a comparison or a chain of them. The operators and the formulas between them."""
     reader = _Reader(text)
     node = reader.python_tree()
     if not isinstance(node, ast.Compare):
@@ -228,24 +199,7 @@ def _unknown(name: str, what: str, known: frozenset[str]) -> str:
 
 
 def check_names(text: str, node: Formula | Compare, symbols: frozenset[str], functions: dict[str, int]) -> None:
-    """Check that a tree uses only what a paper declares.
-
-    Parameters
-    ----------
-    text
-        The text of the tree, for errors.
-    node
-        The tree.
-    symbols
-        Names of the paper's symbols.
-    functions
-        Arity of each function that the paper declares.
-
-    Raises
-    ------
-    FormulaError
-        For an unknown symbol, an undeclared function, a wrong number of arguments, or a sum whose index is a symbol.
-    """
+    """Check that a tree uses only what a paper declares."""
     for name in sorted(free_names(node) - symbols):
         raise FormulaError(text, _unknown(name, "symbol", symbols))
     for part in walk(node):

@@ -49,21 +49,7 @@ _REFUSED_CHARACTERS = {
 def scan(text: str) -> str:
     """Check characters, words and brackets of a formula.
 
-    Parameters
-    ----------
-    text
-        The formula as it stands in the file; line ends count as spaces.
-
-    Returns
-    -------
-    str
-        The same text, character by character, with every kind of space a blank.
-
-    Raises
-    ------
-    FormulaError
-        If the text is empty or too long, nests brackets too deeply, or holds anything but numbers, names, the
-        operators of the language, brackets and commas.
+    The same text, character by character, with every kind of space a blank.
     """
     if len(text) > MAX_LENGTH:
         raise FormulaError(text, f"a formula has at most {MAX_LENGTH} characters, this one has {len(text)}")

@@ -19,18 +19,7 @@ _LEVELS: dict[Operator, tuple[int, int, int]] = {
 
 
 def to_text(node: Node) -> str:
-    """Write a tree in the formula language.
-
-    Parameters
-    ----------
-    node
-        A formula or a comparison.
-
-    Returns
-    -------
-    str
-        Text whose parse is `node` again, for every tree that came from a parse.
-    """
+    """Write a tree in the formula language. Text whose parse is `node` again, for every tree that came from a parse."""
     return _write(node)[0]
 
 

@@ -124,15 +124,7 @@ _NONE: frozenset[str] = frozenset()
 def free_names(node: Node) -> frozenset[str]:
     """Return the names that a node takes from outside: all but the indices of its sums.
 
-    Parameters
-    ----------
-    node
-        A formula or a comparison.
-
-    Returns
-    -------
-    frozenset of str
-        Names of symbols; the names of functions are not among them.
+    Names of symbols; the names of functions are not among them.
     """
     match node:
         case Name(name):

@@ -40,15 +40,7 @@ def _ranges(statement: Statement) -> dict[str, Range]:
 def derive_gaussian(statement: Statement) -> Derivation:
     """Derive the divergence of two Gaussians as far apart as the sensitivity, by completing the square.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``wang2019:lemma-3-7-gaussian``.
-
-    Returns
-    -------
-    Derivation
-        From the definition, an integral of densities, to alpha Delta^2/(2 sigma^2).
+    From the definition, an integral of densities, to alpha Delta^2/(2 sigma^2).
     """
     z, shift, s = (sympy_symbols(statement)[name] for name in ("alpha", "Delta", "sigma"))
     density = s * sqrt(2 * pi)
@@ -65,18 +57,7 @@ def derive_gaussian(statement: Statement) -> Derivation:
 
 
 def derive_by_algebra(statement: Statement) -> Derivation:
-    """Derive a right side that the left one equals once the definitions are put in.
-
-    Parameters
-    ----------
-    statement : Statement
-        One with a formula on both sides.
-
-    Returns
-    -------
-    Derivation
-        One step of algebra.
-    """
+    """Derive a right side that the left one equals once the definitions are put in."""
     start, end = sympy_sides(statement)
     return _one_step(statement, start, Step(end, "="))
 
@@ -84,15 +65,8 @@ def derive_by_algebra(statement: Statement) -> Derivation:
 def derive_last(statement: Statement) -> Derivation:
     """Derive the end of appendix C: log(1 + u) <= u, and the factors cancel.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``wang2019:lemma-3-7-last``, or ``wang2019:lemma-3-7-last-linear`` amended, the same without 1/(alpha - 1).
-
-    Returns
-    -------
-    Derivation
-        A tangent of the logarithm, then algebra.
+    ``statement``: ``wang2019:lemma-3-7-last``, or ``wang2019:lemma-3-7-last-linear`` amended, the same without 1/(alpha
+    - 1). A tangent of the logarithm, then algebra.
     """
     start, end = sympy_sides(statement)
     inside = next(iter(start.atoms(log))).args[0]
@@ -104,15 +78,7 @@ def derive_last(statement: Statement) -> Derivation:
 def derive_order(statement: Statement) -> Derivation:
     """Derive that the choice of alpha gives epsilon for every iterate up to the last.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``wang2019:theorem-4-1-order``.
-
-    Returns
-    -------
-    Derivation
-        The order put in; then the number of iterations is at most T.
+    The order put in; then the number of iterations is at most T.
     """
     symbols = sympy_symbols(statement)
     iterations, steps, beta, epsilon = (symbols[name] for name in ("iterations", "T", "beta", "epsilon"))

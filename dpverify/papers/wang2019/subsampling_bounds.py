@@ -20,19 +20,7 @@ def pair_divergence(order: int, tau: Fraction, ratio: Fraction) -> arb:
     All examples are worth 0 but one, which is worth the whole sensitivity in one data set and 0 in the other. The sum
     over a part of the data is (1 - tau) N(0, s^2) + tau N(1, s^2) against N(0, s^2), in units of the sensitivity.
 
-    Parameters
-    ----------
-    order : int
-        Renyi order, at least 2.
-    tau : Fraction
-        Part of the data that is drawn, in (0, 1].
-    ratio : Fraction
-        Variance of the noise over the squared sensitivity.
-
-    Returns
-    -------
-    arb
-        The divergence, exact; a lower bound on the mechanism's.
+    The divergence, exact; a lower bound on the mechanism's.
     """
     weights = ((comb(order, k) * tau**k * (1 - tau) ** (order - k), k) for k in range(2, order + 1))
     moment = sum((ball(w) * ball(k * (k - 1) / (2 * ratio)).expm1() for w, k in weights), start=arb(0))
@@ -40,36 +28,14 @@ def pair_divergence(order: int, tau: Fraction, ratio: Fraction) -> arb:
 
 
 def c_1_bound(order: int, tau: Fraction, ratio: Fraction) -> arb:
-    """Right side of C.1: Theorem 9 of Wang, Balle and Kasiviswanathan (2019) for a Gaussian mechanism.
-
-    Parameters
-    ----------
-    order, tau, ratio
-        As for :func:`pair_divergence`.
-
-    Returns
-    -------
-    arb
-        The bound.
-    """
+    """Right side of C.1: Theorem 9 of Wang, Balle and Kasiviswanathan (2019) for a Gaussian mechanism."""
     two = ball(1 / ratio)
     total = ball(tau**2 * comb(order, 2)) * (4 * two.expm1()).min(2 * two.exp())
     return (total + c_1_tail(order, tau, ratio)).log1p() / (order - 1)
 
 
 def c_1_tail(order: int, tau: Fraction, ratio: Fraction) -> arb:
-    """Sum over j from 3 on inside C.1.
-
-    Parameters
-    ----------
-    order, tau, ratio
-        As for :func:`pair_divergence`.
-
-    Returns
-    -------
-    arb
-        sum over j = 3 .. order of tau^j C(order, j) 2 exp((j-1) j/(2 ratio)).
-    """
+    """Sum over j from 3 on inside C.1. sum over j = 3 .. order of tau^j C(order, j) 2 exp((j-1) j/(2 ratio))."""
     terms = (ball(2 * tau**j * comb(order, j)) * ball((j - 1) * j / (2 * ratio)).exp() for j in range(3, order + 1))
     return sum(terms, start=arb(0))
 
@@ -77,15 +43,7 @@ def c_1_tail(order: int, tau: Fraction, ratio: Fraction) -> arb:
 def c_1_tail_terms(order: int, tau: Fraction, ratio: Fraction) -> arb:
     """First line of the paper's bound on that sum.
 
-    Parameters
-    ----------
-    order, tau, ratio
-        As for :func:`pair_divergence`.
-
-    Returns
-    -------
-    arb
-        tau^2 C(order, 2) times the sum over j = 3 .. order of (tau order)^(j-2) exp((order-1) j/(2 ratio)).
+    tau^2 C(order, 2) times the sum over j = 3 .. order of (tau order)^(j-2) exp((order-1) j/(2 ratio)).
     """
     terms = (ball((tau * order) ** (j - 2)) * ball((order - 1) * j / (2 * ratio)).exp() for j in range(3, order + 1))
     return ball(tau**2 * comb(order, 2)) * sum(terms, start=arb(0))
@@ -96,21 +54,7 @@ def composed_moment(
 ) -> tuple[Fraction, list[Fraction]]:
     """Moments of two adaptive steps with two outcomes each, exactly.
 
-    Parameters
-    ----------
-    order : int
-        Renyi order, at least 2.
-    first : pair of Fraction
-        Probability of the first outcome of step 1 on either data set.
-    second : list of two pairs of Fraction
-        The same for step 2, given the outcome of step 1.
-
-    Returns
-    -------
-    Fraction
-        Moment of the two steps together.
-    list of Fraction
-        Moment of step 1, and of step 2 after each outcome of step 1.
+    Moment of step 1, and of step 2 after each outcome of step 1.
     """
 
     def moment(p: Fraction, q: Fraction) -> Fraction:

@@ -135,18 +135,7 @@ def _asked(point: Point, statement: Statement) -> Exact:
 
 
 def derive_variance(statement: Statement) -> Derivation:
-    """Derive equation 4 from Theorem 2.1; amended, where that theorem's noise is on the mean of the batch's gradients.
-
-    Parameters
-    ----------
-    statement : Statement
-        ``zhang2021:theorem-3-1-variance``.
-
-    Returns
-    -------
-    Derivation
-        One step of algebra.
-    """
+    """Derive equation 4 from Theorem 2.1; amended, where that theorem's noise is on the mean of the gradients."""
     names = ("B", "n", "c_2", "T", "L", "delta", "epsilon")
     batch, n, c_2, steps, lipschitz, delta, epsilon = (sympy_symbols(statement)[name] for name in names)
     on_mean = lipschitz / batch if statement.reading["noise"] == "sum" else lipschitz

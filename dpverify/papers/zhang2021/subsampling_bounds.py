@@ -19,18 +19,8 @@ def opposite_divergence(q: Fraction, shift: arb) -> arb:
     All other gradients are 0: in units of the noise, the sum over a batch is (1-q) N(0, 1) + q N(shift, 1) against
     (1-q) N(0, 1) + q N(-shift, 1).
 
-    Parameters
-    ----------
-    q : Fraction
-        Part of the data in a batch, in (0, 1].
-    shift : arb
-        Norm of the gradient over the noise's standard deviation.
-
-    Returns
-    -------
-    arb
-        4 shift^2 at q = 1. For smaller q a ball about the integral of p^2/p' over a finite range, so that its lower end
-        is a lower bound on the divergence.
+    4 shift^2 at q = 1. For smaller q a ball about the integral of p^2/p' over a finite range, so that its lower end is
+    a lower bound on the divergence.
     """
     if q == 1:
         return 4 * shift**2
@@ -52,17 +42,7 @@ def pure_amplification(q: Fraction, epsilon: Fraction) -> arb:
     One example says yes or no; the mechanism answers "yes" with odds exp(epsilon) if it drew a yes, and with odds
     exp(-epsilon) otherwise. The neighbour replaces the only yes by a no.
 
-    Parameters
-    ----------
-    q : Fraction
-        Part of the data that is drawn.
-    epsilon : Fraction
-        Privacy parameter of randomized response.
-
-    Returns
-    -------
-    arb
-        log of the largest ratio of the answers' probabilities.
+    log of the largest ratio of the answers' probabilities.
     """
     odds = _ball(epsilon).exp()
     yes, no = odds / (1 + odds), 1 / (1 + odds)
@@ -71,16 +51,5 @@ def pure_amplification(q: Fraction, epsilon: Fraction) -> arb:
 
 
 def half_way_delta(mu: arb) -> arb:
-    """Exact delta of a Gaussian mechanism at epsilon = mu^2/2.
-
-    Parameters
-    ----------
-    mu : arb
-        Sensitivity over standard deviation.
-
-    Returns
-    -------
-    arb
-        1/2 - exp(mu^2/2) Phi(-mu), which grows with mu.
-    """
+    """Exact delta of a Gaussian mechanism at epsilon = mu^2/2. 1/2 - exp(mu^2/2) Phi(-mu), which grows with mu."""
     return arb(1) / 2 - (mu**2 / 2).exp() * (mu / arb(2).sqrt()).erfc() / 2

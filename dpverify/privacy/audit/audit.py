@@ -38,10 +38,7 @@ MOST_SAMPLES = 10**9
 def default_datasets() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Data sets of an audit that names none: ten zeros, and the same with the first one replaced by 1.
 
-    Returns
-    -------
-    pair of ndarray, shape (10,)
-        Neighbours under replacement of one example in [0, 1].
+    Neighbours under replacement of one example in [0, 1].
     """
     other = np.zeros(10)
     other[0] = 1.0

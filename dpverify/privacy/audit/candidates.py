@@ -27,19 +27,12 @@ WIDTHS = (2.0**-10, 2.0**-20)
 
 
 class View(NamedTuple):
-    """What a rule sees of a round: its output, or also the residual of the round before.
+    """What a rule sees of a round: its output, or also the residual of the round before."""
 
-    Attributes
-    ----------
-    means : tuple of ndarray or None
-        Mean output on each data set, where the round before is seen; only every second round is then judged, so that
-        judged rounds share nothing.
-    first : int
-        Where the first pair of rounds begins: 0 or 1.
-    """
-
+    # mean output on each data set, where the round before is seen; only every second round is then judged, so that
+    # judged rounds share nothing
     means: tuple[Floats, Floats] | None = None
-    first: int = 0
+    first: int = 0  # where the first pair of rounds begins: 0 or 1
 
     def rounds(self, x: Floats, b: Bits) -> tuple[Floats, Bits]:
         """Turn outputs and coins into what is judged."""
@@ -54,23 +47,7 @@ class View(NamedTuple):
 def candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iterator[tuple[View, Learner]]:
     """List the models, the simple ones first.
 
-    Parameters
-    ----------
-    x : ndarray, shape (m, d)
-        Outputs of the training rounds.
-    b : ndarray of bool, shape (m,)
-        Their coins.
-    serial : bool
-        Whether rounds are separate calls, one after the other, so that the round before may tell something.
-    user : callable or None
-        The user's own score, instead of all models.
-
-    Yields
-    ------
-    view : View
-        What the model sees.
-    learner : Learner
-        How it is learned.
+    ``serial``: whether rounds are separate calls, one after the other, so that the round before may tell something.
     """
     if user is not None:
         yield View(), Learner("the score that was given", lambda *_: checked(user))
@@ -93,18 +70,7 @@ def candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iter
 
 
 def repeating(x: Floats) -> NDArray[np.int64]:
-    """Coordinates in which some value occurs twice, the most repetitive first.
-
-    Parameters
-    ----------
-    x : ndarray, shape (m, d)
-        Outputs.
-
-    Returns
-    -------
-    ndarray of int
-        At most ``KEPT`` of the first ``LOOKED_AT`` coordinates.
-    """
+    """Coordinates in which some value occurs twice, the most repetitive first."""
     ordered = np.sort(x[:, :LOOKED_AT], axis=0)
     repeats = (ordered[1:] == ordered[:-1]).sum(axis=0)
     order = np.argsort(-repeats, kind="stable")[:KEPT]
@@ -113,18 +79,7 @@ def repeating(x: Floats) -> NDArray[np.int64]:
 
 
 def checked(user: UserScore) -> Score:
-    """Wrap a user's score so that what it returns is refused in one line where it is no score.
-
-    Parameters
-    ----------
-    user : callable
-        ``score(outputs) -> (m,)`` numbers, larger where the second data set is likelier.
-
-    Returns
-    -------
-    callable
-        The same score.
-    """
+    """Wrap a user's score so that what it returns is refused in one line where it is no score."""
 
     def score(y: Floats) -> Floats:
         try:

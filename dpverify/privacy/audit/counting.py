@@ -50,37 +50,17 @@ DELTA_SHARE = 0.1
 
 
 class Allowance(NamedTuple):
-    """What delta takes away before shares are compared.
+    """What delta takes away before shares are compared."""
 
-    Attributes
-    ----------
-    rounds : int
-        c: right guesses that delta may account for; not counted.
-    alpha : float
-        a: what is left of alpha for the binomial.
-    """
-
-    rounds: int
-    alpha: float
+    rounds: int  # c: right guesses that delta may account for; not counted
+    alpha: float  # a: what is left of alpha for the binomial
 
 
 @lru_cache(maxsize=64)
 def allowance(trials: int, delta: float, alpha: float) -> Allowance:
     """Split alpha between delta and the binomial; known before anything is drawn.
 
-    Parameters
-    ----------
-    trials : int
-        N, at least 0.
-    delta : float
-        In [0, 1].
-    alpha : float
-        Chance of a bound above the truth, in (0, 1).
-
-    Returns
-    -------
-    Allowance
-        The smallest c with ``P(Bin(N, delta) > c) <= alpha/10``, and alpha less the probability that is really spent.
+    The smallest c with ``P(Bin(N, delta) > c) <= alpha/10``, and alpha less the probability that is really spent.
     """
     if trials == 0 or delta <= 0.0:
         return Allowance(0, alpha)
@@ -99,21 +79,8 @@ def allowance(trials: int, delta: float, alpha: float) -> Allowance:
 def lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha: float) -> Floats:
     """Lower confidence bound on epsilon at delta, from counts of guesses.
 
-    Parameters
-    ----------
-    right, wrong : ndarray of float, any shape
-        K and J: right and wrong guesses in the game above. Where a rule is chosen they may be expected counts.
-    trials : int
-        N, all rounds, those without a guess included.
-    delta : float
-        In [0, 1].
-    alpha : float
-        Chance of a bound above the truth, in (0, 1).
-
-    Returns
-    -------
-    ndarray of float
-        At least 0. For one rule, fixed before the rounds; not for the largest over many.
+    ``right``, ``wrong``: K and J: right and wrong guesses in the game above. Where a rule is chosen they may be
+    expected counts. At least 0. For one rule, fixed before the rounds; not for the largest over many.
     """
     c, a = allowance(trials, delta, alpha)
     kept, lost = np.broadcast_arrays(np.maximum(np.asarray(right, dtype=np.float64) - c, 0.0), wrong)
@@ -131,17 +98,7 @@ def lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha
 def largest_bound(trials: int, delta: float, alpha: float) -> float:
     """Bound that N right guesses in N rounds give: more than this, no sample of the size can show.
 
-    Parameters
-    ----------
-    trials : int
-        N, at least 1.
-    delta, alpha : float
-        As for :func:`lower_epsilon`.
-
-    Returns
-    -------
-    float
-        About ``log(N / log(1/alpha))``.
+    About ``log(N / log(1/alpha))``.
     """
     bound = lower_epsilon(np.array(float(trials)), np.array(0.0), trials, delta, alpha)
     return float(bound) if math.isfinite(float(bound)) else math.inf

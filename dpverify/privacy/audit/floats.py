@@ -24,15 +24,7 @@ ZERO = 1100.0
 def lowest_bit(outputs: Floats) -> Floats:
     """Exponent of the lowest bit that is set in any number of an output.
 
-    Parameters
-    ----------
-    outputs : ndarray, shape (m, ...)
-        Outputs.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-        The smallest k such that some number of the output is an odd multiple of 2^k.
+    The smallest k such that some number of the output is an odd multiple of 2^k.
     """
     mantissa, exponent = np.frexp(outputs.reshape(len(outputs), -1))
     whole = np.ldexp(mantissa, 53).astype(np.int64)

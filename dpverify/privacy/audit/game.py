@@ -23,15 +23,7 @@ Bits = NDArray[np.bool_]
 def rounds_of(n: int) -> int:
     """Rounds for about n samples per data set: both stay below n in all but one game of 15 000.
 
-    Parameters
-    ----------
-    n : int
-        At least 1.
-
-    Returns
-    -------
-    int
-        ``2 n - 4 sqrt(2 n)``, at least n.
+    ``2 n - 4 sqrt(2 n)``, at least n.
     """
     return max(n, 2 * n - math.ceil(4.0 * math.sqrt(2.0 * n)))
 
@@ -46,36 +38,7 @@ def play(
     report: Report,
     claimed: float | None = None,
 ) -> Finding:
-    """Play the game of ``audit.counting``.
-
-    Parameters
-    ----------
-    source : Source
-        The mechanism on its data sets.
-    n : int
-        Samples per data set, about.
-    delta, alpha : float
-        As for ``lower_epsilon``.
-    coins : numpy.random.Generator
-        Throws the coins; not the mechanism's.
-    user : callable or None
-        The user's own score.
-    report : callable
-        Told ``(done, all, label)`` after each block.
-    claimed : float or None
-        The epsilon that is claimed, for the notes only.
-
-    Returns
-    -------
-    Finding
-        After Ctrl-C, from what was played until then.
-
-    Raises
-    ------
-    AuditError
-        If the mechanism or the score misbehaves, training does not fit in memory, or the outputs of one batch hang
-        together.
-    """
+    """Play the game of ``audit.counting``. After Ctrl-C, from what was played until then."""
     found = Finding(rule="none yet", trials=0, right=0, wrong=0)
     total = rounds_of(n)
     training = 2 * (total // 20)

@@ -37,38 +37,15 @@ APART = 1e-9
 
 
 class MuBound(NamedTuple):
-    """Lower bound on mu.
+    """Lower bound on mu."""
 
-    Attributes
-    ----------
-    mu : float
-        The bound; infinite where the means differ in a direction without noise.
-    statistic : float
-        Hotelling's statistic over its degrees of freedom.
-    rank : int
-        Directions with noise.
-    """
-
-    mu: float
-    statistic: float
-    rank: int
+    mu: float  # the bound; infinite where the means differ in a direction without noise
+    statistic: float  # hotelling's statistic over its degrees of freedom
+    rank: int  # directions with noise
 
 
 def bound_mu(low: Moments, high: Moments, alpha: float) -> MuBound:
-    """Lower confidence bound on mu.
-
-    Parameters
-    ----------
-    low, high : Moments
-        Of the outputs on each data set.
-    alpha : float
-        Chance of a bound above the truth.
-
-    Returns
-    -------
-    MuBound
-        0 where there are too few outputs.
-    """
+    """Lower confidence bound on mu. 0 where there are too few outputs."""
     freedom = low.count + high.count - 2
     difference = (high.centre - low.centre) + (high.mean - low.mean)
     scatter = (low.scatter + high.scatter) / max(1, freedom)
@@ -90,24 +67,7 @@ def bound_mu(low: Moments, high: Moments, alpha: float) -> MuBound:
 
 
 def mu_of_statistic(statistic: float, rank: int, low: int, high: int, alpha: float) -> float:
-    """Lower confidence bound on mu from Hotelling's statistic.
-
-    Parameters
-    ----------
-    statistic : float
-        F, at least 0.
-    rank : int
-        Directions with noise, at least 1.
-    low, high : int
-        Outputs on each data set.
-    alpha : float
-        Chance of a bound above the truth.
-
-    Returns
-    -------
-    float
-        At least 0.
-    """
+    """Lower confidence bound on mu from Hotelling's statistic."""
     second = low + high - 1 - rank
     if second < 1:
         return 0.0
@@ -117,21 +77,7 @@ def mu_of_statistic(statistic: float, rank: int, low: int, high: int, alpha: flo
 def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
     """Find the level at which the bound on mu is a given one: the chance of so large a statistic under that mu.
 
-    Parameters
-    ----------
-    mu : float
-        At least 0.
-    statistic : float
-        F, at least 0.
-    rank : int
-        Directions with noise, at least 1.
-    n : int
-        Outputs on each data set.
-
-    Returns
-    -------
-    float or None
-        From one value of the distribution function; None where it is out of reach.
+    From one value of the distribution function; None where it is out of reach.
     """
     second, noncentrality = 2 * n - 1 - rank, 0.5 * n * mu * mu
     if second < 1 or rank * statistic > SERIES or noncentrality > REACH:
@@ -140,31 +86,7 @@ def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
 
 
 def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator, report: Report) -> Finding:
-    """Draw n outputs on each data set and bound epsilon.
-
-    Parameters
-    ----------
-    source : Source
-        The mechanism on its data sets.
-    n : int
-        Outputs on each data set.
-    delta, alpha : float
-        At which epsilon is bounded; chance of a bound above the truth.
-    coins : numpy.random.Generator
-        Shuffles the order in which the data sets are used.
-    report : callable
-        Told ``(done, all, label)`` after each block.
-
-    Returns
-    -------
-    Finding
-        After Ctrl-C, from what was drawn.
-
-    Raises
-    ------
-    AuditError
-        If the mechanism misbehaves, its outputs are too long, or they contradict the law.
-    """
+    """Draw n outputs on each data set and bound epsilon. After Ctrl-C, from what was drawn."""
     sides: tuple[Moments, Moments] | None = None
     unit, plain = np.ones(1), True
     done, interrupted = 0, False

@@ -37,17 +37,7 @@ class Hint:
     def notes(self, delta: float, alpha: float, claimed: float | None) -> tuple[str, ...]:
         """Say what the law "gaussian" would give.
 
-        Parameters
-        ----------
-        delta, alpha : float
-            At which epsilon is bounded; chance of a bound above the truth.
-        claimed : float or None
-            The epsilon that is claimed.
-
-        Returns
-        -------
-        tuple of str
-            Empty where the outputs contradict the law, or are too few to tell.
+        Empty where the outputs contradict the law, or are too few to tell.
         """
         if self._sides is None or min(side.count for side in self._sides) < LEAST:
             return ()

@@ -24,10 +24,7 @@ LEAST = 30
 class Spread:
     """Counts, block by block, the outputs above the median of the first block.
 
-    Parameters
-    ----------
-    batched : bool
-        Whether outputs come many from a call: they must then be independent, or there is no bound.
+    ``batched``: whether outputs come many from a call: they must then be independent, or there is no bound.
     """
 
     def __init__(self, batched: bool) -> None:
@@ -36,13 +33,7 @@ class Spread:
         self._counts: list[tuple[int, int, Floats]] = []
 
     def add(self, low: Floats, high: Floats) -> None:
-        """Add a block.
-
-        Parameters
-        ----------
-        low, high : ndarray, shape (m, d)
-            Its outputs on each data set.
-        """
+        """Add a block."""
         if min(len(low), len(high)) < LEAST:
             return
         low, high = low[:, :COORDINATES], high[:, :COORDINATES]
@@ -55,10 +46,7 @@ class Spread:
     def farthest(self) -> float:
         """How far the share above the median is from its mean over all blocks, in standard deviations, at most.
 
-        Returns
-        -------
-        float
-            0 where there is nothing to compare.
+        0 where there is nothing to compare.
         """
         worst = 0.0
         for which in (0, 1):
@@ -73,18 +61,7 @@ class Spread:
         return worst
 
     def notes(self) -> tuple[str, ...]:
-        """Say what was found.
-
-        Returns
-        -------
-        tuple of str
-            Empty where nothing was found.
-
-        Raises
-        ------
-        AuditError
-            Where the outputs of one batch hang together: counts of them mean nothing then.
-        """
+        """Say what was found."""
         far = self.farthest()
         if far <= FAR:
             return ()

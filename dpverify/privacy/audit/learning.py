@@ -40,27 +40,13 @@ SURE = {True: 1e-4, False: 0.1}
 
 
 class Guesser(NamedTuple):
-    """A score with its rule.
+    """A score with its rule."""
 
-    Attributes
-    ----------
-    name : str
-        In words.
-    unit : (d,) array of float
-        What outputs are measured in.
-    view : View
-        What it sees.
-    score : callable
-        Of what it sees.
-    rule : Rule
-        Its thresholds.
-    """
-
-    name: str
-    unit: Floats
-    view: View
-    score: Score
-    rule: Rule
+    name: str  # in words
+    unit: Floats  # (d,) What outputs are measured in
+    view: View  # what it sees
+    score: Score  # of what it sees
+    rule: Rule  # its thresholds
 
     def guess(self, x: Floats, b: Bits) -> tuple[Guesses, int]:
         """Guess rounds; returns the counts and how many rounds were judged."""
@@ -71,15 +57,7 @@ class Guesser(NamedTuple):
 
 
 class Bet:
-    """A rule with its share of alpha, and how it fares.
-
-    Parameters
-    ----------
-    guesser : Guesser
-        The rule.
-    share : float
-        Of alpha.
-    """
+    """A rule with its share of alpha, and how it fares."""
 
     def __init__(self, guesser: Guesser, share: float) -> None:
         self.guesser, self.share = guesser, share
@@ -102,25 +80,8 @@ def learn(
 ) -> list[Bet]:
     """Make the rules that the remaining rounds are judged with.
 
-    Parameters
-    ----------
-    x : ndarray, shape (m, d)
-        Outputs of the training rounds.
-    b : ndarray of bool, shape (m,)
-        Their coins.
-    trials : int
-        Rounds that remain.
-    delta, alpha : float
-        As for ``lower_epsilon``.
-    serial : bool
-        Whether the rounds are separate calls, one after the other, so that the round before may tell something.
-    user : callable or None
-        The user's own score, instead of all models.
-
-    Returns
-    -------
-    list of Bet
-        One or two, whose shares sum to 1; one that never guesses where nothing looks better than that.
+    ``serial``: whether the rounds are separate calls, one after the other, so that the round before may tell something.
+    One or two, whose shares sum to 1; one that never guesses where nothing looks better than that.
     """
     unit = np.ones(x.shape[1]) if user is not None else unit_of(x)
     x = x / unit  # not in place: the caller keeps its own

@@ -22,13 +22,7 @@ LEAST = 1000
 
 
 class Moments:
-    """Sums over the outputs on one data set.
-
-    Parameters
-    ----------
-    centre : ndarray, shape (d,)
-        A point near these outputs, from which they are measured.
-    """
+    """Sums over the outputs on one data set."""
 
     def __init__(self, centre: Floats) -> None:
         d = len(centre)
@@ -76,18 +70,7 @@ class Moments:
 
 
 def check_law(low: Moments, high: Moments) -> None:
-    """Refuse outputs that contradict the law.
-
-    Parameters
-    ----------
-    low, high : Moments
-        Of the outputs on each data set.
-
-    Raises
-    ------
-    AuditError
-        If a coordinate is skewed, has other tails than a Gaussian, or another variance on the other data set.
-    """
+    """Refuse outputs that contradict the law."""
     if min(low.count, high.count) < LEAST:
         return
     for which, moments in ((0, low), (1, high)):

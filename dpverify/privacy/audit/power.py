@@ -31,20 +31,8 @@ MOST = 1e3
 def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Power:
     """Power of the audit with nothing assumed, on a Gaussian mechanism in one dimension.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        The claim.
-    trials : int
-        Rounds that are judged.
-    alpha : float
-        Chance of a false alarm.
-
-    Returns
-    -------
-    Power
-        From the normal approximation to the log of the ratio of the counts, at a threshold that is off by ``MISPLACED``
-        to the worse side.
+    From the normal approximation to the log of the ratio of the counts, at a threshold that is off by ``MISPLACED`` to
+    the worse side.
     """
     claimed = mu_of(epsilon, delta)
     if trials < 1:
@@ -60,15 +48,7 @@ def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Pow
 def rounds(n: int) -> int:
     """Rounds that are judged of a game with about n outputs per data set: nine tenths of it.
 
-    Parameters
-    ----------
-    n : int
-        At least 1.
-
-    Returns
-    -------
-    int
-        Nine tenths of ``2 n - 4 sqrt(2 n)``.
+    Nine tenths of ``2 n - 4 sqrt(2 n)``.
     """
     return int(0.9 * (2 * n - 4.0 * math.sqrt(2.0 * n)))
 
@@ -99,21 +79,7 @@ def _smallest_n(enough: Callable[[int], bool]) -> int | None:
 def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: float) -> Power:
     """Power of the audit of a Gaussian law, from the exact noncentral F distribution.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        The claim.
-    n : int
-        Outputs on each data set.
-    rank : int
-        Directions with noise.
-    alpha : float
-        Chance of a false alarm.
-
-    Returns
-    -------
-    Power
-        Of any Gaussian mechanism in so many dimensions.
+    Of any Gaussian mechanism in so many dimensions.
     """
     second = 2 * n - 1 - rank
     if second < 1 or rank < 1:

@@ -109,17 +109,7 @@ class AuditResult(Record, frozen=True, kw_only=True):
 
 
 class Finding(NamedTuple):
-    """What sampling found, before it is held against a claim. Fields as in the records above.
-
-    Attributes
-    ----------
-    rank : int
-        Directions with noise; with the Gaussian law only.
-    epsilon_at : callable or None
-        The bound at another chance of being above the truth; None where nothing was drawn.
-    level_at : callable or None
-        The other way round: the chance at which the bound is a given epsilon, or None where it has no closed form.
-    """
+    """What sampling found, before it is held against a claim. Fields as in the records above."""
 
     rule: str
     trials: int
@@ -130,10 +120,12 @@ class Finding(NamedTuple):
     right: int | None = None
     wrong: int | None = None
     statistic: float | None = None
-    rank: int = 0
+    rank: int = 0  # directions with noise; with the Gaussian law only
     notes: tuple[str, ...] = ()
     interrupted: bool = False
+    # the bound at another chance of being above the truth; None where nothing was drawn
     epsilon_at: Callable[[float], float] | None = None
+    # the other way round: the chance at which the bound is a given epsilon, or None where it has no closed form
     level_at: Callable[[float], float | None] | None = None
 
 

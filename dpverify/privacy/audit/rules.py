@@ -37,35 +37,14 @@ class Guesses(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """Two thresholds on a score.
+    """Two thresholds on a score."""
 
-    Attributes
-    ----------
-    first, second : float
-        The rule says "first" where the score is at most ``first``, "second" where it is at least ``second``.
-    expected : float
-        The bound that the training rounds promise; an estimate, of no meaning for the confidence.
-    """
-
-    first: float
+    first: float  # the rule says "first" where the score is at most ``first``, "second" where it is at least ``second``
     second: float
-    expected: float
+    expected: float  # the bound that the training rounds promise; an estimate, of no meaning for the confidence
 
     def guess(self, score: Floats, bits: Bits) -> Guesses:
-        """Count right and wrong guesses.
-
-        Parameters
-        ----------
-        score : ndarray, shape (m,)
-            Scores.
-        bits : ndarray of bool, shape (m,)
-            The truth: whether it was the second data set.
-
-        Returns
-        -------
-        Guesses
-            The counts.
-        """
+        """Count right and wrong guesses."""
         second, first = score >= self.second, score <= self.first
         guessed = int(np.count_nonzero(second)) + int(np.count_nonzero(first))
         right = int(np.count_nonzero(second & bits)) + int(np.count_nonzero(first & ~bits))
@@ -78,23 +57,8 @@ def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: flo
     How often a guess is right beyond a threshold is estimated by its count and by the calibrated score together: counts
     alone are too few in the tails, where the best thresholds lie, and their luckiest one would be taken.
 
-    Parameters
-    ----------
-    score : ndarray, shape (m,)
-        Scores of training rounds, not of those that the score was learned on.
-    bits : ndarray of bool, shape (m,)
-        Whether it was the second data set.
-    trials : int
-        Rounds that the rule will be judged on.
-    delta, alpha : float
-        As for ``lower_epsilon``.
-    sure : float
-        Level at which the counts of the training rounds speak for themselves, whatever the calibrated score says.
-
-    Returns
-    -------
-    Rule
-        With ``first < second``; one that never guesses where there is nothing to gain.
+    ``sure``: level at which the counts of the training rounds speak for themselves, whatever the calibrated score says.
+    With ``first < second``; one that never guesses where there is nothing to gain.
     """
     m = len(score)
     if m < 2 or float(score.min()) == float(score.max()):
@@ -132,17 +96,7 @@ def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: flo
 def calibrated(score: Floats, bits: Bits) -> Floats:
     """Chance of the second data set at each score, cautiously: logistic regression on a line with four bends.
 
-    Parameters
-    ----------
-    score : ndarray, shape (m,)
-        Scores.
-    bits : ndarray of bool, shape (m,)
-        Whether it was the second data set.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-        Chances in [0, 1].
+    Chances in [0, 1].
     """
     clipped = np.clip(score, -12.0, 12.0)
     z = (clipped - clipped.mean()) / (clipped.std() + 1e-300)

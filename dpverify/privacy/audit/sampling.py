@@ -32,20 +32,6 @@ class Source:
 
     A mechanism is called as ``mechanism(dataset, rng)`` and returns numbers: one output. If it has a parameter named
     ``size``, it is called as ``mechanism(dataset, rng, size=k)`` and returns k independent outputs, the rows.
-
-    Parameters
-    ----------
-    mechanism : callable
-        The mechanism; ``rng`` is a numpy Generator, the same one in all calls.
-    datasets : pair
-        Two neighbouring data sets.
-    rng : numpy.random.Generator
-        Handed to the mechanism.
-
-    Raises
-    ------
-    AuditError
-        If the mechanism cannot be called, or there are not two data sets.
     """
 
     def __init__(self, mechanism: Mechanism, datasets: object, rng: Generator) -> None:
@@ -73,46 +59,14 @@ class Source:
     def draw(self, bits: Bits) -> Floats:
         """Run the mechanism once per bit, on the data set that the bit says.
 
-        Parameters
-        ----------
-        bits : ndarray of bool, shape (m,)
-            Which data set.
-
-        Returns
-        -------
-        ndarray, shape (m, d)
-            The outputs, flattened, in the order of the bits.
-
-        Raises
-        ------
-        AuditError
-            If the mechanism raises, returns what is no finite number, changes the shape of its output, or changes its
-            data set.
+        The outputs, flattened, in the order of the bits.
         """
         out = self._draw_batches(bits) if self.batched else self._draw_calls(bits)
         self._check_datasets()
         return out
 
     def draw_pairs(self, pairs: int, coins: Generator) -> tuple[Floats, Floats]:
-        """Run the mechanism equally often on both data sets.
-
-        Parameters
-        ----------
-        pairs : int
-            Calls, or outputs of one call, on each data set.
-        coins : numpy.random.Generator
-            Shuffles the order of the data sets, where there is one output per call.
-
-        Returns
-        -------
-        pair of ndarray, shape (pairs, d)
-            The outputs on each data set, flattened.
-
-        Raises
-        ------
-        AuditError
-            As :meth:`draw`.
-        """
+        """Run the mechanism equally often on both data sets. The outputs on each data set, flattened."""
         if not self.batched:
             bits = coins.permutation(2 * pairs) < pairs
             x = self.draw(bits)

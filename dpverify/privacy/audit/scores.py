@@ -27,25 +27,14 @@ TREE_ROUNDS = 100_000
 
 
 class Learner(NamedTuple):
-    """A way to learn a score.
+    """A way to learn a score."""
 
-    Attributes
-    ----------
-    name : str
-        In words: "linear discriminant".
-    learn : callable
-        ``learn(outputs, bits) -> score``.
-    steady : bool
-        Whether twice the rounds give the same score but for its errors. Otherwise thresholds that were found for scores
-        of half the rounds fit no others.
-    rare : bool
-        Whether it looks for what happens rarely, and learns from all training rounds, however many.
-    """
-
-    name: str
-    learn: Callable[[Floats, Bits], Score]
+    name: str  # in words: "linear discriminant"
+    learn: Callable[[Floats, Bits], Score]  # ``learn(outputs, bits) -> score``
+    # Whether twice the rounds give the same score but for its errors. Otherwise thresholds that were found for scores
+    # of half the rounds fit no others.
     steady: bool = True
-    rare: bool = False
+    rare: bool = False  # whether it looks for what happens rarely, and learns from all training rounds, however many
 
 
 def linear(x: Floats, b: Bits) -> Score:
@@ -53,18 +42,6 @@ def linear(x: Floats, b: Bits) -> Score:
 
     A direction without noise in which the data sets differ (a coordinate that is released as it is, noise that cancels
     between coordinates) gets a weight beyond all others.
-
-    Parameters
-    ----------
-    x : ndarray, shape (m, d)
-        Outputs, of both data sets.
-    b : ndarray of bool, shape (m,)
-        Which data set.
-
-    Returns
-    -------
-    callable
-        The score.
     """
     shift, scale = _standard(x)
     z = (x - shift) / scale
@@ -82,18 +59,7 @@ def linear(x: Floats, b: Bits) -> Score:
 
 
 def quadratic(x: Floats, b: Bits) -> Score:
-    """Learn the likelihood ratio of two Gaussians, each with its own covariance: noise that depends on the data.
-
-    Parameters
-    ----------
-    x, b
-        As for :func:`linear`.
-
-    Returns
-    -------
-    callable
-        The score.
-    """
+    """Learn the likelihood ratio of two Gaussians, each with its own covariance: noise that depends on the data."""
     shift, scale = _standard(x)
     z = (x - shift) / scale
     low, high = _gaussian(z[~b]), _gaussian(z[b])
@@ -106,18 +72,7 @@ def quadratic(x: Floats, b: Bits) -> Score:
 
 
 def trees(x: Floats, b: Bits) -> Score:
-    """Learn boosted trees, which know no shape in advance.
-
-    Parameters
-    ----------
-    x, b
-        As for :func:`linear`.
-
-    Returns
-    -------
-    callable
-        The score.
-    """
+    """Learn boosted trees, which know no shape in advance."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # takes a second to load
     from threadpoolctl import ThreadpoolController
 
@@ -150,16 +105,8 @@ def _steps(model: HistGradientBoostingClassifier) -> Score:
 def atoms(x: Floats, b: Bits) -> Score:
     """Learn which exact values come with which data set: point masses, grids, and noise that was drawn before.
 
-    Parameters
-    ----------
-    x, b
-        As for :func:`linear`.
-
-    Returns
-    -------
-    callable
-        The score: the log ratio of how often a value was seen, of the coordinate where that says most; 0 where no value
-        was seen.
+    The score: the log ratio of how often a value was seen, of the coordinate where that says most; 0 where no value was
+    seen.
     """
     return _table(x, b, lambda y: y)
 
@@ -167,17 +114,7 @@ def atoms(x: Floats, b: Bits) -> Score:
 def cells(x: Floats, b: Bits, width: float) -> Score:
     """Learn which small cells of each coordinate come with which data set: what is released almost exactly.
 
-    Parameters
-    ----------
-    x, b
-        As for :func:`linear`.
-    width : float
-        Width of a cell, in units of the distance between a coordinate's quartiles.
-
-    Returns
-    -------
-    callable
-        The score, as of :func:`atoms`.
+    The score, as of :func:`atoms`.
     """
     shift = np.median(x, axis=0)
     step = (np.quantile(x, 0.75, axis=0) - np.quantile(x, 0.25, axis=0)) * width
@@ -208,18 +145,7 @@ def _table(x: Floats, b: Bits, key: Callable[[Floats], Floats]) -> Score:
 
 
 def unit_of(x: Floats) -> Floats:
-    """Powers of two that bring outputs near the ends of the range of floats into its middle; 1 for all others.
-
-    Parameters
-    ----------
-    x : ndarray, shape (m, d)
-        Outputs.
-
-    Returns
-    -------
-    ndarray, shape (d,)
-        Positive.
-    """
+    """Powers of two that bring outputs near the ends of the range of floats into its middle; 1 for all others."""
     largest = np.abs(x).max(axis=0, initial=0.0)
     exponent = np.frexp(largest)[1]
     usual = (largest == 0.0) | ((exponent > -200) & (exponent < 200))

@@ -22,40 +22,17 @@ UNITS: dict[What, str] = {"seconds": "time of one call", "memory": "memory added
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of the page.
+    """A figure of the page."""
 
-    Attributes
-    ----------
-    group, sweep : str
-        What it shows.
-    file : str
-        Its file in ``figures``.
-    caption : str
-        What it says.
-    svg : bytes
-        The picture.
-    """
-
-    group: str
+    group: str  # what it shows
     sweep: str
-    file: str
-    caption: str
-    svg: bytes
+    file: str  # its file in ``figures``
+    caption: str  # what it says
+    svg: bytes  # the picture
 
 
 def pictures(bench: Bench) -> list[Picture]:
-    """All figures of a run.
-
-    Parameters
-    ----------
-    bench : Bench
-        The run.
-
-    Returns
-    -------
-    list of Picture
-        In the order of the cases.
-    """
+    """All figures of a run."""
     sweeps: dict[tuple[str, str], list[CaseRecord]] = {}
     for case in bench.cases:
         if case.sweep:

@@ -18,16 +18,8 @@ FEWEST = 2
 def kinds(values: Sequence[float]) -> tuple[list[float], list[float]] | None:
     """Two groups of values, where there are two.
 
-    Parameters
-    ----------
-    values : sequence of float
-        One a pass, all positive.
-
-    Returns
-    -------
-    (list of float, list of float) or None
-        The smaller and the larger values, where each group has :data:`FEWEST` of them, the gap is the widest of all and
-        wider than :data:`APART`, and no group is as wide as the gap between them.
+    The smaller and the larger values, where each group has :data:`FEWEST` of them, the gap is the widest of all and
+    wider than :data:`APART`, and no group is as wide as the gap between them.
     """
     ordered = sorted(values)
     if len(ordered) < 2 * FEWEST:
@@ -42,17 +34,7 @@ def kinds(values: Sequence[float]) -> tuple[list[float], list[float]] | None:
 def show_kinds(case: CaseRecord, form: FormRecord) -> str:
     """Where the passes of a form lie, if there are two kinds: of its ratio to the limit, or of the limit's own time.
 
-    Parameters
-    ----------
-    case : CaseRecord
-        The case.
-    form : FormRecord
-        One of its forms.
-
-    Returns
-    -------
-    str
-        ``two kinds of pass: 6 near 1.00, 3 near 2.67``, or nothing.
+    ``two kinds of pass: 6 near 1.00, 3 near 2.67``, or nothing.
     """
     times = _middles(form)
     if form.role == "limit":

@@ -72,20 +72,7 @@ SLOWEST = 20
 
 
 def bench_page(bench: Bench, pictures: Sequence[Picture]) -> str:
-    """The page.
-
-    Parameters
-    ----------
-    bench : Bench
-        What was measured.
-    pictures : sequence of Picture
-        Its figures.
-
-    Returns
-    -------
-    str
-        ``benchmarks.md``.
-    """
+    """The page."""
     return md.document(
         [
             GENERATED,

@@ -190,15 +190,7 @@ def busy(info: BenchInfo) -> bool:
 def merged(new: Bench, old: Bench) -> Bench:
     """Put a run in the place of an older one of the same groups; other groups stay, with how they were measured.
 
-    Parameters
-    ----------
-    new, old : Bench
-        The runs.
-
-    Returns
-    -------
-    Bench
-        Groups in the order of ``old``, then those that it has not.
+    Groups in the order of ``old``, then those that it has not.
     """
     taken = set(new.groups)
     kept = [(info, [name for name in info.groups if name not in taken]) for info in old.runs]

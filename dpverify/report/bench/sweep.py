@@ -21,44 +21,17 @@ LOOKS = ((GREY, "s"), (BLUE, "D"), (VERMILLION, "o"), (GREEN, "^"), (ORANGE, "v"
 
 @dataclass(frozen=True)
 class Line:
-    """One form over the sizes.
+    """One form over the sizes."""
 
-    Attributes
-    ----------
-    label : str
-        Its name, and its fitted power.
-    sizes, values : sequence of float
-        Positive.
-    low, high : sequence of float
-        Smallest and largest pass at each size.
-    """
-
-    label: str
-    sizes: Sequence[float]
+    label: str  # its name, and its fitted power
+    sizes: Sequence[float]  # positive
     values: Sequence[float]
-    low: Sequence[float]
+    low: Sequence[float]  # smallest and largest pass at each size
     high: Sequence[float]
 
 
 def draw(title: str, subtitle: str, over: str, kind: str, unit: str, lines: Sequence[Line]) -> Figure:
-    """The figure.
-
-    Parameters
-    ----------
-    title, subtitle : str
-        What is shown, and at which sizes.
-    over, unit : str
-        What stands on the axes.
-    kind : str
-        Whether values are ``seconds`` or ``memory``.
-    lines : sequence of Line
-        One per form, the limit first.
-
-    Returns
-    -------
-    Figure
-        Fixed in size.
-    """
+    """The figure."""
     subtitle = "; ".join(filter(None, [subtitle, "median of the passes, and all of them"]))
     axes = canvas(3.6, left=0.95, right=2.0)
     labels = []
@@ -93,20 +66,7 @@ def _apart(sizes: Sequence[float]) -> list[float]:
 
 
 def caption(title: str, over: str, unit: str, fits: Mapping[str, tuple[float, float, float]]) -> str:
-    """What the figure shows, with the fitted powers.
-
-    Parameters
-    ----------
-    title, over, unit : str
-        As in :func:`draw`.
-    fits : mapping of str to (float, float, float)
-        Form to exponent, low, high.
-
-    Returns
-    -------
-    str
-        One or two sentences.
-    """
+    """What the figure shows, with the fitted powers."""
     grown = "; ".join(f"{form} grows as the power {_power(*values)}" for form, values in fits.items())
     return f"{title}: {unit} over {over}." + (f" In {over}, {grown}." if grown else "")
 

@@ -27,18 +27,7 @@ def all_targets(bench: Bench) -> Iterator[tuple[Judged, TargetRecord]]:
 
 
 def not_measured(bench: Bench) -> list[AimRecord]:
-    """Targets that there are and that the run has nothing of.
-
-    Parameters
-    ----------
-    bench : Bench
-        The run.
-
-    Returns
-    -------
-    list of AimRecord
-        In the order of the groups.
-    """
+    """Targets that there are and that the run has nothing of."""
     here = {
         (of.group, of.name if isinstance(of, CaseRecord) else of.sweep, target.form, target.kind, target.to)
         for of, target in all_targets(bench)
@@ -49,18 +38,7 @@ def not_measured(bench: Bench) -> list[AimRecord]:
 
 
 def result(bench: Bench) -> Iterator[str]:
-    """How many targets are met, those that are not, and what is closest to its bound in each group.
-
-    Parameters
-    ----------
-    bench : Bench
-        The run.
-
-    Yields
-    ------
-    str
-        Blocks of markdown.
-    """
+    """How many targets are met, those that are not, and what is closest to its bound in each group."""
     yield from _of_measured(bench)
     missing = not_measured(bench)
     rest = [
@@ -122,18 +100,7 @@ def share_of_bound(target: TargetRecord) -> float:
 
 
 def targets_table(bench: Bench) -> str:
-    """Each target with what was measured of it, and over how many passes.
-
-    Parameters
-    ----------
-    bench : Bench
-        The run.
-
-    Returns
-    -------
-    str
-        A table.
-    """
+    """Each target with what was measured of it, and over how many passes."""
     rows = []
     titles = {(case.group, case.sweep): case.title for case in bench.cases if case.sweep}
     for of, target in all_targets(bench):

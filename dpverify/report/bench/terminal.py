@@ -31,12 +31,7 @@ HEADER = ("case", "form", "time", "ratio to the limit (interval)", "peak memory"
 def print_bench(bench: Bench, console: Console) -> None:
     """Print what was measured, then the targets that are not met.
 
-    Parameters
-    ----------
-    bench : Bench
-        The run; it may be an interrupted one.
-    console : rich.console.Console
-        Where to. On a terminal it gets tables; elsewhere one line per form, columns two spaces apart.
+    ``console``: where to. On a terminal it gets tables; elsewhere one line per form, columns two spaces apart.
     """
     for group in bench.groups:
         cases = [case for case in bench.cases if case.group == group]
@@ -47,15 +42,7 @@ def print_bench(bench: Bench, console: Console) -> None:
 
 
 def print_comparison(comparisons: Sequence[Comparison], console: Console) -> None:
-    """Print what became slower or faster, and which change would have been seen.
-
-    Parameters
-    ----------
-    comparisons : sequence of Comparison
-        What ``compare`` gave.
-    console : rich.console.Console
-        Where to.
-    """
+    """Print what became slower or faster, and which change would have been seen."""
     rows = [
         ([f"{each.group}/{each.case}", _form_name(each), *_change(each)], CHANGES[each.change])
         for each in sorted(comparisons, key=lambda each: (each.change not in {"slower", "faster"}, -each.factor))

@@ -17,25 +17,7 @@ from dpverify.report.manifest import GENERATED
 
 
 def read_bench(path: Path, name: str = "") -> Bench:
-    """Read a run of the benchmarks.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    name : str
-        How the message calls it; its path by default.
-
-    Returns
-    -------
-    Bench
-        The run.
-
-    Raises
-    ------
-    ReportError
-        When it cannot be read, or is no such run, or one of another schema.
-    """
+    """Read a run of the benchmarks."""
     called = name or str(path)
     try:
         content = path.read_bytes()
@@ -67,40 +49,13 @@ def _strange(bench: Bench) -> Iterator[str]:
 
 
 def recorded_bench(folder: Path) -> Bench | None:
-    """The benchmarks that a report holds; None where it has none.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        The report.
-
-    Returns
-    -------
-    Bench or None
-        The run.
-
-    Raises
-    ------
-    ReportError
-        When they cannot be read.
-    """
+    """The benchmarks that a report holds; None where it has none."""
     path = folder / "data" / f"{DATA}.json"
     return read_bench(path, f"data/{path.name}") if path.exists() else None
 
 
 def render_bench(bench: Bench) -> dict[str, bytes]:
-    """The page and its figures.
-
-    Parameters
-    ----------
-    bench : Bench
-        The run.
-
-    Returns
-    -------
-    dict[str, bytes]
-        Path below the report's folder to content; the same for the same run.
-    """
+    """The page and its figures. Path below the report's folder to content; the same for the same run."""
     found = pictures(bench)
     files = {PAGE: bench_page(bench, found).encode()}
     return files | {f"figures/{picture.file}": picture.svg for picture in found}
@@ -109,22 +64,7 @@ def render_bench(bench: Bench) -> dict[str, bytes]:
 def write_bench(bench: Bench, folder: Path) -> list[str]:
     """Record a run, in the place of what is recorded of its groups, and write the page on all that is recorded.
 
-    Parameters
-    ----------
-    bench : Bench
-        The run.
-    folder : pathlib.Path
-        The report; it is made if need be.
-
-    Returns
-    -------
-    list of str
-        The files that changed or went away, as paths below ``folder``, sorted.
-
-    Raises
-    ------
-    ReportError
-        When what is recorded cannot be read; then nothing is written.
+    The files that changed or went away, as paths below ``folder``, sorted.
     """
     old = recorded_bench(folder)
     whole = merged(bench, old) if old is not None else bench
@@ -142,20 +82,7 @@ def regenerate_bench(folder: Path) -> list[str]:
 def check_bench(folder: Path) -> list[str]:
     """Compare the page and the figures with what the data give.
 
-    Parameters
-    ----------
-    folder : pathlib.Path
-        The report.
-
-    Returns
-    -------
-    list of str
-        The files that differ, are missing, or belong to no data, sorted; empty when all is well.
-
-    Raises
-    ------
-    ReportError
-        When the data cannot be read.
+    The files that differ, are missing, or belong to no data, sorted; empty when all is well.
     """
     bench = recorded_bench(folder)
     wanted = render_bench(bench) if bench is not None else {}

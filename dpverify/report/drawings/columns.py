@@ -20,21 +20,11 @@ GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "
 
 @dataclass(frozen=True)
 class Data:
-    """What a drawing is given.
+    """What a drawing is given."""
 
-    Attributes
-    ----------
-    columns : Mapping[str, sequence of float]
-        The columns the drawing knows, all finite.
-    x_name : str
-        What ``x`` is, or "".
-    parameters : str
-        The parameters held fixed, in words: ``N = 64, α = 0.25``.
-    """
-
-    columns: Mapping[str, Sequence[float]]
-    x_name: str = ""
-    parameters: str = ""
+    columns: Mapping[str, Sequence[float]]  # the columns the drawing knows, all finite
+    x_name: str = ""  # what ``x`` is, or ""
+    parameters: str = ""  # the parameters held fixed, in words: ``N = 64, α = 0.25``
 
     def __getitem__(self, column: str) -> Sequence[float]:
         return self.columns[column]
@@ -49,44 +39,17 @@ class Data:
 
 @dataclass(frozen=True)
 class Shape:
-    """The columns that a drawing knows.
+    """The columns that a drawing knows."""
 
-    Attributes
-    ----------
-    required, optional : tuple of str
-        Their names.
-    follows : Mapping[str, str]
-        A column that is as long as another one, where that is there; every other column is as long as the first
-        required one.
-    """
-
-    required: tuple[str, ...]
+    required: tuple[str, ...]  # their names
     optional: tuple[str, ...] = ()
+    # A column that is as long as another one, where that is there; every other column is as long as the first required
+    # one
     follows: Mapping[str, str] = field(default_factory=dict)
 
 
 def read(name: str, columns: Mapping[str, Sequence[float]], shape: Shape) -> Data:
-    """Check the columns of a figure and sort them out.
-
-    Parameters
-    ----------
-    name : str
-        The figure's name, for the message.
-    columns : Mapping[str, sequence of float]
-        The columns as a check gave them.
-    shape : Shape
-        What the drawing knows.
-
-    Returns
-    -------
-    Data
-        What the drawing is given.
-
-    Raises
-    ------
-    ReportError
-        When a column is missing, unknown, empty, of the wrong length, or holds something that is not finite.
-    """
+    """Check the columns of a figure and sort them out."""
     x_name = next((column.removeprefix(NAMED_X) for column in columns if column.startswith(NAMED_X)), "")
     renamed = {"x" if column.startswith(NAMED_X) else column: values for column, values in columns.items()}
     fixed = {column: values for column, values in renamed.items() if column.startswith(PARAMETER)}

@@ -25,16 +25,8 @@ SHAPE = Shape(required=("x", *(name for name, *_ in LAYERS)))
 def draw(data: Data) -> Figure:
     """The figure.
 
-    Parameters
-    ----------
-    data : Data
-        ``x`` numbers of the runs; ``printed``, ``proof``, ``exact`` and ``audited`` their epsilon, positive (an audit
-        that shows nothing is 0 and left out).
-
-    Returns
-    -------
-    Figure
-        Fixed in size; epsilon on a logarithmic axis, a grey line for each run.
+    ``data``: ``x`` numbers of the runs; ``printed``, ``proof``, ``exact`` and ``audited`` their epsilon, positive (an
+    audit that shows nothing is 0 and left out). Fixed in size; epsilon on a logarithmic axis, a grey line for each run.
     """
     axes = canvas(3.6)
     x, labels = data["x"], []

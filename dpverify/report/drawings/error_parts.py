@@ -32,16 +32,9 @@ DEEP = 500.0
 def draw(data: Data) -> Figure:
     """The figure.
 
-    Parameters
-    ----------
-    data : Data
-        ``x`` the steps t; for each part ``attained-`` its size on that problem, ``corrected-`` its bound, and
-        ``printed-`` the printed bound where there is one, in units of the gradient.
-
-    Returns
-    -------
-    Figure
-        Six panels with the same axes, the error on a logarithmic one.
+    ``data``: ``x`` the steps t; for each part ``attained-`` its size on that problem, ``corrected-`` its bound, and
+    ``printed-`` the printed bound where there is one, in units of the gradient. Six panels with the same axes, the
+    error on a logarithmic one.
     """
     high = 2 * max(max(data.get(f"{kind}-{part}"), default=0.0) for kind, *_ in KINDS for part, _ in PANELS)
     high = high if high > 0 else 1.0

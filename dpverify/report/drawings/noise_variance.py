@@ -34,17 +34,9 @@ MANY = 200
 def draw(data: Data) -> Figure:
     """The figure.
 
-    Parameters
-    ----------
-    data : Data
-        ``x`` the steps t; ``exact`` the variance of one coordinate at each; ``simulated`` with ``low`` and ``high``
-        the mean over runs and its confidence band, at ``simulated-x`` or else at ``x``; ``printed`` and
-        ``corrected`` the bounds.
-
-    Returns
-    -------
-    Figure
-        Fixed in size.
+    ``data``: ``x`` the steps t; ``exact`` the variance of one coordinate at each; ``simulated`` with ``low`` and
+    ``high`` the mean over runs and its confidence band, at ``simulated-x`` or else at ``x``; ``printed`` and
+    ``corrected`` the bounds.
     """
     axes = canvas(3.9)
     x, exact = data["x"], data["exact"]

@@ -34,18 +34,10 @@ SETTINGS = 5
 def draw(data: Data) -> Figure:
     """The figure.
 
-    Parameters
-    ----------
-    data : Data
-        ``x`` numbers of examples, increasing, with the bounds ``printed`` and ``corrected`` in units of G; ``needed``
-        the corrected bound with less noise, over its own ``needed-x``. The columns ``cell-`` are the table: d,
-        epsilon, delta, L/G, R/G, and the N from which each bound is below 1: with the noise needed for an upper and
-        for a lower bound of it.
-
-    Returns
-    -------
-    Figure
-        Both axes logarithmic, the trivial bound as a black line, the table below.
+    ``data``: ``x`` numbers of examples, increasing, with the bounds ``printed`` and ``corrected`` in units of G;
+    ``needed`` the corrected bound with less noise, over its own ``needed-x``. The columns ``cell-`` are the table: d,
+    epsilon, delta, L/G, R/G, and the N from which each bound is below 1: with the noise needed for an upper and for a
+    lower bound of it. Both axes logarithmic, the trivial bound as a black line, the table below.
     """
     rows = list(zip(*(data[name] for name in CELLS), strict=True))
     axes = canvas(3.9 + (len(rows) + 2) * LINE / 72, bottom=0.75 + (len(rows) + 2) * LINE / 72)

@@ -23,18 +23,7 @@ FILLS: Mapping[Status, tuple[str, str, str]] = {
 
 
 def draw(totals: Mapping[str, Mapping[Status, int]]) -> Figure:
-    """The figure.
-
-    Parameters
-    ----------
-    totals : Mapping[str, Mapping[Status, int]]
-        Paper key to the number of verdicts of each status.
-
-    Returns
-    -------
-    Figure
-        As wide as every figure, and as high as the number of papers asks.
-    """
+    """The figure. As wide as every figure, and as high as the number of papers asks."""
     axes = canvas(1.05 + 0.42 * len(totals), left=1.15, right=0.3, top=0.62, bottom=0.12)
     longest = max((sum(found.values()) for found in totals.values()), default=1) or 1
     for row, found in enumerate(totals.values()):

@@ -21,42 +21,15 @@ LEFT, RIGHT, BOTTOM, GAP_X, GAP_Y = 0.7, 0.15, 0.5, 0.16, 0.42
 
 @dataclass(frozen=True)
 class Sheet:
-    """What is drawn and how large.
+    """What is drawn and how large."""
 
-    Attributes
-    ----------
-    parts : sequence of (str, str)
-        Six: the end of the columns' names, and what stands over the panel.
-    points : str
-        The beginning of the names of the columns that are drawn as points.
-    height, top : float
-        Of the figure, and of the words above the panels; inches.
-    """
-
-    parts: Sequence[tuple[str, str]]
-    points: str
-    height: float
+    parts: Sequence[tuple[str, str]]  # six: the end of the columns' names, and what stands over the panel
+    points: str  # the beginning of the names of the columns that are drawn as points
+    height: float  # of the figure, and of the words above the panels; inches
     top: float
 
     def draw(self, data: Data, low: float, high: float, title: str, lines: Sequence[str]) -> Figure:
-        """Draw the figure.
-
-        Parameters
-        ----------
-        data : Data
-            ``x`` the steps; for each part its points, and its bounds where there are any.
-        low, high : float
-            Ends of the logarithmic axis, above 0.
-        title : str
-            The first line above the panels.
-        lines : sequence of str
-            The lines below it.
-
-        Returns
-        -------
-        Figure
-            Two rows of three panels.
-        """
+        """Draw the figure. Two rows of three panels."""
         figure = Figure(figsize=(WIDTH, self.height))
         wide = (WIDTH - LEFT - RIGHT - 2 * GAP_X) / 3
         tall = (self.height - self.top - BOTTOM - GAP_Y) / 2

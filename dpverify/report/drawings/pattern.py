@@ -32,17 +32,9 @@ STEP = 1.45
 def draw(data: Data) -> Figure:
     """The figure.
 
-    Parameters
-    ----------
-    data : Data
-        ``x`` the steps of the node, ``weight`` the weight of a term at each; for each of ``printed``, ``once`` and
-        ``fresh`` the steps of the visits, in ``printed-x`` and so on, and their weights; ``epoch-x`` the first steps of
-        epochs inside the node, and ``epoch`` their numbers.
-
-    Returns
-    -------
-    Figure
-        Fixed in size; a row per pattern, its total beside it.
+    ``data``: ``x`` the steps of the node, ``weight`` the weight of a term at each; for each of ``printed``, ``once``
+    and ``fresh`` the steps of the visits, in ``printed-x`` and so on, and their weights; ``epoch-x`` the first steps of
+    epochs inside the node, and ``epoch`` their numbers. Fixed in size; a row per pattern, its total beside it.
     """
     axes = canvas(4.3, right=1.95)
     shown = [row for row in ROWS if row[0] in data]

@@ -27,17 +27,10 @@ SHAPE = Shape(
 def draw(data: Data) -> Figure:
     """The figure.
 
-    Parameters
-    ----------
-    data : Data
-        ``x`` numbers of steps T; ``literal`` and ``stream`` seconds of a whole run, medians over rounds, with ``-low``
-        and ``-high`` the middle 80% of them, and ``-adds`` the counted vector additions; ``fit``, ``fit-low`` and
-        ``fit-high`` the fitted exponents in T of both with their intervals.
-
-    Returns
-    -------
-    Figure
-        Fixed in size; both axes logarithmic. Operation counts are drawn at the scale that meets the last measured time.
+    ``data``: ``x`` numbers of steps T; ``literal`` and ``stream`` seconds of a whole run, medians over rounds, with
+    ``-low`` and ``-high`` the middle 80% of them, and ``-adds`` the counted vector additions; ``fit``, ``fit-low`` and
+    ``fit-high`` the fitted exponents in T of both with their intervals. Fixed in size; both axes logarithmic. Operation
+    counts are drawn at the scale that meets the last measured time.
     """
     axes = canvas(4.0, right=1.95)
     x, labels, values = data["x"], [], list[float]()

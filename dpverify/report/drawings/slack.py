@@ -24,16 +24,8 @@ SHAPE = Shape(required=("x", "ratio"), optional=("corrected",))
 def draw(data: Data) -> Figure:
     """The figure.
 
-    Parameters
-    ----------
-    data : Data
-        ``x`` a parameter or the number of a case; ``ratio`` printed / exact there, positive; ``corrected`` the same
-        for the corrected bound. An ``x`` may occur several times.
-
-    Returns
-    -------
-    Figure
-        Fixed in size; the ratio on a logarithmic axis.
+    ``data``: ``x`` a parameter or the number of a case; ``ratio`` printed / exact there, positive; ``corrected`` the
+    same for the corrected bound. An ``x`` may occur several times. Fixed in size; the ratio on a logarithmic axis.
     """
     axes = canvas(3.4)
     labels = []

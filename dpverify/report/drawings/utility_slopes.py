@@ -28,18 +28,11 @@ SHAPE = Shape(
 def draw(data: Data) -> Figure:
     """The figure.
 
-    Parameters
-    ----------
-    data : Data
-        ``x`` numbers of examples, increasing, with the mean gradients ``simulated``, their intervals ``-low`` and
-        ``-high``, the bounds ``corrected`` and ``printed``, all in units of G, and ``steps`` the T of each. The columns
-        ``fit`` are the table, one row for each of N, d and epsilon: exponents of the runs with their intervals, of the
-        corrected bound over the same sizes, and of the rate without logarithms.
-
-    Returns
-    -------
-    Figure
-        Both axes logarithmic, the trivial bound as a black line, the table below.
+    ``data``: ``x`` numbers of examples, increasing, with the mean gradients ``simulated``, their intervals ``-low`` and
+    ``-high``, the bounds ``corrected`` and ``printed``, all in units of G, and ``steps`` the T of each. The columns
+    ``fit`` are the table, one row for each of N, d and epsilon: exponents of the runs with their intervals, of the
+    corrected bound over the same sizes, and of the rate without logarithms. Both axes logarithmic, the trivial bound as
+    a black line, the table below.
     """
     tall = (len(ROWS) + 2) * LINE / 72
     axes = canvas(3.7 + tall, bottom=0.75 + tall)

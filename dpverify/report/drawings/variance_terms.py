@@ -29,16 +29,9 @@ SHEET = Sheet(PANELS, "exact", height=5.0, top=0.85)
 def draw(data: Data) -> Figure:
     """The figure.
 
-    Parameters
-    ----------
-    data : Data
-        ``x`` the steps t; for each of the five terms, and for their sum, ``exact-`` the variance of one coordinate
-        at each step, ``printed-`` and ``corrected-`` the bounds.
-
-    Returns
-    -------
-    Figure
-        Six panels with the same axes, the variance on a logarithmic one.
+    ``data``: ``x`` the steps t; for each of the five terms, and for their sum, ``exact-`` the variance of one
+    coordinate at each step, ``printed-`` and ``corrected-`` the bounds. Six panels with the same axes, the variance on
+    a logarithmic one.
     """
     low, high = _range(data)
     words = "variance of one coordinate;  black: exact, red: printed, green: corrected"

@@ -16,22 +16,8 @@ from dpverify.report.pages.places import Places
 def chapter_blocks(chapter: Chapter, results: Sequence[Result], paper: PaperSpec, places: Places) -> Iterator[str]:
     """Yield a chapter as blocks of markdown, its title first.
 
-    Parameters
-    ----------
-    chapter : Chapter
-        The words.
-    results : sequence of Result
-        All results of the paper.
-    paper : PaperSpec
-        Its spec, for the letters of its formulas.
-    places : Places
-        Where the claims are, seen from the page.
-
-    Yields
-    ------
-    str
-        Passages whose verdicts the run shows. Of one that the run does not bear out it is said why it is left out;
-        one about claims that were not judged at all is left out silently. Nothing at all where no passage is shown.
+    Passages whose verdicts the run shows. Of one that the run does not bear out it is said why it is left out; one
+    about claims that were not judged at all is left out silently. Nothing at all where no passage is shown.
     """
     filler = Filler(results, paper, places)
     blocks = [block for passage in chapter.passage for block in _passage(passage, filler)]

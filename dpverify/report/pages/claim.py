@@ -17,22 +17,7 @@ _IMAGE = re.compile(r"^!\[.*\]\((?:[^()]*/)?([^/()]+)\)$", re.MULTILINE)
 
 
 def claim_section(results: Sequence[Result], figures: str = "figures", shown: Container[str] = ()) -> list[str]:
-    """The section of a claim.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        All results of one claim, one per reading.
-    figures : str
-        The folder of the figures, seen from the page.
-    shown : container of str
-        Files of the figures that the page shows above: there is but a link to each.
-
-    Returns
-    -------
-    list of str
-        Blocks of markdown.
-    """
+    """The section of a claim."""
     first = results[0]
     blocks = [
         md.anchor(claim_id(first)),

@@ -73,20 +73,7 @@ def _step_row(number: int, step: StepResult) -> list[str]:
 
 
 def checks_block(checks: Sequence[CheckResult], region: str = "") -> list[str]:
-    """The plans of the checks and what came out; then what each said, its planted faults, and what it leaves out.
-
-    Parameters
-    ----------
-    checks : sequence of CheckResult
-        The checks of one statement.
-    region : str
-        The region that was named before; it is not named again.
-
-    Returns
-    -------
-    list of str
-        Blocks of markdown.
-    """
+    """The plans of the checks and what came out; then what each said, its planted faults, and what it leaves out."""
     header = ["check", "method", "outcome", "n", "alpha", "power", "smallest fault it must see", "statistic"]
     header, rows = _drop_empty(header, [_check_row(check) for check in checks])
     said = [f"{md.code(c.name)}: {md.prose(c.message)}" for c in checks if c.message]

@@ -33,21 +33,11 @@ Columns = Mapping[str, Sequence[float]]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A kind of figure.
+    """A kind of figure."""
 
-    Attributes
-    ----------
-    shape : Shape
-        The columns that it takes.
-    draw : callable
-        Makes the figure.
-    caption : callable
-        Says in a sentence what the figure shows and what is to be seen in it.
-    """
-
-    shape: Shape
-    draw: Callable[[Data], Figure]
-    caption: Callable[[Data], str]
+    shape: Shape  # the columns that it takes
+    draw: Callable[[Data], Figure]  # makes the figure
+    caption: Callable[[Data], str]  # says in a sentence what the figure shows and what is to be seen in it
 
 
 DRAWINGS: Mapping[str, Drawing] = {
@@ -65,13 +55,7 @@ DRAWINGS: Mapping[str, Drawing] = {
 
 
 def drawing(name: str) -> Drawing:
-    """The drawing for a figure's name: the longest one that is the name, or its beginning before a hyphen.
-
-    Raises
-    ------
-    ReportError
-        When there is none.
-    """
+    """The drawing for a figure's name: the longest one that is the name, or its beginning before a hyphen."""
     fits = [prefix for prefix in DRAWINGS if name == prefix or name.startswith(f"{prefix}-")]
     if not fits:
         raise ReportError(f"figure={name!r}: its name must begin with one of {', '.join(sorted(DRAWINGS))}")
@@ -87,22 +71,8 @@ def caption(name: str, columns: Columns) -> str:
 def svg(name: str, columns: Columns) -> bytes:
     """A figure as SVG.
 
-    Parameters
-    ----------
-    name : str
-        The figure's name.
-    columns : Mapping[str, sequence of float]
-        Its columns; ``at:NAME`` is a parameter held fixed (one number), ``x:NAME`` a column ``x`` with a name.
-
-    Returns
-    -------
-    bytes
-        The same bytes for the same numbers.
-
-    Raises
-    ------
-    ReportError
-        When no drawing has that name, or the columns are not what it takes.
+    ``columns``: its columns; ``at:NAME`` is a parameter held fixed (one number), ``x:NAME`` a column ``x`` with a name.
+    The same bytes for the same numbers.
     """
     kind = drawing(name)
     data = read(name, columns, kind.shape)

@@ -39,17 +39,7 @@ class MissingError(LookupError):
 
 
 class Filler:
-    """Fills placeholders in from the results of one paper.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        The results.
-    paper : PaperSpec
-        Its spec, for the letters of its formulas.
-    places : Places
-        Where the claims are, seen from the page.
-    """
+    """Fills placeholders in from the results of one paper."""
 
     def __init__(self, results: Sequence[Result], paper: PaperSpec, places: Places) -> None:
         self.results, self.paper, self.places = results, paper, places
@@ -90,27 +80,7 @@ class Filler:
                 raise MissingError(f"{whose}`{condition.about}` is {status} in this run, and it rests on {wanted}")
 
     def fill(self, kind: str, about: str, rest: str) -> str:
-        """What a placeholder becomes.
-
-        Parameters
-        ----------
-        kind : str
-            One of ``KINDS``.
-        about : str
-            The claim, with readings.
-        rest : str
-            The arguments, each with a bar before it.
-
-        Returns
-        -------
-        str
-            Markdown.
-
-        Raises
-        ------
-        MissingError
-            When the run does not have it.
-        """
+        """What a placeholder becomes."""
         results, given = self._fitting(reference(about)), rest.split("|")[1:]
         if not results:
             raise MissingError(f"`{about}` was not judged in this run")

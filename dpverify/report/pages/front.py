@@ -25,17 +25,7 @@ END = "<!-- verdicts:end -->"
 def front_block(runs: Mapping[str, Run], folder: str = "reports") -> str:
     """What came out, in a picture and a table.
 
-    Parameters
-    ----------
-    runs : Mapping[str, Run]
-        Paper key to its run.
-    folder : str
-        Where the report lies, seen from the page.
-
-    Returns
-    -------
-    str
-        Markdown: the figure of all verdicts, then per paper the totals and its results with their verdicts.
+    Markdown: the figure of all verdicts, then per paper the totals and its results with their verdicts.
     """
     picture = f"![Verdicts of each paper, by status]({folder}/figures/{OVERVIEW})"
     blocks = [picture if runs else "No run is recorded yet."]
@@ -50,25 +40,7 @@ def front_block(runs: Mapping[str, Run], folder: str = "reports") -> str:
 
 
 def with_front_block(text: str, block: str) -> str:
-    """Put the block between the markers of a page.
-
-    Parameters
-    ----------
-    text : str
-        The page.
-    block : str
-        What :func:`front_block` gave.
-
-    Returns
-    -------
-    str
-        The page with the new block; the same text for the same block.
-
-    Raises
-    ------
-    ReportError
-        When the page does not hold each marker once, in order.
-    """
+    """Put the block between the markers of a page. The page with the new block; the same text for the same block."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end or BEGIN in rest or END in before + after:
@@ -77,23 +49,7 @@ def with_front_block(text: str, block: str) -> str:
 
 
 def recorded(folder: Path) -> dict[str, Run]:
-    """Read the runs that a report was made of.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        The report, with ``data/*.json``.
-
-    Returns
-    -------
-    dict[str, Run]
-        Paper key to its run.
-
-    Raises
-    ------
-    ReportError
-        When a file is no run, or two are of one paper.
-    """
+    """Read the runs that a report was made of. Paper key to its run."""
     return by_paper(list(read_runs(folder).values()))
 
 

@@ -27,20 +27,7 @@ INTRODUCTION = (
 
 
 def index_page(runs: Mapping[str, Run], others: Sequence[str] = ()) -> str:
-    """The first page.
-
-    Parameters
-    ----------
-    runs : Mapping[str, Run]
-        Paper key to its run, in the order of the page.
-    others : sequence of str
-        Those of ``OTHERS`` that the folder holds.
-
-    Returns
-    -------
-    str
-        ``README.md``.
-    """
+    """The first page."""
     chance = min(1.0, sum(run_false_alarm(run) for run in runs.values()))
     return md.document(
         [

@@ -25,25 +25,13 @@ A single claim is never split, however long.
 
 @dataclass(frozen=True)
 class PartPage:
-    """A page of claims.
+    """A page of claims."""
 
-    Attributes
-    ----------
-    file : str
-        Path below the report's folder: ``tran2022/theorem-4.md``.
-    part : str
-        The part of the paper: ``Theorem 4``.
-    number, of : int
-        Which of the part's pages it is, from 1, and how many the part has.
-    groups : list of list of Result
-        Its claims, each with its readings.
-    """
-
-    file: str
-    part: str
-    number: int
+    file: str  # path below the report's folder: ``tran2022/theorem-4.md``
+    part: str  # the part of the paper: ``Theorem 4``
+    number: int  # which of the part's pages it is, from 1, and how many the part has
     of: int
-    groups: list[list[Result]]
+    groups: list[list[Result]]  # its claims, each with its readings
 
     @property
     def title(self) -> str:
@@ -53,18 +41,10 @@ class PartPage:
 
 @dataclass(frozen=True)
 class Layout:
-    """Pages of a paper.
+    """Pages of a paper."""
 
-    Attributes
-    ----------
-    front : str
-        The first page, which is the only one where ``parts`` is empty.
-    parts : list of PartPage
-        In the order of the paper.
-    """
-
-    front: str
-    parts: list[PartPage]
+    front: str  # the first page, which is the only one where ``parts`` is empty
+    parts: list[PartPage]  # in the order of the paper
 
     def places(self, run: Run) -> Places:
         """Where each claim of the run is, seen from the first page."""
@@ -78,20 +58,7 @@ class Layout:
 
 
 def lay_out(key: str, run: Run) -> Layout:
-    """Decide which claim goes on which page.
-
-    Parameters
-    ----------
-    key : str
-        The paper's key.
-    run : Run
-        Its results, in the paper's order.
-
-    Returns
-    -------
-    Layout
-        The same for the same run.
-    """
+    """Decide which claim goes on which page. The same for the same run."""
     front = f"{key}.md"
     parts = by_part(result for result in run.results if result.status != "untested")
     sizes = {group[0].claim: _size(group) for groups in parts.values() for group in groups}

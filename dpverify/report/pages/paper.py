@@ -25,21 +25,7 @@ from dpverify.report.words import kind_words, pin_words, reading_words
 def paper_pages(key: str, run: Run, paper: PaperSpec | None = None, others: Sequence[str] = ()) -> dict[str, str]:
     """The pages of a paper.
 
-    Parameters
-    ----------
-    key : str
-        The paper's key: ``tran2022``.
-    run : Run
-        Its results, in the paper's order.
-    paper : PaperSpec or None
-        Its spec, for the chapters; None: no chapters.
-    others : sequence of str
-        Pages of other data that the report holds; see ``OTHERS``.
-
-    Returns
-    -------
-    dict[str, str]
-        File below the report's folder to its text: ``<paper>.md``, and ``<paper>/<part>.md`` where that is too long.
+    File below the report's folder to its text: ``<paper>.md``, and ``<paper>/<part>.md`` where that is too long.
     """
     layout = lay_out(key, run)
     places = layout.places(run)

@@ -16,15 +16,7 @@ _PLACES = frozenset({"section", "appendix", "table", "figure"})
 def is_result(claim: str) -> bool:
     """Whether a claim is a result of the paper itself: ``lemma-12`` or one of the abstract, not ``lemma-12-var``.
 
-    Parameters
-    ----------
-    claim : str
-        Id of the claim, without its paper.
-
-    Returns
-    -------
-    bool
-        True for a word and numbers and nothing else, and for what the abstract says.
+    True for a word and numbers and nothing else, and for what the abstract says.
     """
     found = _NUMBERED.fullmatch(claim)
     return claim.startswith("abstract-") or (found is not None and found[1] not in _PLACES)
@@ -33,15 +25,7 @@ def is_result(claim: str) -> bool:
 def part_of(claim: str) -> str:
     """The part of the paper that a claim belongs to.
 
-    Parameters
-    ----------
-    claim : str
-        Id of the claim, without its paper.
-
-    Returns
-    -------
-    str
-        ``Lemma 12`` for ``lemma-12-var``, ``Section 4`` for ``section-4-distance``, ``Abstract`` for ``abstract-rate``.
+    ``Lemma 12`` for ``lemma-12-var``, ``Section 4`` for ``section-4-distance``, ``Abstract`` for ``abstract-rate``.
     """
     found = _NUMBERED.match(claim)
     if found is None:

@@ -27,54 +27,26 @@ def other_links(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the sections of claims are, seen from one page.
+    """Where the sections of claims are, seen from one page."""
 
-    Attributes
-    ----------
-    pages : Mapping[str, str]
-        Full id of a claim to the page that holds it, as a path below the report's folder with forward slashes. A claim
-        that is not in it is on the page that links.
-    here : str
-        The page that links stand on, as such a path.
-    folder : str
-        The report's folder with a slash behind it, for a page beside the folder; "" for a page inside.
-    """
-
+    # Full id of a claim to the page that holds it, as a path below the report's folder with forward slashes. A claim
+    # that is not in it is on the page that links.
     pages: Mapping[str, str]
-    here: str = INDEX
-    folder: str = ""
+    here: str = INDEX  # the page that links stand on, as such a path
+    folder: str = ""  # the report's folder with a slash behind it, for a page beside the folder; "" for a page inside
 
     def on(self, page: str) -> Places:
         """The same places, seen from another page."""
         return replace(self, here=page)
 
     def page(self, file: str) -> str:
-        """A link's target for a file of the report.
-
-        Parameters
-        ----------
-        file : str
-            Path below the report's folder.
-
-        Returns
-        -------
-        str
-            Relative path from the page at hand.
-        """
+        """A link's target for a file of the report. Relative path from the page at hand."""
         return self.folder + posixpath.relpath(file, posixpath.dirname(self.here) or ".")
 
     def target(self, claim: str) -> str:
         """A link's target for a claim's section.
 
-        Parameters
-        ----------
-        claim : str
-            Full id: ``tran2022:lemma-12``.
-
-        Returns
-        -------
-        str
-            ``lemma-12.md#lemma-12``, or ``#lemma-12`` where the section is on the page at hand.
+        ``lemma-12.md#lemma-12``, or ``#lemma-12`` where the section is on the page at hand.
         """
         file = self.pages.get(claim, self.here)
         anchor = f"#{claim.partition(':')[2]}"

@@ -18,22 +18,7 @@ SCHEMA = 1
 def read_runs(folder: Path, besides: Container[str] = ()) -> dict[str, Run]:
     """Read the recorded runs of a folder.
 
-    Parameters
-    ----------
-    folder : pathlib.Path
-        A folder with ``data/*.json``.
-    besides : container of str
-        Names of files, without their ending, that are not read.
-
-    Returns
-    -------
-    dict[str, Run]
-        Name of the file, without its ending, to the run; data of other pages are no runs and left out.
-
-    Raises
-    ------
-    ReportError
-        When a file is no run, or one of another schema.
+    Name of the file, without its ending, to the run; data of other pages are no runs and left out.
     """
     paths = sorted((folder / "data").glob("*.json"))
     wanted = [path for path in paths if path.stem not in OTHERS and path.stem not in besides]

@@ -22,22 +22,7 @@ LONGEST_FORMULA = 160
 
 
 def summary(results: Sequence[Result], places: Places, parts: Mapping[str, str] | None = None) -> list[str]:
-    """The short account of one paper, as blocks of markdown.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        All results of the paper, in the paper's order.
-    places : Places
-        Where the claims are, seen from the page that the account stands on.
-    parts : Mapping[str, str] or None
-        Part of the paper to the page that it begins on, where it has one.
-
-    Returns
-    -------
-    list of str
-        Blocks; those about nothing are left out.
-    """
+    """The short account of one paper, as blocks of markdown. Blocks; those about nothing are left out."""
     main = [r for r in results if is_result(claim_id(r))]
     stands = [r for r in main if r.status in {"proved", "not refuted"}]
     falls = [r for r in main if r.status == "refuted"]

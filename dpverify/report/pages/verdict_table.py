@@ -14,20 +14,7 @@ HEADER = ("claim", "where", "kind", "status", "slack, min / typical", "evidence"
 
 
 def verdict_table(results: Sequence[Result], places: Places) -> str:
-    """The table of verdicts of one paper.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        In the paper's order.
-    places : Places
-        Where the claims' sections are, seen from the table's page.
-
-    Returns
-    -------
-    str
-        A markdown table, or "" without results.
-    """
+    """The table of verdicts of one paper. A markdown table, or "" without results."""
     return md.table(HEADER, [_row(result, places) for result in results], right=[4])
 
 

@@ -36,25 +36,9 @@ OWN = ("bench", "comparison")
 def write_report(runs: Sequence[Run], directory: Path, papers: Papers | None = None) -> list[str]:
     """Record runs and write the report on them.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        The runs, each of one paper or of several; no paper in two of them. They replace what is recorded of their
-        papers; papers recorded earlier stay.
-    directory : pathlib.Path
-        The folder; it is made if need be.
-    papers : Mapping[str, PaperSpec] or None
-        The specs that were judged, for the chapters; of a paper that is not among them, the bundled ones.
-
-    Returns
-    -------
-    list of str
-        The files that changed, as paths below ``directory`` with forward slashes, sorted.
-
-    Raises
-    ------
-    ReportError
-        When a paper occurs twice, recorded data cannot be read, or a figure cannot be drawn; then nothing is written.
+    ``runs``: the runs, each of one paper or of several; no paper in two of them. They replace what is recorded of their
+    papers; papers recorded earlier stay. ``papers``: the specs that were judged, for the chapters; of a paper that is
+    not among them, the bundled ones. The files that changed, as paths below ``directory`` with forward slashes, sorted.
     """
     new = by_paper(runs)
     pages = render({**_read(directory, besides=new), **new}, papers, other_pages(directory))
@@ -66,23 +50,7 @@ def write_report(runs: Sequence[Run], directory: Path, papers: Papers | None = N
 
 
 def regenerate(directory: Path) -> list[str]:
-    """Write everything but the data anew, from the data.
-
-    Parameters
-    ----------
-    directory : pathlib.Path
-        A folder with ``data/*.json``.
-
-    Returns
-    -------
-    list of str
-        The files that changed or went away, sorted.
-
-    Raises
-    ------
-    ReportError
-        When the data cannot be read or a figure cannot be drawn; then nothing is written.
-    """
+    """Write everything but the data anew, from the data. The files that changed or went away, sorted."""
     files = render(_read(directory), None, other_pages(directory))
     return update(directory, files, _orphans(directory, files))
 
@@ -90,47 +58,14 @@ def regenerate(directory: Path) -> list[str]:
 def check(directory: Path) -> list[str]:
     """Compare the folder with what its data give.
 
-    Parameters
-    ----------
-    directory : pathlib.Path
-        A folder with ``data/*.json``.
-
-    Returns
-    -------
-    list of str
-        The files that differ, are missing, or belong to no data, sorted; empty when all is well.
-
-    Raises
-    ------
-    ReportError
-        When the data cannot be read or a figure cannot be drawn.
+    The files that differ, are missing, or belong to no data, sorted; empty when all is well.
     """
     wanted = render(_read(directory), None, other_pages(directory))
     return sorted([*differing(directory, wanted), *_orphans(directory, wanted)])
 
 
 def render(runs: Mapping[str, Run], papers: Papers | None = None, others: Sequence[str] = ()) -> dict[str, bytes]:
-    """Every file of the report but the data.
-
-    Parameters
-    ----------
-    runs : Mapping[str, Run]
-        Paper key to its run.
-    papers : Mapping[str, PaperSpec] or None
-        Their specs, for the chapters; of a paper that is not among them, the bundled ones.
-    others : sequence of str
-        Pages of others that the first page should name; see ``OTHERS``.
-
-    Returns
-    -------
-    dict[str, bytes]
-        Path below the folder to content.
-
-    Raises
-    ------
-    ReportError
-        When a figure cannot be drawn, or two would share a file.
-    """
+    """Every file of the report but the data. Path below the folder to content."""
     ordered = dict(sorted(runs.items()))
     known = papers or {}
     if not ordered.keys() <= known.keys():

@@ -16,34 +16,17 @@ from dpverify.symbolic.rules.base import Condition, Holds
 
 @dataclass(frozen=True)
 class Cited(Premise):
-    """A premise that a derivation of ours provides.
+    """A premise that a derivation of ours provides."""
 
-    Parameters
-    ----------
-    derivation : Derivation
-        Goes from what stands on the left side to what stands on the right one.
-    """
-
-    derivation: Derivation | None = None
+    derivation: Derivation | None = None  # goes from what stands on the left side to what stands on the right one
 
 
 def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     """Make a premise of a derivation's conclusion.
 
-    Parameters
-    ----------
-    derivation : Derivation
-        The chain.
-    letter : sympy.Symbol, optional
-        Stands for the chain's first expression; without one, that expression itself is the left side.
-    **where : sympy.Expr
-        What is put for the chain's symbols, by name.
-
-    Returns
-    -------
-    Cited
-        With the chain's assumptions, and the domains of its symbols, as conditions: they are proven of every use. What
-        is assumed of its local letters says what they mean, and is no condition.
+    ``letter``: stands for the chain's first expression; without one, that expression itself is the left side. With the
+    chain's assumptions, and the domains of its symbols, as conditions: they are proven of every use. What is assumed of
+    its local letters says what they mean, and is no condition.
     """
     start, last = derivation.start, derivation.last
     own = set(derivation.local)

@@ -46,18 +46,8 @@ class Conclusion:
 def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
     """Compare the last expression of a derivation with the printed right side.
 
-    Parameters
-    ----------
-    derivation : Derivation
-        Its steps are not checked here.
-    statement : Statement
-        From the ledger, with a right side.
-
-    Returns
-    -------
-    str
-        ``equal`` and ``weaker`` are proven, on the whole domain of the statement, and mean that the statement follows
-        from a complete derivation. See :func:`compare_with`.
+    ``equal`` and ``weaker`` are proven, on the whole domain of the statement, and mean that the statement follows from
+    a complete derivation. See :func:`compare_with`.
     """
     return compare_with(derivation, statement).relation
 

@@ -29,47 +29,21 @@ _MAX_FACTOR = 25
 
 @dataclass(frozen=True)
 class Move:
-    """What is to be justified.
+    """What is to be justified."""
 
-    Parameters
-    ----------
-    old, new : sympy.Expr
-        The expressions before and after the step.
-    relation : str
-        ``old relation new``.
-    context : sympy.Expr or None
-        The old expression with HOLE in the place of the rule, if the author gives it.
-    facts : Facts
-        What holds on the domain.
-    inside : Facts
-        The same, and the ranges of the sum indices that the rule's instance mentions.
-    refuted : callable
-        From an expression to whether it is certainly not 0 somewhere on the domain.
-    """
-
-    old: Any
+    old: Any  # the expressions before and after the step
     new: Any
-    relation: Relation
-    context: Any
-    facts: Facts
-    inside: Facts
-    refuted: Callable[[Any], bool]
+    relation: Relation  # ``old relation new``
+    context: Any  # the old expression with HOLE in the place of the rule, if the author gives it
+    facts: Facts  # what holds on the domain
+    inside: Facts  # the same, and the ranges of the sum indices that the rule's instance mentions
+    refuted: Callable[[Any], bool]  # from an expression to whether it is certainly not 0 somewhere on the domain
 
 
 def justified(move: Move, instance: Instance) -> str:
     """Try to justify a step by a rule's instance, whose conditions are proven already.
 
-    Parameters
-    ----------
-    move : Move
-        The step.
-    instance : Instance
-        The rule with expressions in its places.
-
-    Returns
-    -------
-    str
-        Empty if the step is proven, otherwise why it is not.
+    Empty if the step is proven, otherwise why it is not.
     """
     if move.relation == "=" and instance.relation != "=":
         return "an inequality cannot justify an equality."

@@ -82,17 +82,7 @@ def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterato
 def spread(derivation: Derivation, most: int) -> list[Perturbation]:
     """Pick some of the derivations with a constant moved, evenly from the first on.
 
-    Parameters
-    ----------
-    derivation : Derivation
-        The chain.
-    most : int
-        How many at most, at least 1.
-
-    Returns
-    -------
-    list of Perturbation
-        In the order of :func:`perturbations`. Where one is enough, the others are not even made.
+    In the order of :func:`perturbations`. Where one is enough, the others are not even made.
     """
     found = perturbations(derivation)
     if most == 1:
@@ -126,16 +116,8 @@ def _moved(
 def constants(expr: Any) -> list[tuple[tuple[int, ...], Any]]:
     """Find the rational constants of an expression.
 
-    Parameters
-    ----------
-    expr : sympy.Expr
-        Any expression.
-
-    Returns
-    -------
-    list of (path, number)
-        Positions as indices of arguments from the top. Signs (-1 as a factor or an exponent) and the limits of sums are
-        passed over; every other number counts, also the implied one in front of a symbolic expression's whole.
+    Positions as indices of arguments from the top. Signs (-1 as a factor or an exponent) and the limits of sums are
+    passed over; every other number counts, also the implied one in front of a symbolic expression's whole.
     """
     found: list[tuple[tuple[int, ...], Any]] = [((), sympy.Integer(1))]
     found += _walk(expr, ())

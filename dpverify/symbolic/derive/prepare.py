@@ -24,24 +24,7 @@ _ASSUMPTIONS = {"real", "integer", "positive", "nonnegative", "negative", "nonpo
 
 
 def prepared(derivation: Derivation) -> Derivation:
-    """Check the form of a derivation and clean its indices.
-
-    Parameters
-    ----------
-    derivation : Derivation
-        As its author wrote it.
-
-    Returns
-    -------
-    Derivation
-        The same chain.
-
-    Raises
-    ------
-    DerivationError
-        For an undeclared symbol, two symbols of one name, an index that is also a variable or nested in itself, and
-        relations that do not chain.
-    """
+    """Check the form of a derivation and clean its indices."""
     clean = _Cleaner(derivation)
     return replace(
         derivation,
@@ -167,24 +150,7 @@ def _check_nesting(expr: Any, outer: frozenset[Any], name: str) -> None:
 def inside_sums(facts: Facts, expr: Any, mentioned: set[Any]) -> Facts:
     """Add what the limits of sums say of the indices that an instance of a rule mentions.
 
-    Parameters
-    ----------
-    facts : Facts
-        What holds on the domain.
-    expr : sympy.Expr
-        The expression before the step.
-    mentioned : set of sympy.Symbol
-        Free symbols of the instance.
-
-    Returns
-    -------
-    Facts
-        With ``lo <= i`` and ``i <= hi``, also for the outer indices that these limits use.
-
-    Raises
-    ------
-    DerivationError
-        If an index that matters has two ranges.
+    With ``lo <= i`` and ``i <= hi``, also for the outer indices that these limits use.
     """
     ranges: dict[Any, set[tuple[Any, Any]]] = {}
     for node in expr.atoms(sympy.Sum):

@@ -23,21 +23,7 @@ _WITNESSES = 6
 
 
 class Setting:
-    """Facts, variables and points; a case has a setting of its own.
-
-    Parameters
-    ----------
-    variables : mapping of str to Range or Declared
-        Of the derivation.
-    symbols : iterable of sympy.Symbol
-        The variables as they occur, with their assumptions.
-    assumptions : tuple of sympy relationals
-        Of the derivation and of the cases around.
-    points : int
-        How many sample points are wanted.
-    seed : int
-        Of the points.
-    """
+    """Facts, variables and points; a case has a setting of its own."""
 
     def __init__(
         self, variables: Mapping[str, Variable], symbols: Any, assumptions: tuple[Any, ...], points: int, seed: int
@@ -100,42 +86,19 @@ def _is_integer(name: str) -> Any:
 
 @dataclass
 class Evaluation:
-    """What the points say of one step.
+    """What the points say of one step."""
 
-    Parameters
-    ----------
-    evaluated : int
-        Points at which both sides have a value.
-    violation : str
-        The first point at which the relation is certainly false, with both sides; empty if there is none.
-    undefined : str
-        The first point at which a side has no value; empty if there is none.
-    slack : Number or None
-        Smallest ratio of the larger side to the smaller one, where both are positive.
-    """
-
-    evaluated: int = 0
+    evaluated: int = 0  # points at which both sides have a value
+    # the first point at which the relation is certainly false, with both sides; empty if there is none
     violation: str = ""
-    undefined: str = ""
-    slack: Number | None = None
+    undefined: str = ""  # the first point at which a side has no value; empty if there is none
+    slack: Number | None = None  # smallest ratio of the larger side to the smaller one, where both are positive
 
 
 def evaluate_step(old: Any, new: Any, relation: str, setting: Setting) -> Evaluation:
     """Evaluate a step at every point of a setting, in balls of 50 digits and more.
 
-    Parameters
-    ----------
-    old, new : sympy.Expr
-        The expressions before and after.
-    relation : str
-        ``=``, ``<=`` or ``>=``.
-    setting : Setting
-        The points.
-
-    Returns
-    -------
-    Evaluation
-        A violation is certain; that there is none proves nothing.
+    A violation is certain; that there is none proves nothing.
     """
     result = Evaluation()
     try:

@@ -218,23 +218,7 @@ class Derivation:
 
 
 def chained(relations: Any) -> Relation:
-    """Relation of the ends of a chain.
-
-    Parameters
-    ----------
-    relations : iterable of str
-        Of the links.
-
-    Returns
-    -------
-    str
-        ``=`` if every link is an equality, else the one direction that occurs.
-
-    Raises
-    ------
-    DerivationError
-        If both directions occur.
-    """
+    """Relation of the ends of a chain. ``=`` if every link is an equality, else the one direction that occurs."""
     directions: set[Relation] = set(relations) - {"="}
     if len(directions) > 1:
         raise DerivationError("a chain of steps has both <= and >=: its ends are not comparable.")

@@ -54,18 +54,9 @@ _METHODS = {"#moment": "moment", "#norm": "norm", "#inner": "inner"}
 def compile_formula(node: Formula, extended: bool = False) -> Closure:
     """Compile a formula.
 
-    Parameters
-    ----------
-    node : Formula
-        The tree.
-    extended : bool
-        Whether ``x/0`` is +oo or -oo by the sign of x, and ``log(0)`` is -oo, instead of a DomainError.
-
-    Returns
-    -------
-    callable
-        From a dict of values by name (``fmpq`` or ``arb``; callables for the functions of a paper) to the value at the
-        working precision. The dict may gain and lose the indices of sums during the call.
+    ``extended``: whether ``x/0`` is +oo or -oo by the sign of x, and ``log(0)`` is -oo, instead of a DomainError. From
+    a dict of values by name (``fmpq`` or ``arb``; callables for the functions of a paper) to the value at the working
+    precision. The dict may gain and lose the indices of sums during the call.
     """
     return _Compiler(extended).node(node)
 

@@ -25,28 +25,7 @@ def decide(
 ) -> bool | None:
     """Decide ``lhs relation rhs`` with certainty.
 
-    Parameters
-    ----------
-    lhs, rhs : Fraction, arb, or callable
-        A number, or a function from a precision in bits to one.
-    relation : str
-        One of ``<``, ``<=``, ``>``, ``>=``, ``=``, ``==``.
-    start : int
-        Bits to begin with.
-    most : int
-        Bits to end with; the precision quadruples from one try to the next.
-
-    Returns
-    -------
-    bool or None
-        None if the balls still overlap at ``most`` bits, as they must where irrational sides are equal.
-
-    Raises
-    ------
-    ValueError
-        If the relation is not one of the six.
-    EvaluationError
-        If a side is not defined.
+    None if the balls still overlap at ``most`` bits, as they must where irrational sides are equal.
     """
     fixed = not callable(lhs) and not callable(rhs)
     bits = start

@@ -193,27 +193,7 @@ def popcount(n: Value) -> Value:
 
 
 def as_int(function: str, name: str, value: Value) -> int:
-    """Read an exact integer.
-
-    Parameters
-    ----------
-    function, name : str
-        What asks, for the message.
-    value : fmpq or arb
-        The number.
-
-    Returns
-    -------
-    int
-        The integer.
-
-    Raises
-    ------
-    DomainError
-        If the value is certainly not an integer.
-    UndecidedError
-        If it is a ball that contains one.
-    """
+    """Read an exact integer."""
     if isinstance(value, fmpq):
         if value.q == 1:
             return int(value.p)

@@ -28,33 +28,10 @@ Point: TypeAlias = Mapping[str, Any]
 def evaluate(node: Formula, env: Point, *, precision: int = 256, extended: bool = False) -> Exact:
     """Evaluate a formula at a point.
 
-    Parameters
-    ----------
-    node : Formula
-        The tree.
-    env : mapping of str to Fraction, int or arb
-        A value for every free symbol, a callable for every function that the paper declares.
-    precision : int
-        Bits of the balls. More are used where that many do not show whether the formula is defined. A rational of more
-        than 64 times as many bits is rounded to a ball.
-    extended : bool
-        Whether ``x/0`` is +oo or -oo by the sign of x, and ``log(0)`` is -oo, instead of a DomainError.
-
-    Returns
-    -------
-    Fraction or arb
-        A Fraction where rational arithmetic suffices, else a ball that contains the value (``arb.pos_inf()``: +oo).
-
-    Raises
-    ------
-    DomainError
-        If the formula is not defined at the point.
-    UndecidedError
-        If 2048 bits do not show whether it is.
-    UnsupportedError
-        For an infinite sum that is not a combination of geometric series, or a sum of more than a million terms.
-    EvaluationError
-        If a symbol has no value.
+    ``precision``: bits of the balls. More are used where that many do not show whether the formula is defined. A
+    rational of more than 64 times as many bits is rounded to a ball. ``extended``: whether ``x/0`` is +oo or -oo by the
+    sign of x, and ``log(0)`` is -oo, instead of a DomainError. A Fraction where rational arithmetic suffices, else a
+    ball that contains the value (``arb.pos_inf()``: +oo).
     """
     return to_exact(run(cached_closure(node, extended), values(env), precision))
 
@@ -65,29 +42,7 @@ def values(point: Point) -> Env:
 
 
 def run(closure: Closure, env: Env, precision: int, most: int = MAX_BITS) -> Value:
-    """Run a compiled formula, with more bits as long as it asks for them.
-
-    Parameters
-    ----------
-    closure : callable
-        From ``compile_formula``.
-    env : dict
-        Values by name.
-    precision : int
-        Bits to begin with.
-    most : int
-        Bits to end with.
-
-    Returns
-    -------
-    fmpq or arb
-        The value, never a NaN.
-
-    Raises
-    ------
-    EvaluationError
-        As :func:`evaluate` does.
-    """
+    """Run a compiled formula, with more bits as long as it asks for them. The value, never a NaN."""
     while True:
         try:
             with working_precision(precision):

@@ -13,19 +13,8 @@ _ONE = Num(Fraction(1))
 def ratio(node: Formula, index: str) -> Formula | None:
     """Ratio of the term at ``index + 1`` to the term at ``index``, if it is the same for every index.
 
-    Parameters
-    ----------
-    node : Formula
-        The summand.
-    index : str
-        The index of the sum.
-
-    Returns
-    -------
-    Formula or None
-        A formula free of the index, or None where the shape of the summand does not show that there is one. A power
-        of a zero base needs a positive slope: the ratio is then 0, which with ``0**0 = 1`` is right from the second
-        term on.
+    A formula free of the index, or None where the shape of the summand does not show that there is one. A power of a
+    zero base needs a positive slope: the ratio is then 0, which with ``0**0 = 1`` is right from the second term on.
     """
     if index not in free_names(node):
         return _ONE
@@ -59,18 +48,8 @@ def _ratio_of_power(base: Formula, exponent: Formula, index: str) -> Formula | N
 def distributed(node: Formula, index: str) -> Formula | None:
     """Multiply out a term with a constant ratio times a sum.
 
-    Parameters
-    ----------
-    node : Formula
-        The summand.
-    index : str
-        The index of the sum.
-
-    Returns
-    -------
-    Formula or None
-        A sum or difference of products; None where the node is not such a product. One factor of constant ratio is
-        asked for, so that a product of many sums is not blown up.
+    A sum or difference of products; None where the node is not such a product. One factor of constant ratio is asked
+    for, so that a product of many sums is not blown up.
     """
     match node:
         case Bin("*", factor, Bin("+" | "-" as op, a, b)) if ratio(factor, index) is not None:
@@ -84,17 +63,7 @@ def distributed(node: Formula, index: str) -> Formula | None:
 def slope(node: Formula, index: str) -> Formula | None:
     """Coefficient of the index in a formula that is affine in it.
 
-    Parameters
-    ----------
-    node : Formula
-        Any formula.
-    index : str
-        The index of the sum.
-
-    Returns
-    -------
-    Formula or None
-        A formula free of the index, or None if the node is not visibly affine.
+    A formula free of the index, or None if the node is not visibly affine.
     """
     if index not in free_names(node):
         return _ZERO

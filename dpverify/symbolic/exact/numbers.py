@@ -42,13 +42,7 @@ class Datum:
 
 
 class working_precision:  # noqa: N801  reads as a verb at its uses: with working_precision(bits)
-    """Round balls to some bits inside the block.
-
-    Parameters
-    ----------
-    bits : int
-        Precision of the midpoints, at least 2.
-    """
+    """Round balls to some bits inside the block."""
 
     # A class, for a generator made a context manager takes four times as long, and searches enter 10^5 blocks.
     __slots__ = ("before", "bits")
@@ -70,23 +64,7 @@ def exact_limit() -> int:
 
 
 def to_value(number: Fraction | int | fmpq | arb) -> Value:
-    """Convert a number from outside to the package's own type.
-
-    Parameters
-    ----------
-    number : Fraction, int, fmpq or arb
-        Never a float: a float has lost the digits that were meant.
-
-    Returns
-    -------
-    fmpq or arb
-        The same number, without rounding.
-
-    Raises
-    ------
-    TypeError
-        If ``number`` is of any other type.
-    """
+    """Convert a number from outside to the package's own type. The same number, without rounding."""
     if isinstance(number, (fmpq, arb)):
         return number
     if isinstance(number, (int, Fraction)):
@@ -115,22 +93,7 @@ def nearest_float(value: Exact) -> float:
 
 
 def power(base: Fraction, exponent: int, most_bits: int = 1024) -> Value:
-    """Raise a number in [0, 1] to a power; ``0**0 = 1``.
-
-    Parameters
-    ----------
-    base : Fraction
-        In [0, 1].
-    exponent : int
-        At least 0.
-    most_bits : int
-        About how long the denominator of an exact result may become; longer ones are balls.
-
-    Returns
-    -------
-    fmpq or arb
-        The power.
-    """
+    """Raise a number in [0, 1] to a power; ``0**0 = 1``."""
     value = to_value(base)
     if exponent * base.denominator.bit_length() <= most_bits:
         return value**exponent
@@ -143,25 +106,7 @@ def is_integer(value: Value) -> bool:
 
 
 def compare(left: Value, relation: str, right: Value) -> bool | None:
-    """Decide a relation between two values.
-
-    Parameters
-    ----------
-    left, right : fmpq or arb
-        The two sides.
-    relation : str
-        One of ``<``, ``<=``, ``>``, ``>=``, ``=``, ``==``.
-
-    Returns
-    -------
-    bool or None
-        None if the balls overlap in a way that leaves it open.
-
-    Raises
-    ------
-    ValueError
-        If the relation is not one of the six.
-    """
+    """Decide a relation between two values. None if the balls overlap in a way that leaves it open."""
     if relation == "<=":
         return True if left <= right else (False if left > right else None)
     if relation == ">=":

@@ -81,15 +81,7 @@ _compiled: dict[int, tuple[StatementLike, CompiledStatement]] = {}
 def compile_statement(statement: StatementLike) -> CompiledStatement:
     """Compile a statement; the result is kept for the statement's identity.
 
-    Parameters
-    ----------
-    statement : Statement
-        From the ledger.
-
-    Returns
-    -------
-    CompiledStatement
-        Its parts as closures. Divisions by zero are errors, as printed formulas promise no infinities.
+    Its parts as closures. Divisions by zero are errors, as printed formulas promise no infinities.
     """
     entry = _compiled.get(id(statement))
     if entry is None or entry[0] is not statement:
@@ -144,24 +136,7 @@ def evaluate_statement(statement: StatementLike, point: Point, *, precision: int
 def definitions(statement: StatementLike, point: Point, *, precision: int = 256) -> dict[str, Exact]:
     """Values of all symbols at a point, those that the statement defines among them.
 
-    Parameters
-    ----------
-    statement : Statement
-        From the ledger.
-    point : mapping of str to Fraction, int or arb
-        A value for every free symbol.
-    precision : int
-        Bits of the balls.
-
-    Returns
-    -------
-    dict of str to Fraction or arb
-        The point, and a value for each name in ``statement.let``.
-
-    Raises
-    ------
-    EvaluationError
-        If a definition has no value at the point.
+    The point, and a value for each name in ``statement.let``.
     """
     with working_precision(precision):
         full = compile_statement(statement).defined(values(point))

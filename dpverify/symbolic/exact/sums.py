@@ -27,31 +27,7 @@ _FEW_TERMS = 24
 
 
 def finite_sum(env: Env, body: Closure, index: str, lo: int, hi: int, ratio: Closure | None) -> Value:
-    """Sum of ``body`` over the integers from lo to hi; 0 when hi < lo.
-
-    Parameters
-    ----------
-    env : dict
-        Values of the symbols; the index is added for the summand and removed again.
-    body : callable
-        The summand.
-    index : str
-        Name of the index.
-    lo, hi : int
-        First and last index.
-    ratio : callable or None
-        Ratio of neighbouring terms, where it is constant: long sums then take the closed form.
-
-    Returns
-    -------
-    fmpq or arb
-        The sum.
-
-    Raises
-    ------
-    UnsupportedError
-        If there are more than a million terms and no closed form.
-    """
+    """Sum of ``body`` over the integers from lo to hi; 0 when hi < lo."""
     count = hi - lo + 1
     if count <= 0:
         return ZERO
@@ -99,30 +75,7 @@ def _closed_form(env: Env, body: Closure, index: str, lo: int, count: int, ratio
 def geometric_series(env: Env, body: Closure, index: str, lo: int, ratio: Closure) -> Value:
     """Sum of a geometric series from lo to infinity: first term / (1 - ratio).
 
-    Parameters
-    ----------
-    env : dict
-        Values of the symbols.
-    body : callable
-        The summand.
-    index : str
-        Name of the index.
-    lo : int
-        First index.
-    ratio : callable
-        Ratio of neighbouring terms.
-
-    Returns
-    -------
-    fmpq or arb
-        The sum; +oo or -oo where the ratio is at least 1 and the first term is not 0.
-
-    Raises
-    ------
-    DomainError
-        If the ratio is at most -1: the partial sums have no limit.
-    UndecidedError
-        If the ball of the ratio contains 1 or -1.
+    The sum; +oo or -oo where the ratio is at least 1 and the first term is not 0.
     """
     first = term(env, body, index, lo)
     if first == 0:

@@ -54,20 +54,8 @@ _RELATIONS: dict[Any, str] = {
 def from_sympy(expr: Any) -> Formula:
     """Convert a sympy expression to a formula tree.
 
-    Parameters
-    ----------
-    expr : sympy.Expr
-        Built from rationals, symbols, sums, products, powers, and the functions that derivations use.
-
-    Returns
-    -------
-    Formula
-        A tree for the evaluator; it does not keep a printed shape.
-
-    Raises
-    ------
-    TypeError
-        For floats and for anything unknown.
+    ``expr``: built from rationals, symbols, sums, products, powers, and the functions that derivations use. A tree for
+    the evaluator; it does not keep a printed shape.
     """
     if expr.is_Rational:
         return Num(Fraction(int(expr.p), int(expr.q)))
@@ -145,20 +133,7 @@ def gaussian_integral(expr: Any) -> Any:
 
     The integral of ``c*exp(-a*x**2 + b*x + e)`` is ``c*sqrt(pi/a)*exp(e + b**2/(4*a))``.
 
-    Parameters
-    ----------
-    expr : sympy.Integral
-        Over one variable from -oo to oo, of a constant times an exponential of a quadratic.
-
-    Returns
-    -------
-    sympy.Expr
-        The closed form; it is right where ``a > 0``, and has no real value elsewhere.
-
-    Raises
-    ------
-    TypeError
-        For any other integral.
+    The closed form; it is right where ``a > 0``, and has no real value elsewhere.
     """
     if len(expr.limits) != 1 or expr.limits[0][1:] != (-sympy.oo, sympy.oo):
         raise TypeError(f"cannot evaluate {expr!r}: only integrals over the real line are known.")

@@ -104,16 +104,7 @@ Variable = Range | Declared
 class Points:
     """Rational points of a domain, the same for the same seed.
 
-    Parameters
-    ----------
-    variables : mapping of str to Range or Declared
-        In order: later ones may use earlier ones.
-    conditions : iterable of callables
-        Each maps values and a precision to True, False or None; only points where all are True are kept.
-    count : int
-        How many points are wanted.
-    seed : int
-        Seed of the generator.
+    ``conditions``: each maps values and a precision to True, False or None; only points where all are True are kept.
     """
 
     def __init__(

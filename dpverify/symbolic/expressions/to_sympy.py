@@ -94,16 +94,8 @@ def _binary(op: str, left: Any, right: Any) -> Any:
 def guarded_sum(body: Any, index: Any, lo: Any, hi: Any) -> Any:
     """Sum that is 0 when ``hi < lo``.
 
-    Parameters
-    ----------
-    body, index, lo, hi : sympy.Expr
-        Summand, index, first and last index.
-
-    Returns
-    -------
-    sympy.Expr
-        0 for a range that is certainly empty; a plain ``Sum`` where ``hi >= lo - 1`` is known from the assumptions,
-        since sympy agrees with us there; a ``Piecewise`` otherwise.
+    0 for a range that is certainly empty; a plain ``Sum`` where ``hi >= lo - 1`` is known from the assumptions, since
+    sympy agrees with us there; a ``Piecewise`` otherwise.
     """
     if hi == sympy.oo:
         return sympy.Sum(body, (index, lo, hi))
@@ -117,22 +109,7 @@ def guarded_sum(body: Any, index: Any, lo: Any, hi: Any) -> Any:
 def to_relations(node: Compare, symbols: Mapping[str, Any]) -> tuple[Any, ...]:
     """Build sympy relations from a chain of comparisons.
 
-    Parameters
-    ----------
-    node : Compare
-        Such as ``0 < alpha <= 1``.
-    symbols : mapping of str to sympy.Expr
-        As in :func:`to_sympy`.
-
-    Returns
-    -------
-    tuple of sympy relationals
-        One per link of the chain, without those that the symbols' assumptions imply.
-
-    Raises
-    ------
-    ValueError
-        If a link contradicts the assumptions.
+    One per link of the chain, without those that the symbols' assumptions imply.
     """
     sides = [to_sympy(side, symbols) for side in node.operands]
     links = [_RELATIONS[op](a, b) for a, op, b in zip(sides, node.ops, sides[1:], strict=False)]
@@ -144,19 +121,7 @@ def to_relations(node: Compare, symbols: Mapping[str, Any]) -> tuple[Any, ...]:
 def symbol_for(name: str, kind: str, constraints: tuple[Compare, ...]) -> Any:
     """Build a symbol with the assumptions that its domain gives by itself.
 
-    Parameters
-    ----------
-    name : str
-        The symbol's name.
-    kind : str
-        ``real`` or ``integer``.
-    constraints : tuple of Compare
-        The domain's constraints; only numeric bounds on this symbol become assumptions.
-
-    Returns
-    -------
-    sympy.Symbol
-        Real or integer, and positive, nonnegative, negative or nonpositive where a bound says so.
+    Real or integer, and positive, nonnegative, negative or nonpositive where a bound says so.
     """
     assumptions = {"integer" if kind == "integer" else "real": True}
     for constraint in constraints:

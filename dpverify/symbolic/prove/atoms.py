@@ -33,15 +33,7 @@ def atoms_of(expr: Any) -> Iterator[Any]:
 
 
 def facts_about(atom: Any, prove: Prove) -> Iterator[Fact]:
-    """Yield expressions that are nonnegative, or positive where the flag says so.
-
-    Parameters
-    ----------
-    atom : sympy.Expr
-        One letter, such as ``exp(-x)``.
-    prove : callable
-        From an expression and a flag to whether it is proven nonnegative (positive).
-    """
+    """Yield expressions that are nonnegative, or positive where the flag says so."""
     if isinstance(atom, sympy.exp):
         yield from _about_exp(atom, prove)
     elif atom.is_Pow:

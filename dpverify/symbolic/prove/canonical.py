@@ -15,17 +15,8 @@ _FEW_TERMS = 6
 def canonical(expr: Any, facts: Facts) -> Any:
     """Rewrite every sum of an expression.
 
-    Parameters
-    ----------
-    expr : sympy.Expr
-        Any expression.
-    facts : Facts
-        What may be assumed; a sum of equal terms becomes a product only where its range is proven not to be negative.
-
-    Returns
-    -------
-    sympy.Expr
-        An equal expression. Finite sums of sums are split; ranges that are numbers and short are written out.
+    ``facts``: what may be assumed; a sum of equal terms becomes a product only where its range is proven not to be
+    negative. An equal expression. Finite sums of sums are split; ranges that are numbers and short are written out.
     """
     return expr.replace(lambda e: isinstance(e, sympy.Sum), lambda e: _sum(e, facts))
 

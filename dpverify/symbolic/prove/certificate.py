@@ -27,24 +27,7 @@ _MAX_FACTORS = 22
 
 
 def combine(target: Any, facts: tuple[Fact, ...], strict: bool, products: bool) -> bool:
-    """Whether ``target`` is a nonnegative combination of facts.
-
-    Parameters
-    ----------
-    target : sympy.Expr
-        What is to be nonnegative.
-    facts : tuple of (sympy.Expr, bool)
-        Expressions known to be nonnegative, or positive where the flag is set.
-    strict : bool
-        Whether the target is to be positive: a positive fact must then take part.
-    products : bool
-        Whether products of two facts may be used.
-
-    Returns
-    -------
-    bool
-        True is a proof, False means nothing.
-    """
+    """Whether ``target`` is a nonnegative combination of facts. True is a proof, False means nothing."""
     wanted = monomials(target)
     if products:
         facts += tuple((square, False) for square in squares(sorted(target.free_symbols, key=str)))

@@ -14,16 +14,8 @@ _HINTS = {"power_exp": False, "power_base": False, "log": False, "deep": True}
 def expanded(expr: Any) -> Any:
     """Expand products and integer powers.
 
-    Parameters
-    ----------
-    expr : sympy.Expr
-        Any expression.
-
-    Returns
-    -------
-    sympy.Expr
-        An equal expression, a sum of monomials in symbols and functions. ``gamma**(2*k - 2)`` and ``exp(a - b)`` stay
-        as they are, so that they can be compared with others of their kind.
+    An equal expression, a sum of monomials in symbols and functions. ``gamma**(2*k - 2)`` and ``exp(a - b)`` stay as
+    they are, so that they can be compared with others of their kind.
     """
     result = sympy.expand(expr, **_HINTS)
     split = result.replace(_has_numeric_base, _split_exponent)
@@ -48,15 +40,7 @@ def squares(symbols: list[Any]) -> list[Any]:
 def common_denominator(expr: Any) -> Any:
     """Product of the bases that stand under a fraction bar in the terms of a sum, each to its highest power.
 
-    Parameters
-    ----------
-    expr : sympy.Expr
-        A sum of terms, or one term.
-
-    Returns
-    -------
-    sympy.Expr
-        1 where there is no fraction bar. Exponentials are never turned into denominators.
+    1 where there is no fraction bar. Exponentials are never turned into denominators.
     """
     powers: dict[Any, Any] = {}
     for term in sympy.Add.make_args(expr):

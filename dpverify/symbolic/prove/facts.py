@@ -22,42 +22,15 @@ class FalseAssumptionError(ValueError):
 
 @dataclass(frozen=True)
 class Facts:
-    """A set of assumptions; the signs that sympy's symbols carry come on top.
+    """A set of assumptions; the signs that sympy's symbols carry come on top."""
 
-    Parameters
-    ----------
-    nonnegative : frozenset of sympy.Expr
-        Expressions that are at least 0 on the domain.
-    positive : frozenset of sympy.Expr
-        Expressions that are above 0 on the domain.
-    witnesses : tuple of mappings of str to values
-        Some points of the domain. They prove nothing; they save the search for proofs of what is false there.
-    """
-
-    nonnegative: frozenset[Any] = frozenset()
-    positive: frozenset[Any] = frozenset()
+    nonnegative: frozenset[Any] = frozenset()  # expressions that are at least 0 on the domain
+    positive: frozenset[Any] = frozenset()  # expressions that are above 0 on the domain
+    # Some points of the domain. They prove nothing; they save the search for proofs of what is false there.
     witnesses: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
 
     def given(self, relations: Iterable[Any]) -> Facts:
-        """These facts and some relations more.
-
-        Parameters
-        ----------
-        relations : iterable of sympy relationals
-            ``<= < >= > =`` and conjunctions of them; inequations ``!=`` are passed over.
-
-        Returns
-        -------
-        Facts
-            Strict relations between integers are tightened by one.
-
-        Raises
-        ------
-        FalseAssumptionError
-            If a relation is false as it stands: from a false assumption everything would follow.
-        ValueError
-            If a relation is of another kind.
-        """
+        """These facts and some relations more. Strict relations between integers are tightened by one."""
         nonnegative, positive = set(self.nonnegative), set(self.positive)
         for relation in relations:
             for difference, strict in differences(relation):
@@ -70,20 +43,7 @@ class Facts:
         return Facts(known.nonnegative, known.positive, kept)
 
     def extended(self, symbol: Any, values: Iterable[Any]) -> Facts:
-        """Give a symbol values in the witnesses.
-
-        Parameters
-        ----------
-        symbol : sympy.Symbol
-            A symbol that the witnesses do not know yet.
-        values : iterable of sympy.Expr
-            What it may be, in terms of known symbols.
-
-        Returns
-        -------
-        Facts
-            The same facts.
-        """
+        """Give a symbol values in the witnesses."""
         found = list(_extended(self.witnesses, index_name(symbol), [sympy.sympify(v) for v in values]))
         return Facts(self.nonnegative, self.positive, tuple(found[:_MAX_WITNESSES]))
 

@@ -18,19 +18,7 @@ _RISING = (sympy.exp, sympy.floor, sympy.ceiling, sympy.erf, sympy.Max, sympy.Mi
 def direction(expr: Any, letter: Any, facts: Facts) -> int | None:
     """Direction in which an expression moves with a letter.
 
-    Parameters
-    ----------
-    expr : sympy.Expr
-        The expression.
-    letter : sympy.Symbol
-        The letter that grows.
-    facts : Facts
-        What may be assumed, the range of the letter among it.
-
-    Returns
-    -------
-    int or None
-        1 for nondecreasing, -1 for nonincreasing, 0 if the letter does not occur, None if nothing is proven.
+    1 for nondecreasing, -1 for nonincreasing, 0 if the letter does not occur, None if nothing is proven.
     """
     if letter not in expr.free_symbols:
         return 0

@@ -37,20 +37,7 @@ def is_nonzero(expr: Any, facts: Facts = _NOTHING) -> bool:
 
 
 def implied(relation: Any, facts: Facts) -> bool:
-    """Whether a relation is proven.
-
-    Parameters
-    ----------
-    relation : sympy relational
-        ``<= < >= > = !=`` or a conjunction.
-    facts : Facts
-        What may be assumed.
-
-    Returns
-    -------
-    bool
-        True is a proof, False means that none was found.
-    """
+    """Whether a relation is proven. True is a proof, False means that none was found."""
     if relation is sympy.true:
         return True
     if relation is sympy.false:

@@ -21,20 +21,8 @@ def solve(
 ) -> list[fmpq] | None:
     """Find weights ``x >= 0`` with ``sum_j x_j * columns[j] = target``.
 
-    Parameters
-    ----------
-    columns : sequence of n mappings of int to fmpq
-        Nonzero entries of each column, by row.
-    target : mapping of int to fmpq
-        Nonzero entries of what they must add up to.
-    wanted : sequence of n bool
-        Columns of which the total weight is made positive, if it can be.
-
-    Returns
-    -------
-    list of n fmpq, or None
-        Weights, or None where there are none (or where 300 pivots do not find them). Arithmetic is exact, and Bland's
-        rule keeps the search from cycling.
+    Weights, or None where there are none (or where 300 pivots do not find them). Arithmetic is exact, and Bland's rule
+    keeps the search from cycling.
     """
     count = len(columns)
     table, basis = _tableau(columns, target)

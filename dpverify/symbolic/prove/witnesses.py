@@ -22,18 +22,8 @@ _ZERO = to_value(0)
 def witnessed(facts: Facts, symbols: set[Any]) -> Facts:
     """Give facts witnesses that know some symbols.
 
-    Parameters
-    ----------
-    facts : Facts
-        What holds.
-    symbols : set of sympy.Symbol
-        Symbols that the witnesses should know, besides those of the facts.
-
-    Returns
-    -------
-    Facts
-        The same facts; perhaps still without witnesses, where none is found. Symbols that the present witnesses do not
-        know get values that fit their assumptions, and nothing else.
+    The same facts; perhaps still without witnesses, where none is found. Symbols that the present witnesses do not know
+    get values that fit their assumptions, and nothing else.
     """
     if facts.witnesses:
         missing = sorted((s for s in symbols if index_name(s) not in facts.witnesses[0]), key=str)

@@ -28,20 +28,7 @@ class Condition(Protocol):
 
 
 def substitute(expr: Any, where: Substitution) -> Any:
-    """Replace a rule's symbols and functions, by name.
-
-    Parameters
-    ----------
-    expr : sympy.Expr or relational
-        An expression of a rule.
-    where : mapping of str to sympy.Expr, Lambda or function
-        What each symbol becomes, and each function.
-
-    Returns
-    -------
-    sympy.Expr or relational
-        The instance.
-    """
+    """Replace a rule's symbols and functions, by name."""
     own = {s: sympy.Dummy(s.name) for s in expr.free_symbols if s.name in where}
     applied = expr.xreplace(own).replace(
         lambda e: isinstance(e, sympy.core.function.AppliedUndef) and str(e.func) in where,
@@ -52,15 +39,9 @@ def substitute(expr: Any, where: Substitution) -> Any:
 
 @dataclass(frozen=True)
 class Holds:
-    """A relation between scalars.
+    """A relation between scalars."""
 
-    Parameters
-    ----------
-    relation : sympy relational
-        Such as ``x <= 1``.
-    """
-
-    relation: Any
+    relation: Any  # such as ``x <= 1``
 
     def substituted(self, where: Substitution) -> Holds:
         """The relation of an instance."""
@@ -76,22 +57,12 @@ class Holds:
 
 @dataclass(frozen=True)
 class ForAll:
-    """A relation for every integer of a range.
+    """A relation for every integer of a range."""
 
-    Parameters
-    ----------
-    index : sympy.Dummy
-        The integer.
-    lo, hi : sympy.Expr
-        First and last integer; hi may be oo.
-    relation : sympy relational
-        What holds for each.
-    """
-
-    index: Any
-    lo: Any
+    index: Any  # the integer
+    lo: Any  # first and last integer; hi may be oo
     hi: Any
-    relation: Any
+    relation: Any  # what holds for each
 
     def substituted(self, where: Substitution) -> ForAll:
         """The condition of an instance."""
@@ -228,34 +199,16 @@ class Instance:
 
 @dataclass(frozen=True)
 class Rule:
-    """An inequality or identity that steps of a derivation may cite.
+    """An inequality or identity that steps of a derivation may cite."""
 
-    Parameters
-    ----------
-    name : str
-        How steps cite it.
-    lhs, rhs : sympy.Expr
-        The two sides, in symbols and (for summands) undefined functions.
-    relation : str
-        ``<=`` or ``=``.
-    conditions : tuple of Condition
-        What must be proven of an instance.
-    proof : str
-        Why the rule is true, in a sentence or two.
-    ranges : mapping of str to Range or Declared
-        Values of its variables for its own test.
-    functions : mapping of str to Lambda
-        Values of its functions for its own test.
-    """
-
-    name: str
-    lhs: Any
+    name: str  # how steps cite it
+    lhs: Any  # the two sides, in symbols and (for summands) undefined functions
     relation: Relation
     rhs: Any
-    proof: str
-    conditions: tuple[Condition, ...] = ()
-    ranges: Mapping[str, Variable] = field(default_factory=dict)
-    functions: Mapping[str, Any] = field(default_factory=dict)
+    proof: str  # why the rule is true, in a sentence or two
+    conditions: tuple[Condition, ...] = ()  # what must be proven of an instance
+    ranges: Mapping[str, Variable] = field(default_factory=dict)  # values of its variables for its own test
+    functions: Mapping[str, Any] = field(default_factory=dict)  # values of its functions for its own test
 
     @property
     def variables(self) -> frozenset[str]:
@@ -263,23 +216,7 @@ class Rule:
         return frozenset(self.ranges) | frozenset(self.functions)
 
     def instance(self, where: Substitution) -> Instance:
-        """Put expressions in the place of the variables.
-
-        Parameters
-        ----------
-        where : mapping of str to sympy.Expr, Lambda or function
-            One entry for each of the rule's variables.
-
-        Returns
-        -------
-        Instance
-            Its conditions are not checked yet.
-
-        Raises
-        ------
-        ValueError
-            If a variable is missing, or an entry is not a variable of the rule.
-        """
+        """Put expressions in the place of the variables. Its conditions are not checked yet."""
         if frozenset(where) != self.variables:
             raise ValueError(
                 f"the rule {self.name} has the variables {', '.join(sorted(self.variables))}, "

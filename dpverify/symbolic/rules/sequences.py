@@ -52,22 +52,12 @@ class Same:
 
 @dataclass(frozen=True)
 class BernsteinOrder:
-    """``small <= large`` on an interval: the Bernstein coefficients of the difference, a polynomial, are not negative.
+    """``small <= large`` on an interval: the difference, a polynomial, has no negative Bernstein coefficient."""
 
-    Parameters
-    ----------
-    small, large : sympy.Expr
-        Polynomials with rational coefficients in the variable.
-    variable : sympy.Symbol
-        A symbol, in an instance.
-    low, high : sympy.Expr
-        Rational ends of the interval, in an instance.
-    """
-
-    small: Any
+    small: Any  # polynomials with rational coefficients in the variable
     large: Any
-    variable: Any
-    low: Any
+    variable: Any  # A symbol, in an instance
+    low: Any  # rational ends of the interval, in an instance
     high: Any
 
     def substituted(self, where: Substitution) -> BernsteinOrder:

@@ -15,19 +15,12 @@ from dpverify.privacy.participation import Ordering, Pattern, patterns
 
 @dataclass(frozen=True)
 class Squares:
-    """Sizes and noise of Algorithm 2, in rational numbers.
+    """Sizes and noise of Algorithm 2, in rational numbers."""
 
-    Attributes
-    ----------
-    lipschitz, smoothness, eta : Fraction
-        G, L and the length of a step.
-    g_first, g_later, delta, drift : Fraction
-        Variances of a node of G that ends by step 2N, of a later one, of a node of Delta, and of r; above 0.
-    """
-
-    lipschitz: Fraction
+    lipschitz: Fraction  # G, L and the length of a step
     smoothness: Fraction
     eta: Fraction
+    # variances of a node of G that ends by step 2N, of a later one, of a node of Delta, and of r; above 0
     g_first: Fraction
     g_later: Fraction
     delta: Fraction
@@ -37,18 +30,8 @@ class Squares:
 def read_nodes(steps: int, examples: int) -> dict[str, set[Node]]:
     """Collect the nodes that Algorithm 4 reads in the steps 1..T, by going through its lines; 0 < gamma < 1.
 
-    Parameters
-    ----------
-    steps, examples : int
-        T and N, at least 1.
+    Of "G", "Delta" and "r" the nodes.
 
-    Returns
-    -------
-    dict
-        Of "G", "Delta" and "r" the nodes.
-
-    Notes
-    -----
     Source: Algorithm 4, with the repairs that it needs to run; compare
     ``literal_output``.
     """
@@ -78,25 +61,9 @@ def pattern_sum(
 ) -> Fraction:
     """Sum squared sensitivity over variance of all nodes, for one pattern.
 
-    Parameters
-    ----------
-    examples : int
-        N, at least 1.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    squares : Squares
-        Sizes and noise.
-    nodes : dict
-        From :func:`read_nodes` or :func:`box_nodes`.
-    pattern : sequence of int
-        Steps of one example.
-
-    Returns
-    -------
-    Fraction
-        G: 2 G times the sum of weights. Delta: the largest ``sum c_i (h_i - h_{i-1})`` with jumps of at most D = 2 L
-        eta N and ``|h| <= 2G``: D for each of the latest visits, until 4G is used up. r: 2 eta L times the sum of
-        (p - 1) weights.
+    G: 2 G times the sum of weights. Delta: the largest ``sum c_i (h_i - h_{i-1})`` with jumps of at most D = 2 L eta N
+    and ``|h| <= 2G``: D for each of the latest visits, until 4G is used up. r: 2 eta L times the sum of (p - 1)
+    weights.
     """
     total, jump = Fraction(0), 2 * squares.smoothness * squares.eta * examples
     for family, intervals in nodes.items():
@@ -123,26 +90,7 @@ def pattern_sum(
 def largest_sum(
     steps: int, examples: int, alpha: Fraction, squares: Squares, ordering: Ordering, *, box: bool = False
 ) -> tuple[Fraction, Pattern]:
-    """Maximize :func:`pattern_sum` by trying every pattern.
-
-    Parameters
-    ----------
-    steps, examples : int
-        T and N, at least 1.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    squares : Squares
-        Sizes and noise.
-    ordering : {"fresh", "once"}
-        Any place in each epoch, or the same place in all.
-    box : bool
-        Whether all nodes that the box makes count, or only those that Algorithm 4 reads.
-
-    Returns
-    -------
-    (Fraction, tuple of int)
-        mu^2, and the first pattern that reaches it.
-    """
+    """Maximize :func:`pattern_sum` by trying every pattern. mu^2, and the first pattern that reaches it."""
     nodes = (box_nodes if box else read_nodes)(steps, examples)
     best: Fraction = Fraction(-1)
     at: Pattern = ()

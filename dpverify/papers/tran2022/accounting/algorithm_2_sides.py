@@ -28,40 +28,19 @@ MOST_PATTERNS = 400
 
 
 class Term(NamedTuple):
-    """One node of one family.
-
-    Attributes
-    ----------
-    family : int
-        0..4.
-    end : int
-        Its last step.
-    visits : list of int
-        Steps of the example in it.
-    """
+    """One node of one family."""
 
     family: int
-    end: int
-    visits: list[int]
+    end: int  # its last step
+    visits: list[int]  # steps of the example in it
 
 
 def node_terms(steps: int, examples: int, pattern: Sequence[int], nodes: Nodes = "read") -> Iterator[Term]:
     """Give the nodes that hold a visit, family by family.
 
-    Parameters
-    ----------
-    steps, examples : int
-        T and N, at least 1.
-    pattern : sequence of int
-        Steps of one example, in rising order.
-    nodes : {"read", "all"}
-        "read": G and Delta no longer than N, Delta only after the first epoch, r only left halves. "all": every dyadic
-        interval inside [1, T], Delta only after the first epoch.
-
-    Yields
-    ------
-    Term
-        Nodes that Algorithm 4 never reads may be among them at the very end of a run.
+    ``nodes``: "read": G and Delta no longer than N, Delta only after the first epoch, r only left halves. "all": every
+    dyadic interval inside [1, T], Delta only after the first epoch. Nodes that Algorithm 4 never reads may be among
+    them at the very end of a run.
     """
     for level in range(steps.bit_length()):
         for block, group in itertools.groupby(pattern, key=lambda t: (t - 1) >> level):
@@ -80,18 +59,7 @@ def node_terms(steps: int, examples: int, pattern: Sequence[int], nodes: Nodes =
 def exact_sums(
     steps: int, examples: int, alpha: Fraction, pattern: Sequence[int], nodes: Nodes = "read"
 ) -> list[Value]:
-    """Sum the squared weights of one pattern, exactly or in balls, family by family.
-
-    Parameters
-    ----------
-    steps, examples, alpha, pattern, nodes
-        As in :func:`node_terms`, with alpha in (0, 1].
-
-    Returns
-    -------
-    list of fmpq or arb
-        Five sums, without units.
-    """
+    """Sum the squared weights of one pattern, exactly or in balls, family by family. Five sums, without units."""
     sums: list[Value] = [ZERO] * 5
     for family, end, visits in node_terms(steps, examples, pattern, nodes):
         total: Value = ZERO
@@ -119,19 +87,7 @@ def worst_pattern(
 ) -> Pattern:
     """Maximize a weighted sum of the five sums over patterns.
 
-    Parameters
-    ----------
-    steps, examples, alpha, ordering
-        T, N, momentum weight, "fresh" or "once".
-    weights : sequence of 5 floats
-        What each sum counts for, finite.
-    nodes : {"read", "all"}
-        As in :func:`node_terms`.
-
-    Returns
-    -------
-    tuple of int
-        The best pattern where all are tried (always under "once"); else one that moving a visit cannot improve.
+    The best pattern where all are tried (always under "once"); else one that moving a visit cannot improve.
     """
     T, N = steps, min(examples, steps)
 

@@ -43,40 +43,18 @@ SR_NSGD = SrParameters(steps=11, alpha=0.25, gamma=0.5, eta=0.01, sigma=1.0, lip
 
 
 class KernelMechanism(NamedTuple):
-    """A kernel to audit.
+    """A kernel to audit."""
 
-    Attributes
-    ----------
-    mechanism : callable
-        ``mechanism(dataset, rng, size) -> (size, T)`` noisy momenta.
-    datasets : pair
-        Centres and signs of the examples of two neighbours.
-    mu : Bounds
-        The accountant's bounds: the audit's bound must stay below ``upper``.
-    """
-
+    # ``mechanism(dataset, rng, size) -> (size, T)`` noisy momenta
     mechanism: Callable[[DataSet, Generator, int], Matrix]
-    datasets: tuple[DataSet, DataSet]
-    mu: Bounds
+    datasets: tuple[DataSet, DataSet]  # centres and signs of the examples of two neighbours
+    mu: Bounds  # the accountant's bounds: the audit's bound must stay below ``upper``
 
 
 def kernel_mechanism(name: str) -> KernelMechanism:
     """Give the kernel that ``dpverify audit`` knows by a name.
 
-    Parameters
-    ----------
-    name : str
-        "dp-nsgd" or "sr-nsgd": with N = 4, T = 11, alpha = 1/4, G = 1, sigma = 1 and the printed noise.
-
-    Returns
-    -------
-    KernelMechanism
-        The kernel on its worst case.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such name.
+    ``name``: "dp-nsgd" or "sr-nsgd": with N = 4, T = 11, alpha = 1/4, G = 1, sigma = 1 and the printed noise.
     """
     if name == "dp-nsgd":
         return dp_nsgd_mechanism(DP_NSGD, EXAMPLES)
@@ -113,25 +91,7 @@ def release_many(
 
 
 def dp_nsgd_mechanism(parameters: Parameters, examples: int) -> KernelMechanism:
-    """Algorithm 1 on its worst case.
-
-    Parameters
-    ----------
-    parameters : Parameters
-        T, alpha, eta, sigma, G; the order of the examples is fixed whatever ``ordering`` says.
-    examples : int
-        N, at least 2, so that steps without the replaced example have another.
-
-    Returns
-    -------
-    KernelMechanism
-        With the accountant's mu, which the audit can reach.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range.
-    """
+    """Algorithm 1 on its worst case. With the accountant's mu, which the audit can reach."""
     mu = dp_nsgd_mu(parameters, check.whole(2, examples=examples))
     schedule = visiting(mu, parameters.steps)
     gradient, datasets = _worst_case(examples, parameters.steps * parameters.eta, parameters.lipschitz)
@@ -150,22 +110,8 @@ def dp_nsgd_mechanism(parameters: Parameters, examples: int) -> KernelMechanism:
 def sr_nsgd_mechanism(parameters: SrParameters, examples: int) -> KernelMechanism:
     """Algorithm 2 on a case that is bad for its G nodes.
 
-    Parameters
-    ----------
-    parameters : SrParameters
-        T, alpha, gamma, eta, sigma, G and the scales of the noise; the order of the examples is fixed.
-    examples : int
-        N, at least 2.
-
-    Returns
-    -------
-    KernelMechanism
-        With the accountant's mu of all three families, of which the audit sees a part.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range.
+    ``parameters``: T, alpha, gamma, eta, sigma, G and the scales of the noise; the order of the examples is fixed. With
+    the accountant's mu of all three families, of which the audit sees a part.
     """
     mu = sr_nsgd_mu(parameters, check.whole(2, examples=examples), SMOOTHNESS)
     schedule = visiting(mu, parameters.steps)
@@ -186,22 +132,7 @@ def sr_nsgd_mechanism(parameters: SrParameters, examples: int) -> KernelMechanis
 def visiting(mu: Bounds, steps: int) -> Indices:
     """Schedule that visits the replaced example when the accountant's worst pattern does, and another one otherwise.
 
-    Parameters
-    ----------
-    mu : Bounds
-        With a pattern.
-    steps : int
-        T.
-
-    Returns
-    -------
-    (T,) array of int
-        Example of each step.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no pattern.
+    Shapes: returns (T,).
     """
     if mu.pattern is None:
         raise check.ArgumentError("pattern", None, "must be known: the run has too many epochs, or no noise")

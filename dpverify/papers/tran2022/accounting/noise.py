@@ -32,72 +32,30 @@ UP = 1.0 + 1e-12
 
 @dataclass(frozen=True)
 class Setting:
-    """A run, but for its noise.
+    """A run, but for its noise."""
 
-    Attributes
-    ----------
-    examples, steps : int
-        N and T.
-    alpha, gamma, eta : float
-        Weights and length of a step.
-    lipschitz, smoothness : float
-        G and L.
-    ordering : {"fresh", "once"}
-        A new permutation in each epoch, or one for all.
-    """
-
-    examples: int
+    examples: int  # N and T
     steps: int
-    alpha: float
+    alpha: float  # weights and length of a step
     gamma: float
     eta: float
-    lipschitz: float
+    lipschitz: float  # G and L
     smoothness: float
-    ordering: Ordering
+    ordering: Ordering  # A new permutation in each epoch, or one for all
 
 
 @dataclass(frozen=True)
 class UnitNoise:
-    """What sigma = 1 buys and costs.
+    """What sigma = 1 buys and costs."""
 
-    Attributes
-    ----------
-    printed_factor : float
-        The printed sigma is this times ``sqrt(log(1/delta))/epsilon``.
-    proof_mu : float
-        mu as the proof supports it, with true sensitivities and counts.
-    mu : Bounds
-        By the accountant; what is certified rests on ``upper``.
-    node_std : dict of str to float
-        Standard deviation of each kind of node, in units of the gradient.
-    """
-
-    printed_factor: float
-    proof_mu: float
-    mu: Bounds
-    node_std: dict[str, float]
+    printed_factor: float  # the printed sigma is this times ``sqrt(log(1/delta))/epsilon``
+    proof_mu: float  # mu as the proof supports it, with true sensitivities and counts
+    mu: Bounds  # by the accountant; what is certified rests on ``upper``
+    node_std: dict[str, float]  # standard deviation of each kind of node, in units of the gradient
 
 
 def unit_noise(algorithm: str, setting: Setting) -> UnitNoise:
-    """Weigh the noise of an algorithm at sigma = 1.
-
-    Parameters
-    ----------
-    algorithm : str
-        ``dp-nsgd``: Algorithm 1. ``sr-nsgd``: Algorithm 2.
-    setting : Setting
-        The run.
-
-    Returns
-    -------
-    UnitNoise
-        At sigma = 1, with a finite mu.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range, the accountant cannot bound the run, or as printed some node has no noise.
-    """
+    """Weigh the noise of an algorithm at sigma = 1."""
     noise = (sr_nsgd_noise if algorithm == "sr-nsgd" else dp_nsgd_noise)(setting)
     if not math.isfinite(noise.mu.upper):
         rule = "must leave noise on every node: as printed some nodes have none, and no sigma helps"
@@ -108,22 +66,7 @@ def unit_noise(algorithm: str, setting: Setting) -> UnitNoise:
 def sigma_for(noise: UnitNoise, epsilon: float, delta: float) -> float:
     """Smallest sigma, up to rounding, that is certain to give (epsilon, delta).
 
-    Parameters
-    ----------
-    noise : UnitNoise
-        Of the run.
-    epsilon, delta : float
-        Privacy asked for: above 0, delta below 1.
-
-    Returns
-    -------
-    float
-        Noise multiplier; that the exact trade-off holds at it was decided in ball arithmetic.
-
-    Raises
-    ------
-    ArgumentError
-        If nothing could be certified.
+    Noise multiplier; that the exact trade-off holds at it was decided in ball arithmetic.
     """
     try:
         target = safe_mu(epsilon, delta)
@@ -138,45 +81,13 @@ def sigma_for(noise: UnitNoise, epsilon: float, delta: float) -> float:
 
 
 def epsilon_for(noise: UnitNoise, sigma: float, delta: float) -> float:
-    """Smallest epsilon, rounded up and certified, that a sigma buys at a delta; infinite for sigma = 0.
-
-    Parameters
-    ----------
-    noise : UnitNoise
-        Of the run.
-    sigma : float
-        Noise multiplier, at least 0.
-    delta : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        epsilon.
-    """
+    """Smallest epsilon, rounded up and certified, that a sigma buys at a delta; infinite for sigma = 0."""
     return safe_epsilon(noise.mu.upper / sigma * UP, delta) if sigma > 0.0 else math.inf
 
 
 def dp_nsgd_noise(setting: Setting) -> UnitNoise:
     """Weigh the noise of Algorithm 1, ``4 alpha G sigma sqrt(V)`` with the printed V for floor(log2 T) + 1 levels.
 
-    Parameters
-    ----------
-    setting : Setting
-        The run.
-
-    Returns
-    -------
-    UnitNoise
-        At sigma = 1.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range, or the accountant cannot bound the run.
-
-    Notes
-    -----
     Source: Algorithm 1, Theorem 4 and its proof.
     """
     N, T = setting.examples, setting.steps
@@ -194,23 +105,8 @@ def dp_nsgd_noise(setting: Setting) -> UnitNoise:
 def sr_nsgd_noise(setting: Setting) -> UnitNoise:
     """Weigh the noise of Algorithm 2 with the constants of its box.
 
-    Parameters
-    ----------
-    setting : Setting
-        The run.
+    At sigma = 1; ``mu`` is infinite where a node that moves has no noise.
 
-    Returns
-    -------
-    UnitNoise
-        At sigma = 1; ``mu`` is infinite where a node that moves has no noise.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range, or the accountant cannot bound the run.
-
-    Notes
-    -----
     Source: Algorithm 2, Theorem 8 and its proof.
     """
     s = setting
@@ -227,17 +123,7 @@ def sr_nsgd_noise(setting: Setting) -> UnitNoise:
 def sr_proof_mu(s: Setting, deviations: Mapping[str, float]) -> float:
     """Worst move of a node times the root of their number, family by family, all composed.
 
-    Parameters
-    ----------
-    s : Setting
-        A run of Algorithm 2.
-    deviations : mapping of str to float
-        Standard deviation of each of ``SR_NODES``, in that order.
-
-    Returns
-    -------
-    float
-        mu, at least the accountant's; in closed form, for any size.
+    mu, at least the accountant's; in closed form, for any size.
     """
     N, T = s.examples, s.steps
     weight = largest_weight(s.alpha, N, s.ordering)
@@ -257,22 +143,8 @@ def sr_proof_mu(s: Setting, deviations: Mapping[str, float]) -> float:
 def largest_weight(alpha: float, examples: int, ordering: Ordering) -> float:
     """Supremum over all nodes of the sum of weights of one example's visits.
 
-    Parameters
-    ----------
-    alpha : float
-        Momentum weight in (0, 1].
-    examples : int
-        N, at least 1.
-    ordering : {"fresh", "once"}
-        A new permutation in each epoch, or one for all.
+    ``1 + (1-alpha)/(1 - (1-alpha)^N)`` for "fresh", ``1/(1 - (1-alpha)^N)`` for "once", rounded up.
 
-    Returns
-    -------
-    float
-        ``1 + (1-alpha)/(1 - (1-alpha)^N)`` for "fresh", ``1/(1 - (1-alpha)^N)`` for "once", rounded up.
-
-    Notes
-    -----
     Source: ``tran2022:theorem-4-sensitivity``, corrected; NOTES_sensitivity.md, section 2.
     """
     alpha = check.weight(alpha=alpha)

@@ -98,21 +98,9 @@ def corrected_parts(theorem: Theorem, n: int, cell: Cell) -> Parts:
 def needed_share(theorem: Theorem, n: int, cell: Cell) -> Bounds:
     """Noise that is needed over the printed noise, of every node.
 
-    Parameters
-    ----------
-    theorem : str
-        ``theorem-6`` or ``theorem-9``.
-    n : int
-        N.
-    cell : Cell
-        The row.
-
-    Returns
-    -------
-    Bounds
-        Of sigma over the printed sigma. The upper one is enough for (epsilon, delta) for certain; with less than the
-        lower one the accountant's worst pattern is told apart. For Theorem 9 nodes have the noise of its proof, in
-        which Delta and r grow with L.
+    Of sigma over the printed sigma. The upper one is enough for (epsilon, delta) for certain; with less than the lower
+    one the accountant's worst pattern is told apart. For Theorem 9 nodes have the noise of its proof, in which Delta
+    and r grow with L.
     """
     steps, factor = steps_of(theorem, n, cell), 2.0 if theorem == "theorem-6" else 4.0
     mu = _unit_mu(theorem, n, steps, cell.smoothness)
@@ -149,20 +137,7 @@ def size(k: int) -> int:
 
 
 def first_below(bound: Callable[[int], float], low: int = 1, high: int = 14 * PER_DECADE) -> int:
-    """Smallest k with ``bound(size(k)) < 1``, for a bound that falls below 1 once; by bisection.
-
-    Parameters
-    ----------
-    bound : callable
-        From N to the bound.
-    low, high : int
-        At size(low) the bound is not below 1, at size(high) it is.
-
-    Returns
-    -------
-    int
-        k.
-    """
+    """Smallest k with ``bound(size(k)) < 1``, for a bound that falls below 1 once; by bisection."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if bound(size(middle)) < 1 else (middle, high)

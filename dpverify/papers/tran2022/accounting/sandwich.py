@@ -37,30 +37,16 @@ LIPSCHITZ = 1.0
 
 @dataclass(frozen=True)
 class Setting:
-    """A run whose privacy is looked at.
+    """A run whose privacy is looked at."""
 
-    Attributes
-    ----------
-    algorithm : {"dp-nsgd", "sr-nsgd"}
-        Algorithm 1 with its box, or Algorithm 2 with the deviations of its proof (2 eta N L).
-    examples, steps : int
-        N and T.
-    alpha, sigma, delta : float
-        Momentum weight, noise multiplier, and the delta at which epsilon is taken.
-    ordering : {"fresh", "once"}
-        Algorithm 2 is audited under "once" only, where m^_t - m_t is noise alone.
-    eta, smoothness : float
-        Step length and L, of Algorithm 2.
-    """
-
-    algorithm: Algorithm
-    examples: int
+    algorithm: Algorithm  # algorithm 1 with its box, or Algorithm 2 with the deviations of its proof (2 eta N L)
+    examples: int  # N and T
     steps: int
-    alpha: float
+    alpha: float  # momentum weight, noise multiplier, and the delta at which epsilon is taken
     sigma: float
-    ordering: Ordering = "fresh"
+    ordering: Ordering = "fresh"  # algorithm 2 is audited under "once" only, where m^_t - m_t is noise alone
     delta: float = 1e-5
-    eta: float = 1 / 256
+    eta: float = 1 / 256  # step length and L, of Algorithm 2
     smoothness: float = 1.0
 
     def sr_parameters(self) -> SrParameters:
@@ -92,24 +78,8 @@ class Epsilons(NamedTuple):
 def sandwich(setting: Setting, rng: Generator, outputs: int, doubt: float, short: float = 1.0) -> Epsilons:
     """Compute the four values.
 
-    Parameters
-    ----------
-    setting : Setting
-        The run.
-    rng : Generator
-        Of the audit.
-    outputs : int
-        Runs on each of the two data sets.
-    doubt : float
-        Chance of an audited value above the truth.
-    short : float
-        A planted fault: the audited noise is this times what it should be.
-
-    Returns
-    -------
-    Epsilons
-        Printed: 2 r/sigma of Theorem 4, 4 r/sigma of Theorem 8, r = sqrt(log(1/delta)). Proof: k/(2 sigma^2) + 2 r
-        sqrt(k/(2 sigma^2)) with k = 1 and 3.
+    Printed: 2 r/sigma of Theorem 4, 4 r/sigma of Theorem 8, r = sqrt(log(1/delta)). Proof: k/(2 sigma^2) + 2 r
+    sqrt(k/(2 sigma^2)) with k = 1 and 3.
     """
     root = math.sqrt(-math.log(setting.delta))
     groups, factor = (1.0, 2.0) if setting.algorithm == "dp-nsgd" else (3.0, 4.0)

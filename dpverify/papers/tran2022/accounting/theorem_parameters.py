@@ -8,47 +8,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TheoremParameters:
-    """What a utility theorem prints.
+    """What a utility theorem prints."""
 
-    Attributes
-    ----------
-    theorem : str
-        Id of the claim.
-    steps : float
-        T as printed, not rounded; for Theorem 6 the solution of its equation for T.
-    eta, alpha, gamma : float
-        For the T that is really run; gamma is 1 where the algorithm has none.
-    warnings : list of str
-        Conditions of the theorem, printed or needed by its proof, that fail.
-    """
-
-    theorem: str
-    steps: float
-    eta: float
+    theorem: str  # id of the claim
+    steps: float  # T as printed, not rounded; for Theorem 6 the solution of its equation for T
+    eta: float  # for the T that is really run; gamma is 1 where the algorithm has none
     alpha: float
     gamma: float
-    warnings: list[str]
+    warnings: list[str]  # conditions of the theorem, printed or needed by its proof, that fail
 
 
 def theorem_6(examples: int, dimension: int, epsilon: float, delta: float, steps: int | None) -> TheoremParameters:
-    """Parameters of Theorem 6, for Algorithm 1.
+    """Parameters of Theorem 6, for Algorithm 1. ``T log2(T) = epsilon N^2 / sqrt(d log(1/delta))`` is solved for T.
 
-    Parameters
-    ----------
-    examples, dimension : int
-        N and d, at least 1.
-    epsilon, delta : float
-        Privacy budget, above 0; delta below 1.
-    steps : int or None
-        T that is run; None: the printed one, rounded to a whole number, at least 1.
-
-    Returns
-    -------
-    TheoremParameters
-        ``T log2(T) = epsilon N^2 / sqrt(d log(1/delta))`` is solved for T.
-
-    Notes
-    -----
     Source: ``tran2022:theorem-6-parameters``, ``theorem-6-epsilon``.
     """
     root = math.sqrt(dimension * math.log(1.0 / delta))
@@ -62,8 +34,6 @@ def theorem_6(examples: int, dimension: int, epsilon: float, delta: float, steps
 def theorem_9(examples: int, dimension: int, epsilon: float, delta: float, steps: int | None) -> TheoremParameters:
     """Parameters of Theorem 9, for Algorithm 2; parameters as in :func:`theorem_6`.
 
-    Notes
-    -----
     Source: ``tran2022:theorem-9-parameters``, ``theorem-9-gamma``, ``theorem-9-epsilon``.
     """
     del delta  # Theorem 9 hides it in K

@@ -26,17 +26,7 @@ MOST_NODES = 2 * 62
 def compose_into(a: int, b: int, out: Intervals) -> int:
     """Write COMPOSE(a, b) into the first rows of ``out``, line by line as Algorithm 3 prints it.
 
-    Parameters
-    ----------
-    a, b : int
-        First and last step, ``1 <= a`` and ``b < MOST_STEPS``.
-    out : (MOST_NODES, 2) array of int
-        Receives one row [y, z] per node, in the order in which the recursion finds them.
-
-    Returns
-    -------
-    int
-        How many rows were written; 0 where ``a > b``.
+    How many rows were written; 0 where ``a > b``. Shapes: ``out`` (MOST_NODES, 2).
     """
     count = 0
     while a <= b:  # "if a' > b then return S", and the recursion as a loop: COMPOSE(a', b) is its last line

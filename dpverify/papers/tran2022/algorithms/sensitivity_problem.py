@@ -30,20 +30,7 @@ REPLACED = 0
 def signed_gradient(G: float, L: float) -> ExampleGradient:
     """Gradient of a clipped quadratic with a sign, in any dimension.
 
-    Parameters
-    ----------
-    G, L : float
-        Lipschitz and smoothness constant, positive.
-
-    Returns
-    -------
-    kernel
-        ``gradient(w, x_row, y, out)``: y times L (w - x_row), shortened to length G where it is longer.
-
-    Raises
-    ------
-    ArgumentError
-        If G or L is not positive and finite.
+    ``gradient(w, x_row, y, out)``: y times L (w - x_row), shortened to length G where it is longer.
     """
     G, L = check.positive(G=G), check.positive(L=L)
 
@@ -62,43 +49,18 @@ def signed_gradient(G: float, L: float) -> ExampleGradient:
 
 
 class Neighbours(NamedTuple):
-    """Two data sets that differ in the example ``REPLACED``.
+    """Two data sets that differ in the example ``REPLACED``."""
 
-    Attributes
-    ----------
-    x, y : (N, d) and (N,) array of float
-        Centres and signs of the first one.
-    x_other, y_other : (N, d) and (N,) array of float
-        Of the second one.
-    """
-
-    x: Matrix
+    x: Matrix  # (N, d) Centres and signs of the first one
     y: Vector
-    x_other: Matrix
+    x_other: Matrix  # (N, d) Of the second one
     y_other: Vector
 
 
 def opposed(N: int, reach: float, G: float, L: float) -> Neighbours:
     """Neighbours on which f and G nodes move most: the replaced example pulls with G, to either side.
 
-    Parameters
-    ----------
-    N : int
-        Examples, at least 1.
-    reach : float
-        Length of the path, which starts at 0.
-    G, L : float
-        Lipschitz and smoothness constant, positive.
-
-    Returns
-    -------
-    Neighbours
-        All centres beyond the reach of the run: to the right, and the neighbour's to the left.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is out of range.
+    All centres beyond the reach of the run: to the right, and the neighbour's to the left.
     """
     N, beyond = _far(N, reach, G, L)
     x = np.full((N, 1), beyond)
@@ -110,20 +72,8 @@ def opposed(N: int, reach: float, G: float, L: float) -> Neighbours:
 def turning(N: int, reach: float, G: float, L: float) -> Neighbours:
     """Neighbours on which Delta and r nodes move most: the replaced example's gradient climbs by L, or falls.
 
-    Parameters
-    ----------
-    N, reach, G, L
-        As for :func:`opposed`. The path must be no longer than G/L, so that the gradients can go on changing.
-
-    Returns
-    -------
-    Neighbours
-        One rises from -G to 0 along [0, G/L], its neighbour falls from 0 to -G.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is out of range, or the path too long.
+    ``N``, ``reach``, ``G``, ``L``: as for :func:`opposed`. The path must be no longer than G/L, so that the gradients
+    can go on changing. One rises from -G to 0 along [0, G/L], its neighbour falls from 0 to -G.
     """
     N, beyond = _far(N, reach, G, L)
     if L * reach > G:

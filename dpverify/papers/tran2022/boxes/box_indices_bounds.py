@@ -17,20 +17,6 @@ Epochs: TypeAlias = Literal["one-based", "quotient", "shifted"]
 def epoch_loop(steps: int, n_examples: int, first: int, last: int) -> Iterator[tuple[int, int]]:
     """Run ``for q = 0 .. floor(T/N), for i = first .. min{last, T - qN}, t = qN + i``.
 
-    Parameters
-    ----------
-    steps, n_examples : int
-        T and N, at least 1.
-    first, last : int
-        Of the inner loop: 1 and N in Algorithm 1, 0 and N - 1 in Algorithm 2 as printed.
-
-    Yields
-    ------
-    (q, t)
-        In the order of the loops.
-
-    Notes
-    -----
     Source: ``tran2022:algorithm-1-epochs``, ``tran2022:algorithm-2-loop``.
     """
     for q in range(steps // n_examples + 1):
@@ -51,20 +37,9 @@ def dyadic_nodes(steps: int) -> set[Node]:
 def node_exponents(a: int, b: int, *, as_remainder: bool = False) -> list[int]:
     """Whole numbers k >= 0 with a = 1 mod 2^k and a + 2^k - 1 <= b, in increasing order.
 
-    Parameters
-    ----------
-    a, b : int
-        First and last step of the interval.
-    as_remainder : bool
-        Whether ``a = 1 mod 2^k`` is read as "the remainder of a is 1", which excludes k = 0, instead of a congruence.
+    ``as_remainder``: whether ``a = 1 mod 2^k`` is read as "the remainder of a is 1", which excludes k = 0, instead of a
+    congruence.
 
-    Returns
-    -------
-    list of int
-        Empty where ``b < a``.
-
-    Notes
-    -----
     Source: ``tran2022:algorithm-3-k``.
     """
     found = []
@@ -77,20 +52,8 @@ def node_exponents(a: int, b: int, *, as_remainder: bool = False) -> list[int]:
 
 
 def algorithm_3(a: int, b: int) -> Iterator[Node]:
-    """Intervals of Algorithm 3 in the order in which its recursion finds them.
+    """Intervals of Algorithm 3 in the order in which its recursion finds them. Shapes: yields (int, int).
 
-    Parameters
-    ----------
-    a, b : int
-        First and last step, ``1 <= a <= b``.
-
-    Yields
-    ------
-    (int, int)
-        Closed intervals.
-
-    Notes
-    -----
     Source: ``tran2022:algorithm-3-recursion``, the recursion as a loop.
     """
     while True:
@@ -116,20 +79,8 @@ def epoch_steps(epochs: Epochs, q: int, n_examples: int) -> range:
 def dependencies(steps: int, *, ahead: bool) -> dict[str, set[str]]:
     """What each quantity of Algorithm 2's last lines needs to be known.
 
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-    ahead : bool
-        False: ``w_t = w_{t-1} - ...`` as printed. True: ``w_{t+1} = w_t - ...``.
+    By quantity: the r node of step t needs the gradient at w_t, m-hat_t that node, and the update m-hat_t.
 
-    Returns
-    -------
-    dict of str to set of str
-        By quantity: the r node of step t needs the gradient at w_t, m-hat_t that node, and the update m-hat_t.
-
-    Notes
-    -----
     Source: ``tran2022:algorithm-2-update``.
     """
     needs: dict[str, set[str]] = {}

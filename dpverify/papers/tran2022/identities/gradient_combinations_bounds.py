@@ -28,13 +28,7 @@ _ONE = fmpq(1)
 
 
 class Combination(Datum):
-    """A formal sum of gradients.
-
-    Parameters
-    ----------
-    terms : mapping of Gradient to fmpq or arb
-        Coefficients; zeros are left out.
-    """
+    """A formal sum of gradients."""
 
     __slots__ = ("terms",)
 
@@ -73,22 +67,14 @@ class Combination(Datum):
 
 @dataclass(frozen=True)
 class Ordering:
-    """Which example each step draws, and which epoch it belongs to.
+    """Which example each step draws, and which epoch it belongs to."""
 
-    Attributes
-    ----------
-    name : str
-        ``once``: the same order in every epoch. ``reversed``: every second epoch goes backwards, a case of fresh
-        permutations. ``swapped``: epoch 1 exchanges its first two examples. ``free``: all steps draw different
-        examples; what holds then holds for every order.
-    n_examples : int
-        N.
-    first_step : int
-        Step at which epoch 0 begins: 1 by the house's convention, 0 for epochs {qN, .., qN + N - 1}.
-    """
-
+    # ``once``: the same order in every epoch. ``reversed``: every second epoch goes backwards, a case of fresh
+    # permutations. ``swapped``: epoch 1 exchanges its first two examples. ``free``: all steps draw different examples;
+    # what holds then holds for every order.
     name: Literal["once", "reversed", "swapped", "free"]
     n_examples: int
+    # step at which epoch 0 begins: 1 by the house's convention, 0 for epochs {qN, .., qN + N - 1}
     first_step: Literal[0, 1] = 1
 
     def epoch(self, t: int) -> int:
@@ -116,24 +102,8 @@ def paper_functions(
 ) -> dict[str, Function]:
     """Give the functions that the paper declares, as callables for the ledger's formulas.
 
-    Parameters
-    ----------
-    ordering : Ordering
-        Of the examples.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    full_start : str
-        What ``full_momentum(1)`` is.
-    before_first : int
-        The step that ``full_grad(0)`` stands for: 0, an iterate of its own, or 1.
+    By the names of ``[functions.*]``; arguments are integers.
 
-    Returns
-    -------
-    dict of str to callable
-        By the names of ``[functions.*]``; arguments are integers.
-
-    Notes
-    -----
     Source: section 4, definitions before equation 2; ``tran2022`` functions.
     """
     beta, weight = to_value(1 - alpha), to_value(alpha)
@@ -195,27 +165,9 @@ def left_over(
 ) -> Combination:
     """What the right side of equation 8 has too much: with the noise off, m_hat_t - m_t of Algorithm 4.
 
-    Parameters
-    ----------
-    t : int
-        Step, at least 1.
-    n_examples : int
-        N.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    gamma : Fraction
-        Cross-batch weight in [0, 1].
-    functions : mapping of str to callable
-        From :func:`paper_functions`.
+    ``alpha (1-gamma) sum over i = 1 .. q-1 of c_i (W_{i+1} - (W_i - D_i))``, W_i and D_i being G and Delta of the
+    window [t - iN + 1, t - (i-1)N] and ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^((i-1-j)N)``.
 
-    Returns
-    -------
-    Combination
-        ``alpha (1-gamma) sum over i = 1 .. q-1 of c_i (W_{i+1} - (W_i - D_i))``, W_i and D_i being G and Delta of the
-        window [t - iN + 1, t - (i-1)N] and ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^((i-1-j)N)``.
-
-    Notes
-    -----
     Source: the corrected ``tran2022:equation-8``.
     """
     block, keep = to_value(1 - alpha) ** n_examples, to_value(1 - gamma)
@@ -234,15 +186,7 @@ def left_over(
 def first_difference(left: Combination, right: Combination) -> Gradient | None:
     """First gradient whose coefficients differ, in the order of the names; None where the two are equal.
 
-    Parameters
-    ----------
-    left, right : Combination
-        The sides of an identity.
-
-    Returns
-    -------
-    Gradient or None
-        Anchors before iterates, early ones before late ones.
+    Anchors before iterates, early ones before late ones.
     """
     gap = (left - right).terms
     return min(gap, default=None, key=lambda name: (name[0], *name[1:]))
@@ -263,25 +207,6 @@ def kronecker_point(steps: int, epochs: int, height: int) -> tuple[Fraction, Fra
     ``1 - gamma``. With ``beta = 1/M`` and ``1 - gamma = M**-(steps + 1)`` different monomials of degree at most
     ``steps`` in beta are different powers of 1/M. If no integer coefficient of the difference reaches M in size, the
     difference is 0 there only if all of them are: that of the smallest power would have to be divisible by M.
-
-    Parameters
-    ----------
-    steps : int
-        Largest degree in beta.
-    epochs : int
-        Largest degree in 1 - gamma; only the size of the numbers depends on it.
-    height : int
-        Bound on the integer coefficients of the difference.
-
-    Returns
-    -------
-    alpha, gamma : Fraction
-        In (0, 1).
-
-    Raises
-    ------
-    ValueError
-        If a number is below 1, or exact arithmetic would need more than 16000 bits.
     """
     if min(steps, epochs, height) < 1:
         raise ValueError(f"steps, epochs and height must be at least 1, got {steps}, {epochs}, {height}.")

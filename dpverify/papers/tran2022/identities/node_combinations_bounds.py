@@ -24,24 +24,9 @@ WindowSum: TypeAlias = Callable[[str, int, int], Combination]
 def compose_intervals(a: int, b: int) -> list[Node]:
     """Nodes of COMPOSE(a, b), read off the bits of a - 1 and b.
 
-    Parameters
-    ----------
-    a, b : int
-        First and last step, ``1 <= a``; empty where ``b < a``.
+    Closed intervals from left to right: up to the multiple of the highest power of two between a - 1 and b, then down.
+    NOTES.md shows that this is what Algorithm 3 takes.
 
-    Returns
-    -------
-    list of (int, int)
-        Closed intervals from left to right: up to the multiple of the highest power of two between a - 1 and b, then
-        down. NOTES.md shows that this is what Algorithm 3 takes.
-
-    Raises
-    ------
-    ValueError
-        If ``a < 1``.
-
-    Notes
-    -----
     Source: Algorithm 3, ``tran2022:proposition-18-cover``.
     """
     if a < 1:
@@ -69,24 +54,6 @@ def window_sum(alpha: Fraction) -> WindowSum:
 def literal_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> Combination:
     """m_hat_t of Algorithm 4, line by line, in terms of the nodes.
 
-    Parameters
-    ----------
-    t : int
-        Step, at least 1.
-    n_examples : int
-        N.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    gamma : Fraction
-        Cross-batch weight in [0, 1].
-
-    Returns
-    -------
-    Combination
-        Of nodes.
-
-    Notes
-    -----
     Source: Algorithm 4, appendix B. COMPOSE(1, 0) is empty, the loop leaves out the window of i = 0, which lies
     after t, and its last line is read as an assignment: ``tran2022:algorithm-4-empty-prefix``,
     ``algorithm-4-loop``, ``algorithm-4-assignment``.
@@ -117,27 +84,9 @@ def streaming_outputs(
 
     and Ghat_0 = 0.
 
-    Parameters
-    ----------
-    steps : int
-        T.
-    n_examples : int
-        N.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    gamma : Fraction
-        Cross-batch weight in [0, 1].
-    fault : str
-        A planted fault: "base-late" (the second epoch already uses the recursion), "gamma-swapped", "decay-off" or
-        "ring-off" (g of one step earlier).
+    ``fault``: A planted fault: "base-late" (the second epoch already uses the recursion), "gamma-swapped", "decay-off"
+    or "ring-off" (g of one step earlier).
 
-    Returns
-    -------
-    list of Combination
-        Entry t - 1 is m_hat_t.
-
-    Notes
-    -----
     Source: ``tran2022:section-5-run-time``, which asks for a shorter run time; the recursion is ours.
     """
     beta, keep = to_value(1 - alpha), to_value(1 - gamma)
@@ -164,20 +113,7 @@ def streaming_outputs(
 
 
 def in_gradients(nodes: Combination, functions: Mapping[str, Function]) -> Combination:
-    """Write a sum of nodes as a sum of gradients.
-
-    Parameters
-    ----------
-    nodes : Combination
-        Of nodes.
-    functions : mapping of str to callable
-        From ``paper_functions``.
-
-    Returns
-    -------
-    Combination
-        With F^G_[y,z] = G_[y,z] and so on, the definitions of section 4.
-    """
+    """Write a sum of nodes as a sum of gradients. With F^G_[y,z] = G_[y,z] and so on, the definitions of section 4."""
     total = Combination({})
     for (family, *interval), value in nodes.terms.items():
         total = total + value * functions[f"{family}_win"](*interval)

@@ -32,28 +32,16 @@ LEMMA_11 = PARTS[:4]
 
 @dataclass(frozen=True)
 class Run:
-    """A run of either algorithm; d = 1.
+    """A run of either algorithm; d = 1."""
 
-    Attributes
-    ----------
-    n_examples, steps : int
-        N and T.
-    alpha, gamma, eta : Fraction
-        Weights and length of a step; the corrected Lemma 7 needs alpha >= 1/N and gamma = eta N <= 1/2.
-    sigma, v : Fraction
-        Noise multiplier and V of Algorithm 1.
-    lipschitz, smoothness : Fraction
-        G and L.
-    """
-
-    n_examples: int
+    n_examples: int  # N and T
     steps: int
-    alpha: Fraction
+    alpha: Fraction  # weights and length of a step; the corrected Lemma 7 needs alpha >= 1/N and gamma = eta N <= 1/2
     gamma: Fraction
     eta: Fraction
-    sigma: Fraction
+    sigma: Fraction  # noise multiplier and V of Algorithm 1
     v: Fraction
-    lipschitz: Fraction = Fraction(1)
+    lipschitz: Fraction = Fraction(1)  # G and L
     smoothness: Fraction = Fraction(1)
 
 
@@ -67,37 +55,14 @@ class Part(NamedTuple):
 def lag_error(t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction) -> Fraction:
     """Weighted way of full gradients up to step t on a ramp: ``eta L (1-alpha)(1-(1-alpha)^(t-1))/alpha``.
 
-    Parameters
-    ----------
-    t : int
-        Step, at least 1.
-    alpha, eta, smoothness : Fraction
-        Momentum weight in (0, 1], length of a step, L.
-
-    Returns
-    -------
-    Fraction
-        ``sum over i = 2 .. t of (1-alpha)^(t-i+1) |g_{i-1} - g_i|``.
+    ``sum over i = 2 .. t of (1-alpha)^(t-i+1) |g_{i-1} - g_i|``.
     """
     beta = 1 - alpha
     return eta * smoothness * beta * (1 - beta ** (t - 1)) / alpha
 
 
 def error_parts(t: int, run: Run) -> dict[str, Part]:
-    """All parts at a step.
-
-    Parameters
-    ----------
-    t : int
-        Step, 1 .. T.
-    run : Run
-        The run.
-
-    Returns
-    -------
-    dict
-        By name, in the order of ``PARTS``.
-    """
+    """All parts at a step."""
     n, alpha, eta, slope, curve = run.n_examples, run.alpha, run.eta, run.lipschitz, run.smoothness
     antipodes = constant_spread(slope**2)
     return {
@@ -126,15 +91,7 @@ def error_parts(t: int, run: Run) -> dict[str, Part]:
 def printed_parts(run: Run) -> dict[str, Exact]:
     """Printed bounds of the parts that have one, the same at every step.
 
-    Parameters
-    ----------
-    run : Run
-        The run.
-
-    Returns
-    -------
-    dict
-        Lemma 11's three terms, and Lemma 12; nothing is printed for the start-up and the reconstruction.
+    Lemma 11's three terms, and Lemma 12; nothing is printed for the start-up and the reconstruction.
     """
     slope, way = run.lipschitz, run.eta * run.smoothness
     noise = to_ball(to_value(4 * run.alpha * slope * run.sigma))

@@ -21,21 +21,7 @@ def attained_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Fract
     The replaced example's gradient is G u wherever the run goes, and -G u for the neighbour, and it comes last in every
     epoch: all partners cancel, and the first epoch's visit stays.
 
-    Parameters
-    ----------
-    t : int
-        Step, at least N.
-    N : int
-        Examples, at least 1.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    lipschitz : Fraction
-        G.
-
-    Returns
-    -------
-    Fraction
-        ``2*alpha*G*(1-alpha)**(t - N)``.
+    ``2*alpha*G*(1-alpha)**(t - N)``.
     """
     return 2 * alpha * lipschitz * (1 - alpha) ** (t - N)
 
@@ -43,17 +29,8 @@ def attained_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Fract
 def largest_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction, drift: Fraction) -> Fraction:
     """An upper bound on the movement under one permutation, place by place.
 
-    Parameters
-    ----------
-    t, N, alpha, lipschitz
-        As in :func:`attained_once`.
-    drift : Fraction
-        ``2*L*eta*N``: by how much the difference of the two examples' gradients changes within N steps.
-
-    Returns
-    -------
-    Fraction
-        The largest over the places of the example, of the partners' sum and the first visit.
+    ``drift``: ``2*L*eta*N``: by how much the difference of the two examples' gradients changes within N steps. The
+    largest over the places of the example, of the partners' sum and the first visit.
     """
     beta = 1 - alpha
     largest = ZERO
@@ -69,15 +46,7 @@ def attained_fresh(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Frac
     The gradients are those of :func:`attained_once`. The example comes first in every epoch but the last, where it
     comes at the end.
 
-    Parameters
-    ----------
-    t, N, alpha, lipschitz
-        As in :func:`attained_once`; t is a multiple of N, at least 2N.
-
-    Returns
-    -------
-    Fraction
-        ``2*alpha*G`` times the difference of the weights, added up visit by visit.
+    ``2*alpha*G`` times the difference of the weights, added up visit by visit.
     """
     beta = 1 - alpha
     visits = [*range(1, t - N + 1, N), t]

@@ -22,19 +22,7 @@ MOST_STEPS = 12
 def slope_error(t: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
     """Error of the momentum on a slope: ``(1-alpha)^t G``.
 
-    Parameters
-    ----------
-    t : int
-        Step, at least 1.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    lipschitz : Fraction
-        G.
-
-    Returns
-    -------
-    Fraction
-        ``|m_t - grad F(w_t)|``, whatever the order of the examples.
+    ``|m_t - grad F(w_t)|``, whatever the order of the examples.
     """
     return (1 - alpha) ** t * lipschitz
 
@@ -42,24 +30,8 @@ def slope_error(t: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
 def ramp_error(t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, lipschitz: Fraction) -> Fraction:
     """Error of the momentum of full gradients on a ramp that begins ``(t-1) eta`` above the minimum.
 
-    Parameters
-    ----------
-    t : int
-        Step, at least 1.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    eta : Fraction
-        Length of a step.
-    smoothness : Fraction
-        L.
-    lipschitz : Fraction
-        G.
-
-    Returns
-    -------
-    Fraction
-        ``eta L ((1-alpha)(1-(1-alpha)^(t-1))/alpha - (t-1)(1-alpha)^t)``, the lag less what m_0 = 0 makes up for; 0
-        where the ramp would be steeper than G.
+    ``eta L ((1-alpha)(1-(1-alpha)^(t-1))/alpha - (t-1)(1-alpha)^t)``, the lag less what m_0 = 0 makes up for; 0 where
+    the ramp would be steeper than G.
     """
     if (t - 1) * eta * smoothness > lipschitz:
         return Fraction(0)
@@ -70,21 +42,7 @@ def ramp_error(t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, lip
 def antipodes_error(t: int, alpha: Fraction, lipschitz: Fraction, ordering: Ordering) -> Fraction:
     """Mean error of the momentum for two examples with the gradients G and -G, over all orders.
 
-    Parameters
-    ----------
-    t : int
-        Step, at least 1.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    lipschitz : Fraction
-        G.
-    ordering : str
-        ``fresh`` or ``once``.
-
-    Returns
-    -------
-    Fraction
-        ``E|m_t|``; 0 beyond ``MOST_STEPS``, where it is not computed.
+    ``E|m_t|``; 0 beyond ``MOST_STEPS``, where it is not computed.
     """
     if t > MOST_STEPS:
         return Fraction(0)
@@ -108,13 +66,8 @@ def attained_error(
 ) -> Fraction:
     """Largest of the mean errors that the three problems attain; antipodes need N = 2.
 
-    Returns
-    -------
-    Fraction
-        A lower bound of the largest ``E|m_t - grad F(w_t)|``.
+    A lower bound of the largest ``E|m_t - grad F(w_t)|``.
 
-    Notes
-    -----
     Source: ``tran2022:lemma-11``.
     """
     found = [slope_error(t, alpha, lipschitz), ramp_error(t, alpha, eta, smoothness, lipschitz)]
@@ -126,23 +79,9 @@ def attained_error(
 def anchor_distance(i: int, n_examples: int, epochs: Epochs) -> int:
     """Steps between w_i and the anchor of its epoch, where w_0 stands for w_1.
 
-    Parameters
-    ----------
-    i : int
-        Step, at least 1.
-    n_examples : int
-        N, at least 1.
-    epochs : str
-        ``one-based``: epoch q owns qN + 1 .. (q+1)N, with the anchor w_{qN+1}. ``quotient``: it owns qN .. qN + N - 1,
-        with w_{qN}. ``shifted``: it owns qN + 1 .. (q+1)N, with w_{qN}.
+    ``epochs``: ``one-based``: epoch q owns qN + 1 .. (q+1)N, with the anchor w_{qN+1}. ``quotient``: it owns qN .. qN +
+    N - 1, with w_{qN}. ``shifted``: it owns qN + 1 .. (q+1)N, with w_{qN}. At most N - 1, and N in the last reading.
 
-    Returns
-    -------
-    int
-        At most N - 1, and N in the last reading.
-
-    Notes
-    -----
     Source: ``tran2022:lemma-11-anchor-drift``.
     """
     if epochs == "one-based":
@@ -156,10 +95,7 @@ def attained_drift(
 ) -> Fraction:
     """Momentum-weighted drift of full gradients from their anchors, on a straight way along a ramp.
 
-    Returns
-    -------
-    Fraction
-        ``alpha eta L sum over i of (1-alpha)^(t-i) |i - anchor|``, the largest there is.
+    ``alpha eta L sum over i of (1-alpha)^(t-i) |i - anchor|``, the largest there is.
     """
     beta, total = 1 - alpha, Fraction(0)
     for i in range(1, t + 1):

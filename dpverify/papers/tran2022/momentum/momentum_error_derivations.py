@@ -38,20 +38,7 @@ RANGES: dict[str, Variable] = {
 
 
 def ranges(statement: Statement, **more: Variable) -> dict[str, Variable]:
-    """Give the ranges of the statement's symbols, and of local ones.
-
-    Parameters
-    ----------
-    statement : Statement
-        The claim.
-    **more : Range or Declared
-        Of the local symbols.
-
-    Returns
-    -------
-    dict
-        In the order in which they are drawn.
-    """
+    """Give the ranges of the statement's symbols, and of local ones. In the order in which they are drawn."""
     symbols = sympy_symbols(statement)
     return {**{name: RANGES[name] for name in RANGES if name in symbols}, **more}
 
@@ -67,15 +54,7 @@ def _symbol(statement: Statement, name: str) -> Any:
 def alpha_sum(statement: Statement) -> Derivation:
     """Derive ``tran2022:lemma-11-alpha-sum``, and its sharper form with 2 - alpha.
 
-    Parameters
-    ----------
-    statement : Statement
-        The claim.
-
-    Returns
-    -------
-    Derivation
-        From the printed left side by the geometric series.
+    From the printed left side by the geometric series.
     """
     symbols = sympy_symbols(statement)
     G, alpha, t = (symbols[name] for name in ("G", "alpha", "t"))
@@ -109,15 +88,7 @@ def _series(factor: Any, alpha: Any, t: Any, printed: Any) -> tuple[Step, ...]:
 def sampling(statement: Statement) -> Derivation:
     """Derive ``tran2022:lemma-11-sampling`` under fresh permutations, and its form with one quarter of the constant.
 
-    Parameters
-    ----------
-    statement : Statement
-        The claim.
-
-    Returns
-    -------
-    Derivation
-        From the mean square: cross terms are at most 0, and the variance of one gradient is at most its mean square.
+    From the mean square: cross terms are at most 0, and the variance of one gradient is at most its mean square.
     """
     G, alpha, t = (_symbol(statement, name) for name in ("G", "alpha", "t"))
     _, printed = sympy_sides(statement)
@@ -139,18 +110,7 @@ def sampling(statement: Statement) -> Derivation:
 
 
 def norm_bound(statement: Statement) -> Derivation:
-    """Derive ``tran2022:lemma-11-norm-bound``: the triangle inequality.
-
-    Parameters
-    ----------
-    statement : Statement
-        The claim.
-
-    Returns
-    -------
-    Derivation
-        From ``(|grad f| + |grad F|)^2``.
-    """
+    """Derive ``tran2022:lemma-11-norm-bound``: the triangle inequality. From ``(|grad f| + |grad F|)^2``."""
     G = sympy_symbols(statement)["G"]
     one, mean = Symbol("one", nonnegative=True), Symbol("all", nonnegative=True)
     steps = (
@@ -167,15 +127,7 @@ def norm_bound(statement: Statement) -> Derivation:
 def anchor_drift(statement: Statement) -> Derivation:
     """Derive ``tran2022:lemma-11-anchor-drift`` in every reading.
 
-    Parameters
-    ----------
-    statement : Statement
-        The claim.
-
-    Returns
-    -------
-    Derivation
-        From the weighted sum of L times the distances, each at most eta N.
+    From the weighted sum of L times the distances, each at most eta N.
     """
     eta, N, smooth = (sympy_symbols(statement)[name] for name in ("eta", "N", "L"))
     alpha, t = _symbol(statement, "alpha"), _symbol(statement, "t")
@@ -201,15 +153,7 @@ def anchor_drift(statement: Statement) -> Derivation:
 def lag(statement: Statement) -> Derivation:
     """Derive the corrected ``tran2022:lemma-11-drift``: the lag and the start-up term.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:lemma-11-drift``, amended.
-
-    Returns
-    -------
-    Derivation
-        From ``(1-alpha)^t |grad F(w_1)| + sum of (1-alpha)^i |change of grad F over a step|``.
+    From ``(1-alpha)^t |grad F(w_1)| + sum of (1-alpha)^i |change of grad F over a step|``.
     """
     G, alpha, eta, smooth, t = (sympy_symbols(statement)[name] for name in ("G", "alpha", "eta", "L", "t"))
     beta = 1 - alpha

@@ -31,22 +31,7 @@ PAIR = (3, -1)
 
 
 def pair_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction) -> Fraction:
-    """Where the second epoch begins, for two examples with the constant gradients 3 and -1 and w_1 = 0.
-
-    Parameters
-    ----------
-    order : tuple of int
-        Examples 0 and 1 in the order of the first epoch.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    eta : Fraction
-        Length of a step.
-
-    Returns
-    -------
-    Fraction
-        w_3.
-    """
+    """Where the second epoch begins, for two examples with the constant gradients 3 and -1 and w_1 = 0."""
     m, w = Fraction(0), Fraction(0)
     for k in order:
         m = (1 - alpha) * m + alpha * PAIR[k]
@@ -57,24 +42,8 @@ def pair_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction) -> Fract
 def pair_bias(alpha: Fraction, eta: Fraction, position: int, ordering: Ordering) -> Fraction:
     """How far the mean gradient that a step of the second epoch draws is from the mean full gradient, at the anchor.
 
-    Parameters
-    ----------
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    eta : Fraction
-        Length of a step.
-    position : int
-        0 or 1: the step's position in the epoch.
-    ordering : str
-        ``fresh`` or ``once``.
+    ``E grad f(w_3, x) - E grad F(w_3)``, where near the path example 0 has the gradient 3 + w/2, example 1 -1.
 
-    Returns
-    -------
-    Fraction
-        ``E grad f(w_3, x) - E grad F(w_3)``, where near the path example 0 has the gradient 3 + w/2, example 1 -1.
-
-    Notes
-    -----
     Source: ``tran2022:section-3-anchor-unbiased``.
     """
     slope = Fraction(1, 2)
@@ -100,24 +69,7 @@ def _bent_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction, slope: 
 def ridge_gradients(n_examples: int, alpha: float, late: int) -> NDArray[np.float64]:
     """Centred gradients of the second epoch on ridges, in the order in which they are drawn.
 
-    Parameters
-    ----------
-    n_examples : int
-        N, at least 2.
-    alpha : float
-        Momentum weight in (0, 1).
-    late : int
-        How many of the examples drawn last have not crossed the threshold, from 1 to N - 1.
-
-    Returns
-    -------
-    (N, N + 1) array of float
-        ``grad f(w_{N+1}, x) - grad F(w_{N+1})`` of the example that each step draws, G = 1.
-
-    Raises
-    ------
-    ValueError
-        If N or ``late`` is out of range, or an example crosses the threshold before it is drawn.
+    ``grad f(w_{N+1}, x) - grad F(w_{N+1})`` of the example that each step draws, G = 1.
     """
     if not 1 <= late < n_examples:
         raise ValueError(f"late must lie in [1, N), got late={late}, N={n_examples}.")
@@ -140,13 +92,8 @@ def ridge_gradients(n_examples: int, alpha: float, late: int) -> NDArray[np.floa
 def ridge_sampling(n_examples: int, alpha: float, late: int) -> float:
     """Mean square of the weighted centred gradients after two epochs on ridges, under one permutation.
 
-    Returns
-    -------
-    float
-        ``alpha^2 |sum of c_i A_i|^2`` at t = 2N with G = 1; parameters as in :func:`ridge_gradients`.
+    ``alpha^2 |sum of c_i A_i|^2`` at t = 2N with G = 1; parameters as in :func:`ridge_gradients`.
 
-    Notes
-    -----
     Source: ``tran2022:lemma-11-sampling``, ordering "once".
     """
     second = ridge_gradients(n_examples, alpha, late)

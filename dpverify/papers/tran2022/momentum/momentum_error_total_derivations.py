@@ -28,15 +28,9 @@ SAMPLING, DRIFT, LAG = Symbol("sampling"), Symbol("drift"), Symbol("lag")
 
 @dataclass(frozen=True)
 class BoundedVector(AnyVector):
-    """An arbitrary random variable whose values are at most a bound.
+    """An arbitrary random variable whose values are at most a bound."""
 
-    Parameters
-    ----------
-    bound : sympy.Expr
-        At least 0; may use the numbers that are declared before.
-    """
-
-    bound: Any = sympy.S.One
+    bound: Any = sympy.S.One  # at least 0; may use the numbers that are declared before
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Vector:
         """Draw as the base does, and shrink to the bound."""
@@ -50,16 +44,8 @@ class BoundedVector(AnyVector):
 def lemma_11(statement: Statement) -> Derivation:
     """Derive the corrected Lemma 11, for either ordering.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:lemma-11``, amended.
-
-    Returns
-    -------
-    Derivation
-        From E|sampling + drift + lag| by Jensen and Minkowski. Fresh permutations: the centred gradients are taken at
-        the anchors of the epochs. One permutation: at w_1, the only anchor that does not depend on the order.
+    From E|sampling + drift + lag| by Jensen and Minkowski. Fresh permutations: the centred gradients are taken at the
+    anchors of the epochs. One permutation: at w_1, the only anchor that does not depend on the order.
     """
     G, alpha, eta, smooth, n, t = (sympy_symbols(statement)[name] for name in ("G", "alpha", "eta", "L", "N", "t"))
     once = statement.reading["ordering"] == "once"

@@ -32,30 +32,9 @@ MOST_EPOCHS = 12
 def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> list[Value]:
     """Weights of the gradients in the bias of m_hat_t, for gradients that do not depend on w.
 
-    Parameters
-    ----------
-    t : int
-        Step, at least 1.
-    n_examples : int
-        N, at least 1.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    gamma : Fraction
-        Cross-batch weight in [0, 1].
+    Entry s - 1 is the weight of step s, ``alpha (1-gamma) D_s (c_{k-1} - c_k)``; in the first whole window ``alpha
+    (1-gamma) D_s c_{q-1}``, and 0 before it.
 
-    Returns
-    -------
-    list of fmpq or arb
-        Entry s - 1 is the weight of step s, ``alpha (1-gamma) D_s (c_{k-1} - c_k)``; in the first whole window
-        ``alpha (1-gamma) D_s c_{q-1}``, and 0 before it.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
-    Notes
-    -----
     Source: ``tran2022:equation-3`` with the ordering "fresh".
     """
     check_parameters(t, n_examples, alpha, gamma)
@@ -72,26 +51,7 @@ def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> l
 def mean_distance_of_two(t: int, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, variance: Exact) -> Exact:
     """Expected distance of m_hat_t from m_t in one dimension, for two examples with the gradients +G and -G everywhere.
 
-    Parameters
-    ----------
-    t : int
-        Step, with at most ``MOST_EPOCHS`` epochs of two steps.
-    alpha, gamma : Fraction
-        Momentum weight and cross-batch weight.
-    lipschitz : Fraction
-        G.
-    variance : Fraction or arb
-        Of the noise in m_hat_t.
-
-    Returns
-    -------
-    Fraction or arb
-        Mean over the orders of all epochs of the mean of ``|b_t + noise|``; a Fraction where there is no noise.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range, or there are too many epochs.
+    Mean over the orders of all epochs of the mean of ``|b_t + noise|``; a Fraction where there is no noise.
     """
     weights = bias_weights(t, 2, alpha, gamma)
     epochs = (t + 1) // 2

@@ -32,49 +32,18 @@ Node: TypeAlias = tuple[int, int]
 
 
 class Term(NamedTuple):
-    """One of the five terms of the noise of m_hat_t.
+    """One of the five terms of the noise of m_hat_t."""
 
-    Attributes
-    ----------
-    number : int
-        1 to 5, in the order of the proof of Lemma 7.
-    family : str
-        Whose nodes: "G", "Delta" or "r".
-    nodes : dict of (y, z) to Fraction or arb
-        Coefficient of each node's noise, the factor alpha included.
-    """
-
-    number: int
-    family: Family
-    nodes: dict[Node, Exact]
+    number: int  # 1 to 5, in the order of the proof of Lemma 7
+    family: Family  # whose nodes: "G", "Delta" or "r"
+    nodes: dict[Node, Exact]  # coefficient of each node's noise, the factor alpha included
 
 
 def noise_terms(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> tuple[Term, ...]:
     """Coefficients of all node noises in m_hat_t, term by term.
 
-    Parameters
-    ----------
-    t : int
-        Step, at least 1.
-    n_examples : int
-        N, at least 1.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    gamma : Fraction
-        Cross-batch weight in [0, 1].
+    Five, some of them without nodes. A coefficient may be 0: (1-alpha)^n is, at alpha = 1.
 
-    Returns
-    -------
-    tuple of Term
-        Five, some of them without nodes. A coefficient may be 0: (1-alpha)^n is, at alpha = 1.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
-    Notes
-    -----
     Source: Algorithm 4, ``tran2022:equation-8``.
     """
     check_parameters(t, n_examples, alpha, gamma)
@@ -99,15 +68,7 @@ def noise_terms(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> tu
 def noise_coefficients(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> dict[Family, dict[Node, Exact]]:
     """Coefficients of all node noises in m_hat_t, by family; see :func:`noise_terms`.
 
-    Parameters
-    ----------
-    t, n_examples, alpha, gamma
-        As in :func:`noise_terms`.
-
-    Returns
-    -------
-    dict
-        For "G", "Delta" and "r": the coefficient of each node (y, z).
+    For "G", "Delta" and "r": the coefficient of each node (y, z).
     """
     families: dict[Family, dict[Node, Exact]] = {"G": {}, "Delta": {}, "r": {}}
     for term in noise_terms(t, n_examples, alpha, gamma):
@@ -118,22 +79,8 @@ def noise_coefficients(t: int, n_examples: int, alpha: Fraction, gamma: Fraction
 def window_weights(count: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> list[Value]:
     """Weights c_1 .. c_count of the windows in Algorithm 4, the latest window first.
 
-    Parameters
-    ----------
-    count : int
-        How many, at least 0.
-    n_examples : int
-        N, at least 1.
-    alpha, gamma : Fraction
-        Momentum weight and cross-batch weight.
+    ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-1-j)N}``, by ``c_{i+1} = (1-alpha)^N c_i + (1-gamma)^i``.
 
-    Returns
-    -------
-    list of fmpq or arb
-        ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-1-j)N}``, by ``c_{i+1} = (1-alpha)^N c_i + (1-gamma)^i``.
-
-    Notes
-    -----
     Source: Algorithm 4, the factor in front of the windows; ``tran2022:lemma-7-coefficient`` bounds it.
     """
     epoch, keep = shortened(power(to_value(1 - alpha), n_examples)), to_value(1 - gamma)
@@ -149,18 +96,8 @@ def window_weights(count: int, n_examples: int, alpha: Fraction, gamma: Fraction
 def compose_nodes(a: int, b: int) -> Iterator[Node]:
     """Yield the nodes of COMPOSE(a, b) from left to right, by the bits of a - 1 and b; none where a > b.
 
-    Parameters
-    ----------
-    a, b : int
-        First and last step, ``a >= 1``.
+    First and last step of a node.
 
-    Yields
-    ------
-    tuple of int
-        First and last step of a node.
-
-    Notes
-    -----
     Source: Algorithm 3; NOTES.md, "COMPOSE in closed form".
     """
     u = a - 1
@@ -173,17 +110,7 @@ def compose_nodes(a: int, b: int) -> Iterator[Node]:
 def squared_decays(a: int, b: int, alpha: Fraction) -> Value:
     """Sum of ``(1-alpha)^(2 (b - z))`` over the nodes [y, z] of COMPOSE(a, b).
 
-    Parameters
-    ----------
-    a, b : int
-        First and last step of the interval.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-
-    Returns
-    -------
-    fmpq or arb
-        The variance of the interval's noisy sum in units of one node's; 0 where a > b.
+    The variance of the interval's noisy sum in units of one node's; 0 where a > b.
     """
     decay = to_value(1 - alpha)
     total: Value = ZERO
@@ -205,18 +132,7 @@ def shortened(value: Value) -> Value:
 
 
 def check_parameters(t: int, n_examples: int, alpha: Fraction, gamma: Fraction = Fraction(0)) -> None:
-    """Refuse parameters out of range.
-
-    Parameters
-    ----------
-    t, n_examples, alpha, gamma
-        As in :func:`noise_terms`.
-
-    Raises
-    ------
-    ValueError
-        With the parameter's name and value.
-    """
+    """Refuse parameters out of range."""
     if t < 1:
         raise ValueError(f"t must be at least 1, got t={t}.")
     if n_examples < 1:

@@ -35,39 +35,19 @@ Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class NodeVariances:
-    """Variance of one coordinate of a node's noise.
+    """Variance of one coordinate of a node's noise."""
 
-    Attributes
-    ----------
-    g_first : Fraction or arb
-        G nodes that end at or before step 2N: ``delta_G^2 sigma^2 V_<=2N``.
-    g_later : Fraction or arb
-        The other G nodes: ``delta_G^2 sigma^2 V_>2N``.
-    delta : Fraction or arb
-        Delta nodes: ``delta_Delta^2 sigma^2 V_>2N``.
-    r : Fraction or arb
-        r nodes: ``delta_r^2 sigma^2 V_>2N``.
-    """
-
-    g_first: Exact
-    g_later: Exact
-    delta: Exact
-    r: Exact
+    g_first: Exact  # G nodes that end at or before step 2N: ``delta_G^2 sigma^2 V_<=2N``
+    g_later: Exact  # the other G nodes: ``delta_G^2 sigma^2 V_>2N``
+    delta: Exact  # delta nodes: ``delta_Delta^2 sigma^2 V_>2N``
+    r: Exact  # r nodes: ``delta_r^2 sigma^2 V_>2N``
 
     @classmethod
     def of(cls, values: Mapping[str, Exact]) -> NodeVariances:
         """Read the box of Algorithm 2.
 
-        Parameters
-        ----------
-        values : mapping of str to Fraction or arb
-            ``sigma``, and of ``delta_G, delta_Delta, delta_r, V_first, V_later`` those that matter; the others count
-            as 0.
-
-        Returns
-        -------
-        NodeVariances
-            As lines 9 to 13 and 19 have it (``tran2022:algorithm-2-threshold``).
+        ``values``: ``sigma``, and of ``delta_G, delta_Delta, delta_r, V_first, V_later`` those that matter; the others
+        count as 0. As lines 9 to 13 and 19 have it (``tran2022:algorithm-2-threshold``).
         """
         known = {name: to_value(values.get(name, Fraction(0))) for name in _BOX}
         noise = known["sigma"] ** 2
@@ -90,31 +70,8 @@ def variance_terms(
 ) -> tuple[Exact, Exact, Exact, Exact, Exact]:
     """Variance of one coordinate of each of the five terms of the noise in m_hat_t.
 
-    Parameters
-    ----------
-    t : int
-        Step, at least 1.
-    n_examples : int
-        N, at least 1.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    gamma : Fraction
-        Cross-batch weight in [0, 1].
-    nodes : NodeVariances
-        Variances of the nodes.
+    Terms 1 to 5 of ``noise.sr_noise_bounds``; they add up to the variance of m_hat_t.
 
-    Returns
-    -------
-    tuple of Fraction or arb
-        Terms 1 to 5 of ``noise.sr_noise_bounds``; they add up to the variance of m_hat_t.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
-    Notes
-    -----
     Source: ``tran2022:lemma-7-var-1`` to ``lemma-7-var-5`` bound them. Cost: about (t/N) log2 N powers.
     """
     prefix = prefix_term(t, n_examples, alpha, nodes)
@@ -183,37 +140,14 @@ def noise_variance(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, no
 
 
 def expected_norm(variance: Exact, d: int) -> arb:
-    """Expected norm of a centred Gaussian vector with independent coordinates.
-
-    Parameters
-    ----------
-    variance : Fraction or arb
-        Of one coordinate, at least 0.
-    d : int
-        Dimension, at least 1.
-
-    Returns
-    -------
-    arb
-        ``sqrt(variance) * mean_chi(d)``.
-    """
+    """Expected norm of a centred Gaussian vector with independent coordinates. ``sqrt(variance) * mean_chi(d)``."""
     return to_ball(to_value(variance)).sqrt() * mean_chi(d)
 
 
 def covariance(s: int, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:
     """Covariance of one coordinate of the noise in m_hat_s with the same coordinate of that in m_hat_t.
 
-    Parameters
-    ----------
-    s, t : int
-        Steps.
-    n_examples, alpha, gamma, nodes
-        As in :func:`variance_terms`.
-
-    Returns
-    -------
-    Fraction or arb
-        Sum over the nodes that both steps use of the product of the coefficients times the node's variance.
+    Sum over the nodes that both steps use of the product of the coefficients times the node's variance.
     """
     here = noise_coefficients(s, n_examples, alpha, gamma)
     there = noise_coefficients(t, n_examples, alpha, gamma)
@@ -228,22 +162,7 @@ def covariance(s: int, t: int, n_examples: int, alpha: Fraction, gamma: Fraction
 def covariance_matrix(steps: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Matrix:
     """Covariance of one coordinate of the noise in m_hat_1 .. m_hat_T, as floats.
 
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-    n_examples, alpha, gamma, nodes
-        As in :func:`variance_terms`.
-
-    Returns
-    -------
-    (T, T) array of float
-        In squared units of the gradient. It is singular where nodes have no noise, as at N = 1 with the box's V.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
+    In squared units of the gradient. It is singular where nodes have no noise, as at N = 1 with the box's V.
     """
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got steps={steps}.")

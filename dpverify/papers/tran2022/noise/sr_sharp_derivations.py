@@ -37,10 +37,7 @@ def _total(prefix: Any, weight: Any, decays: Any, squares: Any, run: Any) -> Any
 def variance() -> Derivation:
     """Derive the total variance from what the derivations of the five terms show.
 
-    Returns
-    -------
-    Derivation
-        From ``variance`` to the bound, for alpha N >= 1 and gamma <= 1/2; no term is rounded.
+    From ``variance`` to the bound, for alpha N >= 1 and gamma <= 1/2; no term is rounded.
     """
     rate = GAMMA * (2 - GAMMA)
     shares = (
@@ -77,11 +74,8 @@ def variance() -> Derivation:
 def norm() -> Derivation:
     """Derive the expected norm of Theorem 9's noise, for T >= 4N.
 
-    Returns
-    -------
-    Derivation
-        With alpha = 1/N, gamma = sqrt(N/T) and the printed sigma, which is ``4 sqrt(log(1/delta)) N^(7/4)/(T^(3/4)
-        sqrt(d))``; to the bound in N, T, delta, G and L.
+    With alpha = 1/N, gamma = sqrt(N/T) and the printed sigma, which is ``4 sqrt(log(1/delta)) N^(7/4)/(T^(3/4)
+    sqrt(d))``; to the bound in N, T, delta, G and L.
     """
     rho = sqrt(N / T)
     sigma = 4 * sqrt(log(1 / DELTA)) * N ** Rational(7, 4) / (T ** Rational(3, 4) * sqrt(D))

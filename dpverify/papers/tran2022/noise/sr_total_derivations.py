@@ -158,15 +158,7 @@ def var(statement: Statement) -> Derivation:
 def norm(statement: Statement) -> Derivation:
     """Derive ``tran2022:lemma-7-norm`` for one order of the examples, and the noise's part under fresh ones.
 
-    Parameters
-    ----------
-    statement : Statement
-        The claim, in any reading.
-
-    Returns
-    -------
-    Derivation
-        Jensen's inequality for a Gaussian vector.
+    Jensen's inequality for a Gaussian vector.
     """
     d, variance = (sympy_symbols(statement)[name] for name in ("d", "variance"))
     steps = (
@@ -180,15 +172,7 @@ def norm(statement: Statement) -> Derivation:
 def lemma_7(statement: Statement) -> Derivation:
     """Derive the corrected Lemma 7 for one order of the examples, and the noise's part under fresh ones.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:lemma-7``, amended, in either ordering.
-
-    Returns
-    -------
-    Derivation
-        From the expected norm of the noise by Jensen's inequality and the corrected total variance.
+    From the expected norm of the noise by Jensen's inequality and the corrected total variance.
     """
     full = sympy_definitions(statement)
     gamma, n, top, d = (full[name] for name in ("gamma", "N", "T", "d"))

@@ -111,17 +111,7 @@ def kept() -> Any:
 def young(alpha: Any, n: Any, wrap: Wrap) -> tuple[Step, ...]:
     """From the squared weights to ``kept()/(1-exp(-1))^2``, inside a factor that ``wrap`` puts around.
 
-    Parameters
-    ----------
-    alpha, n : sympy.Expr
-        alpha and N.
-    wrap : callable
-        From an expression to the same times a nonnegative factor.
-
-    Returns
-    -------
-    tuple of Step
-        From ``wrap(squares(alpha, n))`` on.
+    From ``wrap(squares(alpha, n))`` on.
     """
     all_squares = Sum(weight(RHO, k) ** 2, (k, 1, WINDOWS))
     before = weight(RHO, k - 1)

@@ -18,27 +18,8 @@ from dpverify.symbolic.exact.numbers import Exact, to_ball, to_exact, to_value
 def noise_variance(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fraction, v: Exact) -> Exact:
     """Variance of one coordinate of NOISE_t, exactly.
 
-    Parameters
-    ----------
-    t : int
-        Step, ``t >= 1``.
-    alpha, lipschitz, sigma : Fraction
-        Momentum weight, Lipschitz constant G (in units of the gradient), noise multiplier.
-    v : Fraction or arb
-        Composition count V.
+    ``16 * alpha**2 * G**2 * sigma**2 * V * F(t)`` in squared units of the gradient.
 
-    Returns
-    -------
-    Fraction or arb
-        ``16 * alpha**2 * G**2 * sigma**2 * V * F(t)`` in squared units of the gradient.
-
-    Raises
-    ------
-    ValueError
-        If ``t < 1`` or alpha is outside (0, 1].
-
-    Notes
-    -----
     Source: Algorithm 1; ``tran2022:lemma-12-var`` bounds it.
     """
     node = to_value(16 * (alpha * lipschitz * sigma) ** 2) * to_value(v)
@@ -48,20 +29,7 @@ def noise_variance(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fraction
 def mean_chi(d: int) -> arb:
     """Mean of the norm of a standard Gaussian vector.
 
-    Parameters
-    ----------
-    d : int
-        Dimension, at least 1.
-
-    Returns
-    -------
-    arb
-        ``sqrt(2) * Gamma((d+1)/2) / Gamma(d/2)`` as a ball at the current precision. It is below ``sqrt(d)``.
-
-    Raises
-    ------
-    ValueError
-        If ``d < 1``.
+    ``sqrt(2) * Gamma((d+1)/2) / Gamma(d/2)`` as a ball at the current precision. It is below ``sqrt(d)``.
     """
     if d < 1:
         raise ValueError(f"d must be at least 1, got d={d}.")
@@ -76,27 +44,8 @@ def _mean_chi_large(d: int) -> arb:
 def expected_noise_norm(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fraction, v: Exact, d: int) -> arb:
     """Expected norm of NOISE_t, exactly up to the ball's radius.
 
-    Parameters
-    ----------
-    t : int
-        Step, ``t >= 1``.
-    alpha, lipschitz, sigma, v
-        As in :func:`noise_variance`.
-    d : int
-        Dimension.
+    ``sqrt(noise_variance) * mean_chi(d)`` in units of the gradient.
 
-    Returns
-    -------
-    arb
-        ``sqrt(noise_variance) * mean_chi(d)`` in units of the gradient.
-
-    Raises
-    ------
-    ValueError
-        If ``t < 1``, ``d < 1`` or alpha is outside (0, 1].
-
-    Notes
-    -----
     Source: ``tran2022:lemma-12`` bounds it.
     """
     variance = noise_variance(t, alpha, lipschitz, sigma, v)

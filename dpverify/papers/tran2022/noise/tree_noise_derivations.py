@@ -61,18 +61,8 @@ def _count_nodes(symbols: dict[str, Any], around: Any) -> tuple[Step, ...]:
 def derive_lemma_12_var(statement: Statement) -> Derivation:
     """Derive the corrected equation 6: variance of one coordinate of NOISE_t.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:lemma-12-var``, amended.
+    From the exact variance to ``16 alpha^2 G^2 sigma^2 V log2(T + 1)``.
 
-    Returns
-    -------
-    Derivation
-        From the exact variance to ``16 alpha^2 G^2 sigma^2 V log2(T + 1)``.
-
-    Notes
-    -----
     Source: appendix D.2, equation 6.
     """
     symbols, variables, assumptions = _setting(statement)
@@ -85,18 +75,8 @@ def derive_lemma_12_var(statement: Statement) -> Derivation:
 def derive_lemma_12(statement: Statement) -> Derivation:
     """Derive the corrected Lemma 12: expected norm of NOISE_t.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:lemma-12``, amended.
+    From the expected norm to ``4 alpha G sigma sqrt(d V log2(T + 1))``.
 
-    Returns
-    -------
-    Derivation
-        From the expected norm to ``4 alpha G sigma sqrt(d V log2(T + 1))``.
-
-    Notes
-    -----
     Source: appendix D.2.
     """
     symbols, variables, assumptions = _setting(statement)
@@ -116,22 +96,7 @@ def derive_lemma_12(statement: Statement) -> Derivation:
 
 
 def derive_lemma_12_count(statement: Statement) -> Derivation:
-    """Derive the corrected number of nodes of COMPOSE(1, t), t <= T.
-
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:lemma-12-count``, amended.
-
-    Returns
-    -------
-    Derivation
-        From ``popcount(t)`` to ``log2(T + 1)``.
-
-    Notes
-    -----
-    Source: the proof of Lemma 12.
-    """
+    """Derive the corrected number of nodes of COMPOSE(1, t), t <= T. Source: the proof of Lemma 12."""
     symbols = sympy_symbols(statement)
     t, steps = symbols["t"], symbols["T"]
     chain = (

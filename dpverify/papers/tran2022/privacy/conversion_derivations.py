@@ -12,36 +12,14 @@ from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
 
 
 def derive_order(statement: Statement) -> Derivation:
-    """Derive what an order z gives, by putting it in.
-
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-4-order`` or ``tran2022:theorem-8-order``.
-
-    Returns
-    -------
-    Derivation
-        One step of algebra.
-    """
+    """Derive what an order z gives, by putting it in."""
     start, end = sympy_sides(statement)
     ranges = {"delta": real(0, 1, open_lo=True, open_hi=True), "sigma": real(Rational(1, 9), 99)}
     return Derivation("put the order in", "ours", ranges, sympy_conditions(statement), start, (Step(end, "="),))
 
 
 def derive_root(statement: Statement) -> Derivation:
-    """Derive ``sqrt(x + y) >= sqrt(x) + y/(2 sqrt(x + y))``, a tangent of the square root.
-
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-4-root``.
-
-    Returns
-    -------
-    Derivation
-        One step.
-    """
+    """Derive ``sqrt(x + y) >= sqrt(x) + y/(2 sqrt(x + y))``, a tangent of the square root."""
     symbols = sympy_symbols(statement)
     start, end = sympy_sides(statement)
     step = Step(end, ">=", "sqrt-tangent", {"x": symbols["x"], "y": symbols["y"]})
@@ -52,15 +30,7 @@ def derive_root(statement: Statement) -> Derivation:
 def derive_condition(statement: Statement) -> Derivation:
     """Derive what the condition on delta is for, the right way round.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-4-condition``, amended.
-
-    Returns
-    -------
-    Derivation
-        Epsilon is put below ``log(1/delta)`` under the root.
+    Epsilon is put below ``log(1/delta)`` under the root.
     """
     symbols = sympy_symbols(statement)
     epsilon, delta = symbols["epsilon"], symbols["delta"]
@@ -80,15 +50,7 @@ def derive_condition(statement: Statement) -> Derivation:
 def derive_theorem_8_condition(statement: Statement) -> Derivation:
     """Derive what Theorem 8's sigma is for, with the condition on delta the right way round.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-8-condition``, amended.
-
-    Returns
-    -------
-    Derivation
-        Sigma and epsilon are put in; ``3/32 + sqrt(3/8) <= 1``.
+    Sigma and epsilon are put in; ``3/32 + sqrt(3/8) <= 1``.
     """
     symbols = sympy_symbols(statement)
     epsilon, delta, sigma = symbols["epsilon"], symbols["delta"], symbols["sigma"]
@@ -111,18 +73,7 @@ def derive_theorem_8_condition(statement: Statement) -> Derivation:
 
 
 def derive_sufficient(statement: Statement) -> Derivation:
-    """Derive ``1/(a - b) <= a/epsilon`` for ``a^2 - b^2 = 2 epsilon``: the difference of two squares.
-
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-4-sufficient``.
-
-    Returns
-    -------
-    Derivation
-        From ``1/(a - b) = (a + b)/(2 epsilon)``, with b put below a.
-    """
+    """Derive ``1/(a - b) <= a/epsilon`` for ``a^2 - b^2 = 2 epsilon``: the difference of two squares."""
     symbols = sympy_symbols(statement)
     epsilon, delta = symbols["epsilon"], symbols["delta"]
     ell = log(1 / delta)
@@ -146,15 +97,7 @@ def derive_sufficient(statement: Statement) -> Derivation:
 def derive_quadratic(statement: Statement) -> Derivation:
     """Derive that the printed sigma solves the quadratic inequality for epsilon.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-4-quadratic``.
-
-    Returns
-    -------
-    Derivation
-        One step: ``1/sigma`` is at most the positive root.
+    One step: ``1/sigma`` is at most the positive root.
     """
     symbols = sympy_symbols(statement)
     epsilon, delta, sigma = symbols["epsilon"], symbols["delta"], symbols["sigma"]

@@ -18,36 +18,15 @@ MANY_VISITS: Final = Fraction(2582, 1000)
 
 
 def heaviest(visits: int) -> Fraction:
-    """Bound the weight of a node that holds at most so many visits, for alpha >= 1/N, in either ordering.
-
-    Parameters
-    ----------
-    visits : int
-        At least 1.
-
-    Returns
-    -------
-    Fraction
-        Without units.
-    """
+    """Bound the weight of a node that holds at most so many visits, for alpha >= 1/N, in either ordering."""
     return {1: Fraction(1), 2: Fraction(2), 3: THREE_VISITS}.get(visits, MANY_VISITS)
 
 
 def squares_bound(steps: int, examples: int) -> Fraction:
     """Bound the sum of squared weights over the nodes that Algorithm 1 releases, for alpha >= 1/N.
 
-    Parameters
-    ----------
-    steps, examples : int
-        T and N, at least 1.
+    At least the maximum over all patterns, of either ordering.
 
-    Returns
-    -------
-    Fraction
-        At least the maximum over all patterns, of either ordering.
-
-    Notes
-    -----
     Source: in place of the step "4 alpha G" in the proof of ``tran2022:theorem-4``.
     """
     top = examples.bit_length() - 1
@@ -58,40 +37,14 @@ def squares_bound(steps: int, examples: int) -> Fraction:
 
 
 def printed_v(steps: int, examples: int, depth: int) -> Fraction:
-    """Give V as the box of Algorithm 1 prints it, exactly.
-
-    Parameters
-    ----------
-    steps, examples, depth : int
-        T, N and the tree depth R.
-
-    Returns
-    -------
-    Fraction
-        V.
-    """
+    """Give V as the box of Algorithm 1 prints it, exactly."""
     top = examples.bit_length() - 1
     low = (min(depth, top) + 1) * Fraction(steps, examples)
     return low + sum(steps >> j for j in range(top + 1, depth + 1))
 
 
 def broken_step(steps: int, examples: int, alpha: Fraction, pattern: tuple[int, ...]) -> str:
-    """Say which step of the bound one pattern breaks; empty where all hold.
-
-    Parameters
-    ----------
-    steps, examples : int
-        T and N.
-    alpha : Fraction
-        Momentum weight, at least 1/N.
-    pattern : tuple of int
-        Steps of one example.
-
-    Returns
-    -------
-    str
-        The step, in words.
-    """
+    """Say which step of the bound one pattern breaks; empty where all hold."""
     top, decay = examples.bit_length() - 1, 1 - alpha
     for level in range(steps.bit_length()):
         weights: dict[int, Fraction] = {}

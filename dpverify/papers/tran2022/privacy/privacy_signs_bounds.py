@@ -25,29 +25,7 @@ class SignLaw(NamedTuple):
 
 
 def sign_law(steps: int, examples: int, alpha: Fraction, sigma: Fraction, depth: int) -> SignLaw:
-    """Give the law of the sign of m^_{T-1} under Algorithm 1 with the printed noise.
-
-    Parameters
-    ----------
-    steps, examples : int
-        T and N; T - 1 a power of two, and N = 1 or T = 2.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    sigma : Fraction
-        Noise multiplier, above 0.
-    depth : int
-        Tree depth R, for V.
-
-    Returns
-    -------
-    SignLaw
-        Balls at the working precision.
-
-    Raises
-    ------
-    ValueError
-        If T - 1 is no power of two, or neither N = 1 nor T = 2.
-    """
+    """Give the law of the sign of m^_{T-1} under Algorithm 1 with the printed noise. Balls at the working precision."""
     last = steps - 1
     if last < 1 or last & (last - 1):
         raise ValueError(f"steps - 1 must be a power of two, got steps={steps}.")
@@ -63,17 +41,7 @@ def sign_law(steps: int, examples: int, alpha: Fraction, sigma: Fraction, depth:
 def sign_divergence(law: SignLaw, order: Fraction) -> arb:
     """Give the Renyi divergence of the sign: a lower bound on that of the published iterates.
 
-    Parameters
-    ----------
-    law : SignLaw
-        Both laws.
-    order : Fraction
-        z > 1.
-
-    Returns
-    -------
-    arb
-        Of the neighbour's law with respect to the other.
+    Of the neighbour's law with respect to the other.
     """
     z = _ball(order)
     p, q = law.changed, law.unchanged

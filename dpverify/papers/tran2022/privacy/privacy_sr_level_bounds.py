@@ -22,17 +22,7 @@ Part: TypeAlias = Literal["first", "later", "r", "r-all", "total"]
 def family_bounds(steps: int, examples: int, *, all_drift: bool = False) -> list[Fraction]:
     """Bound the five sums of ``privacy.privacy_sr_accounting``, for alpha >= 1/N.
 
-    Parameters
-    ----------
-    steps, examples : int
-        T and N, at least 1.
-    all_drift : bool
-        Whether all r nodes count, not only left halves.
-
-    Returns
-    -------
-    list of Fraction
-        G inside [1, 2N], G elsewhere, Delta inside, Delta elsewhere, r; without units.
+    G inside [1, 2N], G elsewhere, Delta inside, Delta elsewhere, r; without units.
     """
     top = examples.bit_length() - 1
     later = (steps - 1) // examples
@@ -53,17 +43,7 @@ def part_bound(part: Part, steps: int, examples: int) -> arb:
     In "total" Delta nodes inside [1, 2N] have V_>2N, as in Algorithm 2; the bound on Delta nodes elsewhere holds for
     both together, as it counts all visits after the first epoch.
 
-    Parameters
-    ----------
-    part : {"first", "later", "r", "r-all", "total"}
-        Which nodes.
-    steps, examples : int
-        T, and N, at least 2.
-
-    Returns
-    -------
-    arb
-        At most 1 makes the Renyi divergence at most z/(2 sigma^2).
+    At most 1 makes the Renyi divergence at most z/(2 sigma^2).
     """
     log = arb(examples).log() / arb(2).log()
     v_first, v_later = 3 * log, 4 * log * steps / examples

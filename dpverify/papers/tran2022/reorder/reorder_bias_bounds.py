@@ -35,21 +35,11 @@ Sum: TypeAlias = Literal["difference", "estimate", "momentum"]
 
 
 class Spread(NamedTuple):
-    """Mean products of centred gradients over the examples, at the anchor of one epoch.
+    """Mean products of centred gradients over the examples, at the anchor of one epoch."""
 
-    Attributes
-    ----------
-    own : Fraction
-        Mean of ``|xi_e(x)|^2``, at most G^2.
-    cross : Fraction
-        Mean of ``<xi_e(x), zeta_e(x)>``.
-    change : Fraction
-        Mean of ``|zeta_e(x)|^2``, at most ``min(2 G, eta N L)^2``.
-    """
-
-    own: Fraction
-    cross: Fraction = Fraction(0)
-    change: Fraction = Fraction(0)
+    own: Fraction  # mean of ``|xi_e(x)|^2``, at most G^2
+    cross: Fraction = Fraction(0)  # mean of ``<xi_e(x), zeta_e(x)>``
+    change: Fraction = Fraction(0)  # mean of ``|zeta_e(x)|^2``, at most ``min(2 G, eta N L)^2``
 
 
 Spreads: TypeAlias = Callable[[int], Spread]
@@ -67,18 +57,7 @@ def alternating_spread(change: Fraction) -> Spreads:
 
 
 def table_spread(table: list[list[Fraction]]) -> Spreads:
-    """Spread of gradients in one dimension that stand in a table.
-
-    Parameters
-    ----------
-    table : list of list of Fraction
-        Row e, entry x: gradient of example x at the anchor of epoch e.
-
-    Returns
-    -------
-    callable
-        Epochs beyond the table have spread 0.
-    """
+    """Spread of gradients in one dimension that stand in a table. Epochs beyond the table have spread 0."""
 
     def spread(epoch: int) -> Spread:
         if epoch >= len(table):
@@ -91,24 +70,7 @@ def table_spread(table: list[list[Fraction]]) -> Spreads:
 
 
 def window_weights(which: Sum, q: int, block: Value, gamma: Value) -> list[tuple[Value, Value]]:
-    """Weights (a_i, b_i) of the windows i = 1 .. q + 1.
-
-    Parameters
-    ----------
-    which : str
-        The sum.
-    q : int
-        Number of whole windows, at least 0.
-    block : fmpq or arb
-        ``(1-alpha)^N``.
-    gamma : fmpq or arb
-        Cross-batch weight.
-
-    Returns
-    -------
-    list of tuple
-        q + 1 pairs; see the head of this file.
-    """
+    """Weights (a_i, b_i) of the windows i = 1 .. q + 1. q + 1 pairs; see the head of this file."""
     keep = 1 - gamma
     c: list[Value] = [ZERO]
     powers: list[Value] = [ONE]
@@ -127,34 +89,9 @@ def window_weights(which: Sum, q: int, block: Value, gamma: Value) -> list[tuple
 def mean_square(which: Sum, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, spreads: Spreads) -> Exact:
     """Mean square of one of the three sums over the permutations of all epochs.
 
-    Parameters
-    ----------
-    which : str
-        ``difference``, ``estimate`` or ``momentum``.
-    t : int
-        Step, at least 1.
-    n_examples : int
-        N, at least 1.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    gamma : Fraction
-        Cross-batch weight in [0, 1].
-    spreads : callable
-        Of the gradients, by epoch.
+    ``alpha^2 N/(N-1) * sum over epochs of mean over x of (sum_j |f_j(x)|^2 - |sum_j f_j(x)|^2 / N)``, f_j being what
+    the epoch's j-th step contributes if it draws x; 0 for N = 1. A ball where t is large.
 
-    Returns
-    -------
-    Fraction or arb
-        ``alpha^2 N/(N-1) * sum over epochs of mean over x of (sum_j |f_j(x)|^2 - |sum_j f_j(x)|^2 / N)``, f_j being
-        what the epoch's j-th step contributes if it draws x; 0 for N = 1. A ball where t is large.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
-    Notes
-    -----
     Source: ``tran2022:equation-8`` and ``tran2022:lemma-11-sampling`` under the ordering "fresh".
     """
     check_parameters(t, n_examples, alpha, gamma)
@@ -180,13 +117,7 @@ def as_value(number: Fraction, t: int) -> Value:
 
 
 def check_parameters(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> None:
-    """Refuse parameters out of range.
-
-    Raises
-    ------
-    ValueError
-        With the parameter's name and value.
-    """
+    """Refuse parameters out of range."""
     if t < 1 or n_examples < 1:
         raise ValueError(f"t and n_examples must be at least 1, got t={t}, n_examples={n_examples}.")
     if not 0 < alpha <= 1:

@@ -37,37 +37,10 @@ def weight_bound(
 ) -> arb:
     """Bound on the root mean square of one of the sums, with the exact weights.
 
-    Parameters
-    ----------
-    which : str
-        ``difference``, ``estimate`` or ``momentum``, as in
-        ``mean_square``.
-    t : int
-        Step, at least 1.
-    n_examples : int
-        N, at least 1.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    gamma : Fraction
-        Cross-batch weight in [0, 1].
-    lipschitz : Fraction
-        G.
-    change : Fraction
-        Bound on the distance of one example's gradients at the anchors of two epochs that follow on one another.
+    ``change``: bound on the distance of one example's gradients at the anchors of two epochs that follow on one
+    another. ``alpha sqrt(N/(N-1)) (G sqrt(sum of (1-alpha)^(2p) a_i^2) + change sqrt(sum of (1-alpha)^(2p) b_i^2))``; 0
+    for N = 1.
 
-    Returns
-    -------
-    arb
-        ``alpha sqrt(N/(N-1)) (G sqrt(sum of (1-alpha)^(2p) a_i^2) + change sqrt(sum of (1-alpha)^(2p) b_i^2))``; 0 for
-        N = 1.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
-    Notes
-    -----
     Source: Minkowski's inequality for the exact mean square, without its negative part.
     """
     check_parameters(t, n_examples, alpha, gamma)
@@ -86,15 +59,7 @@ def weight_bound(
 def simple_bound(which: Sum, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, change: Fraction) -> arb:
     """Bound of the corrected lemma at every step, for N >= 2 and alpha >= 1/N; parameters as in :func:`weight_bound`.
 
-    Returns
-    -------
-    arb
-        ``factor G sqrt(alpha) + 11/10 change sqrt(alpha/gamma)``, the second term for m_hat only.
-
-    Raises
-    ------
-    ValueError
-        If gamma is 0 or a parameter is out of range.
+    ``factor G sqrt(alpha) + 11/10 change sqrt(alpha/gamma)``, the second term for m_hat only.
     """
     check_parameters(1, 1, alpha, gamma)
     if gamma == 0:
@@ -110,23 +75,8 @@ def run_mean_bound(
 ) -> arb:
     """Bound on the mean over t = 1 .. T of the estimate's root mean square, for N >= 2 and alpha >= 1/N.
 
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-    n_examples, alpha, gamma, lipschitz, change
-        As in :func:`weight_bound`; gamma above 0.
-
-    Returns
-    -------
-    arb
-        ``G sqrt(alpha) (3/2 sqrt(gamma) + 9/2 N/(gamma T)) + 11/10 change sqrt(alpha/gamma)``: after 1/gamma epochs
-        the estimate is sharper than the momentum, by the factor sqrt(gamma).
-
-    Raises
-    ------
-    ValueError
-        If gamma is 0 or a parameter is out of range.
+    ``G sqrt(alpha) (3/2 sqrt(gamma) + 9/2 N/(gamma T)) + 11/10 change sqrt(alpha/gamma)``: after 1/gamma epochs the
+    estimate is sharper than the momentum, by the factor sqrt(gamma).
     """
     check_parameters(steps, n_examples, alpha, gamma)
     if gamma == 0:
@@ -139,28 +89,7 @@ def run_mean_bound(
 def largest_difference(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, lipschitz: Fraction) -> Exact:
     """Largest |m_hat_t - m_t| over all orders, for gradients that stay: +G for half of the examples, -G for the others.
 
-    Parameters
-    ----------
-    t : int
-        Step, at least 1.
-    n_examples : int
-        N, even.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    gamma : Fraction
-        Cross-batch weight in [0, 1].
-    lipschitz : Fraction
-        G.
-
-    Returns
-    -------
-    Fraction
-        Per epoch the larger half of the steps' weights minus the smaller half, added up: the rearrangement inequality.
-
-    Raises
-    ------
-    ValueError
-        If N is odd or a parameter is out of range.
+    Per epoch the larger half of the steps' weights minus the smaller half, added up: the rearrangement inequality.
     """
     check_parameters(t, n_examples, alpha, gamma)
     if n_examples % 2:
@@ -183,25 +112,9 @@ def largest_difference(t: int, n_examples: int, alpha: Fraction, gamma: Fraction
 def cross_term(i: int, j: int, n_examples: int, ordering: Ordering, own: Fraction) -> Fraction:
     """Mean product of the sampling errors of two steps, for gradients that do not depend on w.
 
-    Parameters
-    ----------
-    i, j : int
-        Two different steps, at least 1.
-    n_examples : int
-        N, at least 2.
-    ordering : str
-        ``fresh`` or ``once``.
-    own : Fraction
-        Mean square of one example's sampling error.
+    ``-own/(N-1)`` for two positions of one order; ``own`` where one order draws the same example twice; 0 between
+    epochs that have orders of their own.
 
-    Returns
-    -------
-    Fraction
-        ``-own/(N-1)`` for two positions of one order; ``own`` where one order draws the same example twice; 0 between
-        epochs that have orders of their own.
-
-    Notes
-    -----
     Source: ``tran2022:lemma-11-cross-epochs``: 0 needs fresh permutations.
     """
     same_epoch = (i - 1) // n_examples == (j - 1) // n_examples
@@ -215,25 +128,9 @@ def cross_term(i: int, j: int, n_examples: int, ordering: Ordering, own: Fractio
 def momentum_once(t: int, n_examples: int, alpha: Fraction, own: Fraction) -> Fraction:
     """Mean square of the momentum's sampling error under one permutation, for gradients that do not depend on w.
 
-    Parameters
-    ----------
-    t : int
-        Step, at least 1.
-    n_examples : int
-        N, at least 1.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    own : Fraction
-        Mean square of one example's sampling error, at most G^2.
+    ``own N/(N-1) (sum of w_p^2 - (sum of w_p)^2 / N)``, w_p the weight of the example that was drawn p steps ago, its
+    earlier visits included; 0 for N = 1.
 
-    Returns
-    -------
-    Fraction
-        ``own N/(N-1) (sum of w_p^2 - (sum of w_p)^2 / N)``, w_p the weight of the example that was drawn p steps ago,
-        its earlier visits included; 0 for N = 1.
-
-    Notes
-    -----
     Source: ``tran2022:lemma-11-sampling`` under the ordering "once".
     """
     check_parameters(t, n_examples, alpha, Fraction(0))

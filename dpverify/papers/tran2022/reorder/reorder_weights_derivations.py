@@ -72,20 +72,7 @@ def _of_products() -> dict[str, Any]:
 
 
 def telescoped(wrap: Wrap, form: dict[str, Any]) -> tuple[Step, ...]:
-    """Telescope a sum.
-
-    Parameters
-    ----------
-    wrap : callable
-        From an expression to the one around it, which rises with it.
-    form : dict
-        Instance of ``convolution-squares``, with a, b and d that are not negative.
-
-    Returns
-    -------
-    tuple of Step
-        From ``wrap(the sum)`` to ``wrap(d - d B^(2 windows))``.
-    """
+    """Telescope a sum. From ``wrap(the sum)`` to ``wrap(d - d B^(2 windows))``."""
     a, b, d = (form[name] for name in "abd")
     power = BLOCK**WINDOWS
     return (

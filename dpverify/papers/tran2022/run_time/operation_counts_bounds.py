@@ -19,32 +19,16 @@ from dpverify.papers.tran2022.trees.compose_bounds import compose_count
 
 
 class Counts(NamedTuple):
-    """What some steps cost.
+    """What some steps cost."""
 
-    Attributes
-    ----------
-    reads : int
-        Nodes read, d numbers each.
-    adds : int
-        Vectors of length d multiplied by a number and added to another.
-    """
-
-    reads: int
-    adds: int
+    reads: int  # nodes read, d numbers each
+    adds: int  # vectors of length d multiplied by a number and added to another
 
 
 def levels(steps: int) -> int:
     """Count the levels of a tree, floor(log2 T) + 1.
 
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-
-    Returns
-    -------
-    int
-        The number of levels; it stands for the logarithm in all bounds.
+    The number of levels; it stands for the logarithm in all bounds.
     """
     return steps.bit_length()
 
@@ -52,18 +36,8 @@ def levels(steps: int) -> int:
 def compose_tests(a: int, b: int) -> int:
     """Count how often Algorithm 3 asks whether a longer node fits.
 
-    Parameters
-    ----------
-    a, b : int
-        First and last step; 0 where ``b < a``.
+    For each node of length 2^k, the k tests that succeed and the one that fails: integers, not vectors.
 
-    Returns
-    -------
-    int
-        For each node of length 2^k, the k tests that succeed and the one that fails: integers, not vectors.
-
-    Notes
-    -----
     Source: Algorithm 3, "Let k be the largest k such that ..."; the tests go up from k = 0.
     """
     return sum((z - y + 1).bit_length() for y, z in compose_intervals(a, b))
@@ -72,14 +46,9 @@ def compose_tests(a: int, b: int) -> int:
 def literal_step(t: int, n_examples: int) -> Counts:
     """Count what Algorithm 4 costs at one step, as the box prints it.
 
-    Returns
-    -------
-    Counts
-        The nodes of all windows, and an addition for each; two more for each window pair of the loop, one for the first
-        window in each of its q turns, and one for r.
+    The nodes of all windows, and an addition for each; two more for each window pair of the loop, one for the first
+    window in each of its q turns, and one for r.
 
-    Notes
-    -----
     Source: Algorithm 4, with the repairs of ``reconstruct_literal.REPAIRS``.
     """
     q, r = divmod(t, n_examples)
@@ -94,11 +63,6 @@ def literal_total(steps: int, n_examples: int) -> Counts:
     """Count what Algorithm 4 costs in all T steps; the sum of :func:`literal_step`, in O(T).
 
     The window that ends at s is summed at s, s + N, s + 2N, ... up to T, if s >= 2N.
-
-    Returns
-    -------
-    Counts
-        Of the steps 1 .. T.
     """
     reads = others = 0
     for t in range(1, steps + 1):
@@ -115,10 +79,7 @@ def literal_total(steps: int, n_examples: int) -> Counts:
 def coefficient_terms(steps: int, n_examples: int) -> int:
     """Count the terms of the coefficients c_i of all steps 1 .. T, summed where the box prints them.
 
-    Returns
-    -------
-    int
-        q(q - 1)/2 at step t, q = floor(t / N): numbers, not vectors, and not among ``Counts``.
+    q(q - 1)/2 at step t, q = floor(t / N): numbers, not vectors, and not among ``Counts``.
     """
     epochs, rest = divmod(steps, n_examples)
     return n_examples * comb(epochs, 3) + (rest + 1) * comb(epochs, 2)
@@ -127,14 +88,9 @@ def coefficient_terms(steps: int, n_examples: int) -> int:
 def stream_step(t: int, n_examples: int) -> Counts:
     """Count what the stream costs at one step.
 
-    Returns
-    -------
-    Counts
-        The reads are the nodes that end at t. At the end of a block of B = 2^floor(log2 N) steps its suffix sums are
-        made, B - 1 - log2 B additions; in the second epoch those of two families.
+    The reads are the nodes that end at t. At the end of a block of B = 2^floor(log2 N) steps its suffix sums are made,
+    B - 1 - log2 B additions; in the second epoch those of two families.
 
-    Notes
-    -----
     Source: ``reconstruct.stream``.
     """
     block = 1 << (n_examples.bit_length() - 1)
@@ -160,10 +116,7 @@ def stream_total(steps: int, n_examples: int) -> Counts:
 def gradients_one_pass(steps: int, n_examples: int) -> int:
     """Count the gradient evaluations of Algorithm 2 where each step's gradients are evaluated once.
 
-    Returns
-    -------
-    int
-        Two a step in the first epoch (at the iterate and at the anchor), three after it (at the anchor before as well).
+    Two a step in the first epoch (at the iterate and at the anchor), three after it (at the anchor before as well).
     """
     return 2 * steps + max(steps - n_examples, 0)
 
@@ -171,13 +124,8 @@ def gradients_one_pass(steps: int, n_examples: int) -> int:
 def gradients_node_by_node(steps: int, n_examples: int) -> int:
     """Count the gradient evaluations of Algorithm 2 where each node's sums are evaluated as they are printed.
 
-    Returns
-    -------
-    int
-        A node of length 2^k takes 2^k for F^G, 2 2^k for F^r, and 2 2^k for F^Delta where it begins after step N.
+    A node of length 2^k takes 2^k for F^G, 2 2^k for F^r, and 2 2^k for F^Delta where it begins after step N.
 
-    Notes
-    -----
     Source: Algorithm 2, the loop over k.
     """
     total = 0
@@ -188,25 +136,7 @@ def gradients_node_by_node(steps: int, n_examples: int) -> int:
 
 
 def literal_bounds(steps: int, n_examples: int) -> tuple[Fraction, Fraction]:
-    """Bound the additions of :func:`literal_total` from both sides.
-
-    Parameters
-    ----------
-    steps : int
-        T, at least 4 N.
-    n_examples : int
-        N, at least 1.
-
-    Returns
-    -------
-    (Fraction, Fraction)
-        T^2/(2N) and 10 T^2 (floor(log2 T) + 1)/N.
-
-    Raises
-    ------
-    ValueError
-        If T < 4N.
-    """
+    """Bound the additions of :func:`literal_total` from both sides. T^2/(2N) and 10 T^2 (floor(log2 T) + 1)/N."""
     if steps < 4 * n_examples:
         raise ValueError(f"steps must be at least 4 N, got steps={steps}, N={n_examples}.")
     square = Fraction(steps * steps, n_examples)

@@ -18,33 +18,19 @@ Vector3: TypeAlias = tuple[Fraction, Fraction, Fraction]
 
 
 class Order(NamedTuple):
-    """A monomial in N, d and epsilon, times a power of a logarithm.
+    """A monomial in N, d and epsilon, times a power of a logarithm."""
 
-    Attributes
-    ----------
-    N, d, epsilon : Fraction
-        Exponents.
-    logs : int
-        Power of the logarithm; 0 where logarithms are left out.
-    """
-
-    N: Fraction
+    N: Fraction  # exponents
     d: Fraction
     epsilon: Fraction
-    logs: int = 0
+    logs: int = 0  # power of the logarithm; 0 where logarithms are left out
 
     def times(self, other: Order) -> Order:
         """The product of two monomials."""
         return Order(self.N + other.N, self.d + other.d, self.epsilon + other.epsilon, self.logs + other.logs)
 
     def power(self, exponent: int | Fraction) -> Order:
-        """A power of a monomial without logarithms.
-
-        Raises
-        ------
-        ValueError
-            If it has one.
-        """
+        """A power of a monomial without logarithms."""
         if self.logs:
             raise ValueError(f"order {self} must have no logarithm to be raised to a power.")
         return Order(exponent * self.N, exponent * self.d, exponent * self.epsilon)
@@ -81,19 +67,8 @@ def stream_order(steps: Order) -> Order:
 def exceeds(left: Sequence[Order], right: Sequence[Order], direction: Vector3, *, logs: bool) -> bool:
     """Whether a sum of monomials outgrows another along a direction.
 
-    Parameters
-    ----------
-    left, right : sequence of Order
-        The terms of both sides, all with positive coefficients.
-    direction : (3,) tuple of Fraction
-        Exponents of N, d and epsilon.
-    logs : bool
-        Whether a logarithm counts, as it does for O and not for O~. It only decides between equal powers of x.
-
-    Returns
-    -------
-    bool
-        True where the quotient is unbounded as x grows.
+    ``logs``: whether a logarithm counts, as it does for O and not for O~. It only decides between equal powers of x.
+    True where the quotient is unbounded as x grows. Shapes: ``direction`` (3,).
     """
 
     def growth(terms: Sequence[Order]) -> tuple[Fraction, int]:
@@ -105,15 +80,7 @@ def exceeds(left: Sequence[Order], right: Sequence[Order], direction: Vector3, *
 def edges(faces: Sequence[Vector3]) -> list[Vector3]:
     """Edges of the cone of all directions v with ``face . v >= 0`` for every face.
 
-    Parameters
-    ----------
-    faces : sequence of (3,) tuple of Fraction
-        At least three, of rank 3, so that the cone holds no line.
-
-    Returns
-    -------
-    list of (3,) tuple of Fraction
-        One direction for each edge, whose largest absolute entry is 1; sorted.
+    One direction for each edge, whose largest absolute entry is 1; sorted.
     """
     found = set[Vector3]()
     for one, other in combinations(faces, 2):
@@ -129,17 +96,8 @@ def edges(faces: Sequence[Vector3]) -> list[Vector3]:
 def regime(steps: Order, *, bounded_epsilon: bool) -> list[Vector3]:
     """Faces of a region: N >= 1, d >= 1, T >= N, and perhaps epsilon <= 1.
 
-    Parameters
-    ----------
-    steps : Order
-        T. For both theorems T >= N says sqrt(d) <= epsilon N: where it fails the promised gradient norm is above 1.
-    bounded_epsilon : bool
-        Whether epsilon is at most of order 1.
-
-    Returns
-    -------
-    list of (3,) tuple of Fraction
-        For :func:`edges`.
+    ``steps``: T. For both theorems T >= N says sqrt(d) <= epsilon N: where it fails the promised gradient norm is above
+    1.
     """
     zero, one = Fraction(0), Fraction(1)
     faces = [(one, zero, zero), (zero, one, zero), (steps.N - 1, steps.d, steps.epsilon)]
@@ -147,20 +105,7 @@ def regime(steps: Order, *, bounded_epsilon: bool) -> list[Vector3]:
 
 
 def directions(steps: Order, *, bounded_epsilon: bool) -> list[Vector3]:
-    """Edges of a region, and the directions between them: sums of edges, of which the last is inside the cone.
-
-    Parameters
-    ----------
-    steps : Order
-        T.
-    bounded_epsilon : bool
-        Whether epsilon is at most of order 1.
-
-    Returns
-    -------
-    list of (3,) tuple of Fraction
-        Edges first.
-    """
+    """Edges of a region, and the directions between them: sums of edges, of which the last is inside the cone."""
     rays = edges(regime(steps, bounded_epsilon=bounded_epsilon))
     sums = [_sum(chosen) for size in range(2, len(rays) + 1) for chosen in combinations(rays, size)]
     return [*rays, *sums]

@@ -31,10 +31,7 @@ ABOVE: Final = "levels above"
 def levels_above() -> Derivation:
     """Derive that the levels ``short + 1 .. top`` have at most ``T/2^short`` nodes.
 
-    Returns
-    -------
-    Derivation
-        Without the roundings it is a geometric sum.
+    Without the roundings it is a geometric sum.
     """
     first = STEPS / 2 ** (SHORT + 1)
     steps = (
@@ -74,13 +71,8 @@ def _to_ratio(low: Any, steps: Any, n: Any) -> tuple[Step, ...]:
 def count() -> Derivation:
     """Derive ``(T/N) (log2 N + 3)`` as a bound on Theorem 6's V, whatever the depth of the tree is.
 
-    Returns
-    -------
-    Derivation
-        With levels above s = floor(log2 N), by what they add; without, the depth is at most s.
+    With levels above s = floor(log2 N), by what they add; without, the depth is at most s.
 
-    Notes
-    -----
     Source: appendix D.2, ``tran2022:theorem-6-v``.
     """
     steps, n, depth = STEPS, EXAMPLES, TOP
@@ -117,18 +109,8 @@ def _levels(steps: Any, short: Any, top: Any) -> dict[str, Any]:
 def derive_count_later_log(statement: Statement) -> Derivation:
     """Derive the bound ``4 (T/N) log2 N`` on the nodes that are not inside [1, 2N].
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-8-count-later-log``, amended: N >= 2.
+    To ``(T/N) (log2 N + 3)``, and 3 is at most ``3 log2 N``.
 
-    Returns
-    -------
-    Derivation
-        To ``(T/N) (log2 N + 3)``, and 3 is at most ``3 log2 N``.
-
-    Notes
-    -----
     Source: appendix E.1.
     """
     symbols = sympy_symbols(statement)
@@ -154,18 +136,8 @@ def derive_count_later_log(statement: Statement) -> Derivation:
 def derive_6_v(statement: Statement) -> Derivation:
     """Derive the bound ``4 (T/N) log2 T`` on Theorem 6's V, in both readings of the depth.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-6-v``, amended: T >= 2.
+    With levels above floor(log2 N), to ``(T/N) (s + 3)``, and s is below the depth; without, to ``(T/N) (R + 1)``.
 
-    Returns
-    -------
-    Derivation
-        With levels above floor(log2 N), to ``(T/N) (s + 3)``, and s is below the depth; without, to ``(T/N) (R + 1)``.
-
-    Notes
-    -----
     Source: appendix D.2.
     """
     symbols = sympy_symbols(statement)

@@ -32,31 +32,8 @@ def momentum_sensitivity(
 ) -> Exact:
     """Worst-case sensitivity of the node f_[start, end] of Algorithm 1.
 
-    Parameters
-    ----------
-    start, end : int
-        First and last step of the node, ``1 <= start <= end``.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    N : int
-        Examples, at least 1.
-    lipschitz : Fraction
-        G, in units of the gradient.
-    ordering : str
-        "fresh": one permutation per epoch; "once": one for all.
+    ``2*alpha*G`` times ``decay_sum``, in units of the gradient.
 
-    Returns
-    -------
-    Fraction or arb
-        ``2*alpha*G`` times ``decay_sum``, in units of the gradient.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
     Source: ``tran2022:theorem-4-sensitivity``. Attained by losses whose gradient is G in one direction wherever the run
     goes, and -G for the neighbour.
     """
@@ -68,8 +45,6 @@ def gradient_sensitivity(
 ) -> Exact:
     """Worst-case sensitivity of the G node [start, end] of Algorithm 2; parameters as in :func:`momentum_sensitivity`.
 
-    Notes
-    -----
     Source: ``tran2022:theorem-8-sensitivity-g``.
     """
     return to_exact(to_value(2 * lipschitz) * to_value(decay_sum(start, end, alpha, N, ordering)))
@@ -81,28 +56,9 @@ def difference_sensitivity(
 ) -> Exact:  # fmt: skip
     """Worst-case sensitivity of the Delta node [start, end] of Algorithm 2.
 
-    Parameters
-    ----------
-    start, end, alpha, N, ordering
-        As in :func:`momentum_sensitivity`; a Delta node starts after step N.
-    eta, smoothness : Fraction
-        Length of a step and L: the gradient changes by at most ``smoothness * eta`` per step.
-    lipschitz : Fraction or None
-        G; None where only smoothness is assumed.
+    Without G ``2*eta*N*L`` times the decay sum. With G the difference of two gradients can climb by 4 G in all, so only
+    the latest ``2*G/(eta*N*L)`` visits count, the last of them in part. Both are attained.
 
-    Returns
-    -------
-    Fraction or arb
-        Without G ``2*eta*N*L`` times the decay sum. With G the difference of two gradients can climb by 4 G in all, so
-        only the latest ``2*G/(eta*N*L)`` visits count, the last of them in part. Both are attained.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or ``start <= N``.
-
-    Notes
-    -----
     Source: ``tran2022:theorem-8-sensitivity-delta``.
     """
     check_node(start, end, N, ordering)
@@ -123,26 +79,9 @@ def drift_sensitivity(
 ) -> Exact:
     """Worst-case sensitivity of the r node [start, end] of Algorithm 2.
 
-    Parameters
-    ----------
-    start, end, alpha, N, ordering
-        As in :func:`momentum_sensitivity`.
-    eta, smoothness : Fraction
-        As in :func:`difference_sensitivity`.
+    The supremum where only smoothness is assumed. With a Lipschitz constant G it is an upper bound, and attained where
+    :func:`drift_attained` says so.
 
-    Returns
-    -------
-    Fraction or arb
-        The supremum where only smoothness is assumed. With a Lipschitz constant G it is an upper bound, and attained
-        where :func:`drift_attained` says so.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
     Source: ``tran2022:theorem-8-sensitivity-r``. The anchor of an epoch is the iterate at its first step.
     """
     return to_exact(to_value(2 * eta * smoothness) * _largest(_drift_sums(start, end, alpha, N, ordering)))
@@ -151,21 +90,8 @@ def drift_sensitivity(
 def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[int]:
     """Steps of the worst pattern of an r node, from the last one back.
 
-    Parameters
-    ----------
-    start, end, alpha, N, ordering
-        As in :func:`momentum_sensitivity`.
-
-    Returns
-    -------
-    list of int
-        The latest visits, or, under "once" and where it weighs more, the last step of every epoch, which is farthest
-        from its anchor.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    The latest visits, or, under "once" and where it weighs more, the last step of every epoch, which is farthest from
+    its anchor.
     """
     sums = _drift_sums(start, end, alpha, N, ordering)
     if len(sums) == 2 and sums[1] > sums[0]:
@@ -204,17 +130,7 @@ def _largest(values: list[Value]) -> Value:
 def drift_attained(start: int, end: int, N: int, eta: Fraction, lipschitz: Fraction, smoothness: Fraction) -> bool:
     """Whether a straight path reaches the value of :func:`drift_sensitivity` with gradients of norm at most G.
 
-    Parameters
-    ----------
-    start, end, N, eta, smoothness
-        As in :func:`difference_sensitivity`.
-    lipschitz : Fraction
-        G.
-
-    Returns
-    -------
-    bool
-        Whether ``L*eta*(end - 1 - first) <= 2*G``, where first + 1 is the first step of the node's first epoch. It is
-        enough, not necessary.
+    Whether ``L*eta*(end - 1 - first) <= 2*G``, where first + 1 is the first step of the node's first epoch. It is
+    enough, not necessary.
     """
     return smoothness * eta * (end - 1 - epoch_of(start, N) * N) <= 2 * lipschitz

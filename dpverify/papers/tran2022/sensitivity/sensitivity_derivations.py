@@ -40,18 +40,8 @@ RANGES: dict[str, Range] = {
 def derive_terms(statement: Statement) -> Derivation:
     """Derive the number of visits of one example in a node.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-4-terms``, amended, in either ordering.
+    One for each epoch that the node meets; or one for each step ``end - j*N`` of the node.
 
-    Returns
-    -------
-    Derivation
-        One for each epoch that the node meets; or one for each step ``end - j*N`` of the node.
-
-    Notes
-    -----
     Source: appendix D.1.
     """
     first, last = _visits(statement)
@@ -62,18 +52,9 @@ def derive_terms(statement: Statement) -> Derivation:
 def derive_sum(statement: Statement) -> Derivation:
     """Derive the sensitivity of a node as the sum over its latest visits.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-4-sensitivity-sum`` or ``theorem-8-sensitivity-g-sum``, amended, in either ordering.
+    ``statement``: ``tran2022:theorem-4-sensitivity-sum`` or ``theorem-8-sensitivity-g-sum``, amended, in either
+    ordering. From the same sum in the other order.
 
-    Returns
-    -------
-    Derivation
-        From the same sum in the other order.
-
-    Notes
-    -----
     Source: appendix D.1. Under "fresh" the visits are the last steps jN of the epochs that end before the node does,
     and the node's last step, of weight 1; under "once" they are N steps apart.
     """
@@ -117,20 +98,11 @@ def _about_node(name: str, statement: Statement, start: Any, steps: Sequence[Ste
 def derive_sensitivity(statement: Statement) -> Derivation:
     """Derive a bound on the sensitivity of f, G or Delta nodes.
 
-    Parameters
-    ----------
-    statement : Statement
-        One of ``tran2022:theorem-4-sensitivity``, ``theorem-8-sensitivity-g``, ``theorem-8-sensitivity-delta``,
-        ``algorithm-2-delta-g``, ``algorithm-2-delta-delta``; printed or amended, in either ordering.
+    ``statement``: one of ``tran2022:theorem-4-sensitivity``, ``theorem-8-sensitivity-g``,
+    ``theorem-8-sensitivity-delta``, ``algorithm-2-delta-g``, ``algorithm-2-delta-delta``; printed or amended, in either
+    ordering. From the weights of the latest visits to a bound in alpha and N, and where the statement grants ``alpha >=
+    1/N``, to a constant.
 
-    Returns
-    -------
-    Derivation
-        From the weights of the latest visits to a bound in alpha and N, and where the statement grants
-        ``alpha >= 1/N``, to a constant.
-
-    Notes
-    -----
     Source: appendix D.1, with the visits where they can be.
     """
     symbols = sympy_symbols(statement)
@@ -158,18 +130,9 @@ def derive_sensitivity(statement: Statement) -> Derivation:
 def derive_drift(statement: Statement) -> Derivation:
     """Derive a bound on the sensitivity of r nodes.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-8-sensitivity-r`` or ``algorithm-2-delta-r``, printed or amended, in either ordering.
+    ``statement``: ``tran2022:theorem-8-sensitivity-r`` or ``algorithm-2-delta-r``, printed or amended, in either
+    ordering. To ``2 eta L (N-1)/(1 - (1-alpha)^N)``, and on to a constant where the statement grants ``alpha >= 1/N``.
 
-    Returns
-    -------
-    Derivation
-        To ``2 eta L (N-1)/(1 - (1-alpha)^N)``, and on to a constant where the statement grants ``alpha >= 1/N``.
-
-    Notes
-    -----
     Source: appendix E.1. Under "fresh" the last visit may be at any place p, nearer to its anchor and heavier; that
     this does not help is Bernoulli's inequality, twice.
     """

@@ -24,22 +24,7 @@ def epoch_of(t: int, N: int) -> int:
 
 
 def check_node(start: int, end: int, N: int, ordering: str) -> None:
-    """Refuse what is no node or no ordering.
-
-    Parameters
-    ----------
-    start, end : int
-        First and last step of a node.
-    N : int
-        Examples.
-    ordering : str
-        "fresh" or "once".
-
-    Raises
-    ------
-    ValueError
-        If ``1 <= start <= end`` or ``N >= 1`` does not hold, or the ordering is unknown.
-    """
+    """Refuse what is no node or no ordering."""
     if not 1 <= start <= end:
         raise ValueError(f"start and end must satisfy 1 <= start <= end, got start={start}, end={end}.")
     if N < 1:
@@ -51,27 +36,8 @@ def check_node(start: int, end: int, N: int, ordering: str) -> None:
 def most_visits(start: int, end: int, N: int, ordering: Ordering) -> int:
     """Largest number of steps of [start, end] that use one example.
 
-    Parameters
-    ----------
-    start, end : int
-        First and last step, ``1 <= start <= end``. The interval need not be dyadic.
-    N : int
-        Examples, at least 1.
-    ordering : str
-        "fresh": one permutation per epoch; "once": one for all.
+    Under "fresh" the number of epochs that meet the interval; under "once" ``ceil((end - start + 1)/N)``.
 
-    Returns
-    -------
-    int
-        Under "fresh" the number of epochs that meet the interval; under "once" ``ceil((end - start + 1)/N)``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
     Source: ``tran2022:theorem-4-terms``.
     """
     check_node(start, end, N, ordering)
@@ -83,23 +49,8 @@ def most_visits(start: int, end: int, N: int, ordering: Ordering) -> int:
 def latest_visits(start: int, end: int, N: int, ordering: Ordering) -> list[int]:
     """Steps of the pattern whose visits are latest, from the last one back.
 
-    Parameters
-    ----------
-    start, end, N, ordering
-        As in :func:`most_visits`, which is their number.
+    Under "fresh" the node's last step, then the last step of each epoch before it; under "once" ``end - j*N``.
 
-    Returns
-    -------
-    list of int
-        Under "fresh" the node's last step, then the last step of each epoch before it; under "once" ``end - j*N``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
     Source: ``tran2022:theorem-4-decay`` says that the j-th of them has the weight ``(1-alpha)**(j*N)``.
     """
     count = most_visits(start, end, N, ordering)
@@ -111,28 +62,10 @@ def latest_visits(start: int, end: int, N: int, ordering: Ordering) -> list[int]
 def decay_sum(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering, *, visits: int | None = None) -> Exact:
     """Sum of the weights of the latest visits: a node's worst-case sensitivity in units of one term's.
 
-    Parameters
-    ----------
-    start, end, N, ordering
-        As in :func:`most_visits`.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    visits : int or None
-        Only that many of the visits, the latest; all of them where it is None or more than there are.
+    ``visits``: only that many of the visits, the latest; all of them where it is None or more than there are. ``sum
+    over the latest visits t of (1-alpha)**(end - t)`` in closed form, with ``0**0 = 1``; a ball where the exact number
+    would be too long.
 
-    Returns
-    -------
-    Fraction or arb
-        ``sum over the latest visits t of (1-alpha)**(end - t)`` in closed form, with ``0**0 = 1``; a ball where the
-        exact number would be too long.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
     Source: ``tran2022:theorem-4-sensitivity-sum``.
     """
     if not 0 < alpha <= 1:

@@ -13,23 +13,8 @@ from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import ORDERINGS
 def ancestor_count(t: int) -> int:
     """Nodes of the complete binary tree over t leaves (with leaves added up to a power of two) above one leaf, with it.
 
-    Parameters
-    ----------
-    t : int
-        Leaves, at least 1.
+    ``ceil(log2(t)) + 1``.
 
-    Returns
-    -------
-    int
-        ``ceil(log2(t)) + 1``.
-
-    Raises
-    ------
-    ValueError
-        If ``t < 1``.
-
-    Notes
-    -----
     Source: ``tran2022:section-2-ancestors``.
     """
     if t < 1:
@@ -40,28 +25,9 @@ def ancestor_count(t: int) -> int:
 def level_visits(T: int, N: int, level: int, *, after: int = 0) -> int:
     """Largest number of nodes of one level that one example contributes to; where after = 0 under either ordering.
 
-    Parameters
-    ----------
-    T, N : int
-        Steps and examples, at least 1.
-    level : int
-        b, at least 0.
-    after : int
-        Only nodes that end after this step count.
+    The smaller of the number of nodes and the number of epochs that they meet. With ``after > 0`` this is attained
+    under "fresh", and an upper bound under "once".
 
-    Returns
-    -------
-    int
-        The smaller of the number of nodes and the number of epochs that they meet. With ``after > 0`` this is attained
-        under "fresh", and an upper bound under "once".
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
     Source: ``tran2022:theorem-4-level-count``.
     """
     _check(T, N)
@@ -77,23 +43,8 @@ def level_visits(T: int, N: int, level: int, *, after: int = 0) -> int:
 def visits(T: int, N: int) -> int:
     """Largest number of nodes, of all levels, that one example contributes to, under either ordering.
 
-    Parameters
-    ----------
-    T, N : int
-        Steps and examples, at least 1.
+    The sum of :func:`level_visits`; the example that comes first in every epoch reaches all of them at once.
 
-    Returns
-    -------
-    int
-        The sum of :func:`level_visits`; the example that comes first in every epoch reaches all of them at once.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
     Source: ``tran2022:algorithm-1-v``, ``tran2022:theorem-4-v``.
     """
     _check(T, N)
@@ -103,23 +54,8 @@ def visits(T: int, N: int) -> int:
 def visits_first(N: int) -> int:
     """Largest number of nodes inside [1, 2N] that one example contributes to, in a run of at least 2N steps.
 
-    Parameters
-    ----------
-    N : int
-        Examples, at least 1.
+    ``2*floor(log2(N)) + 3``.
 
-    Returns
-    -------
-    int
-        ``2*floor(log2(N)) + 3``.
-
-    Raises
-    ------
-    ValueError
-        If ``N < 1``.
-
-    Notes
-    -----
     Source: ``tran2022:theorem-8-count-first``.
     """
     return visits(2 * N, N)
@@ -128,26 +64,9 @@ def visits_first(N: int) -> int:
 def visits_later(T: int, N: int, ordering: Ordering) -> int:
     """Largest number of nodes inside [1, T], and not inside [1, 2N], that one example contributes to.
 
-    Parameters
-    ----------
-    T, N : int
-        Steps and examples, at least 1.
-    ordering : str
-        "fresh" or "once".
+    Exact under "once". Under "fresh" the sum of the levels: an upper bound, which equals the exact number
+    (:func:`reached_nodes`) wherever the two have been compared, that is for all N < 40, T < 220.
 
-    Returns
-    -------
-    int
-        Exact under "once". Under "fresh" the sum of the levels: an upper bound, which equals the exact number
-        (:func:`reached_nodes`) wherever the two have been compared, that is for all N < 40, T < 220.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
     Source: ``tran2022:theorem-8-count-later``.
     """
     _check(T, N)
@@ -171,27 +90,9 @@ def reached_nodes(T: int, N: int, *, after: int = 0, used_only: bool = False) ->
     highest bit in which the two steps (counted from 0) differ. So all that matters of the visits so far is the highest
     bit in which the last one differs from the end of its epoch.
 
-    Parameters
-    ----------
-    T, N : int
-        Steps and examples, at least 1.
-    after : int
-        Only nodes that end after this step count.
-    used_only : bool
-        Whether only the nodes count that some COMPOSE(1, t) uses, those with even a: all that Algorithm 1 releases.
+    ``used_only``: whether only the nodes count that some COMPOSE(1, t) uses, those with even a: all that Algorithm 1
+    releases. The exact maximum, in time of order T times levels squared.
 
-    Returns
-    -------
-    int
-        The exact maximum, in time of order T times levels squared.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
     Source: ``tran2022:algorithm-1-v`` and ``tran2022:theorem-8-count-later``, apart from the closed forms.
     """
     _check(T, N)

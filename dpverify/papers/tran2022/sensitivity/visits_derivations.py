@@ -30,18 +30,8 @@ SHORT = floor(Log2(N))
 def derive_count_first(statement: Statement) -> Derivation:
     """Derive the number of nodes inside [1, 2N]: two on each level of short nodes, and the node [1, 2^b] above.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-8-count-first`` or ``algorithm-2-v-le-2n``, amended.
+    To ``2 floor(log2 N) + 3``.
 
-    Returns
-    -------
-    Derivation
-        To ``2 floor(log2 N) + 3``.
-
-    Notes
-    -----
     Source: appendix E.1; ``visits_bounds.visits_first``.
     """
     both = {"c": Integer(2), "lo": 0, "hi": SHORT}
@@ -53,18 +43,8 @@ def derive_count_first(statement: Statement) -> Derivation:
 def derive_count_later(statement: Statement) -> Derivation:
     """Derive the number of nodes that are not inside [1, 2N].
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-8-count-later``.
+    From ``floor((T-1)/N)`` nodes on each level of short nodes, one per epoch but the first, and all nodes above.
 
-    Returns
-    -------
-    Derivation
-        From ``floor((T-1)/N)`` nodes on each level of short nodes, one per epoch but the first, and all nodes above.
-
-    Notes
-    -----
     Source: appendix E.1.
     """
     above = guarded_sum(floor(T / 2**j), j, floor(Log2(N) + 1), floor(Log2(T)))
@@ -82,18 +62,8 @@ def derive_count_later(statement: Statement) -> Derivation:
 def derive_later_simple(statement: Statement) -> Derivation:
     """Derive a simpler bound on the same number: the nodes above are a geometric sum.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:algorithm-2-v-gt-2n``, amended.
+    To ``(T/N) (floor(log2 N) + 3)``.
 
-    Returns
-    -------
-    Derivation
-        To ``(T/N) (floor(log2 N) + 3)``.
-
-    Notes
-    -----
     Source: appendix E.1.
     """
     later = floor((T - 1) / N)
@@ -121,20 +91,8 @@ def derive_later_simple(statement: Statement) -> Derivation:
 
 
 def derive_level_count(statement: Statement) -> Derivation:
-    """Derive the number of nodes of one level: no more than epochs, and no more than nodes.
+    """Derive the number of nodes of one level: no more than epochs, and no more than nodes. To ``ceil(T/N)``.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-4-level-count``, amended.
-
-    Returns
-    -------
-    Derivation
-        To ``ceil(T/N)``.
-
-    Notes
-    -----
     Source: appendix D.1.
     """
     epochs, nodes = ceiling(T / N), floor(T / 2 ** sympy_symbols(statement)["level"])
@@ -146,18 +104,8 @@ def derive_level_count(statement: Statement) -> Derivation:
 def derive_v(statement: Statement) -> Derivation:
     """Derive the number of nodes on all levels, V with whole epochs in place of T/N.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:algorithm-1-v`` or ``theorem-4-v``, amended, in any reading.
+    From ``ceil(T/N)`` nodes on each level of short nodes that the tree has, and all nodes above.
 
-    Returns
-    -------
-    Derivation
-        From ``ceil(T/N)`` nodes on each level of short nodes that the tree has, and all nodes above.
-
-    Notes
-    -----
     Source: appendix D.1. Levels above floor(log2 T) have no node, so that both readings of R serve.
     """
     depth, height, epochs = sympy_symbols(statement)["depth"], floor(Log2(T)), ceiling(T / N)
@@ -178,19 +126,9 @@ def derive_v(statement: Statement) -> Derivation:
 def derive_distance(statement: Statement) -> Derivation:
     """Derive how far apart two iterates, or one example's gradients at them, are.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:section-4-distance``, ``section-4-same-example-distance``, ``theorem-8-delta-term`` or
-        ``theorem-8-r-term``.
+    ``statement``: ``tran2022:section-4-distance``, ``section-4-same-example-distance``, ``theorem-8-delta-term`` or
+    ``theorem-8-r-term``. From a sum of steps of length eta, as many as the two iterates are apart.
 
-    Returns
-    -------
-    Derivation
-        From a sum of steps of length eta, as many as the two iterates are apart.
-
-    Notes
-    -----
     Source: section 4, appendix E.1.
     """
     symbols = sympy_symbols(statement)

@@ -16,29 +16,8 @@ from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
 
 
 def gaussian_renyi(z: Fraction, shift: Fraction, scale: Fraction) -> Fraction:
-    """Renyi divergence of order z between two Gaussians of the same variance.
+    """Renyi divergence of order z between two Gaussians of the same variance. ``z * shift**2 / (2 * scale**2)``.
 
-    Parameters
-    ----------
-    z : Fraction
-        Renyi order, ``z > 1``.
-    shift : Fraction
-        Distance of the means.
-    scale : Fraction
-        Standard deviation, positive.
-
-    Returns
-    -------
-    Fraction
-        ``z * shift**2 / (2 * scale**2)``.
-
-    Raises
-    ------
-    ValueError
-        If ``z <= 1`` or ``scale <= 0``.
-
-    Notes
-    -----
     Source: ``tran2022:gaussian-divergence``; the derivation completes the square.
     """
     if z <= 1:
@@ -51,27 +30,9 @@ def gaussian_renyi(z: Fraction, shift: Fraction, scale: Fraction) -> Fraction:
 def aggregation_renyi(z: Fraction, rho: Fraction, touched: Sequence[Fraction]) -> Fraction:
     """Renyi divergence of Algorithm 5 for a neighbour that moves some queries, data fixed.
 
-    Parameters
-    ----------
-    z : Fraction
-        Renyi order, ``z > 1``.
-    rho : Fraction
-        Noise parameter: query i gets noise of standard deviation ``Delta_i / rho``.
-    touched : sequence of Fraction
-        For each touched query, how far the neighbour moves it, as a fraction of its sensitivity (in [0, 1]).
+    ``touched``: for each touched query, how far the neighbour moves it, as a fraction of its sensitivity (in [0, 1]).
+    The sum of the queries' divergences; at most ``len(touched) * z * rho**2 / 2``.
 
-    Returns
-    -------
-    Fraction
-        The sum of the queries' divergences; at most ``len(touched) * z * rho**2 / 2``.
-
-    Raises
-    ------
-    ValueError
-        If ``z <= 1``, ``rho <= 0`` or a fraction is outside [0, 1].
-
-    Notes
-    -----
     Source: ``tran2022:theorem-10``.
     """
     for part in touched:
@@ -85,20 +46,8 @@ def aggregation_renyi(z: Fraction, rho: Fraction, touched: Sequence[Fraction]) -
 def gaussian_delta(mu: arb, epsilon: arb) -> arb:
     """Smallest delta at which a mu-Gaussian-DP mechanism that is exactly Gaussian is (epsilon, delta)-DP.
 
-    Parameters
-    ----------
-    mu : arb
-        Distance of the two means in standard deviations, positive.
-    epsilon : arb
-        Privacy parameter, at least 0.
+    ``Phi(mu/2 - epsilon/mu) - exp(epsilon) * Phi(-mu/2 - epsilon/mu)`` as a ball at the current precision.
 
-    Returns
-    -------
-    arb
-        ``Phi(mu/2 - epsilon/mu) - exp(epsilon) * Phi(-mu/2 - epsilon/mu)`` as a ball at the current precision.
-
-    Notes
-    -----
     Source: Balle and Wang (2018), Theorem 8. Algorithm 5 attains it with ``mu = rho*sqrt(V)``.
     """
     root2 = arb(2).sqrt()
@@ -110,22 +59,8 @@ def gaussian_delta(mu: arb, epsilon: arb) -> arb:
 def aggregation_delta(v: int, rho: Fraction, epsilon: Exact) -> arb:
     """Exact delta of Algorithm 5 at epsilon, when a neighbour can touch v queries, worst case.
 
-    Parameters
-    ----------
-    v : int
-        Largest number of queries that one example touches.
-    rho : Fraction
-        Noise parameter.
-    epsilon : Fraction or arb
-        Privacy parameter.
+    ``gaussian_delta(rho*sqrt(v), epsilon)``.
 
-    Returns
-    -------
-    arb
-        ``gaussian_delta(rho*sqrt(v), epsilon)``.
-
-    Notes
-    -----
     Source: ``tran2022:theorem-10-dp``.
     """
     mu = to_ball(to_value(rho)) * arb(v).sqrt()

@@ -23,18 +23,8 @@ DELTA = Symbol("delta_at", nonnegative=True)
 def derive_gaussian_divergence(statement: Statement) -> Derivation:
     """Derive the divergence of two Gaussians by completing the square.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:gaussian-divergence`` or ``tran2022:gaussian-divergence-multi``.
+    From the definition, an integral of densities, to ``z mu^2 / (2 sigma^2)``.
 
-    Returns
-    -------
-    Derivation
-        From the definition, an integral of densities, to ``z mu^2 / (2 sigma^2)``.
-
-    Notes
-    -----
     Source: appendix C.1. For vectors the integral runs along the line through both means, and mu is their distance;
     across it the two densities are equal and integrate to 1.
     """
@@ -67,18 +57,9 @@ def derive_gaussian_divergence(statement: Statement) -> Derivation:
 def derive_theorem_10(statement: Statement) -> Derivation:
     """Derive the divergence of the aggregation mechanism from those of its touched queries.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-10`` or ``tran2022:theorem-10-integration``, where n is a symbol of the statement.
+    ``statement``: ``tran2022:theorem-10`` or ``tran2022:theorem-10-integration``, where n is a symbol of the statement.
+    From the sum over n <= V touched queries, each moved by mu <= Delta under noise of deviation Delta/rho.
 
-    Returns
-    -------
-    Derivation
-        From the sum over n <= V touched queries, each moved by mu <= Delta under noise of deviation Delta/rho.
-
-    Notes
-    -----
     Source: Theorem 10. That the divergence of the adaptive mechanism is at most the sum of the largest divergences of
     its queries, given any earlier answers, is the integration of the last answer first (NOTES.md).
     """
@@ -123,18 +104,8 @@ def derive_theorem_10(statement: Statement) -> Derivation:
 def derive_theorem_10_order(statement: Statement) -> Derivation:
     """Derive what the printed order gives.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-10-order``, amended.
+    From ``V z rho^2/2 + log(1/delta)/(z - 1)`` to ``V rho^2/2 + (3/2) rho sqrt(V log(1/delta))``.
 
-    Returns
-    -------
-    Derivation
-        From ``V z rho^2/2 + log(1/delta)/(z - 1)`` to ``V rho^2/2 + (3/2) rho sqrt(V log(1/delta))``.
-
-    Notes
-    -----
     Source: the text after Theorem 10.
     """
     rho, visits, delta = (sympy_symbols(statement)[name] for name in ("rho", "V", "delta"))
@@ -174,18 +145,8 @@ def _converted(z: Any, epsilon: Any, renyi: Any, premise: str) -> tuple[Any, Ste
 def derive_theorem_10_dp(statement: Statement) -> Derivation:
     """Derive the final (epsilon, delta) statement, at the printed order.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-10-dp``.
+    From ``exp((z - 1)(D - epsilon))``, which bounds the delta at epsilon, to delta.
 
-    Returns
-    -------
-    Derivation
-        From ``exp((z - 1)(D - epsilon))``, which bounds the delta at epsilon, to delta.
-
-    Notes
-    -----
     Source: the text after Theorem 10; the conversion is ``tran2022:theorem-10-rdp-to-dp``, solved for delta.
     """
     rho, visits, delta = (sympy_symbols(statement)[name] for name in ("rho", "V", "delta"))
@@ -218,18 +179,8 @@ def derive_theorem_10_dp(statement: Statement) -> Derivation:
 def derive_theorem_10_dp_best(statement: Statement) -> Derivation:
     """Derive the corrected intermediate statement, at the best order.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-10-dp-intermediate``, amended.
+    From ``exp((z - 1)(D - epsilon))`` at ``epsilon = V rho^2/2 + rho sqrt(2 V log(1/delta))`` to delta.
 
-    Returns
-    -------
-    Derivation
-        From ``exp((z - 1)(D - epsilon))`` at ``epsilon = V rho^2/2 + rho sqrt(2 V log(1/delta))`` to delta.
-
-    Notes
-    -----
     Source: NOTES.md, "From Renyi to (epsilon, delta) after Theorem 10".
     """
     rho, visits, delta = (sympy_symbols(statement)[name] for name in ("rho", "V", "delta"))
@@ -251,18 +202,6 @@ def derive_theorem_10_dp_best(statement: Statement) -> Derivation:
 def derive_theorem_4_conversion(statement: Statement) -> Derivation:
     """Derive that ``z/(2 sigma^2)``-RDP is DP at ``epsilon = z/(2 sigma^2) + log(1/delta)/(z-1)``.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-4-conversion``.
-
-    Returns
-    -------
-    Derivation
-        From ``exp((z - 1)(D - epsilon))`` to delta.
-
-    Notes
-    -----
     Source: appendix D.1.
     """
     z, sigma, delta = (sympy_symbols(statement)[name] for name in ("z", "sigma", "delta"))

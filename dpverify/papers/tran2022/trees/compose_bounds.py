@@ -22,25 +22,8 @@ LONGEST: Final = 4096
 
 
 def compose_count(a: int, b: int) -> int:
-    """Count the nodes of COMPOSE(a, b).
+    """Count the nodes of COMPOSE(a, b). ``popcount(2**j - (a-1) mod 2**j) + popcount(b mod 2**j)``.
 
-    Parameters
-    ----------
-    a, b : int
-        First and last step of the interval, ``1 <= a <= b``.
-
-    Returns
-    -------
-    int
-        ``popcount(2**j - (a-1) mod 2**j) + popcount(b mod 2**j)``.
-
-    Raises
-    ------
-    ValueError
-        If ``1 <= a <= b`` does not hold.
-
-    Notes
-    -----
     Source: ``tran2022:proposition-18``, Algorithm 3.
     """
     if not 1 <= a <= b:
@@ -56,26 +39,9 @@ def squared_decay_sum(t: int, alpha: Fraction) -> Exact:
     The node that belongs to the set bit i of t ends at ``t - t mod 2**i``, so its noise enters with the factor
     ``(1-alpha)**(t mod 2**i)``.
 
-    Parameters
-    ----------
-    t : int
-        Step, ``t >= 1``.
-    alpha : Fraction
-        Momentum weight in (0, 1].
+    ``sum over set bits i of t of (1-alpha)**(2*(t mod 2**i))``, with ``0**0 = 1``; a ball where the exact number would
+    be too long.
 
-    Returns
-    -------
-    Fraction or arb
-        ``sum over set bits i of t of (1-alpha)**(2*(t mod 2**i))``, with ``0**0 = 1``; a ball where the exact number
-        would be too long.
-
-    Raises
-    ------
-    ValueError
-        If ``t < 1`` or alpha is outside (0, 1].
-
-    Notes
-    -----
     Source: ``tran2022:proposition-16`` with gamma = 1 - alpha; Algorithm 1, the loop over S.
     """
     return covariance_factor(t, t, alpha)
@@ -86,25 +52,8 @@ def covariance_factor(s: int, t: int, alpha: Fraction) -> Exact:
 
     Two steps share the node of bit i exactly if they agree in bit i and in every bit above it.
 
-    Parameters
-    ----------
-    s, t : int
-        Steps, at least 1.
-    alpha : Fraction
-        Momentum weight in (0, 1].
+    ``sum over shared nodes [y, z] of (1-alpha)**(s - z) * (1-alpha)**(t - z)``.
 
-    Returns
-    -------
-    Fraction or arb
-        ``sum over shared nodes [y, z] of (1-alpha)**(s - z) * (1-alpha)**(t - z)``.
-
-    Raises
-    ------
-    ValueError
-        If a step is below 1 or alpha is outside (0, 1].
-
-    Notes
-    -----
     Source: ``tran2022:algorithm-1-noise``.
     """
     if min(s, t) < 1:
@@ -122,25 +71,8 @@ def covariance_factor(s: int, t: int, alpha: Fraction) -> Exact:
 def covariance_matrix(steps: int, alpha: float) -> Matrix:
     """Covariance of NOISE_1..NOISE_T per coordinate, in units of one node's variance, as floats.
 
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-    alpha : float
-        Momentum weight in (0, 1].
+    Entry (s-1, t-1) is ``covariance_factor(s, t, alpha)`` up to rounding.
 
-    Returns
-    -------
-    (T, T) array of float
-        Entry (s-1, t-1) is ``covariance_factor(s, t, alpha)`` up to rounding.
-
-    Raises
-    ------
-    ValueError
-        If ``steps < 1`` or alpha is outside (0, 1].
-
-    Notes
-    -----
     Source: ``tran2022:algorithm-1-noise``.
     """
     if steps < 1:

@@ -26,22 +26,7 @@ DOWN = Symbol("v", integer=True, nonnegative=True)
 
 
 def derive_proposition_18_prefix(statement: Statement) -> Derivation:
-    """Derive the number of nodes of COMPOSE(1, b), the popcount of b.
-
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:proposition-18-prefix``, printed or sharpened.
-
-    Returns
-    -------
-    Derivation
-        To ``1 + log2(b)``, or to ``log2(b + 1)``.
-
-    Notes
-    -----
-    Source: Proposition 18, second sentence.
-    """
+    """Derive the number of nodes of COMPOSE(1, b), the popcount of b. Source: Proposition 18, second sentence."""
     b = sympy_symbols(statement)["b"]
     printed = (
         Step(1 + floor(Log2(b)), "<=", "popcount-width", {"n": b}),
@@ -55,18 +40,9 @@ def derive_proposition_18_prefix(statement: Statement) -> Derivation:
 def derive_proposition_18(statement: Statement) -> Derivation:
     """Derive the number of nodes of COMPOSE(a, b).
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:proposition-18``, printed or sharpened, or ``tran2022:section-2-nodes``, corrected.
+    ``statement``: ``tran2022:proposition-18``, printed or sharpened, or ``tran2022:section-2-nodes``, corrected. To ``2
+    (1 + floor(log2(b - a + 1)))``, or to ``2 log2(1 + (b - a + 1)/2)``.
 
-    Returns
-    -------
-    Derivation
-        To ``2 (1 + floor(log2(b - a + 1)))``, or to ``2 log2(1 + (b - a + 1)/2)``.
-
-    Notes
-    -----
     Source: Proposition 18, first sentence; NOTES.md, "COMPOSE in closed form".
     """
     symbols = sympy_symbols(statement)
@@ -116,18 +92,8 @@ def _by_concavity(n: Any) -> tuple[Step, ...]:
 def derive_proposition_16(statement: Statement) -> Derivation:
     """Derive the bound on the squared decays of the nodes of COMPOSE(1, s).
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:proposition-16``, printed or sharpened.
+    From the sum over the set bits of s to ``1 + sum of gamma^(2 (2^i - 1))``, and on to the printed bound.
 
-    Returns
-    -------
-    Derivation
-        From the sum over the set bits of s to ``1 + sum of gamma^(2 (2^i - 1))``, and on to the printed bound.
-
-    Notes
-    -----
     Source: Proposition 16. The paper moves the set bits down one by one; here the k-th set bit is compared at once with
     the k - 1 bits below it, which make at least ``2^(k-1) - 1``.
     """

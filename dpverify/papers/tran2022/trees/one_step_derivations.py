@@ -72,18 +72,8 @@ def derive_count_first_log(statement: Statement) -> Derivation:
 def derive_factor(statement: Statement) -> Derivation:
     """Derive ``tran2022:theorem-10-factor``, an integral over one answer, by completing the square.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-10-factor``.
+    From the integral of ``density^z density'^(1-z)`` along the line through both means.
 
-    Returns
-    -------
-    Derivation
-        From the integral of ``density^z density'^(1-z)`` along the line through both means.
-
-    Notes
-    -----
     Source: appendix C.1. Across that line the two densities are equal, and integrate to 1.
     """
     symbols = sympy_symbols(statement)

@@ -8,25 +8,6 @@ from fractions import Fraction
 def geometric_series(alpha: Fraction, n_examples: int) -> Fraction:
     """Sum ``(1-alpha)**(N*i)`` over all i >= 0: how much one example weighs in a node, one visit every N steps.
 
-    Parameters
-    ----------
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    n_examples : int
-        N, at least 1.
-
-    Returns
-    -------
-    Fraction
-        ``1 / (1 - (1-alpha)**N)``.
-
-    Raises
-    ------
-    ValueError
-        If alpha is outside (0, 1] or ``n_examples < 1``.
-
-    Notes
-    -----
     Source: ``tran2022:proposition-13``.
     """
     if not 0 < alpha <= 1:

@@ -30,20 +30,8 @@ def _series(statement: Statement) -> tuple[sympy.Expr, sympy.Expr, sympy.Expr, t
 
 
 def derive_proposition_13(statement: Statement) -> Derivation:
-    """Derive Proposition 13.
+    """Derive Proposition 13. From the series to ``max(1, 1/(alpha N)) / (1 - exp(-1))``.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:proposition-13``.
-
-    Returns
-    -------
-    Derivation
-        From the series to ``max(1, 1/(alpha N)) / (1 - exp(-1))``.
-
-    Notes
-    -----
     Source: appendix F; the cases are the paper's.
     """
     start, alpha, n, steps = _series(statement)

@@ -48,20 +48,8 @@ def _shifted(statement: Statement) -> Shifted:
 
 
 def derive_proposition_14(statement: Statement) -> Derivation:
-    """Derive Proposition 14.
+    """Derive Proposition 14. From the series to ``max(1, 1/y)/(1 - exp(-1))``.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:proposition-14``.
-
-    Returns
-    -------
-    Derivation
-        From the series to ``max(1, 1/y)/(1 - exp(-1))``.
-
-    Notes
-    -----
     Source: appendix F; the two lines that the paper misprints are not used.
     """
     at = _shifted(statement)
@@ -72,18 +60,8 @@ def derive_proposition_14(statement: Statement) -> Derivation:
 def derive_special(statement: Statement) -> Derivation:
     """Derive the case ``gamma <= 1/2``, ``alpha N >= 1 + log 2``.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:proposition-14-special``.
+    With 1/2 in the place of gamma y is at least 1, and the bound ``1/(1 - exp(-1))``.
 
-    Returns
-    -------
-    Derivation
-        With 1/2 in the place of gamma y is at least 1, and the bound ``1/(1 - exp(-1))``.
-
-    Notes
-    -----
     Source: appendix F.
     """
     symbols = sympy_symbols(statement)
@@ -100,18 +78,8 @@ def derive_special(statement: Statement) -> Derivation:
 def derive_corollary_15(statement: Statement) -> Derivation:
     """Derive Corollary 15.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:corollary-15``.
+    The sum from its end is ``(1-gamma)^(window-1)`` times the first terms of Proposition 14's series.
 
-    Returns
-    -------
-    Derivation
-        The sum from its end is ``(1-gamma)^(window-1)`` times the first terms of Proposition 14's series.
-
-    Notes
-    -----
     Source: appendix F.
     """
     at = _shifted(statement)

@@ -20,25 +20,8 @@ from dpverify.symbolic.exact.numbers import DomainError, Exact, to_ball, to_valu
 def worst_alignment(grad_norm: Fraction, error_norm: Fraction) -> Exact:
     """Largest ``-<g, u>`` over all vectors of the given lengths.
 
-    Parameters
-    ----------
-    grad_norm : Fraction
-        |g|, at least 0.
-    error_norm : Fraction
-        |e|, at least 0.
+    See the head of this file; a ball where a root is taken.
 
-    Returns
-    -------
-    Fraction or arb
-        See the head of this file; a ball where a root is taken.
-
-    Raises
-    ------
-    ValueError
-        If a length is negative.
-
-    Notes
-    -----
     Source: ``tran2022:lemma-5-cases``.
     """
     if grad_norm < 0 or error_norm < 0:
@@ -53,24 +36,8 @@ def worst_alignment(grad_norm: Fraction, error_norm: Fraction) -> Exact:
 def attained_loss(loss: Fraction, alignment: Fraction, eta: Fraction, smoothness: Fraction) -> Fraction:
     """Loss after a step, on the quadratic ``F(w + v) = loss + <g, v> + L |v|^2/2``.
 
-    Parameters
-    ----------
-    loss : Fraction
-        F(w_t).
-    alignment : Fraction
-        ``<g, u>``.
-    eta : Fraction
-        Length of the step.
-    smoothness : Fraction
-        L, at least 0.
+    ``loss - eta <g, u> + L eta^2/2``: the bound of smoothness, attained whatever the direction.
 
-    Returns
-    -------
-    Fraction
-        ``loss - eta <g, u> + L eta^2/2``: the bound of smoothness, attained whatever the direction.
-
-    Notes
-    -----
     Source: ``tran2022:lemma-5-smoothness``.
     """
     return loss - eta * alignment + smoothness * eta**2 / 2
@@ -81,33 +48,10 @@ def attained_gradient(
 ) -> Fraction:
     """Mean gradient norm of a run that is known to exist, on a line.
 
-    Parameters
-    ----------
-    drop : Fraction
-        F(w_1) - F(w_{T+1}).
-    eta : Fraction
-        Length of the step.
-    steps : Fraction
-        T.
-    smoothness : Fraction
-        L, at least 0.
-    error_sum : Fraction
-        Sum of |e_t| over the run.
+    *Downhill* on ``L w^2/2``, if the drop is large enough: the gradients ``g, g - L eta, ...`` are at least 0, and
+    their mean is ``drop/(eta T) + L eta/2``; errors along the gradient change nothing. Otherwise *uphill* on a straight
+    slope, with the momentum turned against the gradient by errors a little larger: ``-drop/(eta T)``.
 
-    Returns
-    -------
-    Fraction
-        *Downhill* on ``L w^2/2``, if the drop is large enough: the gradients ``g, g - L eta, ...`` are at least 0, and
-        their mean is ``drop/(eta T) + L eta/2``; errors along the gradient change nothing. Otherwise *uphill* on a
-        straight slope, with the momentum turned against the gradient by errors a little larger: ``-drop/(eta T)``.
-
-    Raises
-    ------
-    DomainError
-        If neither run exists.
-
-    Notes
-    -----
     Source: ``tran2022:lemma-5-telescoped``.
     """
     mean = drop / (eta * steps) + smoothness * eta / 2

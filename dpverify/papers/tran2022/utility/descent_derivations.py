@@ -42,18 +42,7 @@ def _lengths(statement: Statement) -> tuple[Any, Any, dict[str, Variable], tuple
 
 
 def alignment(statement: Statement) -> Derivation:
-    """Derive ``-<g, u> <= -|g| + 2|e|`` and from it a printed ``-c|g| + k|e|`` with c <= 1 and k >= 2.
-
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:lemma-5-cases``, ``tran2022:lemma-5-case-1``.
-
-    Returns
-    -------
-    Derivation
-        From ``-|m_hat| + <e, u>``.
-    """
+    """Derive ``-<g, u> <= -|g| + 2|e|`` and from it a printed ``-c|g| + k|e|`` with c <= 1 and k >= 2."""
     g, e, ranges, known = _lengths(statement)
     _, printed = sympy_sides(statement)
     steps = [
@@ -70,15 +59,7 @@ def alignment(statement: Statement) -> Derivation:
 def large_error(statement: Statement) -> Derivation:
     """Derive ``-<g, u> <= -2/3 |g| + 5/3 |e|``, the corrected ``tran2022:lemma-5-case-2``; it needs no case.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:lemma-5-case-2``, amended.
-
-    Returns
-    -------
-    Derivation
-        Two cases: |e| <= |g|, where ``-|g| + 2|e|`` is smaller, and |e| >= |g|, where |g| is.
+    Two cases: |e| <= |g|, where ``-|g| + 2|e|`` is smaller, and |e| >= |g|, where |g| is.
     """
     g, e, ranges, _ = _lengths(statement)
     _, printed = sympy_sides(statement)
@@ -106,15 +87,7 @@ def large_error(statement: Statement) -> Derivation:
 def angle(statement: Statement) -> Derivation:
     """Derive ``-<g, u> <= -sqrt(|g|^2 - |e|^2)`` where |e| <= |g|, the corrected ``tran2022:lemma-5-case-2-sign``.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:lemma-5-case-2-sign``, amended.
-
-    Returns
-    -------
-    Derivation
-        From ``-<g, u>`` in terms of lengths: ``|e|^2 = |m_hat|^2 - 2 <m_hat, g> + |g|^2``.
+    From ``-<g, u>`` in terms of lengths: ``|e|^2 = |m_hat|^2 - 2 <m_hat, g> + |g|^2``.
     """
     g, e, ranges, _ = _lengths(statement)
     far, printed = sqrt(g**2 - e**2), sympy_sides(statement)[1]
@@ -130,15 +103,7 @@ def angle(statement: Statement) -> Derivation:
 def smoothness(statement: Statement) -> Derivation:
     """Derive the corrected ``tran2022:lemma-5-smoothness`` from the definition of smoothness.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:lemma-5-smoothness``, amended.
-
-    Returns
-    -------
-    Derivation
-        From F(w_{t+1}); the step is ``-eta u``.
+    From F(w_{t+1}); the step is ``-eta u``.
     """
     loss, slope, eta, smooth = (sympy_symbols(statement)[name] for name in ("loss", "alignment", "eta", "L"))
     product, size = Symbol("product", real=True), Symbol("size", nonnegative=True)
@@ -169,18 +134,9 @@ def smoothness(statement: Statement) -> Derivation:
 def telescoped(statement: Statement) -> Derivation:
     """Derive Lemma 5 as printed, or with 1, 1/2 and 2 for 3/2, 3/4 and 3.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:lemma-5-telescoped``, or ``tran2022:lemma-5``, where all means are expectations as well.
+    ``statement``: ``tran2022:lemma-5-telescoped``, or ``tran2022:lemma-5``, where all means are expectations as well.
+    From the mean gradient norm M. Printed: ``M <= 3/2 M``, and M is at most two thirds of the printed side.
 
-    Returns
-    -------
-    Derivation
-        From the mean gradient norm M. Printed: ``M <= 3/2 M``, and M is at most two thirds of the printed side.
-
-    Notes
-    -----
     Source: the two premises are the means over t = 1 .. T of the corrected lemma-5-cases and lemma-5-smoothness; the
     losses of the second one telescope.
     """

@@ -104,10 +104,7 @@ def around_a_number() -> Derivation:
 def mean_square() -> Derivation:
     """Derive the mean square of the sampling error at one step, at alpha = 1/N.
 
-    Returns
-    -------
-    Derivation
-        From the exact mean square, by the variance around c; how far a weight is from c says :func:`near`.
+    From the exact mean square, by the variance around c; how far a weight is from c says :func:`near`.
     """
     many = N / Max(Integer(1), N - 1)
     varied = cite(around_a_number())

@@ -27,18 +27,8 @@ ANCHORS: Final = 2
 def travel_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, distance: arb) -> arb:
     """Largest slope that cannot be left within a distance, for a given gap.
 
-    Parameters
-    ----------
-    lipschitz, smoothness, gap : Fraction
-        G, L and R.
-    distance : arb
-        The way of the whole run, ``eta (T-1)``.
-
-    Returns
-    -------
-    arb
-        ``min(G, s)`` with ``s*distance + s^2/(2L) = R``, which is ``2R/(distance + sqrt(distance^2 + 2R/L))``; 0 for
-        L = 0 or R = 0. No method with steps of this length does better on every loss.
+    ``min(G, s)`` with ``s*distance + s^2/(2L) = R``, which is ``2R/(distance + sqrt(distance^2 + 2R/L))``; 0 for L = 0
+    or R = 0. No method with steps of this length does better on every loss.
     """
     if smoothness == 0 or gap == 0:
         return arb(0)
@@ -50,25 +40,10 @@ def travel_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, dista
 def coupling_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, steps: int, eta: arb, spread: arb) -> arb:
     """Gradient that is left where the noise decides the direction of the steps; in one dimension.
 
-    Parameters
-    ----------
-    lipschitz, smoothness, gap : Fraction
-        G, L and R.
-    steps : int
-        T.
-    eta : arb
-        Length of a step.
-    spread : arb
-        A number that the harmonic mean over the steps of the standard deviation of m_hat_t's noise is not below.
+    ``spread``: A number that the harmonic mean over the steps of the standard deviation of m_hat_t's noise is not
+    below. ``s (1/2 - eta T s/(spread sqrt(2 pi) drop))``, ``drop = R/s - s/(2L)``, at a slope s that is nearly the
+    best; 0 where that is not positive.
 
-    Returns
-    -------
-    arb
-        ``s (1/2 - eta T s/(spread sqrt(2 pi) drop))``, ``drop = R/s - s/(2L)``, at a slope s that is nearly the best;
-        0 where that is not positive.
-
-    Notes
-    -----
     m_t lies in [0, s]. So sign(m_hat_t) differs from sign(n_t) only if n_t lies in [-s, 0], a chance of at most
     ``s/(nu_t sqrt(2 pi))``, and each time it moves the walk by 2 eta against the walk with sign(n_t), which by symmetry
     is at or above the start half of the time. Markov's inequality for the number of such steps before t; the mean over
@@ -89,22 +64,6 @@ def coupling_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, ste
 def least_spread(n_examples: int, steps: int, lipschitz: Fraction, sigma: arb) -> arb:
     """Bound from below the harmonic mean over the run of the standard deviation of Algorithm 2's noise in m_hat_t.
 
-    Parameters
-    ----------
-    n_examples, steps : int
-        N >= 2 and T >= 4N; alpha = 1/N and gamma = sqrt(N/T) as in Theorem 9.
-    lipschitz : Fraction
-        G.
-    sigma : arb
-        Noise multiplier.
-
-    Returns
-    -------
-    arb
-        In units of the gradient.
-
-    Notes
-    -----
     The last node of COMPOSE(1, t), or of the latest window, has the weight 1: at least ``48 log2(N)`` times ``(alpha G
     sigma)^2`` for every t (3*16 while G nodes end by 2N and count fully; then ``gamma^2 * 16 * 4 (T/N) log2 N``, which
     is 64 log2 N). With q - 1 whole windows after the first the G nodes give ``64 log2(N) sum_{i<q} c_i^2``, ``c_i >=
@@ -121,22 +80,7 @@ def least_spread(n_examples: int, steps: int, lipschitz: Fraction, sigma: arb) -
 def implicit_steps(n_examples: int, dimensions: int, epsilon: Fraction, delta: Fraction) -> int:
     """Solve Theorem 6's T, which stands on both sides of its definition.
 
-    Parameters
-    ----------
-    n_examples, dimensions : int
-        N and d.
-    epsilon, delta : Fraction
-        Privacy parameters.
-
-    Returns
-    -------
-    int
-        Largest T with ``T log2(T) sqrt(d log(1/delta)) <= epsilon N^2``, so that alpha is at least 1/N.
-
-    Raises
-    ------
-    ValueError
-        If there is none from 2 on; at T = 1 the printed alpha divides by 0.
+    Largest T with ``T log2(T) sqrt(d log(1/delta)) <= epsilon N^2``, so that alpha is at least 1/N.
     """
     root = (dimensions * (1 / to_ball(to_value(delta))).log()).sqrt()
     most = to_ball(to_value(epsilon)) * n_examples**2 / root
@@ -158,20 +102,7 @@ def implicit_steps(n_examples: int, dimensions: int, epsilon: Fraction, delta: F
 
 
 def printed_steps(n_examples: int, dimensions: int, epsilon: Fraction) -> int:
-    """Round Theorem 9's T down.
-
-    Parameters
-    ----------
-    n_examples, dimensions : int
-        N and d.
-    epsilon : Fraction
-        Privacy parameter.
-
-    Returns
-    -------
-    int
-        Largest T with ``T^3 d^2 <= N^7 epsilon^4``.
-    """
+    """Round Theorem 9's T down. Largest T with ``T^3 d^2 <= N^7 epsilon^4``."""
     target = Fraction(n_examples**7) * epsilon**4 / dimensions**2
     low, high = 0, 1
     while high**3 <= target:

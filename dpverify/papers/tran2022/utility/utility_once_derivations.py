@@ -67,15 +67,7 @@ def walk() -> Derivation:
 def theorem(statement: Statement) -> Derivation:
     """Derive what is left of Theorem 6 or 9 under one permutation.
 
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-6`` or ``tran2022:theorem-9``, amended, one permutation for all epochs.
-
-    Returns
-    -------
-    Derivation
-        From the expected norm at the output to the bound in N, T, L and R.
+    From the expected norm at the output to the bound in N, T, L and R.
     """
     full = sympy_definitions(statement)
     reached = cite(walk(), GRADIENT, **{name: full[name] for name in ("L", "R", "T", "eta")})

@@ -37,18 +37,7 @@ DESCENT, MOMENTUM = "tran2022:lemma-5", "tran2022:lemma-11"
 
 
 def theorem_6(statement: Statement) -> Derivation:
-    """Derive the corrected Theorem 6.
-
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-6``, amended, in either ordering.
-
-    Returns
-    -------
-    Derivation
-        From the expected norm to the bound in N, T, G, L and R.
-    """
+    """Derive the corrected Theorem 6. From the expected norm to the bound in N, T, G, L and R."""
     if statement.reading["ordering"] == "once":
         return once.theorem(statement)
     full = sympy_definitions(statement)
@@ -64,18 +53,7 @@ def theorem_6(statement: Statement) -> Derivation:
 
 
 def theorem_9(statement: Statement) -> Derivation:
-    """Derive the corrected Theorem 9.
-
-    Parameters
-    ----------
-    statement : Statement
-        ``tran2022:theorem-9``, amended, in either ordering.
-
-    Returns
-    -------
-    Derivation
-        From the expected norm to the bound in N, T, delta, G, L and R.
-    """
+    """Derive the corrected Theorem 9. From the expected norm to the bound in N, T, delta, G, L and R."""
     if statement.reading["ordering"] == "once":
         return once.theorem(statement)
     full = sympy_definitions(statement)

@@ -30,41 +30,15 @@ Ordering = Literal["fresh", "once"]
 
 @dataclass(frozen=True)
 class Signs:
-    """What the momentum's signs do over an epoch.
+    """What the momentum's signs do over an epoch."""
 
-    Attributes
-    ----------
-    drift : Fraction
-        Expected number of steps uphill minus steps downhill in an epoch.
-    margin : Fraction
-        What |m_t| is not below from epoch ``EPOCHS`` on.
-    """
-
-    drift: Fraction
-    margin: Fraction
+    drift: Fraction  # expected number of steps uphill minus steps downhill in an epoch
+    margin: Fraction  # what |m_t| is not below from epoch ``EPOCHS`` on
 
 
 @cache
 def signs(ordering: Ordering, big: Fraction = BIG) -> Signs:
-    """Go through all orders of the last ``EPOCHS`` epochs, with the momentum before them anywhere it can be.
-
-    Parameters
-    ----------
-    ordering : str
-        ``fresh`` or ``once``.
-    big : Fraction
-        Gradient of the first example; a smaller one is a planted fault.
-
-    Returns
-    -------
-    Signs
-        Exact.
-
-    Raises
-    ------
-    ValueError
-        If a sign is not decided by ``EPOCHS`` epochs.
-    """
+    """Go through all orders of the last ``EPOCHS`` epochs, with the momentum before them anywhere it can be."""
     places = product(range(EXAMPLES), repeat=EPOCHS)
     runs = [run for run in places if ordering == "fresh" or len(set(run)) == 1]
     uphill, margin = 0, big
@@ -104,24 +78,8 @@ def noise_variance_2(steps: int, smoothness: Fraction, delta: Fraction) -> arb:
 def uphill_bound(ordering: Ordering, steps: int, variance: arb, big: Fraction = BIG) -> arb:
     """Bound the expected gradient of the walk from below.
 
-    Parameters
-    ----------
-    ordering : str
-        Of the examples.
-    steps : int
-        T.
-    variance : arb
-        What the variance of the noise in m_hat_t is not above.
-    big : Fraction
-        Gradient of the first example.
+    ``1/63 (1 - p)``, p a bound on the chance that the walk ever goes more than 1 below its start; 0 if p >= 1.
 
-    Returns
-    -------
-    arb
-        ``1/63 (1 - p)``, p a bound on the chance that the walk ever goes more than 1 below its start; 0 if p >= 1.
-
-    Notes
-    -----
     A distance of 1 is ``D = sqrt(3T)`` steps. Steps that the noise turns: at most ``T variance/margin^2`` in the mean,
     by Chebyshev's inequality; by Markov's the chance of D/4 of them is at most 4/D times that. The signs without
     noise: under one order no window of steps goes down by more than a few; under fresh ones the sums over every sixth

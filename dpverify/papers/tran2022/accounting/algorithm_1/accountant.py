@@ -58,31 +58,10 @@ def tree_sum_of_squares(
 ) -> Bounds:
     """Maximize, over the visits of one example, the sum of squared weights over the nodes that Algorithm 1 releases.
 
-    Parameters
-    ----------
-    steps, examples : int
-        T and N, at least 1.
-    alpha : float
-        Momentum weight in (0, 1].
-    ordering : {"fresh", "once"}
-        A new permutation in each epoch, or one for all.
-    accuracy : float
-        The bounds are refined until upper over lower bound is at most this, above 1, or no more can be done. "once" is
-        exact, and so are short runs (up to 4096 steps, save where very many sums of weights lie close together).
+    ``accuracy``: the bounds are refined until upper over lower bound is at most this, above 1, or no more can be done.
+    "once" is exact, and so are short runs (up to 4096 steps, save where very many sums of weights lie close together).
+    Of ``max over patterns of sum over nodes of (sum over visits t of (1-alpha)**(z - t))^2``; without units.
 
-    Returns
-    -------
-    Bounds
-        Of ``max over patterns of sum over nodes of (sum over visits t of (1-alpha)**(z - t))^2``; without units.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range, or the run has too many epochs of different content to be bounded in reasonable
-        time (T/N and N both above about 10^5).
-
-    Notes
-    -----
     Source: Algorithms 1 and 3; in place of ``tran2022:theorem-4``. NOTES_accountant.md has the proofs.
     """
     T, N = check.whole(1, MOST_STEPS - 1, steps=steps), check.whole(1, examples=examples)
@@ -149,28 +128,9 @@ def outward(lower: float, upper: float, *, exact: bool, pattern: Pattern | None)
 def dp_nsgd_mu(parameters: Parameters, examples: int, *, accuracy: float = ACCURACY) -> Bounds:
     """Give the Gaussian privacy parameter mu of Algorithm 1.
 
-    Parameters
-    ----------
-    parameters : Parameters
-        T, alpha, G, sigma, the ordering, and V (or the depth it is printed with).
-    examples : int
-        N, at least 1.
-    accuracy : float
-        Upper over lower bound of mu^2 is at most this.
+    Replacing one example is at most as visible as N(0, 1) against N(mu, 1), for the ``upper`` mu; a loss and a pattern
+    exist for which it is as visible as for the ``lower`` one. Infinite where sigma is 0.
 
-    Returns
-    -------
-    Bounds
-        Replacing one example is at most as visible as N(0, 1) against N(mu, 1), for the ``upper`` mu; a loss and a
-        pattern exist for which it is as visible as for the ``lower`` one. Infinite where sigma is 0.
-
-    Raises
-    ------
-    ArgumentError
-        As :func:`tree_sum_of_squares`.
-
-    Notes
-    -----
     Source: Algorithm 1 with the noise of its box; in place of ``tran2022:theorem-4``.
     """
     bounds = tree_sum_of_squares(parameters.steps, examples, parameters.alpha, parameters.ordering, accuracy=accuracy)
@@ -181,19 +141,7 @@ def dp_nsgd_mu(parameters: Parameters, examples: int, *, accuracy: float = ACCUR
 def mu_of(squares: Bounds, unit: float, deviation: float) -> Bounds:
     """Turn a sum of squared weights into mu.
 
-    Parameters
-    ----------
-    squares : Bounds
-        Sum of squared weights.
-    unit : float
-        What one visit of weight 1 moves a node by: 2 alpha G, in units of the gradient.
-    deviation : float
-        Standard deviation of each node's noise, in units of the gradient, at least 0.
-
-    Returns
-    -------
-    Bounds
-        ``unit * sqrt(squares) / deviation``; infinite where the deviation is 0.
+    ``unit * sqrt(squares) / deviation``; infinite where the deviation is 0.
     """
     if deviation == 0.0:
         return Bounds(math.inf, math.inf, squares.exact, squares.pattern)

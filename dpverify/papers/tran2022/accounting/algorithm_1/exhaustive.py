@@ -18,18 +18,8 @@ Node: TypeAlias = tuple[int, int]
 def released_nodes(steps: int) -> Iterator[Node]:
     """Give the nodes that COMPOSE(1, t) takes for some t up to T: one for each end.
 
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
+    First and last step, ``[z - lowbit(z) + 1, z]`` for z = 1..T: those [a 2^b + 1, (a+1) 2^b] whose a is even.
 
-    Yields
-    ------
-    (int, int)
-        First and last step, ``[z - lowbit(z) + 1, z]`` for z = 1..T: those [a 2^b + 1, (a+1) 2^b] whose a is even.
-
-    Notes
-    -----
     Source: Algorithms 1 and 3. The nodes with odd a are drawn by the box as well, but no step adds them.
     """
     for z in range(1, steps + 1):
@@ -45,41 +35,14 @@ def node_weight(node: Node, pattern: Sequence[int], alpha: Fraction) -> Fraction
 def pattern_sum(steps: int, alpha: Fraction, pattern: Sequence[int]) -> Fraction:
     """Sum the squared weights of one pattern over the released nodes of Algorithm 1.
 
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    pattern : sequence of int
-        Steps of one example.
-
-    Returns
-    -------
-    Fraction
-        In units of ``(2 alpha G)^2`` it is the sum of squared node sensitivities: gradients that all point one way for
-        the example and the other way for its neighbour reach every node's at once.
+    In units of ``(2 alpha G)^2`` it is the sum of squared node sensitivities: gradients that all point one way for the
+    example and the other way for its neighbour reach every node's at once.
     """
     return sum((node_weight(node, pattern, alpha) ** 2 for node in released_nodes(steps)), Fraction(0))
 
 
 def largest_sum(steps: int, examples: int, alpha: Fraction, ordering: Ordering) -> tuple[Fraction, Pattern]:
-    """Maximize :func:`pattern_sum` by trying every pattern.
-
-    Parameters
-    ----------
-    steps, examples : int
-        T and N, at least 1; about ``N^(T/N)`` patterns are tried under "fresh".
-    alpha : Fraction
-        Momentum weight in (0, 1].
-    ordering : {"fresh", "once"}
-        Any place in each epoch, or the same place in all.
-
-    Returns
-    -------
-    (Fraction, tuple of int)
-        The maximum, and the first pattern that reaches it.
-    """
+    """Maximize :func:`pattern_sum` by trying every pattern. The maximum, and the first pattern that reaches it."""
     best: Fraction = Fraction(-1)
     at: Pattern = ()
     for pattern in patterns(steps, examples, ordering):

@@ -35,39 +35,20 @@ class TooManyPointsError(Exception):
 
 @dataclass(frozen=True)
 class Block:
-    """What the steps u .. u + length - 1 (counted from 0) can contribute.
+    """What the steps u .. u + length - 1 (counted from 0) can contribute."""
 
-    Attributes
-    ----------
-    length : int
-        Number of steps, at least 1.
-    points : dict
-        Of each state that can occur, its points.
-    parents : dict
-        Of each state, how the codes of its points are to be read.
-    halves : tuple of Block
-        The two parts that were joined; the node itself where it was closed; nothing for a single step.
-    """
-
-    length: int
-    points: dict[State, Frontier]
+    length: int  # number of steps, at least 1
+    points: dict[State, Frontier]  # of each state that can occur, its points
+    # of each state, how the codes of its points are to be read
     parents: dict[State, Parents] = field(default_factory=dict)
+    # the two parts that were joined; the node itself where it was closed; nothing for a single step
     halves: tuple[Block, ...] = ()
 
 
 class FreshTree:
     """Blocks of one tree, each computed once.
 
-    Parameters
-    ----------
-    examples : int
-        N.
-    alpha : float
-        Momentum weight in (0, 1].
-    close : float
-        Relative difference up to which points are merged; 0: none are, and too many raise an error.
-    upper : bool
-        Whether merged points become one that beats them all, or one of themselves.
+    ``close``: relative difference up to which points are merged; 0: none are, and too many raise an error.
     """
 
     def __init__(self, examples: int, alpha: float, close: float, upper: bool) -> None:

@@ -27,19 +27,11 @@ FLOOR: Final = 0.05
 
 
 class Frontier(NamedTuple):
-    """Points in the order of falling S, which is the order of rising Q.
+    """Points in the order of falling S, which is the order of rising Q."""
 
-    Attributes
-    ----------
-    S, Q : (n,) arrays of float
-        Sum of weights at the block's end, and value of the nodes inside.
-    code : (n,) array of int
-        Where each point comes from.
-    """
-
-    S: Vector
+    S: Vector  # (n,) Sum of weights at the block's end, and value of the nodes inside
     Q: Vector
-    code: Codes
+    code: Codes  # (n,) Where each point comes from
 
 
 @kernel

@@ -42,22 +42,7 @@ def add_node(S: Vector, Q: Vector, begin: int, length: int, out: Vector) -> None
 def values_by_place(steps: int, examples: int, alpha: float) -> Vector:
     """Give the sum of squared weights over the nodes that Algorithm 1 releases, for every place.
 
-    Parameters
-    ----------
-    steps, examples : int
-        T and N, at least 1.
-    alpha : float
-        Momentum weight in (0, 1].
-
-    Returns
-    -------
-    (min(N, T),) array of float
-        Entry p - 1 belongs to the example at place p of the permutation; places beyond T have the value 0.
-
-    Raises
-    ------
-    ArgumentError
-        If the arrays do not fit in memory.
+    Entry p - 1 belongs to the example at place p of the permutation; places beyond T have the value 0.
     """
     N = min(examples, steps)
     check.memory(6 * N, examples=examples)

@@ -34,19 +34,7 @@ def sum_of_pattern(visits: NDArray[np.int64], T: int, log_decay: float) -> float
 def pattern_value(steps: int, alpha: float, pattern: Sequence[int]) -> float:
     """Sum the squared weights of one pattern over the released nodes of Algorithm 1.
 
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-    alpha : float
-        Momentum weight in (0, 1].
-    pattern : sequence of int
-        Steps of one example, in rising order.
-
-    Returns
-    -------
-    float
-        As ``pattern_sum``, up to rounding.
+    As ``pattern_sum``, up to rounding.
     """
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
     return sum_of_pattern(np.asarray(pattern, dtype=np.int64), steps, log_decay)

@@ -17,21 +17,7 @@ def pairings(
     An epoch that both parts share has its visit in one of them at most. No epoch that lies within the block, or ends
     with it, goes without a visit: adding one never lowers a sum of nonnegative weights.
 
-    Parameters
-    ----------
-    left, right : iterable of (bool, bool)
-        States that the parts can have.
-    offset : int
-        How many steps after the start of an epoch the block begins, 0 <= offset < N.
-    left_length, right_length : int
-        Numbers of steps, at least 1.
-    N : int
-        Steps of an epoch.
-
-    Returns
-    -------
-    dict
-        From states of the whole to lists of pairs of states.
+    From states of the whole to lists of pairs of states.
     """
     right = list(right)
     middle, end = offset + left_length, offset + left_length + right_length

@@ -61,34 +61,12 @@ def sr_nsgd_mu(
 ) -> Bounds:
     """Give the Gaussian privacy parameter mu of Algorithm 2, all families together.
 
-    Parameters
-    ----------
-    parameters : SrParameters
-        T, alpha, eta, G, sigma, the ordering, and the scales of the noise (None: as printed).
-    examples : int
-        N, at least 1.
-    smoothness : float
-        L, in units of the gradient per length, at least 0.
-    accuracy : float
-        The bounds are refined until upper over lower bound of mu^2 is at most this, or no more can be done.
-    box : bool
-        Whether all nodes count that the box makes, as if each of them were published, or (as is right for what the
-        algorithm returns) only those that Algorithm 4 reads.
+    ``accuracy``: the bounds are refined until upper over lower bound of mu^2 is at most this, or no more can be done.
+    ``box``: whether all nodes count that the box makes, as if each of them were published, or (as is right for what the
+    algorithm returns) only those that Algorithm 4 reads. Replacing one example is at most as visible as N(0, 1) against
+    N(mu, 1), for the ``upper`` mu. ``lower`` is what the per-node sensitivities add up to for a pattern that exists.
+    Infinite where a node that moves has no noise.
 
-    Returns
-    -------
-    Bounds
-        Replacing one example is at most as visible as N(0, 1) against N(mu, 1), for the ``upper`` mu. ``lower`` is what
-        the per-node sensitivities add up to for a pattern that exists. Infinite where a node that moves has no noise.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range, or the run has too many epochs of different content to be bounded: N a power of
-        two has few, and for most others N and T/N may be as large as one likes.
-
-    Notes
-    -----
     Source: Algorithm 2 with the noise of its box, and Algorithm 4 for 0 < gamma < 1; in place of
     ``tran2022:theorem-8``. NOTES_accountant.md has the proofs.
     """
@@ -121,28 +99,9 @@ def sr_sum_of_squares(
 ) -> Bounds:
     """Maximize, over the visits of one example, the sum of squared sensitivities over squared deviations.
 
-    Parameters
-    ----------
-    worth : Worth
-        T, N, and what a visit moves a node of each family by, in deviations.
-    alpha : float
-        Momentum weight in (0, 1].
-    ordering : {"fresh", "once"}
-        A new permutation in each epoch, or one for all.
-    accuracy : float
-        The bounds are refined until upper over lower bound is at most this, above 1, or no more can be done. "once" is
-        exact. Where N and T/N are both above about 10^4 nothing is refined: there it is 1.01 to 1.05 for the printed
-        noise at alpha = 1/N, and up to 1.11 for alpha between 0.1/N and 100/N.
-
-    Returns
-    -------
-    Bounds
-        Of mu^2.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range, or the run has too many epochs of different content to be bounded.
+    ``accuracy``: the bounds are refined until upper over lower bound is at most this, above 1, or no more can be done.
+    "once" is exact. Where N and T/N are both above about 10^4 nothing is refined: there it is 1.01 to 1.05 for the
+    printed noise at alpha = 1/N, and up to 1.11 for alpha between 0.1/N and 100/N.
     """
     alpha, accuracy = check.weight(alpha=alpha), check.positive(accuracy=accuracy)
     if not accuracy > 1.0:

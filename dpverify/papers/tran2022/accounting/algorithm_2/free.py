@@ -34,15 +34,7 @@ NO_VISIT: Final = (np.zeros(1), np.zeros(1), np.zeros(1))
 
 
 class FreeBlocks:
-    """Blocks whose single visits may lie anywhere, by length and number of visits; after step 2N.
-
-    Parameters
-    ----------
-    worth : Worth
-        T, N and the sensitivities.
-    alpha : float
-        Momentum weight in (0, 1).
-    """
+    """Blocks whose single visits may lie anywhere, by length and number of visits; after step 2N."""
 
     def __init__(self, worth: Worth, alpha: float) -> None:
         self.worth, self.N, self.top = worth, worth.examples, worth.top
@@ -66,15 +58,7 @@ class FreeBlocks:
     def values(self, price: float) -> dict[int, float]:
         """Bound what a block of ``2**(top + HEAD)`` steps counts, for each number of visits in it.
 
-        Parameters
-        ----------
-        price : float
-            What a pair counts in all nodes up to level ``top``.
-
-        Returns
-        -------
-        dict
-            From numbers of visits to values, the block's own node included.
+        From numbers of visits to values, the block's own node included.
         """
         single: Points = (np.ones(1), np.zeros(1), np.zeros(1))
         for level in range(self.fine):

@@ -53,18 +53,7 @@ class Block:
 class SrTree:
     """Blocks of one tree, each computed once.
 
-    Parameters
-    ----------
-    worth : Worth
-        T, N and the sensitivities.
-    alpha : float
-        Momentum weight in (0, 1].
-    close : float
-        Relative difference up to which points are merged; 0: none are, and too many raise an error.
-    grain : int
-        g.
-    upper : bool
-        Whether values are bounded from above or from below.
+    ``close``: relative difference up to which points are merged; 0: none are, and too many raise an error.
     """
 
     def __init__(self, worth: Worth, alpha: float, close: float, grain: int, *, upper: bool) -> None:

@@ -19,20 +19,12 @@ MANY: Final = 512
 
 
 class Triples(NamedTuple):
-    """Points of one block in one state.
+    """Points of one block in one state."""
 
-    Attributes
-    ----------
-    S, R, Q : (n,) arrays of float
-        Sum of weights and of (p - 1) weights at the block's end, and value of the nodes inside.
-    code : (n,) array of int
-        Where each point comes from.
-    """
-
-    S: Vector
+    S: Vector  # (n,) Sum of weights and of (p - 1) weights at the block's end, and value of the nodes inside
     R: Vector
     Q: Vector
-    code: Codes
+    code: Codes  # (n,) Where each point comes from
 
 
 @kernel

@@ -50,18 +50,8 @@ def is_long(worth: Worth, alpha: float) -> bool:
 def long_run(worth: Worth, alpha: float) -> Bounds:
     """Bound mu^2 of Algorithm 2 with fresh permutations, for a run for which :func:`is_long` holds.
 
-    Parameters
-    ----------
-    worth : Worth
-        T, N and the sensitivities.
-    alpha : float
-        Momentum weight in (0, 1).
-
-    Returns
-    -------
-    Bounds
-        Of ``max over patterns of sum of squared sensitivities over squared deviations``, for certain. Upper over lower
-        bound is 1.01 to 1.05 at the printed noise and alpha = 1/N.
+    Of ``max over patterns of sum of squared sensitivities over squared deviations``, for certain. Upper over lower
+    bound is 1.01 to 1.05 at the printed noise and alpha = 1/N.
     """
     free = FreeBlocks(worth, alpha)
     N, T, block = worth.examples, worth.steps, 1 << worth.top + HEAD
@@ -88,22 +78,7 @@ def _head(worth: Worth, alpha: float) -> tuple[float, float, int]:
 
 
 def pairs_above(free: FreeBlocks, price: float, first: int, count: int) -> float:
-    """Bound what pairs are worth above a price.
-
-    Parameters
-    ----------
-    free : FreeBlocks
-        The run.
-    price : float
-        What each pair is given elsewhere.
-    first, count : int
-        The boundaries are first .. first + count - 1.
-
-    Returns
-    -------
-    float
-        At least the sum over the pairs of any one pattern.
-    """
+    """Bound what pairs are worth above a price. At least the sum over the pairs of any one pattern."""
     N, top, split = free.N, free.top, free.top + 1 - HIGH_BITS
     squares = np.array([free.decay(2 << level) for level in range(top + 1)])
     base, above = np.empty((2, 1 << HIGH_BITS))
@@ -120,17 +95,7 @@ def least_of_pairs(free: FreeBlocks, first: int) -> float:
     The visits are the step after the boundary bN and the one 2^v before it, with 2^v the largest power in N: then bit v
     of bN is 1, and all others are those of both visits.
 
-    Parameters
-    ----------
-    free : FreeBlocks
-        The run.
-    first : int
-        Number of the first boundary, odd.
-
-    Returns
-    -------
-    float
-        At most what this pattern counts.
+    At most what this pattern counts.
     """
     N, w, top, low = free.N, free.worth, free.top, free.lowest + 1
     count, place = (w.steps // N - 3 - first) // 2, N - (1 << free.lowest)

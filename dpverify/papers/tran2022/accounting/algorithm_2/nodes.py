@@ -13,50 +13,27 @@ from typing import NamedTuple
 
 
 class NodeWorth(NamedTuple):
-    """What a node adds: ``g S^2 + delta(S)^2 + drift R^2`` with S and R the sums of weights and of (p-1) weights.
+    """What a node adds: ``g S^2 + delta(S)^2 + drift R^2`` with S and R the sums of weights and of (p-1) weights."""
 
-    Attributes
-    ----------
-    g : float
-        (2G / deviation)^2, 0 where no G node is read here.
-    delta : float
-        1 where the Delta node is read, else 0.
-    drift : float
-        (2 eta L / deviation)^2, 0 where no r node is read here.
-    """
-
-    g: float
-    delta: float
-    drift: float
+    g: float  # (2G / deviation)^2, 0 where no G node is read here
+    delta: float  # 1 where the Delta node is read, else 0
+    drift: float  # (2 eta L / deviation)^2, 0 where no r node is read here
 
 
 @dataclass(frozen=True)
 class Worth:
-    """Squared sensitivities per squared deviation.
+    """Squared sensitivities per squared deviation."""
 
-    Attributes
-    ----------
-    steps, examples : int
-        T and N.
-    g_first, g_later : float
-        (2G / deviation)^2 of G nodes that end by step 2N, and later.
-    delta_late, delta_most : float
-        ``min(D, 4G)`` with D = 2 L eta N, and 4G, in deviations: what one visit of weight 1 moves a Delta node by, and
-        what all its visits move it by at most.
-    drift : float
-        (2 eta L / deviation)^2: what an r node moves by per (p - 1) weight, squared.
-    box : bool
-        Whether all nodes count that the box of Algorithm 2 makes, or only those that Algorithm 4 reads.
-    """
-
-    steps: int
+    steps: int  # T and N
     examples: int
-    g_first: float
+    g_first: float  # (2G / deviation)^2 of G nodes that end by step 2N, and later
     g_later: float
+    # ``min(D, 4G)`` with D = 2 L eta N, and 4G, in deviations: what one visit of weight 1 moves a Delta node by, and
+    # what all its visits move it by at most
     delta_late: float
     delta_most: float
-    drift: float
-    box: bool = False
+    drift: float  # (2 eta L / deviation)^2: what an r node moves by per (p - 1) weight, squared
+    box: bool = False  # whether all nodes count that the box of Algorithm 2 makes, or only those that Algorithm 4 reads
 
     @property
     def top(self) -> int:
@@ -86,10 +63,7 @@ class Worth:
     def inside(self, begin: int) -> tuple[float, float]:
         """Give what nodes with one visit count for whose parents lie in the same zone as ``begin``.
 
-        Returns
-        -------
-        (float, float)
-            Of left and of right halves, per squared weight; without r.
+        Of left and of right halves, per squared weight; without r.
         """
         T, N = self.steps, self.examples
         g = self.g_first if begin < 2 * N else self.g_later

@@ -72,23 +72,8 @@ def add_block(
 def values_of_places(worth: Worth, alpha: float) -> Vector:
     """Give the sum over Algorithm 2's nodes for every place.
 
-    Parameters
-    ----------
-    worth : Worth
-        T, N and the sensitivities.
-    alpha : float
-        Momentum weight in (0, 1].
-
-    Returns
-    -------
-    (min(N, T),) array of float
-        mu^2 of the example at place p of the permutation, in entry p - 1; in the box, where a Delta node could move by
-        more than 4G for lack of other limits, an upper bound.
-
-    Raises
-    ------
-    ArgumentError
-        If the arrays do not fit in memory.
+    mu^2 of the example at place p of the permutation, in entry p - 1; in the box, where a Delta node could move by more
+    than 4G for lack of other limits, an upper bound.
     """
     T, N = worth.steps, min(worth.examples, worth.steps)
     check.memory(9 * N, examples=N)

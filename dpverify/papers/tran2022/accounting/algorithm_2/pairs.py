@@ -70,10 +70,7 @@ def most_of_pairs(
 ) -> float:
     """Bound what pairs are worth above ``price`` each, at the boundaries first .. first + count - 1.
 
-    Returns
-    -------
-    float
-        Maximum over sets of boundaries of which no two follow each other: a visit belongs to one pair at most.
+    Maximum over sets of boundaries of which no two follow each other: a visit belongs to one pair at most.
     """
     upper, lower = base.shape[0] - 1, below.shape[0] - 1
     with_this, without = 0.0, 0.0
@@ -138,19 +135,8 @@ def sum_of_pairs(
 def sum_of_long_nodes(begin: int, end: int, N: int, place: int, level: int, decay_log: float) -> float:
     """Bound from below the sum over left nodes of more than N steps, for visits at ``place`` in every second epoch.
 
-    Parameters
-    ----------
-    begin, end : int
-        Nodes count that begin at this step or later and end at that step or before.
-    N, place, level : int
-        Steps of an epoch; the visits come after so many steps of each two epochs; level of the nodes.
-    decay_log : float
-        log(1-alpha).
-
-    Returns
-    -------
-    float
-        Sum of squared sums of weights.
+    ``N``, ``place``, ``level``: steps of an epoch; the visits come after so many steps of each two epochs; level of the
+    nodes. Sum of squared sums of weights.
     """
     odd = N
     while odd & 1 == 0:

@@ -51,22 +51,7 @@ def sum_of_pattern(
 
 
 def pattern_value(worth: Worth, alpha: float, pattern: Sequence[int]) -> float:
-    """Sum squared sensitivities over squared deviations for one pattern.
-
-    Parameters
-    ----------
-    worth : Worth
-        T, N and the sensitivities.
-    alpha : float
-        Momentum weight in (0, 1].
-    pattern : sequence of int
-        Steps of one example, in rising order, at most one in each epoch.
-
-    Returns
-    -------
-    float
-        Up to rounding.
-    """
+    """Sum squared sensitivities over squared deviations for one pattern."""
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
     w = worth
     return sum_of_pattern(

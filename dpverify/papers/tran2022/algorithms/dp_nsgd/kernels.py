@@ -22,16 +22,7 @@ def begins(t: int, N: int, fresh: bool) -> bool:
 def ask_ahead(t: int, order: Indices, rows: Vector, p: np.uint64) -> None:
     """Ask for the row of the example after that of step t, which comes from far away; nothing changes.
 
-    Parameters
-    ----------
-    t : int
-        Step, from 1; the last one of an epoch has no next example yet.
-    order : (N,) array of int
-        The permutation.
-    rows : (N * p,) array of float
-        All rows, one after the other, p numbers each.
-    p : uint64
-        Length of a row.
+    Shapes: ``order`` (N,), ``rows`` (N * p,).
     """
     i = t % order.shape[0]
     if i > 0:
@@ -42,17 +33,7 @@ def ask_ahead(t: int, order: Indices, rows: Vector, p: np.uint64) -> None:
 def move(eta: float, m_hat: Vector, w: Vector) -> bool:
     """Do ``w <- w - eta m^ / |m^|``; a momentum of length 0 moves nothing.
 
-    Parameters
-    ----------
-    eta : float
-        Length of the move.
-    m_hat, w : (d,) array of float
-        The momentum, and the iterate that is moved.
-
-    Returns
-    -------
-    bool
-        Whether the momentum is finite. Where it is not, nothing is moved.
+    Whether the momentum is finite. Where it is not, nothing is moved. Shapes: ``m_hat``, ``w`` (d,).
     """
     length = norm(m_hat)
     if not math.isfinite(length):

@@ -15,25 +15,7 @@ from dpverify.problems.stepped_run import SteppedRun, not_finite
 class NsgdRun(SteppedRun):
     """A run of Algorithm 1, as far as it has come. Subclasses know how to get a gradient.
 
-    Parameters
-    ----------
-    examples : int
-        N, at least 1.
-    start : (d,) array of float
-        w_1.
-    parameters : Parameters
-        T, alpha, eta, and the noise.
-    seed : int, sequence of int or SeedSequence
-        Of permutations and noise.
-    tape : (T, d) array of float or None
-        Unit Gaussians to use instead of drawing them; row t - 1 belongs to step t.
-    keep : bool
-        Whether to keep all iterates, T + 1 vectors.
-
-    Raises
-    ------
-    ArgumentError
-        If a shape does not fit, an entry is not finite, or what is kept does not fit in memory.
+    Shapes: ``start`` (d,), ``tape`` (T, d).
     """
 
     def __init__(

@@ -23,24 +23,12 @@ from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, check_n
 
 
 class Repair(NamedTuple):
-    """One place where a box had to be changed to run.
+    """One place where a box had to be changed to run."""
 
-    Attributes
-    ----------
-    id : str
-        The claim that records the line, where one does.
-    printed : str
-        What the box prints.
-    done : str
-        What is done here instead.
-    why : str
-        Why it cannot stay.
-    """
-
-    id: str
-    printed: str
-    done: str
-    why: str
+    id: str  # the claim that records the line, where one does
+    printed: str  # what the box prints
+    done: str  # what is done here instead
+    why: str  # why it cannot stay
 
 
 REPAIRS = (
@@ -98,16 +86,7 @@ def coefficient(i: int, N: int, alpha: float, gamma: float, powers: Vector, keep
 def fill_tables(alpha: float, gamma: float, N: int, powers: Vector, keeps: Vector, c: Vector) -> None:
     """Write the powers and coefficients that the box uses in T steps, q = floor(T / N).
 
-    Parameters
-    ----------
-    alpha, gamma : float
-        Momentum weight and cross-batch weight.
-    N : int
-        Number of examples.
-    powers : (T + 1,) array of float
-        Receives (1 - alpha)^n.
-    keeps, c : (q + 1,) array of float
-        Receive (1 - gamma)^i and c_i.
+    Shapes: ``powers`` (T + 1,), ``keeps``, ``c`` (q + 1,).
     """
     for n in range(powers.shape[0]):
         powers[n] = (1.0 - alpha) ** float(n)

@@ -38,23 +38,7 @@ class Nodes(NamedTuple):
 
 
 def node_count(steps: int) -> int:
-    """Count the nodes of a tree.
-
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-
-    Returns
-    -------
-    int
-        ``sum of floor(T / 2^b)`` over all levels, which is below 2T.
-
-    Raises
-    ------
-    ArgumentError
-        If T is no integer, or out of range.
-    """
+    """Count the nodes of a tree. ``sum of floor(T / 2^b)`` over all levels, which is below 2T."""
     steps = check.whole(1, MOST_STEPS - 1, steps=steps)
     return sum(steps >> b for b in range(steps.bit_length()))
 
@@ -62,20 +46,7 @@ def node_count(steps: int) -> int:
 def first_rows(steps: int) -> Indices:
     """Row of the first node of each level: the node [a 2^b + 1, (a + 1) 2^b] stands in row ``first_rows(T)[b] + a``.
 
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-
-    Returns
-    -------
-    (floor(log2 T) + 1,) array of int
-        Rows.
-
-    Raises
-    ------
-    ArgumentError
-        If T is no integer, or out of range.
+    Shapes: returns (floor(log2 T) + 1,).
     """
     steps = check.whole(1, MOST_STEPS - 1, steps=steps)
     counts = [steps >> b for b in range(steps.bit_length())]
@@ -83,23 +54,7 @@ def first_rows(steps: int) -> Indices:
 
 
 def node_intervals(steps: int) -> Intervals:
-    """Interval of each row.
-
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-
-    Returns
-    -------
-    (n, 2) array of int
-        Closed intervals [y, z].
-
-    Raises
-    ------
-    ArgumentError
-        If T is no integer, or out of range, or the table does not fit in memory.
-    """
+    """Interval of each row. Closed intervals [y, z]."""
     count = node_count(steps)
     check.memory(2 * count, steps=steps)
     out = np.empty((count, 2), dtype=np.int64)
@@ -123,14 +78,7 @@ def fill_level_decay(alpha: float, out: Vector) -> None:
 def add_levels(steps: int, decay: Vector, out: Matrix) -> None:
     """Fill in the nodes above the leaves: F_[y, z] = (1 - alpha)^(length / 2) F_left half + F_right half.
 
-    Parameters
-    ----------
-    steps : int
-        T.
-    decay : (LEVELS,) array of float
-        From ``fill_level_decay``.
-    out : (n, d) array of float
-        The first T rows hold the leaves; the others are filled.
+    Shapes: ``decay`` (LEVELS,), ``out`` (n, d).
     """
     below, row, b = 0, steps, 1
     while steps >> b:
@@ -179,24 +127,7 @@ def nodes_of_leaves(leaves: Matrix, *, alpha: float) -> Matrix:
 def check_nodes(nodes: Nodes) -> tuple[Nodes, int, int]:
     """Check the shapes of three families of nodes; rows that nobody reads may hold anything.
 
-    Parameters
-    ----------
-    nodes : Nodes
-        Three arrays of one shape (n, d).
-
-    Returns
-    -------
-    nodes : Nodes
-        The same, as contiguous arrays of float64.
-    steps : int
-        T: the number of steps whose tree has n nodes.
-    dimension : int
-        d.
-
-    Raises
-    ------
-    ArgumentError
-        If the shapes differ, or no tree has this number of nodes.
+    The same, as contiguous arrays of float64. T: the number of steps whose tree has n nodes.
     """
     made = Nodes(*(np.ascontiguousarray(family, dtype=np.float64) for family in nodes))
     for name, family in zip(Nodes._fields, made, strict=True):
@@ -214,22 +145,7 @@ def check_nodes(nodes: Nodes) -> tuple[Nodes, int, int]:
 
 
 def check_out(out: Matrix, nodes: Nodes, steps: int, dimension: int) -> None:
-    """Check that an array can receive m^_1..m^_T while the nodes are read.
-
-    Parameters
-    ----------
-    out : (T, d) array of float
-        Any array.
-    nodes : Nodes
-        From ``check_nodes``.
-    steps, dimension : int
-        T and d.
-
-    Raises
-    ------
-    ArgumentError
-        If its shape or type is another, or it is not contiguous, or read-only, or shares memory with the nodes.
-    """
+    """Check that an array can receive m^_1..m^_T while the nodes are read. Shapes: ``out`` (T, d)."""
     found = f"an array of {out.dtype} of shape {out.shape}"
     if out.shape != (steps, dimension) or out.dtype != np.float64:
         raise check.ArgumentError("out", found, f"must be an array of float64 of shape (T, d), {(steps, dimension)}")

@@ -68,38 +68,23 @@ not written so: its pages have just been cleared by the system, which leaves the
 
 
 class Constants(NamedTuple):
-    """What the recursion multiplies with.
+    """What the recursion multiplies with."""
 
-    Attributes
-    ----------
-    weights : (5,) array of float
-        alpha; 1 - gamma, the weight of D_t; gamma, that of W_t; 1 - gamma, that of g_{t-N}; (1 - alpha)^N, that of
-        G_{t-N}.
-    powers : (N + 1,) array of float
-        (1 - alpha)^n, for the windows.
-    decay : (LEVELS,) array of float
-        (1 - alpha)^(2^k), for r^_t.
-    """
-
+    # (5,) alpha; 1 - gamma, the weight of D_t; gamma, that of W_t; 1 - gamma, that of g_{t-N}; (1 - alpha)^N, that of
+    # G_{t-N}
     weights: Vector
-    powers: Vector
-    decay: Vector
+    powers: Vector  # (N + 1,) (1 - alpha)^n, for the windows
+    decay: Vector  # (LEVELS,) (1 - alpha)^(2^k), for r^_t
 
 
 class State(NamedTuple):
-    """What the recursion remembers between two steps; all zero before the first.
+    """What the recursion remembers between two steps; all zero before the first."""
 
-    Attributes
-    ----------
-    rings : (4, N + 1, d) array of float
-        In row u mod N, for G and MIXED: the node that begins at u + 1, while its block is not done, and then S_u; for
-        WINDOW and TOTAL: g_u and G_u. Row N stays zero: an empty sum.
-    prefixes : (3, levels, d) array of float
-        In row k: P_s of the last s whose lowest bit is 2^k. For G and MIXED row K stays zero, an empty sum; for R the
-        whole run is one block.
-    """
-
+    # (4, N + 1, d) In row u mod N, for G and MIXED: the node that begins at u + 1, while its block is not done, and
+    # then S_u; for WINDOW and TOTAL: g_u and G_u. Row N stays zero: an empty sum.
     rings: Stack
+    # (3, levels, d) In row k: P_s of the last s whose lowest bit is 2^k. For G and MIXED row K stays zero, an empty
+    # sum; for R the whole run is one block.
     prefixes: Stack
 
 

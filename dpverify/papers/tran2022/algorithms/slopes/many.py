@@ -85,24 +85,7 @@ def run_many(
 def errors_of_seeds(problem: Problem, parameters: Parameters, seeds: NDArray[np.int64]) -> Vector:
     """Give the error of the momentum at the end of a run of Algorithm 1 without noise, for each seed.
 
-    Parameters
-    ----------
-    problem : Problem
-        Examples, start and gradient.
-    parameters : Parameters
-        T, alpha, eta and the order of the examples; no noise.
-    seeds : (n,) array of int
-        Of the permutations, at least 0.
-
-    Returns
-    -------
-    (n,) array of float
-        ``|m_T - grad F(w_T)|``; the iterates are those of ``DpNsgd``.
-
-    Raises
-    ------
-    ArgumentError
-        If there is noise, a seed is negative, or a momentum stops being finite.
+    ``|m_T - grad F(w_T)|``; the iterates are those of ``DpNsgd``. Shapes: ``seeds`` (n,).
     """
     p, out = parameters, np.empty(len(seeds))
     if p.sigma != 0.0:

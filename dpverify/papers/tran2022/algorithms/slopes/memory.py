@@ -58,18 +58,10 @@ def _example_gradient(
 
 @dataclass(frozen=True)
 class Memory:
-    """The loss with a memory; a ``Problem`` but for its gap, which is infinite.
+    """The loss with a memory; a ``Problem`` but for its gap, which is infinite."""
 
-    Attributes
-    ----------
-    examples : int
-        N.
-    noise, growth, hold, push, clock, when : float
-        As at the head of this file; the defaults are tuned to N = 128, alpha = 0.03, eta = 0.0005.
-    """
-
-    examples: int = 128
-    noise: float = 0.88
+    examples: int = 128  # N
+    noise: float = 0.88  # as at the head of this file; the defaults are tuned to N = 128, alpha = 0.03, eta = 0.0005
     growth: float = 0.08
     hold: float = 0.02
     push: float = 0.0107
@@ -126,28 +118,7 @@ class WatchedRun(DpNsgd):
 
 
 def error_at(problem: Memory, steps: int, alpha: float, eta: float, ordering: Ordering, seed: int = 0) -> float:
-    """Error of the momentum after a run of Algorithm 1 without noise.
-
-    Parameters
-    ----------
-    problem : Memory
-        The loss.
-    steps : int
-        t, at least 2.
-    alpha : float
-        Momentum weight in (0, 1].
-    eta : float
-        Length of a step.
-    ordering : str
-        ``fresh`` or ``once``.
-    seed : int
-        Of the permutations.
-
-    Returns
-    -------
-    float
-        ``|m_t - grad F(w_t)|``.
-    """
+    """Error of the momentum after a run of Algorithm 1 without noise. ``|m_t - grad F(w_t)|``."""
     parameters = Parameters(steps, alpha, eta, 0.0, problem.lipschitz, ordering)
     run = WatchedRun(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=seed)
     run.advance(steps - 1)

@@ -83,33 +83,7 @@ def run_reduced_slope(
 
 
 def reduced_slope_run(problem: Slope, parameters: SrParameters, seed: Seed = 0, *, direction: float = 1.0) -> RunMeans:
-    """Run Algorithm 2 on a slope.
-
-    Parameters
-    ----------
-    problem : Slope
-        Examples, dimension and loss.
-    parameters : SrParameters
-        T, alpha, gamma, eta, and the noise; T is bounded by patience, not by memory.
-    seed : int, sequence of int or SeedSequence
-        Of permutations and noise: the streams of ``SrNsgd``.
-    direction : float
-        What every step is multiplied with: 1. Anything else is a fault, planted to be seen.
-
-    Returns
-    -------
-    RunMeans
-        Means over the run.
-
-    Raises
-    ------
-    ArgumentError
-        If the momentum stops being finite.
-
-    Notes
-    -----
-    Source: Algorithm 2. The iterates are those of ``SrNsgd``, bit for bit.
-    """
+    """Run Algorithm 2 on a slope. Source: Algorithm 2. The iterates are those of ``SrNsgd``, bit for bit."""
     p, N, d = parameters, problem.examples, problem.dimension
     state, out, done = new_state(N, p.steps, d), np.empty(6), np.zeros(2, dtype=np.int64)
     left, nodes = np.zeros_like(state.prefixes), np.zeros_like(state.prefixes)

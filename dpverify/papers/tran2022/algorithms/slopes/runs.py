@@ -121,49 +121,19 @@ def run_slope(
 
 @dataclass(frozen=True)
 class RunMeans:
-    """What a run is summed up to.
+    """What a run is summed up to."""
 
-    Attributes
-    ----------
-    gradient : float
-        Mean over t = 1 .. T of the norm of grad F(w_t), in units of the gradient.
-    sampled, noise, error : float
-        Means of the norms of m_t - grad F(w_t), m^_t - m_t and m^_t - grad F(w_t).
-    last : float
-        First coordinate of w_{T+1}.
-    farthest : float
-        Largest distance of the first coordinate from its start.
-    """
-
-    gradient: float
-    sampled: float
+    gradient: float  # Mean over t = 1 .. T of the norm of grad F(w_t), in units of the gradient.
+    sampled: float  # means of the norms of m_t - grad F(w_t), m^_t - m_t and m^_t - grad F(w_t)
     noise: float
     error: float
-    last: float
-    farthest: float
+    last: float  # first coordinate of w_{T+1}
+    farthest: float  # largest distance of the first coordinate from its start
 
 
 def slope_run(problem: Slope, parameters: Parameters, seed: Seed = 0, *, direction: float = 1.0) -> RunMeans:
     """Run Algorithm 1 on a slope.
 
-    Parameters
-    ----------
-    problem : Slope
-        Examples, dimension and loss.
-    parameters : Parameters
-        T, alpha, eta, and the noise; T is bounded by patience, not by memory.
-    seed : int, sequence of int or SeedSequence
-        Of permutations and noise: the streams of ``DpNsgd``.
-    direction : float
-        What every step is multiplied with: 1. Anything else is a fault, planted to be seen.
-
-    Returns
-    -------
-    RunMeans
-        Means over the run.
-
-    Notes
-    -----
     Source: Algorithm 1. The iterates are those of ``DpNsgd`` up to the rounding of one division a step.
     """
     p, out, decay = parameters, np.empty(6), np.empty(LEVELS)

@@ -38,52 +38,19 @@ _DEVIATIONS = {"g-first": [G_FIRST], "g-later": [G_LATER], "g": [G_FIRST, G_LATE
 
 @dataclass(frozen=True)
 class SrFault:
-    """A wrong Algorithm 2 or 4.
+    """A wrong Algorithm 2 or 4."""
 
-    Attributes
-    ----------
-    name : str
-        Short name, fit for an id.
-    text : str
-        What is wrong with it, in a few words.
-    change_deviations : callable or None
-        ``(deviations) -> deviations``.
-    change_constants : callable or None
-        ``(constants, examples) -> constants``.
-    change_anchors : callable or None
-        ``(anchors, examples) -> anchors``.
-    missing : tuple or None
-        Family, first and last step of a node that is left out.
-    """
-
-    name: str
-    text: str
+    name: str  # short name, fit for an id
+    text: str  # what is wrong with it, in a few words
     change_deviations: Callable[[Vector], Vector] | None = None
-    change_constants: Callable[[Constants, int], Constants] | None = None
-    change_anchors: Callable[[Intervals, int], Intervals] | None = None
-    missing: tuple[Family, int, int] | None = None
+    change_constants: Callable[[Constants, int], Constants] | None = None  # ``(constants, examples) -> constants``
+    change_anchors: Callable[[Intervals, int], Intervals] | None = None  # ``(anchors, examples) -> anchors``
+    missing: tuple[Family, int, int] | None = None  # family, first and last step of a node that is left out
 
     def noise(self, tape: Tape, parameters: SrParameters, examples: int) -> Matrix:
         """Give the wrong m^_t - m_t, in place of ``sr_nsgd_noise.noise_from_tape``; linear in the tape as well.
 
-        Parameters
-        ----------
-        tape : (n, d) array of float
-            Unit Gaussians, with the rows of ``tape_layout``; left alone.
-        parameters : SrParameters
-            T, alpha, gamma, and the noise.
-        examples : int
-            N, at least 1.
-
-        Returns
-        -------
-        (T, d) array of float
-            Row t - 1 is the noise in m^_t.
-
-        Raises
-        ------
-        ArgumentError
-            If an argument is out of range, or no step of this run reads the node that is left out.
+        Row t - 1 is the noise in m^_t. Shapes: ``tape`` (n, d).
         """
         tape = check.array(tape_rows(examples, parameters.steps), None, tape=tape)
         if self.missing is not None:
@@ -98,27 +65,7 @@ class SrFault:
         return noise_with(tape, generator(0), deviations, constants, parameters.steps, examples)
 
     def reconstruct(self, nodes: Nodes, *, examples: int, alpha: float, gamma: float) -> Matrix:
-        """Give the wrong m^_1..m^_T, in place of ``reconstruct.reconstruct``.
-
-        Parameters
-        ----------
-        nodes : Nodes
-            The noisy nodes; left alone.
-        examples : int
-            N, at least 1.
-        alpha, gamma : float
-            Momentum weight, in (0, 1], and cross-batch weight, in [0, 1].
-
-        Returns
-        -------
-        (T, d) array of float
-            Row t - 1 is m^_t.
-
-        Raises
-        ------
-        ArgumentError
-            If an argument is out of range, or the node that is left out does not exist.
-        """
+        """Give the wrong m^_1..m^_T, in place of ``reconstruct.reconstruct``. Row t - 1 is m^_t."""
         nodes, steps, d = check_nodes(nodes)
         N, alpha, gamma = check.whole(1, examples=examples), check.weight(alpha=alpha), check.proportion(gamma=gamma)
         if self.missing is not None:
@@ -131,15 +78,7 @@ class SrFault:
     def anchors(self, examples: int, steps: int) -> Intervals:
         """Give the wrong anchors, in place of ``sr_nsgd_replay.anchor_rows``, for the argument of a replay.
 
-        Parameters
-        ----------
-        examples, steps : int
-            N and T, at least 1.
-
-        Returns
-        -------
-        (T, 2) array of int
-            Rows of the iterates.
+        Shapes: returns (T, 2).
         """
         good = anchor_rows(examples, steps)
         return good if self.change_anchors is None else self.change_anchors(good, examples)
@@ -154,25 +93,7 @@ class SrFault:
 
 
 def family_scaled(family: Literal["g", "g-first", "g-later", "delta", "r"], factor: float = 1.02) -> SrFault:
-    """Noise with a wrong deviation in one family of nodes.
-
-    Parameters
-    ----------
-    family : {"g", "g-first", "g-later", "delta", "r"}
-        Which nodes; those of G may be only the ones that end by step 2N, or only the later ones.
-    factor : float
-        What the deviation is multiplied with.
-
-    Returns
-    -------
-    SrFault
-        The fault.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such family.
-    """
+    """Noise with a wrong deviation in one family of nodes."""
     if family not in _DEVIATIONS:
         raise check.ArgumentError("family", family, f"must be one of {', '.join(_DEVIATIONS)}")
     change = partial(_scale, places=tuple(_DEVIATIONS[family]), factor=factor)
@@ -180,25 +101,7 @@ def family_scaled(family: Literal["g", "g-first", "g-later", "delta", "r"], fact
 
 
 def node_missing(family: Family, y: int, z: int) -> SrFault:
-    """One node left out wherever it is read.
-
-    Parameters
-    ----------
-    family : {"g", "delta", "r"}
-        Its family.
-    y, z : int
-        Its first and last step.
-
-    Returns
-    -------
-    SrFault
-        The fault.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such family. Whether a run reads the node is checked when it is run.
-    """
+    """One node left out wherever it is read."""
     if family not in _PLACE:
         raise check.ArgumentError("family", family, f"must be one of {', '.join(_PLACE)}")
     return SrFault(f"{family}-missing-{y}-{z}", f"the {family} node [{y}, {z}] is left out", missing=(family, y, z))
@@ -207,21 +110,9 @@ def node_missing(family: Family, y: int, z: int) -> SrFault:
 def coefficient_off(power_of: Literal["decay", "gamma"] = "decay") -> SrFault:
     """c_i with one power too many.
 
-    Parameters
-    ----------
-    power_of : {"decay", "gamma"}
-        ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-j)N}`` instead of ``... (1-alpha)^{(i-1-j)N}``, or
-        ``sum_{j<i} (1-gamma)^{j+1} (1-alpha)^{(i-1-j)N}``.
-
-    Returns
-    -------
-    SrFault
-        The fault; the weight of the first whole window, which is no c_i, stays right.
-
-    Raises
-    ------
-    ArgumentError
-        If it is neither.
+    ``power_of``: ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-j)N}`` instead of ``... (1-alpha)^{(i-1-j)N}``, or
+    ``sum_{j<i} (1-gamma)^{j+1} (1-alpha)^{(i-1-j)N}``. The fault; the weight of the first whole window, which is no
+    c_i, stays right.
     """
     if power_of not in ("decay", "gamma"):
         raise check.ArgumentError("power_of", power_of, "must be decay or gamma")
@@ -233,23 +124,8 @@ def coefficient_off(power_of: Literal["decay", "gamma"] = "decay") -> SrFault:
 def decay_off(of: Literal["sums", "windows", "r"] = "sums", steps: int = 1) -> SrFault:
     """A decay whose exponent is off.
 
-    Parameters
-    ----------
-    of : {"sums", "windows", "r"}
-        ``(1-alpha)^(N + steps)`` from G_{t-N} to G_t; ``(1-alpha)^(n + steps)`` wherever parts of a window are joined
-        at a distance n; or ``(1-alpha)^(lowbit(t) + steps)`` in the past of r^_t.
-    steps : int
-        How far the exponent is off, at least -1.
-
-    Returns
-    -------
-    SrFault
-        The fault.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such decay, or the exponent could be negative.
+    ``of``: ``(1-alpha)^(N + steps)`` from G_{t-N} to G_t; ``(1-alpha)^(n + steps)`` wherever parts of a window are
+    joined at a distance n; or ``(1-alpha)^(lowbit(t) + steps)`` in the past of r^_t.
     """
     if of not in ("sums", "windows", "r"):
         raise check.ArgumentError("of", of, "must be one of sums, windows, r")
@@ -260,20 +136,7 @@ def decay_off(of: Literal["sums", "windows", "r"] = "sums", steps: int = 1) -> S
 def wrong_anchor(back: int = 2) -> SrFault:
     """Delta nodes that take the gradient at the anchor of a wrong epoch away.
 
-    Parameters
-    ----------
-    back : int
-        How many epochs before the step's own, at least 0; 1 would be right. Before the first epoch it is w_1.
-
-    Returns
-    -------
-    SrFault
-        The fault.
-
-    Raises
-    ------
-    ArgumentError
-        If ``back`` is 1, or no integer of at least 0.
+    ``back``: how many epochs before the step's own, at least 0; 1 would be right. Before the first epoch it is w_1.
     """
     if check.whole(0, back=back) == 1:
         raise check.ArgumentError("back", back, "must not be 1, which is right")

@@ -127,23 +127,7 @@ def fill_layout(T: int, N: int, K: int, out: NDArray[np.int64]) -> None:
 
 
 def tape_rows(examples: int, steps: int) -> int:
-    """How many Gaussian vectors a run uses, which is the number of rows of its tape.
-
-    Parameters
-    ----------
-    examples, steps : int
-        N and T, at least 1.
-
-    Returns
-    -------
-    int
-        Fewer than 5T.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range.
-    """
+    """How many Gaussian vectors a run uses, which is the number of rows of its tape."""
     N, steps = check.whole(1, examples=examples), check.whole(1, MOST_STEPS >> 3, steps=steps)
     return rows_until(steps, N, floor_log2(N))
 
@@ -151,20 +135,7 @@ def tape_rows(examples: int, steps: int) -> int:
 def tape_layout(examples: int, steps: int) -> NDArray[np.int64]:
     """Which node each row of a tape belongs to.
 
-    Parameters
-    ----------
-    examples, steps : int
-        N and T, at least 1.
-
-    Returns
-    -------
-    (n, 3) array of int
-        Family (``reconstruct.G``, ``DELTA`` or ``R``), first step y, last step z.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range, or the table does not fit in memory.
+    Family (``reconstruct.G``, ``DELTA`` or ``R``), first step y, last step z.
     """
     rows = tape_rows(examples, steps)
     check.memory(3 * rows, examples=examples, steps=steps)
@@ -176,28 +147,9 @@ def tape_layout(examples: int, steps: int) -> NDArray[np.int64]:
 def noise_from_tape(tape: Tape, parameters: SrParameters, examples: int) -> Matrix:
     """m^_t - m_t of a whole run, from a tape.
 
-    Parameters
-    ----------
-    tape : (n, d) array of float
-        Unit Gaussians, with the rows of :func:`tape_layout`. The identity matrix gives the exact weights of every
-        Gaussian in every m^_t, and so the exact covariance.
-    parameters : SrParameters
-        T, alpha, gamma, and the noise.
-    examples : int
-        N, at least 1.
+    ``tape`` (n, d): unit Gaussians, with the rows of :func:`tape_layout`. The identity matrix gives the exact weights
+    of every Gaussian in every m^_t, and so the exact covariance. Row t - 1 is the noise in m^_t.
 
-    Returns
-    -------
-    (T, d) array of float
-        Row t - 1 is the noise in m^_t.
-
-    Raises
-    ------
-    ArgumentError
-        If the tape has a wrong shape or an entry that is not finite, or the result does not fit in memory.
-
-    Notes
-    -----
     Source: Algorithm 2's sampling lines and Algorithm 4.
     """
     tape = check.array(tape_rows(examples, parameters.steps), None, tape=tape)
@@ -208,26 +160,7 @@ def noise_from_tape(tape: Tape, parameters: SrParameters, examples: int) -> Matr
 def noise_from_generator(rng: Generator, dimension: int, parameters: SrParameters, examples: int) -> Matrix:
     """m^_t - m_t of a whole run, with Gaussians drawn as they are needed.
 
-    Parameters
-    ----------
-    rng : Generator
-        Source of randomness; ``tape_rows(N, T) * d`` normal numbers are drawn from it.
-    dimension : int
-        d, at least 1. Coordinates are independent: d trajectories at once are d replications.
-    parameters : SrParameters
-        T, alpha, gamma, and the noise.
-    examples : int
-        N, at least 1.
-
-    Returns
-    -------
-    (T, d) array of float
-        Row t - 1 is the noise in m^_t; bit for bit what ``noise_from_tape`` gives for the same numbers.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range, or the result does not fit in memory.
+    Row t - 1 is the noise in m^_t; bit for bit what ``noise_from_tape`` gives for the same numbers.
     """
     dimension, examples = check.whole(1, dimension=dimension), check.whole(1, examples=examples)
     constants = new_constants(examples, parameters.alpha, parameters.gamma)

@@ -41,18 +41,8 @@ from dpverify.problems.gradient_of_examples import compiled, compiling
 def grow(t: int, N: int, K: int, decay: Vector, leaves: Matrix, left: Stack, nodes: Stack) -> None:
     """Make the nodes that end at step t from their halves, without noise.
 
-    Parameters
-    ----------
-    t, N, K : int
-        Step, number of examples, floor(log2 N).
-    decay : (LEVELS,) array of float
-        (1 - alpha)^(2^k).
-    leaves : (3, d) array of float
-        What step t contributes to each family.
-    left : (3, levels, d) array of float
-        In row k: the last node of length 2^k that is the left half of another.
-    nodes : (3, levels, d) array of float
-        Receives in row k the node [t - 2^k + 1, t]: of G and DELTA up to the length 2^K, of R all.
+    ``nodes`` (3, levels, d): receives in row k the node [t - 2^k + 1, t]: of G and DELTA up to the length 2^K, of R
+    all. Shapes: ``decay`` (LEVELS,), ``leaves`` (3, d), ``left`` (3, levels, d).
     """
     d, top = leaves.shape[1], level(t)
     for f in range(3):

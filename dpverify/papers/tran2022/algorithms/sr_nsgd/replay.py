@@ -25,19 +25,14 @@ F = 3
 
 
 class ExactNodes(NamedTuple):
-    """Every node of a run without noise, with the rows of ``reconstruct_nodes.node_intervals(T)``.
+    """Every node of a run without noise, with the rows of ``reconstruct_nodes.node_intervals(T)``."""
 
-    Attributes
-    ----------
-    g, delta, r : (n, d) array of float
-        F^G, F^Delta and F^r of Algorithm 2. Rows of F^Delta that begin in the first epoch are NaN: there are none.
-    f : (n, d) array of float
-        f of Algorithm 1, with its factor alpha: ``alpha sum over t in [y, z] of (1 - alpha)^(z - t) grad f(w_t, x_t)``.
-    """
-
+    # (n, d) F^G, F^Delta and F^r of Algorithm 2. Rows of F^Delta that begin in the first epoch are NaN: there are none.
     g: Matrix
     delta: Matrix
     r: Matrix
+    # (n, d) f of Algorithm 1, with its factor alpha: ``alpha sum over t in [y, z] of (1 - alpha)^(z - t) grad f(w_t,
+    # x_t)``
     f: Matrix
 
     @property
@@ -48,20 +43,7 @@ class ExactNodes(NamedTuple):
     def distances(self, other: ExactNodes) -> ExactDistances:
         """How far each node is from the same node of another replay.
 
-        Parameters
-        ----------
-        other : ExactNodes
-            Of a run of the same length: usually the same run on a neighbouring data set.
-
-        Returns
-        -------
-        ExactDistances
-            Euclidean distances, each of shape (n,); NaN where there is no node.
-
-        Raises
-        ------
-        ArgumentError
-            If the shapes differ.
+        Euclidean distances, each of shape (n,); NaN where there is no node.
         """
         if self.g.shape != other.g.shape:
             rule = f"must have nodes of shape {self.g.shape}"
@@ -70,15 +52,9 @@ class ExactNodes(NamedTuple):
 
 
 class ExactDistances(NamedTuple):
-    """Distances between two replays, node by node, in units of the gradient; rows as in ``ExactNodes``.
+    """Distances between two replays, node by node, in units of the gradient; rows as in ``ExactNodes``."""
 
-    Attributes
-    ----------
-    g, delta, r, f : (n,) array of float
-        One number per node.
-    """
-
-    g: Vector
+    g: Vector  # (n,) One number per node
     delta: Vector
     r: Vector
     f: Vector
@@ -87,21 +63,8 @@ class ExactDistances(NamedTuple):
 def anchor_rows(examples: int, steps: int) -> Intervals:
     """Which iterates are the anchors of each step.
 
-    Parameters
-    ----------
-    examples, steps : int
-        N and T, at least 1.
-
-    Returns
-    -------
-    (T, 2) array of int
-        Rows of the iterates w_1, w_2, ... from 0: the first iterate of the step's epoch, and that of the epoch before;
-        -1 in the first epoch, which has none before.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range.
+    Rows of the iterates w_1, w_2, ... from 0: the first iterate of the step's epoch, and that of the epoch before; -1
+    in the first epoch, which has none before.
     """
     N, steps = check.whole(1, examples=examples), check.whole(1, steps=steps)
     check.memory(2 * steps, steps=steps)
@@ -115,20 +78,8 @@ def write_leaves(
 ) -> None:
     """Write what each step contributes to each family of nodes.
 
-    Parameters
-    ----------
-    gradient : kernel
-        ``gradient(w, x_row, y, out)``.
-    x, y : (N, p) and (N,) array of float
-        Examples.
-    iterates : (T, d) array of float
-        w_1..w_T.
-    schedule : (T,) array of int
-        Example of each step.
-    anchors : (T, 2) array of int
-        As ``anchor_rows`` gives them.
-    out : (4, T, d) array of float
-        Receives the leaves of G, DELTA, R and F, the last without alpha; DELTA is left alone in the first epoch.
+    ``out`` (4, T, d): receives the leaves of G, DELTA, R and F, the last without alpha; DELTA is left alone in the
+    first epoch. Shapes: ``x``, ``y`` (N, p) and (N,), ``iterates`` (T, d), ``schedule`` (T,), ``anchors`` (T, 2).
     """
     for i in range(iterates.shape[0]):
         n, now, before = schedule[i], anchors[i, 0], anchors[i, 1]
@@ -147,36 +98,9 @@ def replay(
 ) -> ExactNodes:  # fmt: skip
     """Compute every node of a run on a data set, with the iterates held fixed.
 
-    Parameters
-    ----------
-    gradient : kernel
-        ``gradient(w, x_row, y, out)``.
-    x : (N, p) array of float
-        One row per example, of any data set.
-    y : (N,) array of float
-        Labels.
-    iterates : (T, d) or (T + 1, d) array of float
-        w_1, w_2, ... of a run; w_{T+1} is not used.
-    schedule : (T,) array of int
-        The example of each step.
-    alpha : float
-        Momentum weight, in (0, 1].
-    anchors : (T, 2) array of int or None
-        Rows of the iterates that are the anchors of each step; None: ``anchor_rows(N, T)``.
+    All nodes, also those that no step reads. Shapes: ``x`` (N, p), ``y`` (N,), ``iterates`` (T, d) or (T + 1, d),
+    ``schedule`` (T,), ``anchors`` (T, 2).
 
-    Returns
-    -------
-    ExactNodes
-        All nodes, also those that no step reads.
-
-    Raises
-    ------
-    ArgumentError
-        If a shape does not fit, an entry is not finite, the gradient is not compiled
-        (:func:`replay_callable` takes any function), or the nodes do not fit in memory.
-
-    Notes
-    -----
     Source: definitions of F^G, F^Delta, F^r in section 4, with each step's own epoch; of f in section 3.
     """
     gradient = compiled(gradient, "replay_callable")
@@ -194,24 +118,7 @@ def replay_callable(
 ) -> ExactNodes:  # fmt: skip
     """Do what :func:`replay` does, on a Python function.
 
-    Parameters
-    ----------
-    gradient : callable
-        ``gradient(w, n)``: the gradient of the loss of example n at w, shape (d,). It gets a copy of w.
-    examples : int
-        N, at least 1.
-    iterates, schedule, alpha, anchors
-        As in :func:`replay`.
-
-    Returns
-    -------
-    ExactNodes
-        All nodes.
-
-    Raises
-    ------
-    ArgumentError
-        As :func:`replay`; also if a gradient has another shape than (d,).
+    ``gradient``: ``gradient(w, n)``: the gradient of the loss of example n at w, shape (d,). It gets a copy of w.
     """
     gradient = any_function(gradient)
     iterates, schedule, anchors, out = _checked(check.whole(1, examples=examples), iterates, schedule, anchors)

@@ -23,27 +23,8 @@ BAD_GRADIENT, BAD_MOMENTUM = 1, 2
 class SrRun(SteppedRun):
     """A run of Algorithm 2, as far as it has come. Subclasses know how to get a gradient.
 
-    Parameters
-    ----------
-    examples : int
-        N, at least 1.
-    start : (d,) array of float
-        w_1.
-    parameters : SrParameters
-        T, alpha, gamma, eta, and the noise.
-    seed : int, sequence of int or SeedSequence
-        Of permutations and noise.
-    tape : (n, d) array of float or None
-        Unit Gaussians to use instead of drawing them, with the rows of ``sr_nsgd_noise.tape_layout(N, T)``.
-    schedule : (T,) array of int or None
-        The example of each step, in place of permutations.
-    keep : bool
-        Whether to keep all iterates and momenta, about 3T vectors.
-
-    Raises
-    ------
-    ArgumentError
-        If a shape does not fit, an entry is not finite, or what is kept does not fit in memory.
+    ``tape`` (n, d): unit Gaussians to use instead of drawing them, with the rows of ``sr_nsgd_noise.tape_layout(N,
+    T)``. Shapes: ``start`` (d,), ``schedule`` (T,).
     """
 
     def __init__(

@@ -14,24 +14,7 @@ from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering
 def draw_schedule(examples: int, steps: int, ordering: Ordering, seed: Seed) -> Indices:
     """Draw the example of each step, as a run with this seed does.
 
-    Parameters
-    ----------
-    examples, steps : int
-        N and T, at least 1.
-    ordering : {"fresh", "once"}
-        A new permutation in each epoch, or one for all.
-    seed : int, sequence of int or SeedSequence
-        Seed of the run; its stream 0 is used.
-
-    Returns
-    -------
-    (T,) array of int
-        Numbers 0..N-1; each epoch of N steps has all of them.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range, or the ordering is unknown.
+    Numbers 0..N-1; each epoch of N steps has all of them.
     """
     N, steps = check.whole(1, examples=examples), check.whole(1, MOST_STEPS - 1, steps=steps)
     if ordering not in ("fresh", "once"):
@@ -48,22 +31,7 @@ def draw_schedule(examples: int, steps: int, ordering: Ordering, seed: Seed) -> 
 def check_schedule(schedule: Indices, examples: int, steps: int) -> Indices:
     """Take the example of each step, in any order: an example may come twice in an epoch, or not at all.
 
-    Parameters
-    ----------
-    schedule : (T,) array of int
-        Numbers 0..N-1.
-    examples, steps : int
-        N and T.
-
-    Returns
-    -------
-    (T,) array of int
-        A copy.
-
-    Raises
-    ------
-    ArgumentError
-        If it has another shape, or an entry is no example.
+    Shapes: ``schedule`` (T,), returns (T,).
     """
     found = np.array(schedule)
     if found.shape != (steps,) or found.dtype.kind not in "iu":

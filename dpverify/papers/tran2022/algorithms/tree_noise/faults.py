@@ -30,21 +30,11 @@ NoiseKernel: TypeAlias = Callable[[Tape, float, float, Matrix], None]
 
 @dataclass(frozen=True)
 class Fault:
-    """A wrong noise kernel.
+    """A wrong noise kernel."""
 
-    Attributes
-    ----------
-    name : str
-        Short name, fit for an id.
-    text : str
-        What is wrong with it, in a few words.
-    run : callable
-        ``run(tape, alpha, scale, out)``, as ``stream_noise``.
-    """
-
-    name: str
-    text: str
-    run: NoiseKernel
+    name: str  # short name, fit for an id
+    text: str  # what is wrong with it, in a few words
+    run: NoiseKernel  # ``run(tape, alpha, scale, out)``, as ``stream_noise``
 
     def __call__(self, tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
         """Write the wrong NOISE_1..NOISE_T into ``out``; shapes as in ``stream_noise``."""
@@ -52,41 +42,12 @@ class Fault:
 
 
 def scaled(factor: float = 1.02) -> Fault:
-    """Noise with a wrong deviation.
-
-    Parameters
-    ----------
-    factor : float
-        What the deviation is multiplied with.
-
-    Returns
-    -------
-    Fault
-        The kernel.
-    """
+    """Noise with a wrong deviation."""
     return Fault(f"scaled-{factor:g}", f"every node's deviation times {factor:g}", partial(_scaled, factor=factor))
 
 
 def node_missing(z: int, t: int | None = None) -> Fault:
-    """Noise without one node.
-
-    Parameters
-    ----------
-    z : int
-        Last step of the node.
-    t : int or None
-        The step that leaves it out; None: all of them.
-
-    Returns
-    -------
-    Fault
-        The kernel.
-
-    Raises
-    ------
-    ArgumentError
-        If step t does not use the node.
-    """
+    """Noise without one node."""
     if t is None:
         return Fault(f"missing-{z}", f"the noise of {_node(z)} is 0", partial(_row_times, z=z, factor=0.0))
     _check_use(z, t)
@@ -94,22 +55,7 @@ def node_missing(z: int, t: int | None = None) -> Fault:
 
 
 def decay_off(steps: int = 1, *, of_level: int | None = None, at: int | None = None) -> Fault:
-    """Noise whose past decays by ``(1 - alpha)^(lowbit(t) + steps)`` instead of ``(1 - alpha)^lowbit(t)``.
-
-    Parameters
-    ----------
-    steps : int
-        How far the exponent is off, at least -1.
-    of_level : int or None
-        Only at steps t with ``lowbit(t) = 2^level``.
-    at : int or None
-        Only at this step. Neither: at every step.
-
-    Returns
-    -------
-    Fault
-        The kernel.
-    """
+    """Noise whose past decays by ``(1 - alpha)^(lowbit(t) + steps)`` instead of ``(1 - alpha)^lowbit(t)``."""
     check.whole(-1, steps=steps)
     where = "every step" if of_level is None else f"steps with lowest bit {1 << of_level}"
     where, name = (
@@ -120,27 +66,7 @@ def decay_off(steps: int = 1, *, of_level: int | None = None, at: int | None = N
 
 
 def term_off(z: int, t: int, steps: int = 1) -> Fault:
-    """Noise in which one term of one step decays by ``(1 - alpha)^(t - z + steps)``.
-
-    Parameters
-    ----------
-    z : int
-        Last step of the node.
-    t : int
-        The step, one that uses the node.
-    steps : int
-        How far the exponent is off; at least z - t.
-
-    Returns
-    -------
-    Fault
-        The kernel.
-
-    Raises
-    ------
-    ArgumentError
-        If step t does not use the node, or the exponent would be negative.
-    """
+    """Noise in which one term of one step decays by ``(1 - alpha)^(t - z + steps)``."""
     _check_use(z, t)
     check.whole(z - t, steps=steps)
     text = f"the decay of {_node(z)} is off by {steps:+d} at step {t}"
@@ -150,15 +76,7 @@ def term_off(z: int, t: int, steps: int = 1) -> Fault:
 def redrawn(z: int | None = None) -> Fault:
     """Noise in which a node is drawn again each time that it is used, instead of being reused.
 
-    Parameters
-    ----------
-    z : int or None
-        Last step of the node, an even one (others are used once); None: all nodes.
-
-    Returns
-    -------
-    Fault
-        The kernel. Each NOISE_t alone has the right law; the joint law over t is wrong.
+    The kernel. Each NOISE_t alone has the right law; the joint law over t is wrong.
     """
     if z is None:
         return Fault("redrawn-all", "every node is drawn anew at each use", partial(_redraw, z=0))
@@ -168,47 +86,19 @@ def redrawn(z: int | None = None) -> Fault:
 
 
 def shared_across_coordinates() -> Fault:
-    """Noise that is the same in every coordinate.
-
-    Returns
-    -------
-    Fault
-        The kernel; right at d = 1.
-    """
+    """Noise that is the same in every coordinate. The kernel; right at d = 1."""
     return Fault("shared", "all coordinates get the noise of the first", _shared)
 
 
 def wrong_law(law: Literal["uniform", "laplace", "sign"] = "laplace") -> Fault:
-    """Noise of the right covariance that is not Gaussian.
-
-    Parameters
-    ----------
-    law : {"uniform", "laplace", "sign"}
-        The law of a node, with mean 0 and the right variance.
-
-    Returns
-    -------
-    Fault
-        The kernel.
-    """
+    """Noise of the right covariance that is not Gaussian."""
     if law not in _QUANTILE:
         raise check.ArgumentError("law", law, f"must be one of {', '.join(_QUANTILE)}")
     return Fault(f"law-{law}", f"nodes are {law} with the right variance", partial(_wrong_law, law=law))
 
 
 def lagged(steps: int = 1) -> Fault:
-    """Noise that comes late: step t gets NOISE_{t - steps}, and 0 before that.
-
-    Parameters
-    ----------
-    steps : int
-        How late, at least 1.
-
-    Returns
-    -------
-    Fault
-        The kernel.
-    """
+    """Noise that comes late: step t gets NOISE_{t - steps}, and 0 before that."""
     return Fault(f"lag-{steps}", f"step t gets the noise of step t - {steps}", partial(_lagged, steps=steps))
 
 

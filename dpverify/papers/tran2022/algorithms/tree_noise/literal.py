@@ -20,17 +20,7 @@ from dpverify.papers.tran2022.algorithms.compose import MOST_NODES, compose, com
 
 
 class UndrawnNodeError(KeyError):
-    """A step asks for a node that Algorithm 1's loops do not draw.
-
-    Parameters
-    ----------
-    node : tuple of int
-        The interval [y, z].
-    t : int
-        The step that asks for it.
-    depth : int
-        The depth R of the loops.
-    """
+    """A step asks for a node that Algorithm 1's loops do not draw."""
 
     def __init__(self, node: tuple[int, int], t: int, depth: int) -> None:
         self.node, self.t, self.depth = node, t, depth
@@ -46,20 +36,7 @@ class UndrawnNodeError(KeyError):
 
 
 def check_depth(steps: int, depth: int) -> None:
-    """Refuse a depth at which some step of 1..T uses a node that the loops never draw.
-
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-    depth : int
-        R, at least 0.
-
-    Raises
-    ------
-    UndrawnNodeError
-        If ``2^R <= T``; the first step that fails is ``t = 2^R``.
-    """
+    """Refuse a depth at which some step of 1..T uses a node that the loops never draw."""
     if depth < steps.bit_length():
         raise UndrawnNodeError((1, 1 << depth), 1 << depth, depth)
 
@@ -77,23 +54,8 @@ def node_row(b: int, a: int, steps: int) -> int:
 def literal_noise(Z: Matrix, alpha: float, depth: int, out: Matrix, nodes: Intervals) -> int:
     """Write NOISE_1..NOISE_T into ``out``, line by line as Algorithm 1 prints it.
 
-    Parameters
-    ----------
-    Z : (n, d) array of float
-        The noise of every node drawn, in rows as ``node_row`` counts them.
-    alpha : float
-        Momentum weight, in (0, 1].
-    depth : int
-        R: levels 0..R-1 were drawn.
-    out : (T, d) array of float
-        Row t - 1 receives NOISE_t.
-    nodes : (MOST_NODES, 2) array of int
-        Working space for COMPOSE(1, t).
-
-    Returns
-    -------
-    int
-        0, or the first step that asks for a node that was not drawn; nothing is written from there on.
+    0, or the first step that asks for a node that was not drawn; nothing is written from there on. Shapes: ``Z`` (n,
+    d), ``out`` (T, d), ``nodes`` (MOST_NODES, 2).
     """
     T, d = out.shape
     for t in range(1, T + 1):
@@ -115,29 +77,8 @@ def literal_noise(Z: Matrix, alpha: float, depth: int, out: Matrix, nodes: Inter
 def draw_nodes(rng: Generator, steps: int, dimension: int, *, depth: int, scale: float) -> Matrix:
     """Draw the map Z: a Gaussian for every node, in the order of the paper's loops.
 
-    Parameters
-    ----------
-    rng : Generator
-        Source of randomness.
-    steps, dimension : int
-        T and d, at least 1.
-    depth : int
-        R: levels ``b = 0, ..., R - 1`` are drawn, each with ``a = 0, ..., floor(T / 2^b) - 1``.
-    scale : float
-        Standard deviation of a node, at least 0.
+    One row per node, level after level; n < 2T.
 
-    Returns
-    -------
-    (n, d) array of float
-        One row per node, level after level; n < 2T.
-
-    Raises
-    ------
-    ArgumentError
-        If a number is out of range, or Z does not fit in memory.
-
-    Notes
-    -----
     Source: Algorithm 1, lines 4 to 9 of the box.
     """
     steps, dimension = check.whole(1, MOST_STEPS - 1, steps=steps), check.whole(1, dimension=dimension)

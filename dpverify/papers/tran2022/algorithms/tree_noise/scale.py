@@ -12,21 +12,8 @@ from dpverify.kernels.dyadic import MOST_STEPS
 def levels(steps: int) -> int:
     """Number of levels of the tree that the steps 1..T use: lengths 1, 2, 4, ..., up to the largest power within T.
 
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-
-    Returns
-    -------
-    int
-        ``floor(log2(T)) + 1``. Algorithm 1's loop ``for b = 0, ..., R - 1`` draws every node that it uses exactly if
-        its depth R is at least this.
-
-    Raises
-    ------
-    ArgumentError
-        If T is no integer, or below 1.
+    ``floor(log2(T)) + 1``. Algorithm 1's loop ``for b = 0, ..., R - 1`` draws every node that it uses exactly if its
+    depth R is at least this.
     """
     return check.whole(1, MOST_STEPS - 1, steps=steps).bit_length()
 
@@ -34,27 +21,8 @@ def levels(steps: int) -> int:
 def printed_v(examples: int, steps: int, depth: int) -> Fraction:
     """V of Algorithm 1, exactly as printed.
 
-    Parameters
-    ----------
-    examples : int
-        N, at least 1.
-    steps : int
-        T, at least 1.
-    depth : int
-        The tree depth R, at least 0.
+    ``(min(R, floor(log2 N)) + 1) T/N + sum of floor(T / 2^j) over j = floor(log2 N) + 1, ..., R``.
 
-    Returns
-    -------
-    Fraction
-        ``(min(R, floor(log2 N)) + 1) T/N + sum of floor(T / 2^j) over j = floor(log2 N) + 1, ..., R``.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is no integer, or out of range.
-
-    Notes
-    -----
     Source: Algorithm 1, third line of the box. A number of node visits per example should be an integer; the printed
     T/N is none unless N divides T.
     """
@@ -68,29 +36,8 @@ def printed_v(examples: int, steps: int, depth: int) -> Fraction:
 def node_deviation(alpha: float, lipschitz: float, sigma: float, v: float | Fraction) -> float:
     """Give the standard deviation of the noise of one node, in each coordinate.
 
-    Parameters
-    ----------
-    alpha : float
-        Momentum weight, in (0, 1].
-    lipschitz : float
-        G, in units of the gradient, above 0.
-    sigma : float
-        Noise multiplier, at least 0; 0 is no noise.
-    v : float or Fraction
-        V, above 0.
+    ``4 alpha G sigma sqrt(V)``, in units of the gradient.
 
-    Returns
-    -------
-    float
-        ``4 alpha G sigma sqrt(V)``, in units of the gradient.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is out of range.
-
-    Notes
-    -----
     Source: Algorithm 1, "Sample zeta ~ N(0, 16 alpha^2 G^2 sigma^2 V I)".
     """
     v = check.positive(v=v)

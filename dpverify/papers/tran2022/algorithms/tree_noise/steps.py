@@ -22,21 +22,8 @@ AHEAD = 16384
 def advance(rng: Generator, t: int, decay: Vector, scale: float, slots: Matrix, out: Matrix) -> None:
     """Write NOISE_{t+1}, NOISE_{t+2}, ... into the rows of ``out``.
 
-    Parameters
-    ----------
-    rng : Generator
-        Source of the unit Gaussians.
-    t : int
-        Steps done so far.
-    decay : (LEVELS,) array of float
-        From ``fill_decay``.
-    scale : float
-        Standard deviation of a node.
-    slots : (floor(log2 T) + 1, d) array of float
-        Row k is NOISE_s of the last s whose lowest bit is 2^k. NOISE_{t - lowbit(t)} is always among them, because no
-        step between shares its lowest bit.
-    out : (n, d) array of float
-        Receives the next n steps.
+    ``slots`` (floor(log2 T) + 1, d): row k is NOISE_s of the last s whose lowest bit is 2^k. NOISE_{t - lowbit(t)} is
+    always among them, because no step between shares its lowest bit. Shapes: ``decay`` (LEVELS,), ``out`` (n, d).
     """
     fill_normal(rng, out.reshape(out.size))
     combine_block(t, decay, scale, slots, out)

@@ -57,20 +57,8 @@ def add_past(
 def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matrix, start: int, out: Matrix) -> None:
     """Turn unit Gaussians into NOISE_t, in place, for the steps ``first <= t <= last``; earlier rows are done.
 
-    Parameters
-    ----------
-    first, last : int
-        Steps, from 1.
-    decay : (LEVELS,) array of float
-        From ``fill_decay``.
-    scale : float
-        Standard deviation of a node.
-    slots : (n, d) array of float
-        Row k is NOISE_s of the last s <= start whose lowest bit is 2^k. Not read where ``start`` is 0.
-    start : int
-        Steps before the first row of ``out``.
-    out : (n, d) array of float
-        Row t - 1 - start holds zeta_t / scale, and receives NOISE_t.
+    ``slots`` (n, d): row k is NOISE_s of the last s <= start whose lowest bit is 2^k. Not read where ``start`` is 0.
+    Shapes: ``decay`` (LEVELS,), ``out`` (n, d).
     """
     d = np.uint64(out.shape[1])
     flat, flat_slots = out.reshape(out.size), slots.reshape(slots.size)  # a view of every row would cost more
@@ -90,16 +78,8 @@ def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matr
 def stream_noise(tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
     """Write NOISE_1..NOISE_T into ``out``, shape (T, d), from a tape of the same shape.
 
-    Parameters
-    ----------
-    tape : (T, d) array of float
-        Row t - 1 is the Gaussian of the node that ends at t with length lowbit(t), in units of ``scale``.
-    alpha : float
-        Momentum weight, in (0, 1].
-    scale : float
-        Standard deviation of a node.
-    out : (T, d) array of float
-        Row t - 1 receives NOISE_t. Not the tape itself.
+    ``tape`` (T, d): row t - 1 is the Gaussian of the node that ends at t with length lowbit(t), in units of ``scale``.
+    Shapes: ``out`` (T, d).
     """
     T, d = out.shape
     decay, none = np.empty(LEVELS), np.empty((0, d))

@@ -44,31 +44,16 @@ MOST_EPOCHS = 16
 
 @dataclass(frozen=True)
 class Fault:
-    """A planted fault.
+    """A planted fault."""
 
-    Attributes
-    ----------
-    name, text : str
-        What is wrong, shortly and in words.
-    rhs : str
-        A right side, in which ``printed`` stands for the printed one; empty where the fault is elsewhere.
-    change : tuple of str
-        Text of the right side, as the formula language writes it, and what stands there instead.
-    functions : callable or None
-        Functions with a fault.
-    at_declared_size : bool
-        Whether it is the smallest fault that the check says it sees.
-    ordering : str
-        The only ordering under which it is a fault; empty for all.
-    """
-
-    name: str
+    name: str  # what is wrong, shortly and in words
     text: str
-    rhs: str = ""
+    rhs: str = ""  # A right side, in which ``printed`` stands for the printed one; empty where the fault is elsewhere
+    # text of the right side, as the formula language writes it, and what stands there instead
     change: tuple[str, str] = ("", "")
-    functions: Functions | None = None
-    at_declared_size: bool = False
-    ordering: str = ""
+    functions: Functions | None = None  # functions with a fault
+    at_declared_size: bool = False  # whether it is the smallest fault that the check says it sees
+    ordering: str = ""  # the only ordering under which it is a fault; empty for all
 
     def applies(self, statement: Statement) -> bool:
         """Whether it is a fault under the statement's reading; a corrected side may not have the text to be changed."""
@@ -80,13 +65,7 @@ class Fault:
         return self.ordering in {"", statement.reading.get("ordering", "")} and not absent
 
     def statement(self, statement: Statement) -> Statement:
-        """Statement with the planted right side.
-
-        Raises
-        ------
-        ValueError
-            If the text to be changed does not occur.
-        """
+        """Statement with the planted right side."""
         if self.rhs:
             return Planted(self.name, rhs=self.rhs).statement(statement)
         old, new = self.change
@@ -111,28 +90,16 @@ class _Seen:
 
 @dataclass(frozen=True)
 class IdentityCheck(Check):
-    """Decide a vector identity at every size of a finite set, for all alpha and gamma at once.
+    """Decide a vector identity at every size of a finite set, for all alpha and gamma at once."""
 
-    Attributes
-    ----------
-    sizes : callable
-        Sizes for a budget, small ones first; those outside the statement's domain are passed over.
-    functions : callable
-        The paper's functions, under each convention that the paper leaves open: the statement holds where it holds
-        under all of them, and fails where it fails under all.
-    enough : str
-        Why these sizes are the whole story; empty where they are not.
-    faults : sequence of Fault
-        What the check must refute.
-    region : str
-        The sizes in words.
-    """
-
+    # sizes for a budget, small ones first; those outside the statement's domain are passed over
     sizes: Callable[[Budget], Iterable[Size]] = field(kw_only=True)
+    # the paper's functions, under each convention that the paper leaves open: the statement holds where it holds under
+    # all of them, and fails where it fails under all
     functions: Functions = field(kw_only=True)
-    faults: Sequence[Fault] = field(kw_only=True)
-    enough: str = field(default="", kw_only=True)
-    region: str = field(default="", kw_only=True)
+    faults: Sequence[Fault] = field(kw_only=True)  # what the check must refute
+    enough: str = field(default="", kw_only=True)  # why these sizes are the whole story; empty where they are not
+    region: str = field(default="", kw_only=True)  # the sizes in words
 
     method: ClassVar[Method] = "exhaustive"
 
@@ -147,17 +114,7 @@ class IdentityCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Compare coefficients at every point, and again for each fault until it is refuted.
 
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Always 0.
-
-        Returns
-        -------
-        CheckResult
-            "proved" where ``enough`` says so and nothing was found.
+        "proved" where ``enough`` says so and nothing was found.
         """
         del block
         seen = list(self._go_through(context, context.statement, self.functions))

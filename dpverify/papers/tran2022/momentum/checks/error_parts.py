@@ -82,10 +82,7 @@ def _at_most(left: Exact, right: Exact) -> bool:
 def error_figure() -> dict[str, dict[str, list[float]]]:
     """Columns of the figure "error-parts".
 
-    Returns
-    -------
-    dict
-        One figure: steps; each part as attained, with its corrected bound and its printed one where there is one.
+    One figure: steps; each part as attained, with its corrected bound and its printed one where there is one.
     """
     steps = range(1, STEPS + 1)
     columns: dict[str, list[float]] = {"x": [float(t) for t in steps]}

@@ -25,17 +25,7 @@ ENOUGH = 4
 def delta_of(shift: arb, epsilon: arb) -> arb:
     """The exact delta at which a Gaussian release, moved by ``shift`` standard deviations, is (epsilon, delta)-DP.
 
-    Parameters
-    ----------
-    shift : arb
-        Distance of the two means over the standard deviation, above 0.
-    epsilon : arb
-        At least 0.
-
-    Returns
-    -------
-    arb
-        ``Phi(shift/2 - epsilon/shift) - exp(epsilon) Phi(-shift/2 - epsilon/shift)``.
+    ``Phi(shift/2 - epsilon/shift) - exp(epsilon) Phi(-shift/2 - epsilon/shift)``.
     """
     return _phi(shift / 2 - epsilon / shift) - epsilon.exp() * _phi(-shift / 2 - epsilon / shift)
 

@@ -26,27 +26,7 @@ def against_exact(
 ) -> ExhaustiveCheck:
     """Hold a statement against the exact law at corners and at drawn points.
 
-    Parameters
-    ----------
-    claim : str
-        Its id.
-    lhs : callable or None
-        The exact left side; None takes the claim's own formula.
-    corners : sequence of mappings
-        Points tried first; what they leave out is drawn.
-    name : str, optional
-        Of the check.
-    tied : bool, optional
-        Whether gamma = eta N; they are drawn apart otherwise, half of the time.
-    least : int, optional
-        The least remainder of t by N, where the statement asks for one.
-    **more
-        Fields of the check.
-
-    Returns
-    -------
-    ExhaustiveCheck
-        Half as many drawn points as a search of this budget tries.
+    Half as many drawn points as a search of this budget tries.
     """
     region = f"{len(corners)} corners; N up to 1024, t up to {LONGEST} N, drawn; alpha >= 1/N, gamma <= 1/2"
     return ExhaustiveCheck(claim, name, points=_points(corners, tied, least), lhs=lhs, region=region, **more)
@@ -69,15 +49,7 @@ def _points(corners: Sequence[Values], tied: bool, least: int) -> Callable[[Budg
 def drawn(rng: Random) -> dict[str, Any]:
     """Draw values for all symbols of Lemma 7 and its proof; the conditions on them hold.
 
-    Parameters
-    ----------
-    rng : Random
-        Source of randomness.
-
-    Returns
-    -------
-    dict of str to Fraction
-        Slow decay, small gamma, the last step, t = 2^k - 1 and whole epochs are drawn often.
+    Slow decay, small gamma, the last step, t = 2^k - 1 and whole epochs are drawn often.
     """
     n = int(2 ** rng.uniform(1, 10))
     t = rng.choice(

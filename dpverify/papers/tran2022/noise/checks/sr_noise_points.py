@@ -33,25 +33,7 @@ def at_points(
 ) -> RuleCheck:
     """Check a statement, printed and corrected, at a smallest point and at one away from every boundary.
 
-    Parameters
-    ----------
-    claim : str
-        Its id.
-    smallest : mapping
-        The point with the smallest numbers at which the printed statement fails.
-    inside : mapping or None
-        One away from every boundary; None where there is none.
-    lhs : callable, optional
-        Left side, where the statement has a quantity there.
-    readings : mapping of str to str, optional
-        Only under these choices.
-    variants : tuple of str, optional
-        Without "amended" where the corrected statement is an identity, which no ball decides.
-
-    Returns
-    -------
-    RuleCheck
-        By the name "counterexamples", decided in ball arithmetic.
+    By the name "counterexamples", decided in ball arithmetic.
     """
 
     def rule(times: int) -> Callable[[Point, Statement], Outcome]:

@@ -127,18 +127,11 @@ def _covariance(steps: int, alpha: float) -> Any:
 
 @dataclass(frozen=True)
 class Seen:
-    """Smallest faults that a check must see.
+    """Smallest faults that a check must see."""
 
-    Attributes
-    ----------
-    correlation : float
-        Of one pair of whitened steps.
-    row_scale, scale : float
-        How many times too large the deviation of one whitened step, or of all, may be. They take fewer replications
-        than the correlation.
-    """
-
-    correlation: float
+    correlation: float  # of one pair of whitened steps
+    # How many times too large the deviation of one whitened step, or of all, may be. They take fewer replications than
+    # the correlation.
     row_scale: float
     scale: float
 

@@ -27,21 +27,12 @@ OUTPUTS = {"smoke": 4_000, "standard": 40_000, "full": 200_000}
 
 @dataclass(frozen=True)
 class SandwichCheck(Check):
-    """Compute four values of epsilon per run and hold each against the next.
+    """Compute four values of epsilon per run and hold each against the next."""
 
-    Attributes
-    ----------
-    settings : sequence of Setting
-        Runs that meet the conditions of the corrected theorem; the planted fault is in the first.
-    outside : sequence of Setting
-        Runs that meet the printed conditions only.
-    short : float
-        The planted fault: the audited noise is this times what it should be.
-    """
-
+    # runs that meet the conditions of the corrected theorem; the planted fault is in the first
     settings: Sequence[Setting] = field(kw_only=True)
-    outside: Sequence[Setting] = field(kw_only=True)
-    short: float = field(kw_only=True)
+    outside: Sequence[Setting] = field(kw_only=True)  # runs that meet the printed conditions only
+    short: float = field(kw_only=True)  # the planted fault: the audited noise is this times what it should be
 
     method: ClassVar[Method] = "exact-law"
 
@@ -53,18 +44,8 @@ class SandwichCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Compute the values, compare them, and plant the fault.
 
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Always 0.
-
-        Returns
-        -------
-        CheckResult
-            "not refuted", with an error where the order is not as it must be; "refuted" where a printed epsilon is
-            below the exact one.
+        "not refuted", with an error where the order is not as it must be; "refuted" where a printed epsilon is below
+        the exact one.
         """
         if context.statement.variant == "printed":
             return self._outside(context)

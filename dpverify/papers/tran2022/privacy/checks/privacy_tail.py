@@ -19,17 +19,7 @@ Points = Callable[[Budget], Iterator[dict[str, int | Fraction | str]]]
 def tail_points(deltas: Sequence[Fraction], shares: Sequence[Fraction]) -> Points:
     """Make the points of a check: for each delta, some epsilons.
 
-    Parameters
-    ----------
-    deltas : sequence of Fraction
-        In (0, 1).
-    shares : sequence of Fraction
-        The epsilons, divided by log(1/delta); they are rounded down to millionths.
-
-    Returns
-    -------
-    callable
-        From a budget to the points, the same for all budgets.
+    From a budget to the points, the same for all budgets.
     """
 
     def points(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
@@ -44,22 +34,7 @@ def tail_points(deltas: Sequence[Fraction], shares: Sequence[Fraction]) -> Point
 
 
 def within_delta(squared: Fraction, divisor: int, stretched: Fraction) -> Rule:
-    """Make the rule that a Gaussian meets delta at epsilon, where its mu is as large as the theorem's sigma lets it be.
-
-    Parameters
-    ----------
-    squared : Fraction
-        mu^2 sigma^2.
-    divisor : int
-        The theorem asks for ``sigma >= divisor sqrt(log(1/delta))/epsilon``.
-    stretched : Fraction
-        What epsilon is multiplied with: 1. Anything else is a fault, planted to be seen.
-
-    Returns
-    -------
-    callable
-        The rule, with the exact delta and the one that is allowed.
-    """
+    """Make the rule that a Gaussian meets delta at epsilon, its mu as large as the theorem's sigma lets it be."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         del statement

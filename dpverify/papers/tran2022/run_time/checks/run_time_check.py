@@ -29,21 +29,11 @@ STREAM_BELOW, LITERAL_ABOVE, RATIO = 1.3, 1.7, 15.0
 
 
 class Plan(NamedTuple):
-    """How much is measured.
+    """How much is measured."""
 
-    Attributes
-    ----------
-    epochs : tuple of int
-        T / N of each size; 64 must be among them.
-    rounds : int
-        How often every size is measured, in turns.
-    alpha : float
-        Level of the three tests together.
-    """
-
-    epochs: tuple[int, ...]
-    rounds: int
-    alpha: float
+    epochs: tuple[int, ...]  # T / N of each size; 64 must be among them
+    rounds: int  # how often every size is measured, in turns
+    alpha: float  # level of the three tests together
 
 
 PLANS: Mapping[str, Plan] = {
@@ -56,17 +46,7 @@ PLANS: Mapping[str, Plan] = {
 def exponents(times: Times, sizes: Times) -> Times:
     """Fit a power of the size to each round of times.
 
-    Parameters
-    ----------
-    times : (..., sizes) array of float
-        Seconds.
-    sizes : (sizes,) array of float
-        T.
-
-    Returns
-    -------
-    (...) array of float
-        Slopes of log seconds over log T, by least squares.
+    Slopes of log seconds over log T, by least squares. Shapes: ``times`` (..., sizes), ``sizes`` (sizes,).
     """
     x = np.log(sizes) - np.log(sizes).mean()
     slopes: Times = (np.log(times) * x).sum(axis=-1) / (x * x).sum()
@@ -76,19 +56,7 @@ def exponents(times: Times, sizes: Times) -> Times:
 def median_below(values: Times, bound: float, alpha: float) -> bool:
     """Sign test: whether the median is below a bound.
 
-    Parameters
-    ----------
-    values : (n,) array of float
-        Independent values of one law, whatever it is.
-    bound : float
-        What the median is compared with.
-    alpha : float
-        Largest chance of True where the median is not below the bound.
-
-    Returns
-    -------
-    bool
-        True if so many values are below the bound that chance is excluded.
+    True if so many values are below the bound that chance is excluded. Shapes: ``values`` (n,).
     """
     return bool(stats.binom.sf(int((values < bound).sum()) - 1, len(values), 0.5) <= alpha)
 
@@ -96,17 +64,8 @@ def median_below(values: Times, bound: float, alpha: float) -> bool:
 def median_interval(values: Times, alpha: float = 0.01) -> tuple[float, float, float]:
     """Median and a confidence interval for it, from the order of the values alone.
 
-    Parameters
-    ----------
-    values : (n,) array of float
-        Independent values of one law, whatever it is.
-    alpha : float
-        Largest chance that the interval misses the median of the law, where n is large enough to give that at all.
-
-    Returns
-    -------
-    (float, float, float)
-        Median, low, high.
+    ``alpha``: largest chance that the interval misses the median of the law, where n is large enough to give that at
+    all. Shapes: ``values`` (n,), returns (float, float, float).
     """
     ordered, n = np.sort(values), len(values)
     cut = max(int(stats.binom.ppf(alpha / 2, n, 0.5)) - 1, 0)
@@ -119,19 +78,7 @@ def measure(examples: int, dimension: int, plan: Plan, seed: np.random.SeedSeque
     The literal form looks its powers and coefficients up, so that a clock sees the sums of vectors that are counted,
     not the T^3/N^2 numbers of its printed coefficients: what is found is that much to its advantage.
 
-    Parameters
-    ----------
-    examples, dimension : int
-        N and d.
-    plan : Plan
-        How much.
-    seed : int or SeedSequence
-        Of the nodes.
-
-    Returns
-    -------
-    Times
-        Core seconds of this thread. Every other round takes the two forms in the other order.
+    Core seconds of this thread. Every other round takes the two forms in the other order.
     """
     draw, forms = generator(seed), (partial(reconstruct_literal, looked_up=True), reconstruct)
     nodes = [Nodes(*draw.standard_normal((3, node_count(q * examples), dimension))) for q in plan.epochs]
@@ -154,22 +101,15 @@ class RunTimeCheck(Check):
     A round measures every size once, with both forms, and gives one exponent each and one ratio at T = 64 N. The tests
     are sign tests over the rounds, which assume nothing of the clock but that rounds are alike and independent. What
     fails on a busy machine is inconclusive: the verdict rests on operation counts.
-
-    Attributes
-    ----------
-    examples, dimension : int
-        N and d.
-    seconds_each : mapping of str to float
-        Declared core seconds by budget.
-    measured : callable
-        Gives the times; a test puts its own here.
     """
 
-    examples: int = field(default=256, kw_only=True)
+    examples: int = field(default=256, kw_only=True)  # N and d
     dimension: int = field(default=8, kw_only=True)
+    # declared core seconds by budget
     seconds_each: Mapping[str, float] = field(
         default_factory=lambda: {"smoke": 4.0, "standard": 45.0, "full": 240.0}, kw_only=True
     )
+    # gives the times; a test puts its own here
     measured: Callable[[int, int, Plan], Times] = field(default=measure, kw_only=True)
 
     method: ClassVar[Method] = "measurement"
@@ -181,17 +121,7 @@ class RunTimeCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Measure, test, and plant faults into the times that were measured.
 
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Always 0.
-
-        Returns
-        -------
-        CheckResult
-            "not refuted" where all three tests pass, else "inconclusive".
+        "not refuted" where all three tests pass, else "inconclusive".
         """
         del block
         plan = PLANS[context.budget.name]

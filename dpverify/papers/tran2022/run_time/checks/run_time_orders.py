@@ -27,30 +27,14 @@ EDGES = (
 
 
 class Claimed(NamedTuple):
-    """What a claim about a run time compares.
+    """What a claim about a run time compares."""
 
-    Attributes
-    ----------
-    steps : Order
-        T, which bounds the region: T >= N.
-    counted : sequence of Order
-        What the run takes, the terms of a sum.
-    printed : sequence of Order
-        What the paper says that it takes at most.
-    corrected : sequence of Order
-        What it takes, up to a constant from both sides; empty where nothing is corrected.
-    logs : bool
-        Whether a logarithm counts: O against O~.
-    bounded_epsilon : bool
-        Whether epsilon is of order 1 at most.
-    """
-
-    steps: Order
-    counted: Terms
-    printed: Terms
-    corrected: Terms = ()
-    logs: bool = False
-    bounded_epsilon: bool = False
+    steps: Order  # T, which bounds the region: T >= N
+    counted: Terms  # what the run takes, the terms of a sum
+    printed: Terms  # what the paper says that it takes at most
+    corrected: Terms = ()  # what it takes, up to a constant from both sides; empty where nothing is corrected
+    logs: bool = False  # whether a logarithm counts: O against O~
+    bounded_epsilon: bool = False  # whether epsilon is of order 1 at most
 
 
 def _directions(budget: Budget, claimed: Claimed) -> Iterable[dict[str, Any]]:

@@ -36,17 +36,7 @@ def _windows(budget: Budget) -> Iterable[dict[str, Any]]:
 def window_parts(t: int, n_examples: int) -> list[Node]:
     """Nodes of the stream's window at step t: a suffix of a block, perhaps a whole block, and a prefix of t's own.
 
-    Parameters
-    ----------
-    t : int
-        Step, at least 1.
-    n_examples : int
-        N, at least 1.
-
-    Returns
-    -------
-    list of (int, int)
-        Closed intervals from left to right, as ``reconstruct`` adds them up.
+    Closed intervals from left to right, as ``reconstruct`` adds them up.
     """
     block = 1 << (n_examples.bit_length() - 1)
     begin = max(t - n_examples, 0)

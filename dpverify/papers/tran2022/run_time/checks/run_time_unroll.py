@@ -19,17 +19,10 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 @dataclass(frozen=True)
 class LemmaCheck(Check):
-    """Judge a derivation that a proof in words uses; it says nothing of the statement by itself.
+    """Judge a derivation that a proof in words uses; it says nothing of the statement by itself."""
 
-    Attributes
-    ----------
-    build : callable
-        Makes the derivation.
-    faults : mapping of str to callable
-        Derivations with a planted fault, by its name; none of them may be complete.
-    """
-
-    build: Callable[[], Derivation] = field(kw_only=True)
+    build: Callable[[], Derivation] = field(kw_only=True)  # makes the derivation
+    # derivations with a planted fault, by its name; none of them may be complete
     faults: Mapping[str, Callable[[], Derivation]] = field(kw_only=True)
 
     method: ClassVar[Method] = "derivation"
@@ -41,17 +34,7 @@ class LemmaCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check the derivation and those with a fault.
 
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Always 0.
-
-        Returns
-        -------
-        CheckResult
-            "not refuted" where the derivation is complete; else "inconclusive", and an error of ours.
+        "not refuted" where the derivation is complete; else "inconclusive", and an error of ours.
         """
         from dpverify.symbolic.derive.derivation import check_derivation
 

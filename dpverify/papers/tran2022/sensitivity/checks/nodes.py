@@ -48,19 +48,7 @@ def short_nodes(budget: Budget) -> Iterator[tuple[int, int, int]]:
 def patterns(start: int, end: int, N: int, ordering: Ordering) -> Iterable[list[int]]:
     """Every set of steps of [start, end] that one example can have, in order.
 
-    Parameters
-    ----------
-    start, end : int
-        First and last step of a node.
-    N : int
-        Examples.
-    ordering : str
-        "fresh": one step of every epoch, any; "once": the same place in every epoch.
-
-    Yields
-    ------
-    list of int
-        Steps; an example whose place in an epoch is outside the node, or after the last step of the run, is not there.
+    Steps; an example whose place in an epoch is outside the node, or after the last step of the run, is not there.
     """
     if ordering == "once":
         yield from ([t for t in range(start, end + 1) if (t - 1) % N == place] for place in range(N))

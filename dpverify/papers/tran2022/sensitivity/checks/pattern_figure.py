@@ -14,11 +14,8 @@ START, END, N, ALPHA = 129, 144, 11, Fraction(3, 32)
 def pattern_figure() -> Mapping[str, dict[str, list[float]]]:
     """Columns of the figure "pattern".
 
-    Returns
-    -------
-    mapping
-        Steps of the node [129, 144] with their weights, and the visits of each pattern. The printed one has
-        ``ceil((END - START)/N)`` visits, N steps apart.
+    Steps of the node [129, 144] with their weights, and the visits of each pattern. The printed one has ``ceil((END -
+    START)/N)`` visits, N steps apart.
     """
     printed = [END - j * N for j in range(-(-(END - START) // N))]
     columns = {"x": [float(t) for t in range(START, END + 1)], "weight": _weights(range(START, END + 1))}

@@ -52,20 +52,12 @@ Figures: TypeAlias = Callable[[], Mapping[str, dict[str, list[float]]]]
 
 @dataclass(frozen=True)
 class ReplayCheck(Check):
-    """Measure every node of several runs on two neighbours, with what was released held fixed.
+    """Measure every node of several runs on two neighbours, with what was released held fixed."""
 
-    Attributes
-    ----------
-    family : str
-        "f" of Algorithm 1, or "g", "delta" or "r" of Algorithm 2.
-    ends : tuple of str
-        The statement's names for the first and last step of a node; those of the report where it has none.
-    figures : callable or None
-        Figures for the report, shown once: with the printed statement under "fresh".
-    """
-
-    family: Family = field(kw_only=True)
+    family: Family = field(kw_only=True)  # "f" of Algorithm 1, or "g", "delta" or "r" of Algorithm 2
+    # the statement's names for the first and last step of a node; those of the report where it has none
     ends: tuple[str, str] = field(default=("start", "end"), kw_only=True)
+    # figures for the report, shown once: with the printed statement under "fresh"
     figures: Figures | None = field(default=None, kw_only=True)
 
     method: ClassVar[Method] = "exact-law"
@@ -81,17 +73,7 @@ class ReplayCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Measure, compare, and plant the faults.
 
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Always 0.
-
-        Returns
-        -------
-        CheckResult
-            "refuted" where a measured node is beyond the statement, else "not refuted".
+        "refuted" where a measured node is beyond the statement, else "not refuted".
         """
         del block
         statement, ordering = context.statement, ordering_of(context.statement)

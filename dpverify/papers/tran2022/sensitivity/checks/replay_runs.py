@@ -44,19 +44,11 @@ LIPSCHITZ = SMOOTHNESS = Fraction(1)
 
 @dataclass(frozen=True)
 class RunCase:
-    """A run on which every node is measured.
+    """A run on which every node is measured."""
 
-    Attributes
-    ----------
-    N, T : int
-        Examples and steps.
-    alpha : Fraction
-        Momentum weight, a short binary fraction: its powers are exact in floats for a long way.
-    """
-
-    N: int
+    N: int  # examples and steps
     T: int
-    alpha: Fraction
+    alpha: Fraction  # momentum weight, a short binary fraction: its powers are exact in floats for a long way
 
     @property
     def eta(self) -> Fraction:
@@ -79,28 +71,14 @@ SHORT_RUNS = RUNS[1:3]
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong on purpose with a measurement.
+    """What is wrong on purpose with a measurement."""
 
-    Attributes
-    ----------
-    name, text : str
-        In short, and in words.
-    scale : float
-        Factor on every distance.
-    alpha : float
-        Factor on the momentum weight of the replay.
-    early : int
-        Steps by which the second visit back is too early.
-    anchor : int
-        Steps by which the anchors of the present epoch are too late.
-    """
-
-    name: str
+    name: str  # in short, and in words
     text: str
-    scale: float = 1.0
-    alpha: float = 1.0
-    early: int = 0
-    anchor: int = 0
+    scale: float = 1.0  # factor on every distance
+    alpha: float = 1.0  # factor on the momentum weight of the replay
+    early: int = 0  # steps by which the second visit back is too early
+    anchor: int = 0  # steps by which the anchors of the present epoch are too late
 
 
 NO_FAULT = Fault("", "")
@@ -132,23 +110,7 @@ def law(family: Family, start: int, end: int, case: RunCase, ordering: Ordering)
 def worst_schedule(family: Family, start: int, end: int, case: RunCase, ordering: Ordering, early: int = 0) -> Any:
     """Order of the examples, shape (T,), in which the replaced one comes where the closed form has it.
 
-    Parameters
-    ----------
-    family : str
-        "f", "g", "delta" or "r".
-    start, end : int
-        The node.
-    case : RunCase
-        The run.
-    ordering : str
-        "fresh" or "once".
-    early : int
-        Planted fault: the second visit back is that many steps earlier, where its epoch has them.
-
-    Returns
-    -------
-    (T,) array of int
-        A permutation in every epoch; outside the node the example comes first.
+    A permutation in every epoch; outside the node the example comes first.
     """
     N, T = case.N, case.T
     worst = drift_visits(start, end, case.alpha, N, ordering) if family == "r" else None
@@ -170,17 +132,7 @@ def measured(
 ) -> Iterator[tuple[int, int, float]]:
     """First and last step of every node of a run, and how far the worst neighbour moves it.
 
-    Parameters
-    ----------
-    family, case, ordering
-        As for :func:`worst_schedule`.
-    fault : Fault
-        What is wrong on purpose.
-
-    Yields
-    ------
-    tuple of int, int and float
-        Of the nodes that the family has.
+    Of the nodes that the family has.
     """
     reach = float(case.eta * case.T)
     make = opposed if family in {"f", "g"} else turning
@@ -218,17 +170,7 @@ def _distances(family: Family, pair: Neighbours, path: Any, schedule: Any, case:
 def random_ratios(family: Family, ordering: Ordering, rng: np.random.Generator) -> tuple[float, RunCase]:
     """Largest quotient of measured and exact over the nodes of a random run of Algorithm 2 with noise.
 
-    Parameters
-    ----------
-    family, ordering
-        As for :func:`worst_schedule`.
-    rng : Generator
-        Draws the numbers, the two data sets in the plane, the order of the examples and the noise.
-
-    Returns
-    -------
-    float and RunCase
-        The quotient, and the run.
+    ``rng``: draws the numbers, the two data sets in the plane, the order of the examples and the noise.
     """
     N, T = int(rng.integers(1, 9)), int(rng.integers(2, 49))
     case = RunCase(N, T, Fraction(int(rng.integers(1, 17)), 16))

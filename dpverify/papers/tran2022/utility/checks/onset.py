@@ -100,15 +100,7 @@ def _of_the_record(statement: Statement, theorem: Theorem, n: int, cell: Cell, s
 def onset_figure(theorem: Theorem) -> dict[str, dict[str, list[float]]]:
     """Columns of the figure "onset".
 
-    Parameters
-    ----------
-    theorem : str
-        ``theorem-6`` or ``theorem-9``.
-
-    Returns
-    -------
-    dict
-        One figure: the three bounds in units of G over N at d = epsilon = 1, and the table of all onsets.
+    One figure: the three bounds in units of G over N at d = epsilon = 1, and the table of all onsets.
     """
     last = round(DECADES * math.log10(10 * size(onsets(theorem, SHOWN).printed)))
     sizes = [round(10 ** (k / DECADES)) for k in range(2 * DECADES, last + 1)]
@@ -160,13 +152,7 @@ def _words(cell: Cell) -> str:
 
 @dataclass(frozen=True)
 class OnsetCheck(RuleCheck):
-    """A :class:`RuleCheck` whose message is the table.
-
-    Attributes
-    ----------
-    theorem : str
-        ``theorem-6`` or ``theorem-9``.
-    """
+    """A :class:`RuleCheck` whose message is the table."""
 
     theorem: Theorem = field(kw_only=True)
 

@@ -70,17 +70,7 @@ class WholeDerivationCheck(DerivationCheck):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Do what the base does, and check every derivation that is cited.
 
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Always 0.
-
-        Returns
-        -------
-        CheckResult
-            "proved" only if every cited derivation is complete as well.
+        "proved" only if every cited derivation is complete as well.
         """
         result = super().run_block(context, block)
         derivation = self.build(context.statement)
@@ -101,15 +91,9 @@ class WholeDerivationCheck(DerivationCheck):
 
 @dataclass(frozen=True)
 class CitedDerivationCheck(Check):
-    """A derivation that others cite, judged by itself; the smoke budget checks it with the statements that cite it.
+    """A derivation that others cite, judged by itself; the smoke budget checks it with the statements that cite it."""
 
-    Attributes
-    ----------
-    build : callable
-        Makes it.
-    """
-
-    build: Callable[[], Derivation] = field(kw_only=True)
+    build: Callable[[], Derivation] = field(kw_only=True)  # makes it
     least_budget: BudgetName = field(default="standard", kw_only=True)
 
     method: ClassVar[Method] = "derivation"
@@ -121,17 +105,7 @@ class CitedDerivationCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check the derivation, and move its constants against it.
 
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Always 0.
-
-        Returns
-        -------
-        CheckResult
-            "not refuted" where the derivation is complete: it proves a premise, not the statement.
+        "not refuted" where the derivation is complete: it proves a premise, not the statement.
         """
         del block
         chain = self.build()

@@ -24,17 +24,7 @@ from dpverify.symbolic.exact.statements import definitions
 def rounded_up(value: Fraction, digits: int = 4) -> Fraction:
     """Round a positive number up to a few digits, so that a counterexample is short.
 
-    Parameters
-    ----------
-    value : Fraction
-        Above 0.
-    digits : int
-        Significant decimal digits, at least 1.
-
-    Returns
-    -------
-    Fraction
-        At least the value, and at most ``1 + 10^(1-digits)`` times it.
+    At least the value, and at most ``1 + 10^(1-digits)`` times it.
     """
     unit = Fraction(10) ** (math.floor(math.log10(value)) + 1 - digits)
     return -(-value // unit) * unit
@@ -42,35 +32,18 @@ def rounded_up(value: Fraction, digits: int = 4) -> Fraction:
 
 @dataclass(frozen=True)
 class Case:
-    """A slope (``problems.worst_slope``) and the size of a run, in units that make G about 1.
+    """A slope (``problems.worst_slope``) and the size of a run, in units that make G about 1."""
 
-    Attributes
-    ----------
-    name : str
-        Short: "ramp".
-    examples, steps, dimension : int
-        N, T, d.
-    delta : Fraction
-        In (0, 1).
-    slope : float
-        s.
-    reach : float
-        D in units of the way of the whole run, ``eta T = sqrt(T/N)``; from 1 on no run leaves the slope.
-    bend : float
-        L in units of ``s/(eta T)``.
-    rise, offset : float
-        r and a.
-    """
-
-    name: str
-    examples: int
+    name: str  # short: "ramp"
+    examples: int  # N, T, d
     steps: int
     dimension: int = 1
     delta: Fraction = Fraction(1, 10**6)
-    slope: float = 1.0
+    slope: float = 1.0  # s
+    # D in units of the way of the whole run, ``eta T = sqrt(T/N)``; from 1 on no run leaves the slope
     reach: float = 1.0
-    bend: float = 1.0
-    rise: float = 0.0
+    bend: float = 1.0  # L in units of ``s/(eta T)``
+    rise: float = 0.0  # r and a
     offset: float = 0.0
 
     @property
@@ -124,25 +97,13 @@ class Case:
 
 @dataclass(frozen=True)
 class Fault:
-    """A wrong optimizer.
+    """A wrong optimizer."""
 
-    Attributes
-    ----------
-    name, text : str
-        Short name, and the fault in words.
-    direction : float
-        What every step is multiplied with.
-    noise : float
-        What sigma is multiplied with.
-    weight : float
-        What alpha is multiplied with.
-    """
-
-    name: str
+    name: str  # short name, and the fault in words
     text: str
-    direction: float = 1.0
-    noise: float = 1.0
-    weight: float = 1.0
+    direction: float = 1.0  # what every step is multiplied with
+    noise: float = 1.0  # what sigma is multiplied with
+    weight: float = 1.0  # what alpha is multiplied with
 
 
 NO_FAULT = Fault("", "")
@@ -153,44 +114,14 @@ SHORT_STEPS = Fault("short steps", "every step is a hundredth as long", directio
 
 
 def theorem_values(statement: Statement, case: Case) -> Mapping[str, float]:
-    """Give alpha, eta and sigma, and gamma where there is one, as the theorem prints them at a case.
-
-    Parameters
-    ----------
-    statement : Statement
-        Theorem 6 or 9.
-    case : Case
-        Sizes and problem.
-
-    Returns
-    -------
-    mapping of str to float
-        The nearest floats.
-    """
+    """Give alpha, eta and sigma, and gamma where there is one, as the theorem prints them at a case."""
     found = definitions(statement, case.point)
     names = [name for name in ("alpha", "eta", "sigma", "gamma") if name in found]
     return {name: float(to_ball(to_value(found[name])).mid()) for name in names}
 
 
 def run_theorem_6(statement: Statement, case: Case, seed: Seed, fault: Fault = NO_FAULT) -> RunMeans:
-    """Run Algorithm 1 with the parameters of Theorem 6.
-
-    Parameters
-    ----------
-    statement : Statement
-        Theorem 6; its reading says the order of the examples.
-    case : Case
-        Sizes and problem.
-    seed : int, sequence of int or SeedSequence
-        Of permutations and noise.
-    fault : Fault
-        What is wrong with the run; by default nothing.
-
-    Returns
-    -------
-    RunMeans
-        Means over the run.
-    """
+    """Run Algorithm 1 with the parameters of Theorem 6."""
     values, problem = theorem_values(statement, case), case.problem
     parameters = Parameters(
         case.steps,
@@ -208,24 +139,8 @@ def run_theorem_9(
 ) -> RunMeans:
     """Run Algorithm 2 with the parameters of Theorem 9.
 
-    Parameters
-    ----------
-    statement : Statement
-        Theorem 9; its reading says the order of the examples.
-    case : Case
-        Sizes and problem.
-    seed : int, sequence of int or SeedSequence
-        Of permutations and noise.
-    fault : Fault
-        What is wrong with the run; by default nothing.
-    box : bool
-        Whether the noise is that of the printed box, ``delta_Delta = delta_r = 2 eta N``, instead of the proof's, which
-        is L times that.
-
-    Returns
-    -------
-    RunMeans
-        Means over the run.
+    ``box``: whether the noise is that of the printed box, ``delta_Delta = delta_r = 2 eta N``, instead of the proof's,
+    which is L times that.
     """
     values, problem = theorem_values(statement, case), case.problem
     ordering: Ordering = "once" if statement.reading.get("ordering") == "once" else "fresh"

@@ -36,30 +36,17 @@ class RunsCheck(Check):
     expectation is at most what the claim bounds, and the limit is exact whatever its law is. How many runs each problem
     gets follows from its bound before anything is drawn: a mean that is above the bound by NEAR of the room up to
     ``top`` is refuted with the power POWER.
-
-    Attributes
-    ----------
-    cases : mapping of str to sequence of Case
-        Problems, by budget, from the least one on.
-    measure : callable
-        Does one run.
-    bound, top : callable
-        What the claim allows, and the largest value that counts. Where the bound is not below it, nothing is run.
-    faults : sequence of (Fault, str)
-        Wrong optimizers, each with the name of the problem that it must fail on.
-    seconds_each : callable
-        Declared core seconds of one run on a problem.
-    region : str
-        What the problems cover.
     """
 
-    cases: Mapping[str, Sequence[Case]] = field(kw_only=True)
-    measure: Measure = field(kw_only=True)
+    cases: Mapping[str, Sequence[Case]] = field(kw_only=True)  # problems, by budget, from the least one on
+    measure: Measure = field(kw_only=True)  # does one run
+    # What the claim allows, and the largest value that counts. Where the bound is not below it, nothing is run.
     bound: Side = field(kw_only=True)
     top: Side = field(kw_only=True)
+    # wrong optimizers, each with the name of the problem that it must fail on
     faults: Sequence[tuple[Fault, str]] = field(default=(), kw_only=True)
-    seconds_each: Callable[[Case], float] = field(kw_only=True)
-    region: str = field(kw_only=True)
+    seconds_each: Callable[[Case], float] = field(kw_only=True)  # declared core seconds of one run on a problem
+    region: str = field(kw_only=True)  # what the problems cover
 
     method: ClassVar[Method] = "monte-carlo"
 
@@ -77,20 +64,7 @@ class RunsCheck(Check):
         return 0 if self.beyond_share(context) else len(self._places(context))
 
     def run_block(self, context: Context, block: int) -> tuple[str, list[float]]:
-        """Do some runs on one problem.
-
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Counts through the blocks of the first problem, then of the next.
-
-        Returns
-        -------
-        tuple of str and list of float
-            Name of the runs, and a value in [0, 1] for each: in units of ``top``.
-        """
+        """Do some runs on one problem. Name of the runs, and a value in [0, 1] for each: in units of ``top``."""
         stream, first = self._places(context)[block]
         rng = context.rng(first, stream.name)
         top = self.top(context.statement, stream.case)
@@ -109,18 +83,8 @@ class RunsCheck(Check):
     def finish(self, context: Context, total: dict[str, list[float]] | None) -> CheckResult:
         """Judge each problem, each wrong optimizer, and a sample moved beyond the bound by the declared excess.
 
-        Parameters
-        ----------
-        context : Context
-            What the check ran on.
-        total : dict or None
-            Values of all runs by name.
-
-        Returns
-        -------
-        CheckResult
-            "refuted" where a lower limit is beyond its bound; "not refuted" with the smallest excess that would have
-            been seen; "inconclusive" where the runs do not fit, or a planted fault was missed.
+        "refuted" where a lower limit is beyond its bound; "not refuted" with the smallest excess that would have been
+        seen; "inconclusive" where the runs do not fit, or a planted fault was missed.
         """
         streams = self._streams(context)
         own = [stream for stream in streams if stream.fault is NO_FAULT]

@@ -57,42 +57,14 @@ def _sigma_6(case: Case) -> float:
 
 
 def run_6(case: Case, seed: Seed, fault: Fault, ordering: Ordering = "fresh") -> RunMeans:
-    """Run Algorithm 1 with alpha, eta, T and sigma of Theorem 6.
-
-    Parameters
-    ----------
-    case : Case
-        Sizes and problem.
-    seed : int, sequence of int or SeedSequence
-        Of permutations and noise.
-    fault : Fault
-        What is wrong with the run.
-    ordering : {"fresh", "once"}
-        Of the examples.
-
-    Returns
-    -------
-    RunMeans
-        Means over the run.
-    """
+    """Run Algorithm 1 with alpha, eta, T and sigma of Theorem 6."""
     sigma, eta, G = fault.noise * _sigma_6(case), float(_eta(case)), float(case.point["G"])
     parameters = Parameters(case.steps, min(1.0, fault.weight / case.examples), eta, sigma, G, ordering)
     return slope_run(case.problem, parameters, seed, direction=fault.direction)
 
 
 def run_9(case: Case, seed: Seed, fault: Fault, ordering: Ordering) -> RunMeans:
-    """Run Algorithm 2 with alpha, gamma, eta, T and sigma of Theorem 9, with the noise of the proof's sensitivities.
-
-    Parameters
-    ----------
-    case, seed, fault, ordering
-        As in :func:`run_6`.
-
-    Returns
-    -------
-    RunMeans
-        Means over the run.
-    """
+    """Run Algorithm 2 with alpha, gamma, eta, T and sigma of Theorem 9, with the noise of the proof's sensitivities."""
     N, eta, G, L = case.examples, float(_eta(case)), float(case.point["G"]), float(case.point["L"])
     scales = proof_scales(N, case.steps, eta=eta, lipschitz=G, smoothness=L)
     sigma = fault.noise * 4.0 * math.sqrt(_log(case)) / _epsilon_9(case)

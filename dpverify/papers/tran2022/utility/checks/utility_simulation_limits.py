@@ -34,25 +34,7 @@ POWERS: Final = np.geomspace(0.01, 30.0, 200)
 
 
 def log_capital(values: Sequence[float], mean: float) -> float:
-    """Give the logarithm of the capital at the end.
-
-    Parameters
-    ----------
-    values : sequence of float
-        X_1, ..., X_n, at least 0.
-    mean : float
-        p, above 0.
-
-    Returns
-    -------
-    float
-        Of the mean over STAKES, with WEIGHTS.
-
-    Raises
-    ------
-    ValueError
-        If a value is negative or not finite.
-    """
+    """Give the logarithm of the capital at the end. Of the mean over STAKES, with WEIGHTS."""
     x = np.asarray(values, dtype=np.float64)
     if not (np.isfinite(x).all() and (x >= 0.0).all()):
         raise ValueError(f"values must be finite and at least 0, got values between {x.min()} and {x.max()}.")
@@ -64,17 +46,7 @@ def log_capital(values: Sequence[float], mean: float) -> float:
 def lower_limit(values: Sequence[float], alpha: float) -> float:
     """Confidence limit that the true mean is below with a chance of at most alpha.
 
-    Parameters
-    ----------
-    values : sequence of float
-        Independent, at least 0.
-    alpha : float
-        Error probability, one-sided.
-
-    Returns
-    -------
-    float
-        The largest p that is refuted, to 2^-60 of the largest value, rounded down; 0 if there is none.
+    The largest p that is refuted, to 2^-60 of the largest value, rounded down; 0 if there is none.
     """
     low, high = 0.0, max(values)
     if high == 0.0:
@@ -90,23 +62,10 @@ def lower_limit(values: Sequence[float], alpha: float) -> float:
 
 @dataclass(frozen=True)
 class Excess:
-    """A mean above a bound, for variables in [0, 1]; an ``Effect``.
+    """A mean above a bound, for variables in [0, 1]; an ``Effect``."""
 
-    Attributes
-    ----------
-    bound : float
-        What the claim allows, in (0, 1). The fault is a mean at NEAR of the way from there to 1.
-    values : int
-        Numbers that one replication takes.
-
-    Raises
-    ------
-    ValueError
-        If the bound is not in (0, 1).
-    """
-
-    bound: float
-    values: int = 1
+    bound: float  # What the claim allows, in (0, 1). The fault is a mean at NEAR of the way from there to 1.
+    values: int = 1  # numbers that one replication takes
 
     def __post_init__(self) -> None:
         if not 0.0 < self.bound < 1.0:
@@ -137,20 +96,5 @@ class Excess:
 
 
 def runs_needed(bound: float, alpha: float, power: float) -> int:
-    """Give the number of runs after which the declared excess is refuted.
-
-    Parameters
-    ----------
-    bound : float
-        As in :class:`Excess`.
-    alpha : float
-        Chance of refuting a true claim.
-    power : float
-        Chance of refuting the false one, at least.
-
-    Returns
-    -------
-    int
-        n.
-    """
+    """Give the number of runs after which the declared excess is refuted."""
     return smallest_sample(Excess(bound), alpha, power)

@@ -46,25 +46,15 @@ class Effort(NamedTuple):
 
 @dataclass(frozen=True)
 class Family:
-    """The problems that are searched: powers of two between the ends of each range.
+    """The problems that are searched: powers of two between the ends of each range."""
 
-    Attributes
-    ----------
-    examples, steps, dimension, reach, bend : tuple of float
-        Ends of log2 N, log2 T, log2 d, log2 reach and log2 bend of a :class:`Case`.
-    deltas : sequence of Fraction
-        Values of delta.
-    scales : sequence of float
-        Values of ``s + a``: the unit in which gradients are measured.
-    """
-
-    examples: tuple[float, float]
+    examples: tuple[float, float]  # ends of log2 N, log2 T, log2 d, log2 reach and log2 bend of a :class:`Case`
     steps: tuple[float, float]
     dimension: tuple[float, float] = (0.0, 3.0)
     reach: tuple[float, float] = (-6.0, 0.5)
     bend: tuple[float, float] = (0.0, 6.0)
-    deltas: Sequence[Fraction] = (Fraction(1, 10**6),)
-    scales: Sequence[float] = (1.0,)
+    deltas: Sequence[Fraction] = (Fraction(1, 10**6),)  # values of delta
+    scales: Sequence[float] = (1.0,)  # values of ``s + a``: the unit in which gradients are measured
 
     @property
     def parameters(self) -> int:
@@ -72,18 +62,7 @@ class Family:
         return 9
 
     def case(self, place: Sequence[float]) -> Case:
-        """Make the problem at a place.
-
-        Parameters
-        ----------
-        place : sequence of float
-            ``parameters`` numbers in [0, 1].
-
-        Returns
-        -------
-        Case
-            Its numbers rounded to a few digits, so that a counterexample is short.
-        """
+        """Make the problem at a place. Its numbers rounded to a few digits, so that a counterexample is short."""
         logs = (self.examples, self.steps, self.dimension, self.reach, self.bend)
         n, steps, d, reach, bend = (
             2.0 ** (low + u * (high - low)) for u, (low, high) in zip(place, logs, strict=False)
@@ -120,28 +99,16 @@ class SearchRunsCheck(Check):
 
     The search costs no error probability: the best problem is fixed before the confirmation draws anything. What is
     not refuted is told with the largest ratio of a lower confidence limit to the bound.
-
-    Attributes
-    ----------
-    family : Family
-        The problems.
-    effort : mapping of str to Effort
-        By budget.
-    measure, bound, top : callable
-        As in ``RunsCheck``.
-    seconds_each : float
-        Declared core seconds of a run of the search, on average; runs of the confirmation may take thrice that.
-    region : str
-        What is searched.
     """
 
-    family: Family = field(kw_only=True)
-    effort: Mapping[str, Effort] = field(kw_only=True)
-    measure: Measure = field(kw_only=True)
+    family: Family = field(kw_only=True)  # the problems
+    effort: Mapping[str, Effort] = field(kw_only=True)  # by budget
+    measure: Measure = field(kw_only=True)  # as in ``RunsCheck``
     bound: Side = field(kw_only=True)
     top: Side = field(kw_only=True)
+    # declared core seconds of a run of the search, on average; runs of the confirmation may take thrice that
     seconds_each: float = field(kw_only=True)
-    region: str = field(kw_only=True)
+    region: str = field(kw_only=True)  # what is searched
 
     method: ClassVar[Method] = "monte-carlo"
 
@@ -162,17 +129,7 @@ class SearchRunsCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Search, confirm, and plant the faults.
 
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Always 0.
-
-        Returns
-        -------
-        CheckResult
-            "refuted" where the lower limit of the best problem is beyond its bound.
+        "refuted" where the lower limit of the best problem is beyond its bound.
         """
         statement = context.statement
         best, widest = self._search(context, context.rng(block, "search"))

@@ -20,18 +20,10 @@ class Stream(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Runs of one problem against the bound.
+    """Runs of one problem against the bound."""
 
-    Attributes
-    ----------
-    n : int
-        Runs.
-    mean, limit, bound : float
-        Mean of the runs, its one-sided lower confidence limit, and the bound; in units of the gradient.
-    """
-
-    n: int
-    mean: float
+    n: int  # runs
+    mean: float  # mean of the runs, its one-sided lower confidence limit, and the bound; in units of the gradient
     limit: float
     bound: float
 
@@ -47,20 +39,7 @@ class Verdict:
 
 
 def moved(values: Sequence[float], target: float) -> list[float]:
-    """Move values in [0, 1] towards 1, or towards 0, in proportion, until their mean is the target.
-
-    Parameters
-    ----------
-    values : sequence of float
-        In [0, 1].
-    target : float
-        In [0, 1].
-
-    Returns
-    -------
-    list of float
-        As many, in [0, 1].
-    """
+    """Move values in [0, 1] towards 1, or towards 0, in proportion, until their mean is the target."""
     mean = sum(values) / len(values)
     if mean < target:
         return [1.0 - (1.0 - value) * (1.0 - target) / (1.0 - mean) for value in values]

@@ -34,23 +34,13 @@ class SlopesCheck(Check):
     What is tested is one-sided, and never refutes: an O~ hides constants and logarithms, so a slow decay over a few
     octaves is no counterexample. Where the upper end of an interval lies below the slope of the corrected bound over
     the same sizes plus ``room``, the simulated gradient falls as the bound does; else the check is inconclusive.
-
-    Attributes
-    ----------
-    theorem : str
-        ``theorem-6`` or ``theorem-9``.
-    sweeps : mapping
-        By budget, for each of "N", "d" and "epsilon" the sizes.
-    replications : mapping of str to int
-        Runs of each size, by budget.
-    room : float
-        Difference of exponents that must be seen.
     """
 
     theorem: Theorem = field(kw_only=True)
+    # by budget, for each of "N", "d" and "epsilon" the sizes
     sweeps: Mapping[str, Mapping[str, Sequence[Size]]] = field(kw_only=True)
-    replications: Mapping[str, int] = field(kw_only=True)
-    room: float = field(kw_only=True)
+    replications: Mapping[str, int] = field(kw_only=True)  # runs of each size, by budget
+    room: float = field(kw_only=True)  # difference of exponents that must be seen
 
     method: ClassVar[Method] = "measurement"
 
@@ -64,20 +54,7 @@ class SlopesCheck(Check):
         return 0 if self.beyond_share(context) else len(self._places(context))
 
     def run_block(self, context: Context, block: int) -> tuple[str, list[float]]:
-        """Do all runs of one size.
-
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Number of the size.
-
-        Returns
-        -------
-        tuple of str and list of float
-            What the size belongs to, and the mean gradient of each run.
-        """
+        """Do all runs of one size. What the size belongs to, and the mean gradient of each run."""
         name, size = self._places(context)[block]
         seeds = context.rng(block).integers(1 << 62, size=self.replications[context.budget.name]).tolist()
         return name, [mean_gradient(self.theorem, size, seed) for seed in seeds]
@@ -85,17 +62,7 @@ class SlopesCheck(Check):
     def finish(self, context: Context, total: list[tuple[str, list[float]]] | None) -> CheckResult:
         """Fit, test, and plant faults into the exponents that were measured.
 
-        Parameters
-        ----------
-        context : Context
-            What the check ran on.
-        total : list or None
-            Parts of all sizes, in order.
-
-        Returns
-        -------
-        CheckResult
-            "not refuted" where all exponents pass, else "inconclusive".
+        "not refuted" where all exponents pass, else "inconclusive".
         """
         sweeps = self.sweeps[context.budget.name]
         if total is None:

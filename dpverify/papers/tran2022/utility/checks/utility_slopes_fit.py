@@ -17,56 +17,24 @@ Values: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Fit:
-    """A power fitted to runs.
+    """A power fitted to runs."""
 
-    Attributes
-    ----------
-    middle, low, high : float
-        Mean over the replications of the least-squares slope, and its t interval.
-    bound, unit : float
-        Slopes of the corrected bound and of sqrt(N/T) over the same sizes.
-    """
-
-    middle: float
+    middle: float  # mean over the replications of the least-squares slope, and its t interval
     low: float
     high: float
-    bound: float
+    bound: float  # slopes of the corrected bound and of sqrt(N/T) over the same sizes
     unit: float
 
 
 def slopes(logs: Values, along: Values) -> Values:
-    """Fit a line to each row.
-
-    Parameters
-    ----------
-    logs : (..., sizes) array of float
-        Logarithms of what is measured.
-    along : (sizes,) array of float
-        Logarithms of the size.
-
-    Returns
-    -------
-    (...) array of float
-        Slopes by least squares.
-    """
+    """Fit a line to each row. Shapes: ``logs`` (..., sizes), ``along`` (sizes,), returns (...)."""
     x = along - along.mean()
     found: Values = (logs * x).sum(axis=-1) / (x * x).sum()
     return found
 
 
 def interval(values: Values) -> tuple[float, float, float]:
-    """Mean of independent values with Student's t interval.
-
-    Parameters
-    ----------
-    values : (n,) array of float
-        n >= 2.
-
-    Returns
-    -------
-    (float, float, float)
-        Mean, low, high.
-    """
+    """Mean of independent values with Student's t interval. Shapes: ``values`` (n,), returns (float, float, float)."""
     middle = float(values.mean())
     reach = float(stats.t.ppf(0.5 + LEVEL / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
     return middle, middle - reach, middle + reach

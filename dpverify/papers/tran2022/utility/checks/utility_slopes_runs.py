@@ -33,21 +33,11 @@ STEEPNESS: Final[Mapping[Theorem, float]] = {"theorem-6": 2.5, "theorem-9": 8.0}
 
 @dataclass(frozen=True)
 class Size:
-    """Where a theorem is simulated; delta = 10^-6.
+    """Where a theorem is simulated; delta = 10^-6."""
 
-    Attributes
-    ----------
-    examples : int
-        N.
-    dimension : int
-        d.
-    epsilon : float
-        Privacy asked for.
-    """
-
-    examples: int
-    dimension: int = 1
-    epsilon: float = 10.0
+    examples: int  # N
+    dimension: int = 1  # d
+    epsilon: float = 10.0  # privacy asked for
 
     @property
     def cell(self) -> Cell:
@@ -68,25 +58,7 @@ class Size:
 
 
 def worst_slope(theorem: Theorem, size: Size) -> Slope:
-    """Make the problem of a size.
-
-    Parameters
-    ----------
-    theorem : str
-        ``theorem-6`` or ``theorem-9``.
-    size : Size
-        With ``STEEPNESS * sqrt(N/T)`` at most 1.
-
-    Returns
-    -------
-    Slope
-        With G at most 1, L = 1 and R = 1.
-
-    Raises
-    ------
-    ValueError
-        If the slope would be above 1.
-    """
+    """Make the problem of a size. With G at most 1, L = 1 and R = 1."""
     slope = STEEPNESS[theorem] * size.unit(theorem)
     if slope > 1.0:
         raise ValueError(f"slope must be at most G = 1, got slope={slope:.3g} at {size}.")
@@ -96,19 +68,8 @@ def worst_slope(theorem: Theorem, size: Size) -> Slope:
 def mean_gradient(theorem: Theorem, size: Size, seed: Seed) -> float:
     """Run the theorem's algorithm with its parameters on the worst slope.
 
-    Parameters
-    ----------
-    theorem : str
-        ``theorem-6``: Algorithm 1. ``theorem-9``: Algorithm 2, with the noise of the proof's sensitivities.
-    size : Size
-        N, d and epsilon.
-    seed : int, sequence of int or SeedSequence
-        Of the noise.
-
-    Returns
-    -------
-    float
-        Mean over the run of the gradient norm.
+    ``theorem``: ``theorem-6``: Algorithm 1. ``theorem-9``: Algorithm 2, with the noise of the proof's sensitivities.
+    Mean over the run of the gradient norm.
     """
     N, steps, root = size.examples, size.steps(theorem), math.sqrt(math.log(1.0 / DELTA))
     problem = worst_slope(theorem, size)
