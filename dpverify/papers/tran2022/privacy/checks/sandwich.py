@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpverify.harness import PaperChecks
 from dpverify.papers.tran2022.accounting.sandwich import Setting
-from dpverify.papers.tran2022.privacy.checks.privacy_sandwich_check import SandwichCheck
+from dpverify.papers.tran2022.privacy.checks.sandwich_check import SandwichCheck
 
 CHECKS = PaperChecks("tran2022", __name__)
 
