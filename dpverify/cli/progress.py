@@ -48,7 +48,6 @@ def _interrupts_kept() -> Iterator[Callable[[], None]]:
 
     def note(number: int, frame: FrameType | None) -> None:
         nonlocal seen
-        del number
         seen = True
         callbacks = [getattr(callback, "__code__", None) for callback in gc.callbacks]
         while frame is not None and frame.f_code not in callbacks:

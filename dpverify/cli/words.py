@@ -11,7 +11,6 @@ from cyclopts import Parameter, Token
 
 def whole(type_: object, tokens: Sequence[Token]) -> int:
     """Read a whole number as it is written; 1.5 is none, and is not rounded to one."""
-    del type_
     word = tokens[0].value
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", word):
         raise ValueError(f"{word!r} must be a whole number of at most 18 digits")

@@ -71,12 +71,10 @@ class Check:
 
     def can_judge(self, statement: Statement) -> bool:
         """Whether the statement has what the check needs; by default it has."""
-        del statement
         return True
 
     def cost(self, context: Context) -> float:
         """Core seconds the check is declared to take; by default 1."""
-        del context
         return 1.0
 
     def beyond_share(self, context: Context) -> str:
@@ -99,7 +97,6 @@ class Check:
 
     def blocks(self, context: Context) -> int:
         """Number of blocks, at least 0; by default 1."""
-        del context
         return 1
 
     def run_block(self, context: Context, block: int) -> Any:
@@ -151,7 +148,6 @@ class Check:
         CheckResult
             Without ``seconds``, which the engine adds.
         """
-        del context
         if total is None or len(total) != 1:
             raise NotImplementedError(f"{type(self).__name__} must define finish, or have one block.")
         result: CheckResult = total[0]

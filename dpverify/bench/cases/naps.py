@@ -35,12 +35,10 @@ class Naps(Check):
 
     def blocks(self, context: Context) -> int:
         """Number of blocks."""
-        del context
         return self.count
 
     def run_block(self, context: Context, block: int) -> int:
         """Sleep; 1."""
-        del context, block
         return nap()
 
     def fold(self, sofar: int | None, part: int) -> int:
@@ -49,7 +47,6 @@ class Naps(Check):
 
     def finish(self, context: Context, total: int) -> CheckResult:
         """Say how many there were."""
-        del context
         return CheckResult(name=self.name, method="measurement", status="not refuted", n=total)
 
 
@@ -90,7 +87,6 @@ def _ends(blocks: int, workers: int) -> list[float]:
     job = Job(f"{__name__}:load", str(blocks), "naps", "naps", some_context())
 
     def told(progress: Progress) -> None:
-        del progress
         ends.append(perf_counter())
 
     (result,), _ = run_jobs([job], workers, told)

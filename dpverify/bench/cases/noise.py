@@ -76,7 +76,6 @@ def _literal(*, seed: int, T: int, d: int) -> Forms:
 
 def _counts(*, T: int, d: int) -> dict[str, dict[str, float]]:
     """Additions of vectors, counted by bits: a literal step adds one for each set bit of t."""
-    del d
     bits = sum(t.bit_count() for t in range(1, T + 1))
     later = sum(1 for t in range(1, T + 1) if t & (t - 1))
     return {"stream": {"additions of vectors": float(later)}, "literal": {"additions of vectors": float(bits - T)}}

@@ -72,7 +72,6 @@ def _counts(*, N: int, d: int, epochs: float) -> dict[str, dict[str, float]]:
     """Exact, from the bits of t and N; the terms of the printed coefficients are numbers, not vectors."""
     from dpverify.papers.tran2022.run_time.operation_counts_bounds import coefficient_terms, literal_total, stream_total
 
-    del d
     steps = round(epochs * N)
     literal, stream = literal_total(steps, N), stream_total(steps, N)
     vectors, nodes = "additions of vectors", "nodes read"
@@ -95,13 +94,11 @@ def _stream_counts(*, N: int, d: int, epochs: float) -> dict[str, dict[str, floa
 
 
 def _steps(*, N: int, d: int, epochs: float) -> float:
-    del d
     return float(round(epochs * N))
 
 
 def _state(*, seed: int, N: int, d: int, steps: int) -> dict[str, Any]:
     """Step after step with nodes that are made when they are needed: what stays is the state."""
-    del seed
 
     def run() -> None:
         from dpverify.bench.cases.reconstruction_limits import run_without_nodes

@@ -14,17 +14,14 @@ def _command(*words: str) -> Forms:
 
 
 def _help(*, seed: int) -> Forms:
-    del seed
     return _command("-m", "dpverify", "--help")
 
 
 def _import(*, seed: int) -> Forms:
-    del seed
     return _command("-c", "import dpverify")
 
 
 def _one_claim(*, seed: int) -> Forms:
-    del seed
     return _command("-m", "dpverify", "verify", "tran2022:lemma-12", "--budget", "smoke")
 
 

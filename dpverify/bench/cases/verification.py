@@ -22,17 +22,14 @@ def _budget(budget: str) -> Forms:
 
 
 def _smoke(*, seed: int) -> Forms:
-    del seed
     return _budget("smoke")
 
 
 def _standard(*, seed: int) -> Forms:
-    del seed
     return _budget("standard")
 
 
 def _at_once(*, seed: int, processes: int) -> Forms:
-    del seed
     from dpverify.bench.whole_runs import Crowd
 
     crowd = Crowd("tran2022:theorem-4-sensitivity", processes)

@@ -87,7 +87,6 @@ class ExhaustiveCheck(Check):
         CheckResult
             What was found.
         """
-        del block
         statement = context.statement
         found, notes, outside = self._go_through(context, statement, self.lhs, self.holds, stop=False)
         controls = self._controls(context, statement, found)

@@ -78,7 +78,6 @@ class MeanLaw:
 
     def collect(self, context: Context, sample: Sample) -> Moments:
         """Sum up one block."""
-        del context
         return _moments(sample)
 
     def decide(self, context: Context, statistics: Moments, alpha: float) -> Judgement:
@@ -112,7 +111,6 @@ class MeanBound:
 
     def collect(self, context: Context, sample: Sample) -> Moments:
         """Sum up one block."""
-        del context
         return _moments(sample)
 
     def decide(self, context: Context, statistics: Moments, alpha: float) -> Judgement:
@@ -160,7 +158,6 @@ class ProportionBound:
         ValueError
             If the sample holds anything but zeros and ones.
         """
-        del context
         values = np.asarray(sample, dtype=np.float64)
         if not np.all((values == 0.0) | (values == 1.0)):
             raise ValueError("sample of a ProportionBound must hold zeros and ones only.")

@@ -44,7 +44,6 @@ class SubGaussian:
         float
             ``scale * sqrt(2 log(1/alpha) / n)``.
         """
-        del variance
         return self.scale * math.sqrt(2.0 * math.log(1.0 / alpha) / n)
 
     def worst_radius(self, n: int, alpha: float) -> float:

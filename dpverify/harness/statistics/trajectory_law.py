@@ -150,7 +150,6 @@ class TrajectoryLaw:
         ValueError
             If it is planned for pairs that are compared in another way.
         """
-        del context
         if not isinstance(effect, TrajectoryEffect):
             raise TypeError(f"effect of a TrajectoryLaw must be a TrajectoryEffect, got {type(effect).__name__}.")
         if effect.pairs != self.pairs:

@@ -45,7 +45,6 @@ def _ball(value: Exact) -> arb:
 
 
 def _constants(budget: Budget) -> Iterator[dict[str, str]]:
-    del budget
     texts = ("1", "1/2", "2", "1/10", "10", "1/1000", "1000")
     yield from ({"c_1": c_1, "c_2": c_2} for c_1 in texts for c_2 in texts)
 
@@ -54,7 +53,6 @@ def _promised(share: Fraction) -> Rule:
     """Delta of the witness against a share of what the theorem promises."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        del statement
         log_inverse = max(Fraction(2), 1 / point["c_2"] ** 2)
         mu = 2 * _ball(point["c_2"]) * _ball(log_inverse).sqrt()
         exact, promised = half_way_delta(mu), _ball(share) * (-_ball(log_inverse)).exp()
@@ -88,7 +86,6 @@ def _enough(constant: float, curve: Callable[[int, float, float], float], sensit
     """Whether the noise that the constant asks for buys the promised epsilon, subsampling counted or not."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        del statement
         q, delta, epsilon, steps = (float(point[name]) for name in ("q", "delta", "epsilon", "T"))
         pi = constant * q * math.sqrt(-steps * math.log(delta)) / epsilon
         bought = epsilon_of(sensitivity * math.sqrt(steps) / pi, delta)
@@ -103,25 +100,21 @@ def _enough(constant: float, curve: Callable[[int, float, float], float], sensit
 
 
 def _amplified(point: Point, statement: Statement) -> Exact:
-    del statement
     return pure_amplification(point["q"], point["epsilon"])
 
 
 def _opposite(point: Point, statement: Statement) -> Exact:
     """Divergence of order 2 of one pair of neighbours, cut off to be a lower bound."""
-    del statement
     return opposite_divergence(point["q"], _ball(point["L"] / point["pi"])).lower()
 
 
 def _rates(budget: Budget) -> Iterator[dict[str, int | str]]:
-    del budget
     for pi in ("1", "1/2", "2", "10"):
         for q in ("1", "1/2", "1/10", "1/1000"):
             yield {"q": q, "L": 1, "pi": pi}
 
 
 def _batches(budget: Budget) -> Iterator[dict[str, int | str]]:
-    del budget
     for n, batch in ((2, 2), (2, 1), (100, 10), (60000, 64)):
         for epsilon, delta in (("1", "1/2"), ("1/10", "1/100000"), ("8", "1/3")):
             yield {"n": n, "B": batch, "epsilon": epsilon, "delta": delta, "L": 1, "c_2": 2, "T": 100}
@@ -129,7 +122,6 @@ def _batches(budget: Budget) -> Iterator[dict[str, int | str]]:
 
 def _asked(point: Point, statement: Statement) -> Exact:
     """Variance that Theorem 2.1 asks for, (L pi)^2, where its noise is on the mean."""
-    del statement
     scale = point["L"] * point["c_2"] * point["B"] / (point["n"] * point["epsilon"])
     return _ball(scale**2 * point["T"]) * -_ball(point["delta"]).log()
 

@@ -27,7 +27,6 @@ def opposite_divergence(q: Fraction, shift: arb) -> arb:
     weight, rest = _ball(q), _ball(1 - q)
 
     def integrand(x: acb, analytic: bool) -> acb:
-        del analytic  # the integrand has poles off the line only, which the enclosure of the quotient finds
         middle, up, down = ((-(x - m) * (x - m) / 2).exp() for m in (0, shift, -shift))
         return (rest * middle + weight * up) ** 2 / (rest * middle + weight * down)
 

@@ -36,7 +36,6 @@ def theorem_9(examples: int, dimension: int, epsilon: float, delta: float, steps
 
     Source: ``tran2022:theorem-9-parameters``, ``theorem-9-gamma``, ``theorem-9-epsilon``.
     """
-    del delta  # Theorem 9 hides it in K
     printed = examples ** (7 / 3) * epsilon ** (4 / 3) / dimension ** (2 / 3)
     T = max(1, round(printed)) if steps is None else steps
     alpha = examples**0.75 * epsilon / (T**0.75 * math.sqrt(dimension))

@@ -19,13 +19,11 @@ ONE_PAIR = "one pair of neighbours, exactly, at the whole order below alpha; oth
 
 def _gaussian(point: Point, statement: Statement) -> Fraction:
     """Divergence of two Gaussians as far apart as the sensitivity, which the query can be."""
-    del statement
     return point["alpha"] * point["Delta"] ** 2 / (2 * point["sigma"] ** 2)
 
 
 def _subsampled(point: Point, statement: Statement) -> Exact:
     """Divergence of a pair at the whole part of the order; divergences grow with the order."""
-    del statement
     order = int(point["alpha"])
     ratio = (point["sigma"] / point.get("Delta", Fraction(1))) ** 2
     return pair_divergence(order, point["tau"], ratio) if order >= 2 else Fraction(0)
@@ -33,7 +31,6 @@ def _subsampled(point: Point, statement: Statement) -> Exact:
 
 def _printed_points(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
     """Points inside the printed conditions: one ratio of noise to sensitivity, in larger and larger units."""
-    del budget
     for ratio in (Fraction(1), Fraction(21, 25), Fraction(2)):
         for unit in (1, 2, 3, 10):
             for alpha in (2, 9, 30, 80):

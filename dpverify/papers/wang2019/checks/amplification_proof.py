@@ -64,7 +64,6 @@ def _compared(left: Side, right: Side) -> Rule:
     """One side of the proof against another, on the grid."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        del statement
         arguments = int(point["order"]), point["tau"], point["ratio"]
         lhs, rhs = left(*arguments), right(*arguments)
         return Outcome(_at_most(lhs, rhs), lhs, rhs)
@@ -89,7 +88,6 @@ def _binomials(budget: Budget) -> Iterator[dict[str, int]]:
 
 def _binomial(divisor: int) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
-        del statement
         order, j = int(point["order"]), int(point["j"])
         lhs, rhs = Fraction(comb(order, j)), Fraction(order**j, divisor)
         return Outcome(lhs <= rhs, lhs, rhs)
@@ -98,14 +96,12 @@ def _binomial(divisor: int) -> Rule:
 
 
 def _pieces(budget: Budget) -> Iterator[dict[str, int | str]]:
-    del budget
     for piece, x in PIECES.items():
         yield {"piece": piece, "x": x}
 
 
 def _below(factor: Fraction) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
-        del statement
         x = ball(point["x"])
         lhs, rhs = (4 * x.expm1() if point["piece"] == 0 else 2 * x.exp()), ball(factor) * x
         return Outcome(_at_most(lhs, rhs), lhs, rhs)
@@ -115,14 +111,12 @@ def _below(factor: Fraction) -> Rule:
 
 def _inside(budget: Budget) -> Iterator[dict[str, int | str]]:
     """Points at which the conditions of appendix C's end, and C.2, hold."""
-    del budget
     for order, tau, sigma in ((2, "1/18", 1), (2, "1/100", 2), (3, "1/10000", 2), (20, "1/1000000", 10)):
         yield {"order": order, "tau": tau, "sigma": sigma}
 
 
 def _end_only(budget: Budget) -> Iterator[dict[str, int | str]]:
     """Points at which alpha <= log(1/(tau (1 + sigma^2)))."""
-    del budget
     for order, tau, sigma in ((2, "1/15", 1), (3, "1/10000", 2), (10, "1/100000", 1), (30, "1/100000000000000", 1)):
         yield {"order": order, "tau": tau, "sigma": sigma}
 

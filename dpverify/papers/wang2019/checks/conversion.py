@@ -28,7 +28,6 @@ def _gaussian_delta(point: Point, statement: Statement) -> Exact:
 
 
 def _laws(budget: Budget) -> Iterator[dict[str, Fraction]]:
-    del budget
     for order, rho, delta, p, q in near_worst_laws():
         yield {"alpha": order, "rho": rho, "delta": delta, "p": p, "q": q}
 
@@ -50,7 +49,6 @@ def _compositions(budget: Budget) -> Iterator[dict[str, Fraction]]:
 
 def _composed(*, worst: bool) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
-        del statement
         second = [(point["p1"], point["q1"]), (point["p2"], point["q2"])]
         joint, (one, *later) = composed_moment(int(point["order"]), (point["p"], point["q"]), second)
         bound = one * (max(later) if worst else min(later))

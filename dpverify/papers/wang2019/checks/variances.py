@@ -34,7 +34,6 @@ def around(names: str) -> Callable[[Budget], Iterator[Values]]:
     wanted = names.split()
 
     def points(budget: Budget) -> Iterator[Values]:
-        del budget
         seen: list[Values] = []
         for change in CHANGES:
             values = {name: (POINT | change)[name] for name in wanted}
@@ -49,7 +48,6 @@ def _first_step(*changes: Values) -> Callable[[Budget], Iterator[Values]]:
     """Points at which Theorem 4.1's condition holds at the smaller ratio."""
 
     def points(budget: Budget) -> Iterator[Values]:
-        del budget
         for change in changes:
             yield {name: (POINT | change)[name] for name in f"{LATER} b_0 alpha".split()}
 
@@ -60,7 +58,6 @@ def _scaled(*changes: Values) -> Callable[[Budget], Iterator[Values]]:
     """Points at which Theorem 5.1's condition holds: G is half the sensitivity, times b."""
 
     def points(budget: Budget) -> Iterator[Values]:
-        del budget
         common: Values = {"zeta": 1, "gamma": 1, "b": 1, "m": 2, "n_party": 50000}
         for change in changes:
             yield common | change

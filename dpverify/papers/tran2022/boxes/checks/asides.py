@@ -33,7 +33,6 @@ def _scales(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _box_variance(point: Point, statement: Statement) -> Fraction:
     """Square of 4 alpha G sigma sqrt(V): the sensitivity of the proof of Theorem 4 times sigma sqrt(V)."""
-    del statement
     v = printed_v(int(point["N"]), int(point["T"]), int(point["depth"]))
     return (4 * point["alpha"] * point["G"] * point["sigma"]) ** 2 * v
 
@@ -45,12 +44,10 @@ def _ratios(_: Budget) -> Iterable[dict[str, Any]]:
 
 def _variance_for_divergence(point: Point, statement: Statement) -> Fraction:
     """Variance v at which z moved^2/(2 v), a Gaussian's divergence of order z, is z rho^2/2: at z = 2."""
-    del statement
     return 2 * point["query_sensitivity"] ** 2 / (2 * (2 * point["rho"] ** 2 / 2))
 
 
 def _nodes_needed(point: Point, statement: Statement) -> Fraction:
-    del statement
     return Fraction(compose_count(int(point["a"]), int(point["b"])))
 
 
@@ -63,7 +60,6 @@ def _full_batch(constant: int) -> Rule:
     """One example's gradients at two points a step apart, 2 L eta at most for two neighbours, over N."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        del statement
         moved = 2 * point["L"] * point["eta"] / point["N"]
         allowed = constant * point["L"] * point["eta"] / point["N"]
         return Outcome(moved <= allowed, moved, allowed)

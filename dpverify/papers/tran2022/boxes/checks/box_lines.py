@@ -131,7 +131,6 @@ def _run_points(_: Budget) -> Iterable[dict[str, Any]]:
 
 def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outcome:
     """The kernel's iterates against Algorithm 1's last lines in plain arithmetic, noise included."""
-    del statement
     n, steps, d, seed = int(point["N"]), int(point["T"]), 3, 5
     rng = np.random.default_rng(n)
     problem = ClippedQuadratic(rng.normal(size=(n, d)) + 2.0, 1.0, 2.0, 10.0)

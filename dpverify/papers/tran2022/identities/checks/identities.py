@@ -64,7 +64,6 @@ def _functions(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Ma
 
 def _swapped(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Mapping[str, Function]]:
     """Planted fault: one epoch exchanges two examples."""
-    del statement
     return [paper_functions(Ordering("swapped", size.get("N", 3)), alpha)]
 
 
@@ -77,7 +76,6 @@ def _anchor_off(statement: Statement, size: Size, alpha: Fraction) -> Sequence[M
 
 def _full_functions(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Mapping[str, Function]]:
     """Functions of Lemma 11's proof, for both values of g_1 and of w_0 that can be read into it."""
-    del statement, size
     order = Ordering("free", 3)
     return [
         paper_functions(order, alpha, full_start=start, before_first=before)

@@ -116,7 +116,6 @@ class IdentityCheck(Check):
 
         "proved" where ``enough`` says so and nothing was found.
         """
-        del block
         seen = list(self._go_through(context, context.statement, self.functions))
         if not seen:
             raise ValueError(f"sizes of check {self.name!r} must not be empty.")

@@ -72,7 +72,6 @@ def _agree(left: Combination, right: Combination) -> Outcome:
 
 def _tree_momentum(point: Point, statement: Statement, decay_to: int = 1) -> Outcome:
     """m_t against the sum over COMPOSE(1, t); ``decay_to`` is the column of [y, z] that the decay reaches back to."""
-    del statement
     t, alpha = int(point["t"]), point["alpha"]
     functions = paper_functions(Ordering("free", 3), alpha)
     beta, total = to_value(1 - alpha), Combination({})
@@ -130,7 +129,6 @@ def _delta_off(t: int, n: int, alpha: Fraction, gamma: Fraction) -> Combination:
 
 def _streams(point: Point, statement: Statement, fault: str = "") -> Outcome:
     """The recursion's m_hat_t against Algorithm 4's, node by node."""
-    del statement
     n, t, alpha, gamma = _sizes(point)
     return _agree(streaming_outputs(t, n, alpha, gamma, fault=fault)[-1], literal_output(t, n, alpha, gamma))
 
@@ -157,7 +155,6 @@ def _latest_twice(t: int, n: int, alpha: Fraction, gamma: Fraction) -> Combinati
 
 def _kernel(point: Point, statement: Statement, gamma_off: float = 0.0) -> Outcome:
     """Run the kernel of Algorithm 4 on every node by itself: its coefficients against the algebra's, to 1e-12."""
-    del statement
     n, t, alpha, gamma = _sizes(point)
     rows = reconstruct_nodes.node_intervals(t)
     unit, none = np.eye(len(rows)), np.zeros((len(rows), len(rows)))
@@ -188,7 +185,6 @@ def _intervals(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _covered(point: Point, statement: Statement, fewer: int = 0) -> Outcome:
     """A disjoint union of dyadic intervals inside [a, b], 2 log2(1 + n/2) of them at most for n steps."""
-    del statement
     a, b = int(point["a"]), int(point["b"])
     nodes, at = compose_intervals(a, b), a
     for y, z in nodes:

@@ -42,7 +42,6 @@ def _error(point: Point, statement: Statement) -> Exact:
 
 
 def _lag(point: Point, statement: Statement) -> Exact:
-    del statement
     t, (alpha, eta, smooth, G) = int(point["t"]), (point[name] for name in ("alpha", "eta", "L", "G"))
     return max(slope_error(t, alpha, G), ramp_error(t, alpha, eta, smooth, G))
 
@@ -54,13 +53,11 @@ def _drift(point: Point, statement: Statement) -> Exact:
 
 def _largest_square(point: Point, statement: Statement) -> Exact:
     """|A|^2 of the one example that pulls against the N - 1 others."""
-    del statement
     return (2 * point["G"] * (1 - 1 / point["N"])) ** 2
 
 
 def _sampling(point: Point, statement: Statement) -> Exact:
     """Exact mean square under fresh permutations, for centred gradients of length G that add up to 0."""
-    del statement
     spread = constant_spread(point["G"] ** 2)
     return mean_square("momentum", int(point["t"]), int(point["N"]), point["alpha"], Fraction(1, 2), spread)
 
@@ -89,7 +86,6 @@ def _weights(point: Point, add: bool) -> Outcome:
 
 def _half_start(point: Point, statement: Statement) -> Outcome:
     """Planted fault: one step of decay more in the start-up term."""
-    del statement
     full, none = _weights(point, True), _weights(point, False)
     sides = full.lhs, full.rhs, none.rhs
     left, most, least = (side if isinstance(side, Fraction) else Fraction(0) for side in sides)

@@ -54,7 +54,6 @@ def _bias(point: Point, ordering: Ordering) -> Outcome:
 
 def _first_bias(point: Point, statement: Statement) -> Outcome:
     """At w_1 = 0 the pair has the gradients 3 and -1, each with the chance 1/2 at every position."""
-    del statement
     drawn = (
         sum((Fraction((3, -1)[order[int(point["position"]) - 1]]) for order in permutations((0, 1))), Fraction(0)) / 2
     )
@@ -96,7 +95,6 @@ def _ridge_steps(_: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _cross_once(point: Point, statement: Statement) -> Outcome:
-    del statement
     n, late, alpha = int(point["N"]), int(point["late"]), float(point["alpha"])
     drawn = ridge_gradients(n, alpha, late)
     i, j, t = (int(point[name]) for name in ("i", "j", "t"))
@@ -111,7 +109,6 @@ def _runs_on_ridges(_: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _sampling_once(point: Point, statement: Statement) -> Outcome:
-    del statement
     square = ridge_sampling(int(point["N"]), float(point["alpha"]), int(point["late"]))
     allowed = 4 * point["alpha"]
     return Outcome(square < allowed, Fraction(square), allowed, "ridges, G = 1; the same for every order")

@@ -19,7 +19,6 @@ CONSTANT, LOGARITHMS = 1000, 10
 
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
     """Starts of long runs with alpha = 1/N and T = N, and a grid of ordinary ones."""
-    del budget
     for digits in (60, 100, 300):
         n = 10**digits
         for t in (1, 3):
@@ -34,7 +33,6 @@ def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _printed(point: Point, statement: Statement) -> Outcome:
     """At the start of a slope the error is (1-alpha)^t G at least, G = 1: noise has mean 0."""
-    del statement
     n, top, alpha = float(point["N"]), float(point["T"]), float(point["alpha"])
     noise = alpha * math.sqrt(float(point["d"]) * top / n) / float(point["epsilon"])
     terms = math.sqrt(alpha) + float(point["eta"] * point["N"]) + float(point["eta"] / point["alpha"]) + noise

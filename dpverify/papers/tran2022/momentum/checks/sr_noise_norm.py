@@ -64,7 +64,6 @@ def _root_mean_square(point: Point, statement: Statement) -> Exact:
 
 def _root_mean_square_given(point: Point, statement: Statement) -> Exact:
     """The same for a given variance of the noise, and any gamma."""
-    del statement
     return _with_bias(point, point["gamma"], point["variance"])
 
 
@@ -76,13 +75,11 @@ def _with_bias(point: Point, gamma: Fraction, noise: Exact) -> Exact:
 
 
 def _gaussian(point: Point, statement: Statement) -> Exact:
-    del statement
     return expected_norm(point["variance"], int(point["d"]))
 
 
 def _two_examples_and_noise(point: Point, statement: Statement) -> Exact:
     """The same two examples, for a given variance of the noise."""
-    del statement
     return mean_distance_of_two(int(point["t"]), point["alpha"], point["gamma"], point["G"], point["variance"])
 
 
@@ -119,7 +116,6 @@ LIMIT: list[dict[str, Any]] = [
 
 def _two_example_runs(budget: Budget) -> Iterable[dict[str, Any]]:
     """Runs of two epochs and more, first of all the simplest; epsilon from 1 to 10^6, where no noise is left."""
-    del budget
     for alpha in (Fraction(1), Fraction(3, 4), Fraction(1, 2)):
         for eta in (Fraction(1, 4), Fraction(1, 100)):
             for t in (4, 5, 6, 9):

@@ -31,7 +31,6 @@ def _variance(point: Point, statement: Statement) -> Exact:
 
 
 def _count(point: Point, statement: Statement) -> Fraction:
-    del statement
     return Fraction(compose_count(1, int(point["t"])))
 
 

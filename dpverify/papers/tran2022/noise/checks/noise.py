@@ -35,7 +35,6 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 def _coefficients_agree(point: Point, statement: Statement) -> Outcome:
     """Feed unit tapes to the stream and to the printed loops: every coefficient, hence the whole covariance."""
-    del statement
     return _compare_coefficients(point, tree_noise.stream_noise)
 
 

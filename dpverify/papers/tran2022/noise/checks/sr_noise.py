@@ -76,7 +76,6 @@ def _prefix_nodes(symbol: str) -> LeftSide:
 
 def _window_nodes(point: Point, statement: Statement) -> Fraction:
     """Nodes of the window that begins after step q*N + r: the first one and all that follow."""
-    del statement
     n, start = int(point["N"]), int(point["q"] * point["N"] + point["r"])
     return Fraction(compose_count(start + 1, start + n))
 
@@ -98,7 +97,6 @@ MANY_WINDOWS = [
 
 def _edges(budget: Budget) -> Iterable[dict[str, Any]]:
     """N = 1, where V and so all noise is 0; N = 2 and 3; no memory, alpha = 1; the slowest decay; short runs."""
-    del budget
     units = dict.fromkeys(("delta_G", "delta_Delta", "delta_r", "sigma", "L"), 1)
     for n in (1, 2, 3):
         for t in range(1, 4 * n + 2):

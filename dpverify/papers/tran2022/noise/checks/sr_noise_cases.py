@@ -36,7 +36,6 @@ def _phi(x: arb) -> arb:
 
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
     """A third epoch's last step, t = 3N; gamma = eta N first, then smaller and smaller."""
-    del budget
     for n in (2, 3, 64):
         for rate in (Fraction(1, 4), Fraction(1, 1000)):
             for k in (0, 3, 6, 9, 12):

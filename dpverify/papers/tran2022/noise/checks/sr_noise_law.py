@@ -146,7 +146,6 @@ def _law_check(name: str, point: dict[str, Any], noise: Noise, faults: list[sr_f
 
 def _weights_agree(point: Point, statement: Statement) -> Outcome:
     """Feed unit tapes to the kernel: the weight of every Gaussian in every step, against the closed form."""
-    del statement
     return _compare_weights(point, noise_from_tape)
 
 

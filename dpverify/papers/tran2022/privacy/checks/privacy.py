@@ -140,7 +140,6 @@ def at_depth(corners: Sequence[Corner], reading: str, units: Corner) -> Callable
     """Give corners as points of a check, with R in a reading and the symbols of ``units``."""
 
     def points(budget: Budget) -> Iterator[Corner]:
-        del budget
         for corner in corners:
             yield {**units, **corner, "depth": int(corner["T"]).bit_length() - (reading == "height")}
 

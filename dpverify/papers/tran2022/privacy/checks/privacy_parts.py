@@ -85,7 +85,6 @@ def _same_law(decay_off: int) -> Rule:
 
 def _queries(budget: Budget) -> Iterator[dict[str, int]]:
     """Every family of two subsets of three examples, and where the data sets differ."""
-    del budget
     for first, second in product(range(8), repeat=2):
         for s in range(3):
             yield {"first": first, "second": second, "s": s}
@@ -95,7 +94,6 @@ def _same_density(leak: int) -> Rule:
     """Whether the mean of a query whose subset leaves s out is the same on both data sets, for every earlier answer."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        del statement
         subsets, s = (int(point["first"]), int(point["second"])), int(point["s"])
         data = (Fraction(3), Fraction(-5), Fraction(7))
         other = tuple(value + 11 * (i == s) for i, value in enumerate(data))
@@ -119,7 +117,6 @@ def _query(i: int, subset: int, data: tuple[Fraction, ...], answer: Fraction) ->
 
 
 def _trees(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
-    del budget
     for t in (2, 3, 4, 5, 7, 8, 9, 16, 100, 1023, 1024, 1025, 10**6, 10**9):
         for exponent in (1, 2, 5, 10, 100):
             delta = Fraction(1, 10**exponent)
@@ -133,7 +130,6 @@ def _tree_private(constant: Fraction) -> Rule:
     """Whether the tree with deviation ``constant G sqrt(log(1/delta)) log2(t)/epsilon`` meets delta."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        del statement
         t, epsilon, delta = int(point["t"]), to_ball(to_value(point["epsilon"])), to_ball(to_value(point["delta"]))
         deviation = to_ball(to_value(constant)) * (1 / delta).log().sqrt() * (arb(t).log() / arb(2).log()) / epsilon
         exact = delta_ball(2 * arb(ancestor_count(t)).sqrt() / deviation, epsilon)

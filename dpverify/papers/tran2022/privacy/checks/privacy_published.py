@@ -16,14 +16,12 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 
 def _sign_points(budget: Budget) -> Iterator[Corner]:
-    del budget
     yield {"T": 129, "N": 1, "alpha": "1/1000", "sigma": "1/10", "z": 2}
     yield {"T": 2, "N": 400, "alpha": "1/400", "sigma": "1/10", "z": 2}
 
 
 def _sign_points_dp(budget: Budget) -> Iterator[Corner]:
     """At the sigma of the theorem, rounded up, and for delta >= exp(-epsilon)."""
-    del budget
     yield {"T": 257, "N": 1, "alpha": "1/1000000", "sigma": "0.566", "epsilon": 12, "delta": "1/100000"}
     yield {"T": 2, "N": 10**4, "alpha": "1/10000", "sigma": "0.566", "epsilon": 12, "delta": "1/100000"}
     yield {"T": 2, "N": 1, "alpha": 1, "sigma": "0.00556", "epsilon": 300, "delta": "1/2"}

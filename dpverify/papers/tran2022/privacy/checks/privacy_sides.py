@@ -32,7 +32,6 @@ def _worst_pattern(steps: int, examples: int, alpha: float, ordering: Ordering) 
 @lru_cache(maxsize=20_000)
 def _squares_of(pattern: Pattern, steps: int, alpha: Fraction, bits: int) -> arb:
     """Sum squared weights over released nodes for one pattern, in ball arithmetic with so many bits."""
-    del bits
     decay, total = to_ball(to_value(1 - alpha)), arb(0)
     for level in range(steps.bit_length()):
         for block, visits in groupby(pattern, key=lambda t: (t - 1) >> level):

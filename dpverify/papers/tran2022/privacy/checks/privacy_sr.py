@@ -82,7 +82,6 @@ BROKEN: Mapping[str, Mapping[str, list[Corner]]] = {
 
 def _broken(claim: str, what: str) -> Callable[[Budget], Iterator[Corner]]:
     def points(budget: Budget) -> Iterator[Corner]:
-        del budget
         for corner in BROKEN[claim][what]:
             if claim != "theorem-8-dp":
                 yield {"z": 2, "sigma": 1, "eta": "1/10", "G": 10**6, **corner}
@@ -168,7 +167,6 @@ TAIL = (
 def _groups(all_groups: bool) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
         """Whether each released node is in exactly one of the three groups."""
-        del statement
         T, N = int(point["T"]), int(point["N"])
         for family, start, end in tape_layout(N, T).tolist():
             groups = [family != 2 and end <= 2 * N, family != 2 and end > 2 * N, family == 2 and all_groups]

@@ -36,7 +36,6 @@ def _pattern(
 
 @lru_cache(maxsize=20_000)
 def _sums(steps: int, examples: int, alpha: Fraction, pattern: Pattern, nodes: Nodes, bits: int) -> list[Value]:
-    del bits
     return exact_sums(steps, examples, alpha, pattern, nodes)
 
 

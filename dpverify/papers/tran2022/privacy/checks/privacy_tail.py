@@ -23,7 +23,6 @@ def tail_points(deltas: Sequence[Fraction], shares: Sequence[Fraction]) -> Point
     """
 
     def points(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
-        del budget
         for delta in deltas:
             log = to_ball(to_value(1 / delta)).log()
             for share in shares:
@@ -37,7 +36,6 @@ def within_delta(squared: Fraction, divisor: int, stretched: Fraction) -> Rule:
     """Make the rule that a Gaussian meets delta at epsilon, its mu as large as the theorem's sigma lets it be."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        del statement
         delta = to_ball(to_value(point["delta"]))
         log, epsilon = (1 / delta).log(), to_ball(to_value(point["epsilon"] * stretched))
         factor = arb(squared.numerator) / squared.denominator

@@ -15,7 +15,6 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 
 def _laws(budget: Budget) -> Iterator[dict[str, Fraction]]:
-    del budget
     for order, divergence, delta, p, q in near_worst_laws():
         yield {"z": order, "x": divergence, "delta": delta, "p": p, "q": q}
 
@@ -24,7 +23,6 @@ def _converted(share: Fraction) -> Rule:
     """Whether delta is enough at x + log(share/delta)/(z - 1); the paper's share is 1."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        del statement
         x, z, delta = (to_ball(to_value(point[name])) for name in ("x", "z", "delta"))
         epsilon = x + (to_ball(to_value(share)) / delta).log() / (z - 1)
         exact = two_point_delta(point["p"], point["q"], epsilon)

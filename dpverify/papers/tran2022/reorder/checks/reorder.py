@@ -163,7 +163,6 @@ def _sizes(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _is_exact(point: Point, statement: Statement) -> Outcome:
     """Lemma 17 for gradients +-1: the mean square of alpha times the difference of its sides, which should be 0."""
-    del statement
     n, t = int(point["N"]), int(point["T"])
     square = mean_square("difference", t, n, point["alpha"], point["gamma"], constant_spread(Fraction(1)))
     exact = decide(square, "=", Fraction(0))
@@ -175,7 +174,6 @@ def _is_exact(point: Point, statement: Statement) -> Outcome:
 
 def _within(point: Point, statement: Statement, part: Fraction = Fraction(1)) -> Outcome:
     """Exact mean squares of both sums against the corrected lemma, for gradients that stay and that flip."""
-    del statement
     n, t, alpha, gamma = int(point["N"]), int(point["T"]), point["alpha"], point["gamma"]
     sums: tuple[Sum, ...] = ("difference", "estimate")
     for which in sums:

@@ -123,7 +123,6 @@ class RunTimeCheck(Check):
 
         "not refuted" where all three tests pass, else "inconclusive".
         """
-        del block
         plan = PLANS[context.budget.name]
         times = self.measured(self.examples, self.dimension, plan)
         sizes = np.array(plan.epochs, dtype=float) * self.examples

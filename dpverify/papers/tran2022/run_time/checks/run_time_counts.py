@@ -38,7 +38,6 @@ def _between(
     point: Point, statement: Statement, *, stream: int = counts.STREAM_ADDS, logarithm: bool = True, lower: int = 1
 ) -> Outcome:
     """The additions of T steps between their bounds; ``stream``, ``logarithm`` and ``lower`` make other bounds."""
-    del statement
     n, steps = int(point["N"]), int(point["T"])
     low, high = counts.literal_bounds(steps, n)
     low, high = lower * low, high if logarithm else high / (2 * counts.levels(steps))
@@ -59,7 +58,6 @@ def _kernel_sizes(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _counters(point: Point, statement: Statement, *, literal_off: int = 0, stream_off: int = 0) -> Outcome:
     """The counters of both kernels, step by step, against the counts from the bits."""
-    del statement
     n, steps = int(point["N"]), int(point["T"])
     nodes = Nodes(*np.zeros((3, node_count(steps), 1)))
     for run, count, off in (
@@ -93,7 +91,6 @@ def _box_evaluations(steps: int, n: int, *, of_r: int = 2) -> int:
 
 def _by_node(point: Point, statement: Statement, *, of_r: int = 2) -> Outcome:
     """The loops of the box against the closed form, and that between its bounds."""
-    del statement
     n, steps = int(point["N"]), int(point["T"])
     total, (low, high) = counts.gradients_node_by_node(steps, n), counts.node_by_node_bounds(steps)
     counted = _box_evaluations(steps, n, of_r=of_r)
@@ -102,7 +99,6 @@ def _by_node(point: Point, statement: Statement, *, of_r: int = 2) -> Outcome:
 
 def _asked(point: Point, statement: Statement, *, fewer: int = 0) -> Outcome:
     """How often a run of Algorithm 2 asks for a gradient, against the count, which is at most 3T."""
-    del statement
     n, steps = int(point["N"]), int(point["T"])
     asked = 0
 

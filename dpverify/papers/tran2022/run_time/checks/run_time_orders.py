@@ -39,7 +39,6 @@ class Claimed(NamedTuple):
 
 def _directions(budget: Budget, claimed: Claimed) -> Iterable[dict[str, Any]]:
     """Edges of the region, sums of them, and two plain directions: N = d, and the same with a falling epsilon."""
-    del budget
     found = orders.directions(claimed.steps, bounded_epsilon=True)
     found += [(Fraction(1), Fraction(1), Fraction(0)), (Fraction(10), Fraction(10), Fraction(-1))]
     if not claimed.bounded_epsilon:

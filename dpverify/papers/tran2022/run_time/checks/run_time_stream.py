@@ -58,7 +58,6 @@ def window_parts(t: int, n_examples: int) -> list[Node]:
 
 def _same_nodes(point: Point, statement: Statement, *, fault: str = "") -> Outcome:
     """The stream's window against COMPOSE(t - N + 1, t), or COMPOSE(1, t) where t < N."""
-    del statement
     n, t = int(point["N"]), int(point["t"])
     wanted = compose_intervals(max(t - n, 0) + 1, t)
     found = window_parts(t, n)
@@ -104,7 +103,6 @@ Change = Callable[[Constants, int], None]
 
 def _same_output(point: Point, statement: Statement, change: Change | None = None) -> Outcome:
     """Both kernels on the same nodes, every step; ``change`` plants a fault in the stream's constants."""
-    del statement
     n, steps, seed = int(point["N"]), int(point["T"]), int(point["seed"])
     alpha, gamma = float(point["alpha"]), float(point["gamma"])
     nodes, constants = _random_nodes(n, steps, seed), new_constants(n, alpha, gamma)
@@ -120,14 +118,12 @@ def _same_output(point: Point, statement: Statement, change: Change | None = Non
 
 def _weight(place: int, factor: float) -> Change:
     def change(constants: Constants, n: int) -> None:
-        del n
         constants.weights[place] *= factor
 
     return change
 
 
 def _swap(constants: Constants, n: int) -> None:
-    del n
     constants.weights[[1, 2]] = constants.weights[[2, 1]]
 
 

@@ -38,8 +38,6 @@ class LemmaCheck(Check):
         """
         from dpverify.symbolic.derive.derivation import check_derivation
 
-        del block
-
         def judged(derivation: Derivation) -> DerivationResult:
             return check_derivation(derivation, points=context.budget.points, seed=context.seed)
 

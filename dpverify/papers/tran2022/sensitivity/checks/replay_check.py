@@ -75,7 +75,6 @@ class ReplayCheck(Check):
 
         "refuted" where a measured node is beyond the statement, else "not refuted".
         """
-        del block
         statement, ordering = context.statement, ordering_of(context.statement)
         own = self._measure(ordering, NO_FAULT, RUNS)
         low, high, worst = self._compare(ordering, own)

@@ -57,23 +57,19 @@ def _terms_of_patterns(point: Point, statement: Statement) -> Fraction:
 
 
 def _level(point: Point, statement: Statement) -> int:
-    del statement
     return level_visits(int(point["T"]), int(point["N"]), int(point["level"]))
 
 
 def _all(point: Point, statement: Statement) -> int:
-    del statement
     return visits(int(point["T"]), int(point["N"]))
 
 
 def _used(point: Point, statement: Statement) -> int:
     """Only the nodes that some COMPOSE(1, t) uses."""
-    del statement
     return reached_nodes(int(point["T"]), int(point["N"]), used_only=True)
 
 
 def _first(point: Point, statement: Statement) -> int:
-    del statement
     return visits_first(int(point["N"]))
 
 
@@ -82,7 +78,6 @@ def _later(point: Point, statement: Statement) -> int:
 
 
 def _ancestors(point: Point, statement: Statement) -> int:
-    del statement
     return ancestor_count(int(point["t"]))
 
 

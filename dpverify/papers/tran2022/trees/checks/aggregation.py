@@ -53,12 +53,10 @@ def _touched(point: Point) -> int:
 
 def _renyi(point: Point, statement: Statement) -> Fraction:
     """The worst neighbour: each touched query moves by its whole sensitivity."""
-    del statement
     return _touched(point) * aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
 
 
 def _renyi_of_touched(point: Point, statement: Statement) -> Fraction:
-    del statement
     return int(point["touched"]) * aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
 
 
@@ -80,13 +78,11 @@ def _divergence(shift: str) -> Callable[[Point, Statement], Fraction]:
 
 def _log_density(point: Point, statement: Statement) -> Fraction:
     """Exponent of N(0, scale^2) with scale = Delta/rho, at the distance query_gap."""
-    del statement
     return -(point["query_gap"] ** 2) * point["rho"] ** 2 / (2 * point["query_sensitivity"] ** 2)
 
 
 def _factor(point: Point, statement: Statement) -> Exact:
     """Exponential of (z-1) times the divergence of two Gaussians, by the definition of the divergence."""
-    del statement
     scale = point["query_sensitivity"] / point["rho"]
     return to_ball(to_value((point["z"] - 1) * gaussian_renyi(point["z"], point["query_gap"], scale))).exp()
 

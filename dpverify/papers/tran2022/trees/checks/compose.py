@@ -24,18 +24,15 @@ WIDEST = {"smoke": 96, "standard": 256, "full": 512}
 
 
 def _count(point: Point, statement: Statement) -> Fraction:
-    del statement
     return Fraction(compose_count(int(point["a"]), int(point["b"])))
 
 
 def _prefix_count(point: Point, statement: Statement) -> Fraction:
-    del statement
     return Fraction(compose_count(1, int(point["b"])))
 
 
 def _squared_decays(point: Point, statement: Statement) -> Exact:
     """Left side of Proposition 16: the noise variance of a step s under decay gamma."""
-    del statement
     s = int(point["s"])
     return squared_decay_sum(s, 1 - point["gamma"]) if s else Fraction(0)
 
@@ -51,13 +48,11 @@ def _prefixes(budget: Budget) -> Iterable[dict[str, int]]:
 
 def _literal_count(point: Point, statement: Statement) -> Fraction:
     """Run Algorithm 3 and count: the kernel, not the closed form."""
-    del statement
     return Fraction(len(compose(int(point.get("a", Fraction(1))), int(point["b"]))))
 
 
 def _covers(point: Point, statement: Statement) -> Outcome:
     """Every node dyadic, the nodes disjoint, in order, and together the interval."""
-    del statement
     return _is_cover(compose(int(point["a"]), int(point["b"])).tolist(), int(point["a"]), int(point["b"]))
 
 
@@ -75,7 +70,6 @@ def _is_cover(nodes: list[list[int]], a: int, b: int) -> Outcome:
 
 def _covers_one_short(point: Point, statement: Statement) -> Outcome:
     """Planted fault: the last node is left out."""
-    del statement
     a, b = int(point["a"]), int(point["b"])
     return _is_cover(compose(a, b).tolist()[:-1], a, b)
 

@@ -20,7 +20,6 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 def _series(point: Point, statement: Statement) -> Fraction:
     """Left side of Proposition 13 in closed form, apart from the ledger's own evaluation of the sum."""
-    del statement
     return geometric_series(point["alpha"], int(point["N"]))
 
 

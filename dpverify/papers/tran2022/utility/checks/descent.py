@@ -36,17 +36,14 @@ RUNS: list[dict[str, Any]] = [
 
 
 def _alignment(point: Point, statement: Statement) -> Exact:
-    del statement
     return worst_alignment(point["grad_norm"], point["error_norm"])
 
 
 def _loss(point: Point, statement: Statement) -> Exact:
-    del statement
     return attained_loss(point["loss"], point["alignment"], point["eta"], point["L"])
 
 
 def _mean(point: Point, statement: Statement) -> Exact:
-    del statement
     return attained_gradient(*(point[name] for name in ("drop", "eta", "T", "L", "error_sum")))
 
 

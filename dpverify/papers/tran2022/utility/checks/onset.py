@@ -158,7 +158,6 @@ class OnsetCheck(RuleCheck):
 
     def cost(self, context: Context) -> float:
         """Declared core seconds; the same for every budget."""
-        del context
         return self.seconds
 
     def run_block(self, context: Context, block: int) -> CheckResult:

@@ -107,7 +107,6 @@ class CitedDerivationCheck(Check):
 
         "not refuted" where the derivation is complete: it proves a premise, not the statement.
         """
-        del block
         chain = self.build()
         found = checked_once(chain, context.budget.points, context.seed)
         tried = list(perturbations(chain))[::-1][:MOST_TRIED] if found.complete else []

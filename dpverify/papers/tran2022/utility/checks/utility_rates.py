@@ -31,13 +31,11 @@ def _exponents(
     """Compare exponents along every direction of a cone; capped: the trivial bound G is there as well."""
 
     def points(budget: Budget) -> Iterable[dict[str, Fraction]]:
-        del budget
         decisive = rates.rays((*terms, *rate, rates.NONE), cone)
         return ({"log_N": u[0], "log_d": u[1], "log_epsilon": u[2]} for u in decisive)
 
     def rule(faster: Fraction) -> Callable[[Point, Statement], Outcome]:
         def compare(point: Point, statement: Statement) -> Outcome:
-            del statement
             along = (point["log_N"], point["log_d"], point["log_epsilon"])
             bound = rates.exponent(terms, along)
             if capped:
@@ -64,7 +62,6 @@ def _exponents(
 
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
     """N = 3 and growing epsilon, through the printed T."""
-    del budget
     return ({"N": 3, "T": 2**k, "delta": Fraction(1, 10**6)} for k in (20, 40, 80, 160, 320, 640, 1280))
 
 
@@ -78,7 +75,6 @@ def _uphill_1(slower: Fraction = Fraction(0)) -> Callable[[Point, Statement], Ou
     """Algorithm 1 with fresh permutations, against d^(1/4)/sqrt(epsilon N)."""
 
     def compare(point: Point, statement: Statement) -> Outcome:
-        del statement
         steps = int(point["T"])
         left = uphill.uphill_bound("fresh", steps, uphill.noise_variance_1(steps))
         log_steps, log_delta = arb(steps).log() / arb(2).log(), (1 / to_ball(to_value(point["delta"]))).log()
@@ -92,7 +88,6 @@ def _uphill_2(slower: Fraction = Fraction(0)) -> Callable[[Point, Statement], Ou
     """Algorithm 2 with one permutation, against d^(1/3)/(epsilon N)^(2/3)."""
 
     def compare(point: Point, statement: Statement) -> Outcome:
-        del statement
         steps = int(point["T"])
         left = uphill.uphill_bound("once", steps, uphill.noise_variance_2(steps, Fraction(1), point["delta"]))
         return _against(left, _hidden(point, (arb(3) / steps).sqrt(), slower))
@@ -111,7 +106,6 @@ def _noise(point: Point, statement: Statement) -> Outcome:
 
 
 def _noise_of(point: Point, statement: Statement, excess: int) -> Outcome:
-    del statement
     n, steps = int(point["N"]), int(point["T"])
     alpha, depth, low = Fraction(1, n), steps.bit_length(), n.bit_length() - 1
     v = (min(depth, low) + 1) * Fraction(steps, n) + sum(steps >> j for j in range(low + 1, depth + 1))

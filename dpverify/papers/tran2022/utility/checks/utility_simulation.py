@@ -81,7 +81,6 @@ def _bound(statement: Statement, case: Case) -> float:
 
 
 def _top(statement: Statement, case: Case) -> float:
-    del statement
     return case.top
 
 

@@ -52,7 +52,6 @@ class RunsCheck(Check):
 
     def alpha(self, context: Context) -> float:
         """Chance of a false alarm of this check."""
-        del context
         return ALPHA
 
     def cost(self, context: Context) -> float:

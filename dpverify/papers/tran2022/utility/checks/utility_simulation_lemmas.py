@@ -141,13 +141,11 @@ def _descends(fault: Fault = NO_FAULT, factor: Fraction = Fraction(1)) -> Callab
 
 def _apart_fresh(statement: Statement, case: Case, seed: int, fault: Fault) -> float:
     """Mean distance of m^_t from m_t."""
-    del statement
     return run_9(case, seed, fault, "fresh").noise
 
 
 def _apart_once(statement: Statement, case: Case, seed: int, fault: Fault) -> float:
     """Do the same under one permutation."""
-    del statement
     return run_9(case, seed, fault, "once").noise
 
 

@@ -114,7 +114,6 @@ class SearchRunsCheck(Check):
 
     def alpha(self, context: Context) -> float:
         """Chance of a false alarm of this check."""
-        del context
         return ALPHA
 
     def cost(self, context: Context) -> float:

@@ -25,7 +25,6 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 def _travel(point: Point, statement: Statement) -> Exact:
     """Gradient on the ramp that T - 1 steps cannot leave."""
-    del statement
     n, steps = int(point["N"]), int(point["T"])
     distance = (steps - 1) / (arb(n) * steps).sqrt()
     return travel_bound(point["G"], point["L"], point["R"], distance)
@@ -90,7 +89,6 @@ def _grid(first: int, last: int, of: str) -> Iterable[dict[str, Any]]:
 
 
 def _trivial(point: Point, statement: Statement) -> Fraction:
-    del statement
     return point["G"]
 
 

@@ -60,7 +60,6 @@ def _forgets(ordering: Ordering, part: float = 1.0) -> Callable[[Point, Statemen
     """Printed terms and the start-up term against the error on the loss with a memory, with 1% for floats."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        del statement
         problem, steps, alpha = Memory(), int(point["t"]), float(point["alpha"])
         error = _memory_error(steps, ordering)
         allowed = part * printed_terms(problem, alpha, float(point["eta"])) + (1 - alpha) ** steps * problem.lipschitz
@@ -108,7 +107,6 @@ def _identical(_: Budget) -> Iterable[dict[str, Any]]:
 
 def _as_computed(point: Point, statement: Statement, factor: float = 1.0) -> Outcome:
     """Error of Algorithm 1's momentum, G = 1 and L = 1, against the closed form; ``factor`` is a planted fault."""
-    del statement
     n, t, alpha, eta = int(point["N"]), int(point["t"]), point["alpha"], point["eta"]
     flat = point["slope"] == 1
     problem = identical(n, 2, 1.0, 1.0, 9.0 if flat else float((t - 1) * eta))
