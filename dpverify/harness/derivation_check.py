@@ -119,7 +119,7 @@ class DerivationCheck(Check):
 
 
 def judge_moved(
-    moved: Iterable[Perturbation], seed: int, *, first: int = 0, enough: int | None = None
+    moved: Iterable[Perturbation], seed: int, *, first: int = 0, most: int | None = None
 ) -> tuple[list[ControlResult], list[str]]:
     """Judge derivations with one constant moved each: one that is refused is a control, one that passes has slack.
 
@@ -136,7 +136,7 @@ def judge_moved(
             )
         else:
             slack.append(f"with {one.fault} it {why}")
-        if len(controls) == enough:
+        if len(controls) == most:
             break
     return controls, slack
 

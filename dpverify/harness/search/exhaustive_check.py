@@ -42,7 +42,7 @@ class ExhaustiveCheck(Check):
     holds : callable or None
         Rule instead of two sides, for a statement in words: True, False, None or an Outcome. Where its points do not
         set all symbols of the statement, the conditions are the rule's own business.
-    enough : str
+    why_sufficient : str
         Why these points are the whole story, which makes this a proof; empty where they are not.
     planted : sequence of Planted
         Faults that must be refuted; with ``holds`` at least one is needed, else one is automatic.
@@ -51,7 +51,7 @@ class ExhaustiveCheck(Check):
     points: Callable[[Budget], Iterable[PointLike]] = field(kw_only=True)
     lhs: LeftSide | None = field(default=None, kw_only=True)
     holds: Rule | None = field(default=None, kw_only=True)
-    enough: str = field(default="", kw_only=True)
+    why_sufficient: str = field(default="", kw_only=True)
     planted: Sequence[Planted] = field(default=(), kw_only=True)
     region: str = field(default="", kw_only=True)
 
@@ -97,7 +97,7 @@ class ExhaustiveCheck(Check):
         elif missed or found.undecided or found.undefined:
             status = "inconclusive"
         else:
-            status = "proved" if self.enough else "not refuted"
+            status = "proved" if self.why_sufficient else "not refuted"
         message = f"{len(found.probes)} points, {len(found.violations)} violations"
         if found.undecided or found.undefined:
             message += f", {found.undecided} not decided, {found.undefined} with an undefined side"
@@ -107,7 +107,7 @@ class ExhaustiveCheck(Check):
             name=self.name,
             method="exhaustive",
             status=status,
-            message="; ".join(filter(None, [message, self.enough, missed])),
+            message="; ".join(filter(None, [message, self.why_sufficient, missed])),
             n=len(found.probes),
             detects="a violation at any of the points",
             region=self.region,

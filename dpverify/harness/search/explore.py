@@ -48,7 +48,7 @@ def drive_up(
     score: Callable[[Values], float | None],
     examples: int,
     seed: int,
-    enough: Callable[[], bool] = lambda: False,
+    done: Callable[[], bool] = lambda: False,
 ) -> None:
     """Visit points of the domain, more of them where the score is high."""
 
@@ -60,7 +60,7 @@ def drive_up(
         if point is None:
             hypothesis.reject()
         value = score(point)
-        if enough():
+        if done():
             raise _FoundError
         if value is not None:
             logarithm = math.log(value) if value > 0.0 else -math.inf

@@ -47,7 +47,7 @@ class RuleCheck(ExhaustiveCheck):
             return msgspec.structs.replace(result, status="inconclusive", kernel_disagrees=True)
         if result.status != "refuted" or self.holds is None:
             return result
-        result = msgspec.structs.replace(result, message=result.message.removesuffix(f"; {self.enough}"))
+        result = msgspec.structs.replace(result, message=result.message.removesuffix(f"; {self.why_sufficient}"))
         for values in self.points(context.budget):
             point = as_point(values)
             if self.interior(point) and self.meets_conditions(point, context.statement):

@@ -79,17 +79,17 @@ def search(
         found.sampled.extend(found.probes[before:])
         return ratio
 
-    def enough() -> bool:
+    def done() -> bool:
         return stop and bool(found.violations)
 
     for point in _given(sampler, first, examples):
         score(point)
-        if enough():
+        if done():
             return found
-    drive_up(sampler, sampled, examples, seed, enough)
+    drive_up(sampler, sampled, examples, seed, done)
     tops = sorted(found.probes, key=lambda p: (-p.ratio, size(p.point)))[:STARTS]
     for probe in tops:
-        if not enough():
+        if not done():
             climb(sampler, score, probe.point, max(20, examples // (2 * STARTS)))
     found.undefined = prober.undefined
     return found

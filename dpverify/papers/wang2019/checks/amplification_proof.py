@@ -136,7 +136,7 @@ CHECKS.add(
         "three-values",
         points=_pieces,
         holds=_below(Fraction(6)),
-        enough=CONVEX,
+        why_sufficient=CONVEX,
         planted=[Planted("5.5 instead of 6", holds=_below(Fraction(11, 2)))],
     ),
     SearchCheck("lemma-3-7-min", "search"),

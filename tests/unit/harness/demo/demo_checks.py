@@ -81,7 +81,7 @@ CHECKS.add(
         "sum",
         "all",
         points=lambda _: ({"n": n} for n in range(1, 13)),
-        enough="n goes from 1 to 12, and all were tried",
+        why_sufficient="n goes from 1 to 12, and all were tried",
     ),
     SearchCheck("sum", "search"),
     DerivationCheck("decay", "derivation", build=derive_decay, faults={"a rate too fast": derive_decay_too_fast}),

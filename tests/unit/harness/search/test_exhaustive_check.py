@@ -22,7 +22,7 @@ def up_to(last: int) -> Callable[[object], list[dict[str, int]]]:
 
 
 def test_all_points_of_a_whole_domain_are_a_proof(statements: dict[str, Statement]) -> None:
-    check = ExhaustiveCheck("sum", "all", points=lambda _: [{"n": n} for n in range(1, 13)], enough="n <= 12")
+    check = ExhaustiveCheck("sum", "all", points=lambda _: [{"n": n} for n in range(1, 13)], why_sufficient="n <= 12")
     result = run(check, statements["sum"])
     assert result.status == "proved"
     assert result.n == 12
@@ -69,7 +69,9 @@ def test_a_rule_with_its_planted_fault(statements: dict[str, Statement]) -> None
 
 def test_a_rule_that_cannot_decide_is_inconclusive(statements: dict[str, Statement]) -> None:
     planted = [Planted("never", holds=lambda _p, _s: False)]
-    check = ExhaustiveCheck("walk", "rule", points=up_to(3), holds=lambda _p, _s: None, planted=planted, enough="all")
+    check = ExhaustiveCheck(
+        "walk", "rule", points=up_to(3), holds=lambda _p, _s: None, planted=planted, why_sufficient="all"
+    )
     result = run(check, statements["walk"])
     assert result.status == "inconclusive"
     assert "3 not decided" in result.message

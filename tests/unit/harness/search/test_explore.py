@@ -63,7 +63,7 @@ def test_enough_ends_the_visit(sampler: Sampler) -> None:
     def score(point: Values) -> None:
         points.append(point)
 
-    drive_up(sampler, score, 100, 0, enough=lambda: len(points) >= 5)
+    drive_up(sampler, score, 100, 0, done=lambda: len(points) >= 5)
     assert 5 <= len(points) <= 7  # Hypothesis replays the point at which it was stopped
 
 

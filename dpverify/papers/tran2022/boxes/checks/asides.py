@@ -126,14 +126,14 @@ CHECKS.add(
         "square",
         points=_scales,
         lhs=_box_variance,
-        enough="both sides are the same monomial, 4^2 = 16, with the box's own V",
+        why_sufficient="both sides are the same monomial, 4^2 = 16, with the box's own V",
     ),
     ExhaustiveCheck(
         "algorithm-5-noise-std",
         "divergence",
         points=_ratios,
         lhs=_variance_for_divergence,
-        enough="z Delta^2/(2 v) = z rho^2/2 has one solution v, for every order z the same",
+        why_sufficient="z Delta^2/(2 v) = z rho^2/2 has one solution v, for every order z the same",
     ),
     DerivationCheck("section-2-nodes", "derivation", build=derive_proposition_18, variants=("amended",)),
     SearchCheck(
@@ -147,7 +147,7 @@ CHECKS.add(
         "one-step",
         points=_full_batches,
         holds=_full_batch(2),
-        enough="both sides are L eta/N times a constant: one example of N changes, and its gradient and its "
+        why_sufficient="both sides are L eta/N times a constant: one example of N changes, and its gradient and its "
         "neighbour's move by at most L eta each over one step",
         planted=[Planted("half of the constant", holds=_full_batch(1), at_declared_size=True)],
     ),
@@ -156,8 +156,8 @@ CHECKS.add(
         "visits",
         points=_differences,
         holds=_momentum_difference,
-        enough="under one permutation the visits lie N steps apart and all but the first have a partner of the same "
-        "weight (geometric series); under fresh ones the weights telescope to 1 - (1-alpha)^(N-1)",
+        why_sufficient="under one permutation the visits lie N steps apart and all but the first have a partner of "
+        "the same weight (geometric series); under fresh ones the weights telescope to 1 - (1-alpha)^(N-1)",
         planted=[Planted("first visit, or a step of decay", holds=_planted_difference, at_declared_size=True)],
         region="N up to 8, alpha = 1/N, up to 5 epochs (smoke), 9, 17; O(.) is tried with the constant 1000",
         interior=lambda p: p["N"] >= 3 and p["t"] >= 2 * p["N"],

@@ -83,7 +83,7 @@ def _node_check(claim: str, family: str) -> RuleCheck:
         "node-sums",
         points=_nodes,
         holds=partial(_node_sum, family),
-        enough="with q_i for q the line is the definition, step by step",
+        why_sufficient="with q_i for q the line is the definition, step by step",
         planted=[Planted("q for q_i", holds=partial(_node_sum, family, own_epoch=False), at_declared_size=True)],
         region="nodes that end by step 16 (smoke), 48, 96; N up to 6; alpha = 2/5; odd epochs reversed where fresh",
         interior=lambda p: p["N"] >= 3 and p["node_start"] >= 3,
@@ -173,8 +173,8 @@ CHECKS.add(
         "coefficients",
         points=_steps,
         holds=_variants(_full_sequence, "first_apart"),
-        enough="on both sides the coefficient of each gradient is multiplied by 1-alpha from one t to the next, and "
-        "t = 1 is looked at",
+        why_sufficient="on both sides the coefficient of each gradient is multiplied by 1-alpha from one t to the "
+        "next, and t = 1 is looked at",
         planted=[
             Planted(
                 "alpha before the first", holds=lambda p, _: _full_sequence(p, first_apart=False), at_declared_size=True
@@ -187,7 +187,7 @@ CHECKS.add(
         "result",
         points=_sizes,
         holds=_variants(_updated, "assigned"),
-        enough="read as an assignment the line is a term of equation 3 (algorithm-4-output)",
+        why_sufficient="read as an assignment the line is a term of equation 3 (algorithm-4-output)",
         planted=[Planted("no assignment", holds=lambda p, _: _updated(p, assigned=False), at_declared_size=True)],
         interior=lambda p: p["N"] >= 3 and p["t"] > 2 * p["N"],
     ),

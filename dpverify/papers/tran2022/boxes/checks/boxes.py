@@ -179,8 +179,8 @@ CHECKS.add(
         "loops",
         points=_runs("T"),
         holds=lambda p, _: _loop(p, 1, 0),
-        enough="with T = qN + r the loops give N steps to each of the q whole epochs and r to the last one, in order, "
-        "whatever q, N and r are; a permutation is drawn before the steps of its epoch",
+        why_sufficient="with T = qN + r the loops give N steps to each of the q whole epochs and r to the last one, "
+        "in order, whatever q, N and r are; a permutation is drawn before the steps of its epoch",
         planted=[Planted("i from 0", holds=lambda p, _: _loop(p, 0, 0), at_declared_size=True)],
     ),
     RuleCheck(
@@ -188,7 +188,7 @@ CHECKS.add(
         "loops",
         points=_runs("T"),
         holds=of_variant(lambda p, _: _loop(p, 0, -1), lambda p, _: _loop(p, 1, 0)),
-        enough="as algorithm-1-epochs",
+        why_sufficient="as algorithm-1-epochs",
         planted=[Planted("r up to N - 1", holds=lambda p, _: _loop(p, 1, -1), at_declared_size=True)],
     ),
     RuleCheck(
@@ -196,7 +196,7 @@ CHECKS.add(
         "exponents",
         points=_intervals,
         holds=lambda p, _: _a_largest(p),
-        enough="k = 0 is always among them, since a = 1 mod 1 and a <= b, and 2^k <= b - a + 1 bounds them",
+        why_sufficient="k = 0 is always among them, since a = 1 mod 1 and a <= b, and 2^k <= b - a + 1 bounds them",
         planted=[Planted("remainder for congruence", holds=lambda p, _: _a_largest(p, True), at_declared_size=True)],
     ),
     RuleCheck(
@@ -204,7 +204,8 @@ CHECKS.add(
         "intervals",
         points=_intervals,
         holds=lambda p, _: _recursion(p),
-        enough="a' = a + 2^k is one beyond the interval's end and at most b + 1, so b - a falls until a' = b + 1",
+        why_sufficient="a' = a + 2^k is one beyond the interval's end and at most b + 1, so b - a falls until a' = b "
+        "+ 1",
         planted=[Planted("a' one further", holds=lambda p, _: _recursion(p, 1), at_declared_size=True)],
     ),
     RuleCheck(
@@ -212,8 +213,8 @@ CHECKS.add(
         "nodes",
         points=_lengths,
         holds=lambda p, _: _node_range(p),
-        enough="2^k divides t exactly if t = (a+1) 2^k, and then t - 2^k + 1 = a 2^k + 1: the two sets are the same by "
-        "renaming, and a node is made at t, its last step",
+        why_sufficient="2^k divides t exactly if t = (a+1) 2^k, and then t - 2^k + 1 = a 2^k + 1: the two sets are "
+        "the same by renaming, and a node is made at t, its last step",
         planted=[Planted("long nodes left out", holds=lambda p, _: _node_range(p, True), at_declared_size=True)],
     ),
     RuleCheck(
@@ -221,8 +222,8 @@ CHECKS.add(
         "windows",
         points=_runs("t"),
         holds=lambda p, _: _delta_available(p),
-        enough="for i <= q - 1 the window begins at t - iN + 1 >= r + N + 1 > N, for i >= 1 it ends by t, and COMPOSE "
-        "stays inside it",
+        why_sufficient="for i <= q - 1 the window begins at t - iN + 1 >= r + N + 1 > N, for i >= 1 it ends by t, and "
+        "COMPOSE stays inside it",
         planted=[Planted("i from 0", holds=lambda p, _: _delta_available(p, 0), at_declared_size=True)],
     ),
     RuleCheck(
@@ -230,7 +231,7 @@ CHECKS.add(
         "compose",
         points=_runs("t"),
         holds=of_variant(lambda p, _: _prefix_defined(p, False), lambda p, _: _prefix_defined(p, True)),
-        enough="r = 0 is the only case in which Algorithm 3 has no k (algorithm-3-k)",
+        why_sufficient="r = 0 is the only case in which Algorithm 3 has no k (algorithm-3-k)",
         planted=[Planted("nothing said of r = 0", holds=lambda p, _: _prefix_defined(p, False), at_declared_size=True)],
     ),
     RuleCheck(
@@ -238,7 +239,7 @@ CHECKS.add(
         "windows",
         points=_runs("t"),
         holds=of_variant(lambda p, _: _first_window(p, False), lambda p, _: _first_window(p, True)),
-        enough="r + N <= t exactly if q >= 1, that is t >= N",
+        why_sufficient="r + N <= t exactly if q >= 1, that is t >= N",
         planted=[Planted("all t", holds=lambda p, _: _first_window(p, False), at_declared_size=True)],
     ),
     RuleCheck(
@@ -246,7 +247,7 @@ CHECKS.add(
         "windows",
         points=_runs("t"),
         holds=of_variant(lambda p, _: _loop_windows(p, 0), lambda p, _: _loop_windows(p, 1)),
-        enough="t - (i-1)N <= t exactly if i >= 1",
+        why_sufficient="t - (i-1)N <= t exactly if i >= 1",
         planted=[Planted("i from 0", holds=lambda p, _: _loop_windows(p, 0), at_declared_size=True)],
     ),
     RuleCheck(
@@ -254,8 +255,8 @@ CHECKS.add(
         "anchors",
         points=_grid(q=range(6), N=range(1, 12)),
         holds=_anchor,
-        enough="the index of the anchor and that of the epoch's first step differ by a constant for q >= 1, and q = 0 "
-        "is looked at apart",
+        why_sufficient="the index of the anchor and that of the epoch's first step differ by a constant for q >= 1, "
+        "and q = 0 is looked at apart",
         planted=[
             Planted("two iterates later", holds=lambda p, s: _anchor(p, s, 2), at_declared_size=True),
         ],
@@ -266,7 +267,7 @@ CHECKS.add(
         "order",
         points=_lengths,
         holds=of_variant(lambda p, _: _order_exists(p, False), lambda p, _: _order_exists(p, True)),
-        enough="w_{t+1} needs step t only, so the steps can be done one after the other",
+        why_sufficient="w_{t+1} needs step t only, so the steps can be done one after the other",
         planted=[Planted("w_t from m-hat_t", holds=lambda p, _: _order_exists(p, False), at_declared_size=True)],
     ),
     RuleCheck(
@@ -274,7 +275,7 @@ CHECKS.add(
         "names",
         points=lambda _: ({"K": K} for K in range(1, 9)),
         holds=of_variant(lambda p, _: _noise_named(p, "zeta_t"), lambda p, _: _noise_named(p, "zeta_i")),
-        enough="the two names are the same for every i",
+        why_sufficient="the two names are the same for every i",
         planted=[Planted("zeta_t", holds=lambda p, _: _noise_named(p, "zeta_t"), at_declared_size=True)],
     ),
     RuleCheck(
@@ -282,7 +283,7 @@ CHECKS.add(
         "queries",
         points=_grid(N=range(1, 6), K=range(1, 8)),
         holds=of_variant(lambda p, _: _all_queries(p, False), lambda p, _: _all_queries(p, True)),
-        enough="with i = 1 .. K every query is counted, which is how the proof of Theorem 10 uses IN(s)",
+        why_sufficient="with i = 1 .. K every query is counted, which is how the proof of Theorem 10 uses IN(s)",
         planted=[Planted("i = 1 .. N", holds=lambda p, _: _all_queries(p, False), at_declared_size=True)],
     ),
 )

@@ -127,7 +127,7 @@ def _windows_identity(claim: str, letter: str, *faults: Fault) -> IdentityCheck:
         sizes=_windows if claim == "lemma-17-unrolled" else _runs(letter),
         functions=_functions,
         faults=[_coefficient_off("anchor_grad(1)"), *faults],
-        enough=WINDOWS_ENOUGH,
+        why_sufficient=WINDOWS_ENOUGH,
         region=f"N up to {MOST_EXAMPLES} and {letter} up to {LONGEST}; (N, {letter}) in {LARGE} at plain numbers",
     )
 
@@ -141,7 +141,7 @@ def _step_identity(claim: str, gradient: str, *faults: Fault) -> IdentityCheck:
         sizes=_steps,
         functions=_full_functions if full else _functions,
         faults=[_coefficient_off(gradient), *faults],
-        enough=STEPS_ENOUGH,
+        why_sufficient=STEPS_ENOUGH,
         region=f"t up to three times {LONGEST}; t = 255 where numbers are plain",
     )
 

@@ -98,7 +98,8 @@ class IdentityCheck(Check):
     # all of them, and fails where it fails under all
     functions: Functions = field(kw_only=True)
     faults: Sequence[Fault] = field(kw_only=True)  # what the check must refute
-    enough: str = field(default="", kw_only=True)  # why these sizes are the whole story; empty where they are not
+    # why these sizes are the whole story; empty where they are not
+    why_sufficient: str = field(default="", kw_only=True)
     region: str = field(default="", kw_only=True)  # the sizes in words
 
     method: ClassVar[Method] = "exhaustive"
@@ -114,7 +115,7 @@ class IdentityCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Compare coefficients at every point, and again for each fault until it is refuted.
 
-        "proved" where ``enough`` says so and nothing was found.
+        "proved" where ``why_sufficient`` says so and nothing was found.
         """
         seen = list(self._go_through(context, context.statement, self.functions))
         if not seen:
@@ -123,7 +124,7 @@ class IdentityCheck(Check):
         undecided = sum(found.holds is None for found in seen)
         controls = [] if violations else self._controls(context)
         missed = "" if violations else missed_controls(controls)
-        status: Status = "proved" if self.enough else "not refuted"
+        status: Status = "proved" if self.why_sufficient else "not refuted"
         if violations:
             status = "refuted"
         elif missed or undecided:
@@ -133,7 +134,7 @@ class IdentityCheck(Check):
             name=self.name,
             method="exhaustive",
             status=status,
-            message="; ".join(filter(None, [message, "" if violations else self.enough, missed])),
+            message="; ".join(filter(None, [message, "" if violations else self.why_sufficient, missed])),
             n=len(seen),
             detects="any difference between two coefficients of a gradient",
             region=self.region,

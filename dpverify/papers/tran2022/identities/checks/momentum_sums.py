@@ -208,8 +208,8 @@ CHECKS.add(
         "coefficients",
         points=_prefixes,
         holds=_tree_momentum,
-        enough="the powers (t - z) + (z - t') add up to t - t' in whatever node t' lies, and COMPOSE(1, t) is one node "
-        "that ends at t behind COMPOSE(1, t - lowbit(t)), so it covers [1, t] once (NOTES.md)",
+        why_sufficient="the powers (t - z) + (z - t') add up to t - t' in whatever node t' lies, and COMPOSE(1, t) is "
+        "one node that ends at t behind COMPOSE(1, t - lowbit(t)), so it covers [1, t] once (NOTES.md)",
         planted=[
             Planted(
                 "decay back to a node's first step", holds=lambda p, s: _tree_momentum(p, s, 0), at_declared_size=True
@@ -222,7 +222,7 @@ CHECKS.add(
         "coefficients",
         points=_prefixes,
         holds=of_variant(lambda p, _: _noise(p, with_decay=False), lambda p, _: _noise(p, with_decay=True)),
-        enough="the corrected sum is the box's own, term by term",
+        why_sufficient="the corrected sum is the box's own, term by term",
         planted=[Planted("the decay left out", holds=lambda p, _: _noise(p, with_decay=False), at_declared_size=True)],
     ),
     RuleCheck(
@@ -230,8 +230,8 @@ CHECKS.add(
         "compose",
         points=_intervals,
         holds=_covered,
-        enough="COMPOSE(a, b) is the union, and the count is at most 2 log2(1 + n/2) for n steps by the concavity of "
-        "the logarithm (proposition-18, NOTES.md), which is O(log T)",
+        why_sufficient="COMPOSE(a, b) is the union, and the count is at most 2 log2(1 + n/2) for n steps by the "
+        "concavity of the logarithm (proposition-18, NOTES.md), which is O(log T)",
         planted=[Planted("a bound for one step fewer", holds=lambda p, s: _covered(p, s, 1), at_declared_size=True)],
     ),
     RuleCheck(
@@ -239,7 +239,7 @@ CHECKS.add(
         "coefficients",
         points=_runs,
         holds=_output,
-        enough=OUTPUT_ENOUGH,
+        why_sufficient=OUTPUT_ENOUGH,
         planted=[
             Planted("one node taken twice", holds=lambda p, s: _output(p, s, _latest_twice), at_declared_size=True),
             Planted("Delta with the weight 1", holds=lambda p, s: _output(p, s, _delta_off)),
@@ -252,7 +252,7 @@ CHECKS.add(
         points=_runs,
         holds=_streams,
         readings={"ordering": "once"},
-        enough=OUTPUT_ENOUGH,
+        why_sufficient=OUTPUT_ENOUGH,
         planted=[
             Planted(fault, holds=partial(_streams, fault=fault), at_declared_size=fault == "ring-off")
             for fault in ("base-late", "gamma-swapped", "decay-off", "ring-off")

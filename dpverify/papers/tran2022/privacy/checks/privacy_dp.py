@@ -65,7 +65,7 @@ CHECKS.add(
         "tail",
         points=tail_points(DELTAS, SHARES),
         holds=_tail(Fraction(1)),
-        enough=TAIL,
+        why_sufficient=TAIL,
         planted=[Planted("epsilon up to 2.8 log(1/delta)", holds=_tail(Fraction(6, 5)), at_declared_size=True)],
         region="epsilon/log(1/delta) up to 7/3, delta from 0.99 down to 1e-2000",
         variants=("amended",),

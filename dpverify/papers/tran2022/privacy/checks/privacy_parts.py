@@ -144,7 +144,7 @@ CHECKS.add(
         "nodes",
         points=_nodes,
         holds=_node_noise(Fraction(16)),
-        enough="the box has one variance for all nodes",
+        why_sufficient="the box has one variance for all nodes",
         planted=[Planted("15 for 16", holds=_node_noise(Fraction(15)), at_declared_size=True)],
         region="every node of a short run",
     ),
@@ -153,9 +153,9 @@ CHECKS.add(
         "coefficients",
         points=_runs,
         holds=_same_law(0),
-        enough="both are linear in the nodes and in independent noises: COMPOSE(1, t) tiles 1 .. t, and a gradient at "
-        "step i has the coefficient alpha (1-alpha)^(end-i) (1-alpha)^(t-end) whatever node it is in; every node of "
-        "COMPOSE(1, t) ends by t, so what was released before determines w_1 .. w_t on both sides",
+        why_sufficient="both are linear in the nodes and in independent noises: COMPOSE(1, t) tiles 1 .. t, and a "
+        "gradient at step i has the coefficient alpha (1-alpha)^(end-i) (1-alpha)^(t-end) whatever node it is in; "
+        "every node of COMPOSE(1, t) ends by t, so what was released before determines w_1 .. w_t on both sides",
         planted=[Planted("decay off by one", holds=_same_law(1), at_declared_size=True)],
         region="all steps of short runs",
     ),
@@ -164,8 +164,8 @@ CHECKS.add(
         "subsets",
         points=_queries,
         holds=_same_density(0),
-        enough="a local query is a function of the examples in its subset and of earlier answers; neither differs, so "
-        "the mean is the same, and the noise does not depend on the data",
+        why_sufficient="a local query is a function of the examples in its subset and of earlier answers; neither "
+        "differs, so the mean is the same, and the noise does not depend on the data",
         planted=[
             Planted("a query that sees one example more", holds=_same_density(1), at_declared_size=True),
         ],
@@ -176,8 +176,9 @@ CHECKS.add(
         "constants",
         points=_trees,
         holds=_tree_private(Fraction(CONSTANT)),
-        enough="one vector is in at most ceil(log2 t) + 1 <= 3 log2(t) nodes and moves each by 2 G, so that mu <= "
-        "2 sqrt(3) epsilon/(7 sqrt(log(1/delta))) <= epsilon/(2 sqrt(log(1/delta))); then as theorem-4-dp, check tail",
+        why_sufficient="one vector is in at most ceil(log2 t) + 1 <= 3 log2(t) nodes and moves each by 2 G, so that "
+        "mu <= 2 sqrt(3) epsilon/(7 sqrt(log(1/delta))) <= epsilon/(2 sqrt(log(1/delta))); then as theorem-4-dp, "
+        "check tail",
         planted=[Planted("a constant of 1 for 7", holds=_tree_private(Fraction(1)))],
         region="t from 2 to 10^9, delta down to 1e-100, epsilon up to 2 log(1/delta)",
     ),

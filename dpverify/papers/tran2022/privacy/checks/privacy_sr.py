@@ -209,7 +209,7 @@ CHECKS.add(
                 "family-bounds",
                 points=_bound_points,
                 holds=_bounds(claim, Fraction(1)),
-                enough=ENOUGH[claim],
+                why_sufficient=ENOUGH[claim],
                 planted=[Planted("half of the divergence", holds=_bounds(claim, Fraction(1, 2)))],
                 region="every pattern of every short run; the arithmetic for runs up to T = 10^9",
                 variants=_held(claim),
@@ -233,7 +233,7 @@ CHECKS.add(
         "tail",
         points=tail_points(DELTAS, SHARES),
         holds=_tail(Fraction(1)),
-        enough=TAIL,
+        why_sufficient=TAIL,
         planted=[Planted("epsilon up to 12 log(1/delta)", holds=_tail(Fraction(4, 3)), at_declared_size=True)],
         region="epsilon/log(1/delta) up to 9, delta down to 1e-2000",
         variants=("amended",),
@@ -252,8 +252,8 @@ CHECKS.add(
         "groups",
         points=lambda budget: [{"N": N, "T": T} for N in (1, 2, 3, 5, 8, 33) for T in (1, 2, 7, 64, 100)],
         holds=_groups(True),
-        enough="Renyi divergences of adaptively composed mechanisms add up, order by order, and every released node is "
-        "in exactly one of the three groups: G or Delta inside [1, 2N], G or Delta elsewhere, r",
+        why_sufficient="Renyi divergences of adaptively composed mechanisms add up, order by order, and every "
+        "released node is in exactly one of the three groups: G or Delta inside [1, 2N], G or Delta elsewhere, r",
         planted=[Planted("the r nodes are forgotten", holds=_groups(False))],
         region="every node that Algorithm 2 releases in short runs",
     ),

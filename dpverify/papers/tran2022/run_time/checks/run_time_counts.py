@@ -151,7 +151,7 @@ CHECKS.add(
         "bounds",
         points=_sizes,
         holds=_between,
-        enough=BOUNDS_ENOUGH,
+        why_sufficient=BOUNDS_ENOUGH,
         variants=("amended",),
         seconds=0.6,
         planted=[

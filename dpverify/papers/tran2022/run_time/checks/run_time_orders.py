@@ -89,7 +89,7 @@ def _orders(claim: str, claimed: Claimed, name: str = "orders", **reading: str) 
         "-".join([name, *reading.values()]),
         points=partial(_directions, claimed=claimed),
         holds=partial(_asymptotic, claimed),
-        enough=EDGES,
+        why_sufficient=EDGES,
         readings=reading,
         variants=tuple(variants),
         planted=[

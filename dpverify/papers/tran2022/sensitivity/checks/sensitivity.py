@@ -220,7 +220,7 @@ CHECKS.add(
         "terms",
         points=_small_terms,
         holds=_terms_are_small(lambda N: N),
-        enough=_BOTH,
+        why_sufficient=_BOTH,
         planted=[
             Planted("one step less than an epoch", holds=_terms_are_small(lambda N: N - 1), at_declared_size=True)
         ],

@@ -180,7 +180,7 @@ CHECKS.add(
             readings={"ordering": ordering},
             points=_node_points,
             holds=_decay,
-            enough=_LATER_THAN if ordering == "once" else _EPOCHS,
+            why_sufficient=_LATER_THAN if ordering == "once" else _EPOCHS,
             planted=[Planted("no visit at the last step", holds=_decay_one_step_more, at_declared_size=True)],
             region="every node of a short run, N up to its length, every pattern of visits",
         )
@@ -193,7 +193,7 @@ CHECKS.add(
             readings={"ordering": ordering},
             points=_wide_nodes,
             holds=_touched,
-            enough=_TURN if ordering == "once" else _WHOLE,
+            why_sufficient=_TURN if ordering == "once" else _WHOLE,
             planted=[Planted("nodes shorter than an epoch", holds=_touched_if_half)],
             region="two levels above floor(log2 N), 2N nodes in a row on each",
         )

@@ -51,7 +51,7 @@ def _exponents(
         "exponents" if variant == "printed" else "exponents-amended",
         points=points,
         holds=rule(Fraction(0)),
-        enough=RAYS,
+        why_sufficient=RAYS,
         planted=[Planted("a faster rate", holds=rule(FASTER), at_declared_size=True)],
         variants=(variant,),
         interior=lambda point: all(value != 0 for value in point.values()),
