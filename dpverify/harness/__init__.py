@@ -11,6 +11,7 @@ from dpverify.harness.run.registry import PaperChecks
 from dpverify.harness.run.runner import errors, exit_code, verify
 from dpverify.harness.search.exact_results import Vacuity
 from dpverify.harness.search.exhaustive_check import ExhaustiveCheck
+from dpverify.harness.search.rule_check import RuleCheck, of_variant
 from dpverify.harness.search.search_check import SearchCheck
 from dpverify.harness.statistics.effects import MeanEffect, ProportionEffect
 from dpverify.harness.statistics.mean_judges import MeanBound, MeanLaw, ProportionBound
@@ -41,6 +42,7 @@ __all__ = [
     "Progress",
     "ProportionBound",
     "ProportionEffect",
+    "RuleCheck",
     "SearchCheck",
     "SubGaussian",
     "TrajectoryEffect",
@@ -48,6 +50,7 @@ __all__ = [
     "Vacuity",
     "errors",
     "exit_code",
+    "of_variant",
     "unconfirmed",
     "verify",
 ]

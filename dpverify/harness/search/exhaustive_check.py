@@ -155,7 +155,7 @@ class ExhaustiveCheck(Check):
                 probe = prober.probe(point)
                 found.undefined = prober.undefined
             else:
-                probe, note = _by_rule(holds, point, statement)
+                probe, note = probed_by_rule(holds, point, statement)
                 notes[id(probe)] = note
             if probe is None:
                 continue
@@ -196,7 +196,8 @@ def _control(name: str, fault: str, declared: bool, seen: Findings) -> ControlRe
     )
 
 
-def _by_rule(holds: Rule, point: dict[str, Fraction], statement: Statement) -> tuple[Probe, str]:
+def probed_by_rule(holds: Rule, point: dict[str, Fraction], statement: Statement) -> tuple[Probe, str]:
+    """Ask a rule about a point: what it says, and what is wrong there in words."""
     said = holds(point, statement)
     outcome = said if isinstance(said, Outcome) else Outcome(said)
     lhs = NO_NUMBER if outcome.lhs is None else to_number(outcome.lhs)

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from dpverify.harness import Context, ExhaustiveCheck, Outcome, Point
-from dpverify.harness.context import as_point
-from dpverify.harness.search.exact_results import numbers
-from dpverify.ledger.results import CheckResult, Counterexample, Number
-from dpverify.ledger.statements import Statement
-from dpverify.symbolic.exact.decide import to_number
-from dpverify.symbolic.exact.numbers import Exact
+from dpverify.harness.context import Context, Point, as_point
+from dpverify.harness.planted import Rule
+from dpverify.harness.search.exact_results import counterexample
+from dpverify.harness.search.exhaustive_check import ExhaustiveCheck, probed_by_rule
+from dpverify.ledger.results import CheckResult
 
 
 def away_from_boundaries(point: Point) -> bool:
@@ -23,23 +21,45 @@ def away_from_boundaries(point: Point) -> bool:
 
 @dataclass(frozen=True)
 class RuleCheck(ExhaustiveCheck):
-    """An :class:`ExhaustiveCheck` that looks for a counterexample in the interior as well."""
+    """An :class:`ExhaustiveCheck` that looks for a counterexample in the interior as well.
 
-    # what counts as away from every boundary
+    Attributes
+    ----------
+    interior : callable
+        What counts as away from every boundary.
+    about_kernel : bool
+        Whether the rule holds a kernel against the algebra: a violation is then a disagreement of our sources, and no
+        verdict on the paper.
+    figures : callable or None
+        Columns of the figures that go with the result, by name.
+    seconds : float
+        Declared core seconds of a smoke run.
+    """
+
     interior: Callable[[Point], bool] = field(default=away_from_boundaries, kw_only=True)
-    # whether the rule holds a kernel against the algebra: a violation is then a disagreement of our sources, and no
-    # verdict on the paper
     about_kernel: bool = field(default=False, kw_only=True)
-    # columns of the figures that go with the result, by name
     figures: Callable[[], dict[str, dict[str, list[float]]]] | None = field(default=None, kw_only=True)
-    seconds: float = field(default=0.1, kw_only=True)  # declared core seconds of a smoke run
+    seconds: float = field(default=0.1, kw_only=True)
 
     def cost(self, context: Context) -> float:
         """Declared core seconds; longer budgets look at more points."""
         return self.seconds * {"smoke": 1.0, "standard": 10.0}.get(context.budget.name, 100.0)
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Do what the base does, and add the first counterexample in the interior."""
+        """Do what the base does, and add the first counterexample in the interior.
+
+        Parameters
+        ----------
+        context : Context
+            What the check runs on.
+        block : int
+            Always 0.
+
+        Returns
+        -------
+        CheckResult
+            What was found.
+        """
         result = super().run_block(context, block)
         if self.figures is not None:
             result = msgspec.structs.replace(result, figures=self.figures())
@@ -51,34 +71,24 @@ class RuleCheck(ExhaustiveCheck):
         for values in self.points(context.budget):
             point = as_point(values)
             if self.interior(point) and self.meets_conditions(point, context.statement):
-                said = self.holds(point, context.statement)
-                outcome = said if isinstance(said, Outcome) else Outcome(said)
-                if outcome.ok is False:
-                    inside = _inside(point, outcome)
+                probe, note = probed_by_rule(self.holds, point, context.statement)
+                if probe.holds is False:
+                    inside = msgspec.structs.replace(counterexample("interior", probe), note=note)
                     return msgspec.structs.replace(result, counterexamples=[*result.counterexamples, inside])
         return result
 
 
-def _inside(point: Point, outcome: Outcome) -> Counterexample:
-    return Counterexample(
-        kind="interior",
-        parameters=numbers(point),
-        lhs=_number(outcome.lhs),
-        rhs=_number(outcome.rhs),
-        note=outcome.note,
-    )
+def of_variant(printed: Rule, amended: Rule) -> Rule:
+    """Make the rule of a statement in words from two: one for what is printed, one for its correction.
 
+    Parameters
+    ----------
+    printed, amended : callable
+        Rules of the two variants.
 
-def _number(side: Exact | None) -> Number:
-    return Number(float="nan") if side is None else to_number(side)
-
-
-def of_variant(
-    printed: Callable[[Point, Statement], bool | Outcome | None],
-    amended: Callable[[Point, Statement], bool | Outcome | None],
-) -> Callable[[Point, Statement], bool | Outcome | None]:
-    """Rule of a statement in words: one for what is printed, one for its correction.
-
-    The one that the statement's variant asks for.
+    Returns
+    -------
+    callable
+        Asks the one that the statement's variant needs.
     """
     return lambda point, statement: (amended if statement.variant == "amended" else printed)(point, statement)

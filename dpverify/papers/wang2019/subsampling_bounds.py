@@ -5,13 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from math import comb
 
-from flint import arb, fmpq
+from flint import arb
 
-
-def ball(value: Fraction | int) -> arb:
-    """Enclose a rational in a ball of the working precision."""
-    value = Fraction(value)
-    return arb(fmpq(value.numerator, value.denominator))
+from dpverify.symbolic.exact.numbers import ball
 
 
 def pair_divergence(order: int, tau: Fraction, ratio: Fraction) -> arb:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from flint import arb
 from sympy import log, sqrt
 
 from dpverify.harness import (
@@ -27,7 +26,7 @@ from dpverify.privacy.gaussian import epsilon_of
 from dpverify.privacy.subsampling import poisson_gaussian_rdp
 from dpverify.privacy.subsampling_sharp import without_replacement_gaussian_sharp
 from dpverify.symbolic.derive.derivation import Derivation, Step
-from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
+from dpverify.symbolic.exact.numbers import Exact, ball
 from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
@@ -40,10 +39,6 @@ WITNESS = (
 )
 
 
-def _ball(value: Exact) -> arb:
-    return to_ball(to_value(value))
-
-
 def _constants(budget: Budget) -> Iterator[dict[str, str]]:
     texts = ("1", "1/2", "2", "1/10", "10", "1/1000", "1000")
     yield from ({"c_1": c_1, "c_2": c_2} for c_1 in texts for c_2 in texts)
@@ -54,8 +49,8 @@ def _promised(share: Fraction) -> Rule:
 
     def holds(point: Point, statement: Statement) -> Outcome:
         log_inverse = max(Fraction(2), 1 / point["c_2"] ** 2)
-        mu = 2 * _ball(point["c_2"]) * _ball(log_inverse).sqrt()
-        exact, promised = half_way_delta(mu), _ball(share) * (-_ball(log_inverse)).exp()
+        mu = 2 * ball(point["c_2"]) * ball(log_inverse).sqrt()
+        exact, promised = half_way_delta(mu), ball(share) * (-ball(log_inverse)).exp()
         return Outcome(False if exact > promised else None, exact, promised, WITNESS)
 
     return holds
@@ -105,7 +100,7 @@ def _amplified(point: Point, statement: Statement) -> Exact:
 
 def _opposite(point: Point, statement: Statement) -> Exact:
     """Divergence of order 2 of one pair of neighbours, cut off to be a lower bound."""
-    return opposite_divergence(point["q"], _ball(point["L"] / point["pi"])).lower()
+    return opposite_divergence(point["q"], ball(point["L"] / point["pi"])).lower()
 
 
 def _rates(budget: Budget) -> Iterator[dict[str, int | str]]:
@@ -123,7 +118,7 @@ def _batches(budget: Budget) -> Iterator[dict[str, int | str]]:
 def _asked(point: Point, statement: Statement) -> Exact:
     """Variance that Theorem 2.1 asks for, (L pi)^2, where its noise is on the mean."""
     scale = point["L"] * point["c_2"] * point["B"] / (point["n"] * point["epsilon"])
-    return _ball(scale**2 * point["T"]) * -_ball(point["delta"]).log()
+    return ball(scale**2 * point["T"]) * -ball(point["delta"]).log()
 
 
 def derive_variance(statement: Statement) -> Derivation:

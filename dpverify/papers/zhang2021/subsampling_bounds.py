@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from flint import acb, arb, fmpq
+from flint import acb, arb
+
+from dpverify.symbolic.exact.numbers import ball
 
 REACH = 12  # standard deviations beyond the outermost mean; a positive integrand may be cut off for a lower bound
-
-
-def _ball(value: Fraction) -> arb:
-    return arb(fmpq(value.numerator, value.denominator))
 
 
 def opposite_divergence(q: Fraction, shift: arb) -> arb:
@@ -24,7 +22,7 @@ def opposite_divergence(q: Fraction, shift: arb) -> arb:
     """
     if q == 1:
         return 4 * shift**2
-    weight, rest = _ball(q), _ball(1 - q)
+    weight, rest = ball(q), ball(1 - q)
 
     def integrand(x: acb, analytic: bool) -> acb:
         middle, up, down = ((-(x - m) * (x - m) / 2).exp() for m in (0, shift, -shift))
@@ -43,9 +41,9 @@ def pure_amplification(q: Fraction, epsilon: Fraction) -> arb:
 
     log of the largest ratio of the answers' probabilities.
     """
-    odds = _ball(epsilon).exp()
+    odds = ball(epsilon).exp()
     yes, no = odds / (1 + odds), 1 / (1 + odds)
-    drawn = _ball(q) * yes + _ball(1 - q) * no
+    drawn = ball(q) * yes + ball(1 - q) * no
     return (drawn / no).log()
 
 

@@ -87,6 +87,11 @@ def to_ball(value: Value) -> arb:
     return value if isinstance(value, arb) else arb(value)
 
 
+def ball(number: Fraction | int | fmpq | arb) -> arb:
+    """Enclose a number from outside in a ball of the working precision."""
+    return to_ball(to_value(number))
+
+
 def nearest_float(value: Exact) -> float:
     """Round a number to a float, a ball at its midpoint."""
     return float(value.mid()) if isinstance(value, arb) else float(value)

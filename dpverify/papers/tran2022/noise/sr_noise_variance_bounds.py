@@ -28,7 +28,7 @@ from dpverify.papers.tran2022.noise.sr_noise_bounds import (
     window_weights,
 )
 from dpverify.papers.tran2022.noise.tree_noise_bounds import mean_chi
-from dpverify.symbolic.exact.numbers import ZERO, Exact, Value, to_ball, to_exact, to_value
+from dpverify.symbolic.exact.numbers import ZERO, Exact, Value, ball, to_exact, to_value
 
 Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
@@ -141,7 +141,7 @@ def noise_variance(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, no
 
 def expected_norm(variance: Exact, d: int) -> arb:
     """Expected norm of a centred Gaussian vector with independent coordinates. ``sqrt(variance) * mean_chi(d)``."""
-    return to_ball(to_value(variance)).sqrt() * mean_chi(d)
+    return ball(variance).sqrt() * mean_chi(d)
 
 
 def covariance(s: int, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from flint import arb
 
 from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum
-from dpverify.symbolic.exact.numbers import Exact, to_ball, to_exact, to_value
+from dpverify.symbolic.exact.numbers import Exact, ball, to_exact, to_value
 
 
 def noise_variance(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fraction, v: Exact) -> Exact:
@@ -49,4 +49,4 @@ def expected_noise_norm(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fra
     Source: ``tran2022:lemma-12`` bounds it.
     """
     variance = noise_variance(t, alpha, lipschitz, sigma, v)
-    return to_ball(to_value(variance)).sqrt() * mean_chi(d)
+    return ball(variance).sqrt() * mean_chi(d)

@@ -12,9 +12,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from flint import arb, fmpq
+from flint import arb
 
 from dpverify.papers.tran2022.privacy.privacy_level_bounds import printed_v
+from dpverify.symbolic.exact.numbers import ball
 
 
 class SignLaw(NamedTuple):
@@ -31,8 +32,8 @@ def sign_law(steps: int, examples: int, alpha: Fraction, sigma: Fraction, depth:
         raise ValueError(f"steps - 1 must be a power of two, got steps={steps}.")
     if examples > 1 and steps > 2:
         raise ValueError(f"steps must be 2 or examples 1, got steps={steps}, examples={examples}.")
-    momentum = 1 - _ball(1 - alpha) ** last  # in units of G
-    deviation = 4 * _ball(alpha) * _ball(sigma) * _ball(printed_v(steps, examples, depth)).sqrt()
+    momentum = 1 - ball(1 - alpha) ** last  # in units of G
+    deviation = 4 * ball(alpha) * ball(sigma) * ball(printed_v(steps, examples, depth)).sqrt()
     height = momentum / deviation / arb(2).sqrt()
     up, down = (-height).erfc() / 2, height.erfc() / 2
     return SignLaw(down + (up - down) / examples, down)
@@ -43,7 +44,7 @@ def sign_divergence(law: SignLaw, order: Fraction) -> arb:
 
     Of the neighbour's law with respect to the other.
     """
-    z = _ball(order)
+    z = ball(order)
     p, q = law.changed, law.unchanged
     moment = p**z * q ** (1 - z) + (1 - p) ** z * (1 - q) ** (1 - z)
     return moment.log() / (z - 1)
@@ -51,8 +52,4 @@ def sign_divergence(law: SignLaw, order: Fraction) -> arb:
 
 def sign_delta(law: SignLaw, epsilon: Fraction) -> arb:
     """Give a lower bound on the delta of the published iterates: P(down) - exp(epsilon) Q(down)."""
-    return law.changed - _ball(epsilon).exp() * law.unchanged
-
-
-def _ball(value: Fraction) -> arb:
-    return arb(fmpq(value.numerator, value.denominator))
+    return law.changed - ball(epsilon).exp() * law.unchanged

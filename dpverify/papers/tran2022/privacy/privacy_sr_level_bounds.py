@@ -10,7 +10,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias
 
-from flint import arb, fmpq
+from flint import arb
+
+from dpverify.symbolic.exact.numbers import ball
 
 DRIFT_WEIGHT: Final = Fraction(1582, 1000)
 """Above 1/(1 - 1/e) = 1.58198."""
@@ -47,7 +49,7 @@ def part_bound(part: Part, steps: int, examples: int) -> arb:
     """
     log = arb(examples).log() / arb(2).log()
     v_first, v_later = 3 * log, 4 * log * steps / examples
-    bounds = [arb(fmpq(b.numerator, b.denominator)) for b in family_bounds(steps, examples, all_drift=part == "r-all")]
+    bounds = [ball(b) for b in family_bounds(steps, examples, all_drift=part == "r-all")]
     g_first, g_later, delta_first, delta_later, drift = bounds
     if part == "first":
         return g_first / (4 * v_first) + delta_first / v_first

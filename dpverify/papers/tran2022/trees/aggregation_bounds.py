@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
+from dpverify.symbolic.exact.numbers import Exact, ball
 
 
 def gaussian_renyi(z: Fraction, shift: Fraction, scale: Fraction) -> Fraction:
@@ -63,5 +63,5 @@ def aggregation_delta(v: int, rho: Fraction, epsilon: Exact) -> arb:
 
     Source: ``tran2022:theorem-10-dp``.
     """
-    mu = to_ball(to_value(rho)) * arb(v).sqrt()
-    return gaussian_delta(mu, to_ball(to_value(epsilon)))
+    mu = ball(rho) * arb(v).sqrt()
+    return gaussian_delta(mu, ball(epsilon))

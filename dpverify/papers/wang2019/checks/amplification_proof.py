@@ -21,13 +21,8 @@ from dpverify.harness import (
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy_derivations import derive_last
-from dpverify.papers.wang2019.subsampling_bounds import (
-    ball,
-    c_1_bound,
-    c_1_tail,
-    c_1_tail_terms,
-    pair_divergence,
-)
+from dpverify.papers.wang2019.subsampling_bounds import c_1_bound, c_1_tail, c_1_tail_terms, pair_divergence
+from dpverify.symbolic.exact.numbers import ball
 
 CHECKS = PaperChecks("wang2019", __name__)
 

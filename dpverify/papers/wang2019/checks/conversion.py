@@ -8,10 +8,10 @@ from fractions import Fraction
 from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.wang2019.subsampling_bounds import ball, composed_moment
+from dpverify.papers.wang2019.subsampling_bounds import composed_moment
 from dpverify.privacy.gaussian_balls import delta_ball
 from dpverify.privacy.two_point import near_worst_laws, two_point_delta
-from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
+from dpverify.symbolic.exact.numbers import Exact, ball
 from dpverify.symbolic.exact.statements import definitions
 
 CHECKS = PaperChecks("wang2019", __name__)
@@ -24,7 +24,7 @@ def _gaussian_delta(point: Point, statement: Statement) -> Exact:
     if point["rho"] == 0:
         return Fraction(0)
     mu = (2 * ball(point["rho"]) / ball(point["alpha"])).sqrt()
-    return delta_ball(mu, to_ball(to_value(definitions(statement, point)["epsilon"])))
+    return delta_ball(mu, ball(definitions(statement, point)["epsilon"]))
 
 
 def _laws(budget: Budget) -> Iterator[dict[str, Fraction]]:
@@ -33,7 +33,7 @@ def _laws(budget: Budget) -> Iterator[dict[str, Fraction]]:
 
 
 def _law_delta(point: Point, statement: Statement) -> Exact:
-    epsilon = to_ball(to_value(definitions(statement, point)["epsilon"]))
+    epsilon = ball(definitions(statement, point)["epsilon"])
     return two_point_delta(point["p"], point["q"], epsilon)
 
 

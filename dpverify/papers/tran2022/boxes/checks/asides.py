@@ -6,8 +6,17 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
-from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
-from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.harness import (
+    Budget,
+    DerivationCheck,
+    ExhaustiveCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    RuleCheck,
+    SearchCheck,
+)
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
 from dpverify.papers.tran2022.momentum.momentum_difference_bounds import attained_fresh, attained_once, largest_once

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
-from dpverify.harness.search.rule_check import RuleCheck, of_variant
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters

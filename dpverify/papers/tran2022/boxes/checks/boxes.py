@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, cast
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
-from dpverify.harness.search.rule_check import RuleCheck, of_variant
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.boxes.box_indices_bounds import (
     Epochs,

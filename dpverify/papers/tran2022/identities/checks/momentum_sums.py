@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
-from dpverify.harness.search.rule_check import RuleCheck, of_variant
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.compose import compose
 from dpverify.papers.tran2022.algorithms.reconstruct import literal as reconstruct_literal

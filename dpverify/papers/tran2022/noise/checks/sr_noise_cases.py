@@ -8,10 +8,9 @@ from typing import Any
 
 from flint import arb
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
-from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.exact.numbers import to_ball, to_exact, to_value
+from dpverify.symbolic.exact.numbers import ball, to_exact
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -51,23 +50,19 @@ def _one_release(point: Point, statement: Statement) -> Outcome:
 
 def _decided(point: Point, statement: Statement, enough: Fraction | int) -> Outcome:
     """G = L = 1. A point drawn at step 3N moves Delta by 2 eta N, and m-hat by alpha (1-gamma) times that, or more."""
-    ratio = (_ball(point["T"] / point["N"])).sqrt() / _ball(point["epsilon"])
+    ratio = (ball(point["T"] / point["N"])).sqrt() / ball(point["epsilon"])
     eta_n, gamma, alpha = point["eta"] * point["N"], point["gamma"], point["alpha"]
-    epsilon, delta = _ball(point["epsilon"]), _ball(point["delta"])
+    epsilon, delta = ball(point["epsilon"]), ball(point["delta"])
     if statement.variant == "printed":
-        noise = HIDDEN * _ball(gamma) * ratio
-        shift, epsilon, delta = _ball(2 * alpha * (1 - gamma) * eta_n), LOOSER * epsilon, LOOSER * delta
+        noise = HIDDEN * ball(gamma) * ratio
+        shift, epsilon, delta = ball(2 * alpha * (1 - gamma) * eta_n), LOOSER * epsilon, LOOSER * delta
     else:
-        hidden = _ball(Fraction(enough)) * (2 * (_ball(Fraction(5, 4)) / delta).log()).sqrt()
-        noise = hidden * _ball(alpha * (gamma + eta_n)) * ratio
-        shift = _ball(2 * alpha * ((1 - gamma) * eta_n + gamma + eta_n))
+        hidden = ball(Fraction(enough)) * (2 * (ball(Fraction(5, 4)) / delta).log()).sqrt()
+        noise = hidden * ball(alpha * (gamma + eta_n)) * ratio
+        shift = ball(2 * alpha * ((1 - gamma) * eta_n + gamma + eta_n))
     found = delta_of(shift / noise, epsilon)
     note = "delta that one release needs, and the delta that there is"
     return Outcome(bool(found <= delta), to_exact(found), to_exact(delta), note=note)
-
-
-def _ball(value: Fraction) -> arb:
-    return to_ball(to_value(value))
 
 
 def _inside(point: Point) -> bool:

@@ -19,10 +19,10 @@ from dpverify.harness import (
     Plan,
     Planted,
     Point,
+    RuleCheck,
     TrajectoryEffect,
     TrajectoryLaw,
 )
-from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_intervals

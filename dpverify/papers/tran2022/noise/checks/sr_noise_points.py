@@ -8,11 +8,10 @@ from typing import Any
 
 from flint import ctx
 
-from dpverify.harness import Outcome, Planted, Point
+from dpverify.harness import Outcome, Planted, Point, RuleCheck
 from dpverify.harness.context import as_point
-from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.exact.numbers import Exact, to_ball, to_exact, to_value
+from dpverify.symbolic.exact.numbers import Exact, ball, to_exact
 from dpverify.symbolic.exact.statements import decide_statement, evaluate_statement, requires_hold
 
 LeftSide = Callable[[Point, Statement], Exact]
@@ -45,7 +44,7 @@ def at_points(
             def left(_: int = 0) -> Exact:
                 side = lhs(at, statement) if lhs is not None else None
                 own = side if side is not None else evaluate_statement(statement, at, precision=ctx.prec)[0]
-                return to_exact(to_ball(to_value(own if own is not None else Fraction(0))) * times)
+                return to_exact(ball(own if own is not None else Fraction(0)) * times)
 
             ok = decide_statement(statement, at, left)
             return Outcome(ok, left(), evaluate_statement(statement, at)[1])

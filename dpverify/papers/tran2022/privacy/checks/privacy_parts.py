@@ -16,7 +16,7 @@ from dpverify.papers.tran2022.identities.node_combinations_bounds import compose
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import momentum_sensitivity
 from dpverify.papers.tran2022.sensitivity.visits_bounds import ancestor_count
 from dpverify.privacy.gaussian_balls import delta_ball
-from dpverify.symbolic.exact.numbers import to_ball, to_exact, to_value
+from dpverify.symbolic.exact.numbers import ball, to_exact, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -120,7 +120,7 @@ def _trees(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
     for t in (2, 3, 4, 5, 7, 8, 9, 16, 100, 1023, 1024, 1025, 10**6, 10**9):
         for exponent in (1, 2, 5, 10, 100):
             delta = Fraction(1, 10**exponent)
-            log = to_ball(to_value(1 / delta)).log()
+            log = ball(1 / delta).log()
             for share in (Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(2)):
                 epsilon = Fraction(int((log * 10**6 * share.numerator / share.denominator).floor().fmpz()), 10**6)
                 yield {"t": t, "delta": delta, "epsilon": epsilon}
@@ -130,8 +130,8 @@ def _tree_private(constant: Fraction) -> Rule:
     """Whether the tree with deviation ``constant G sqrt(log(1/delta)) log2(t)/epsilon`` meets delta."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        t, epsilon, delta = int(point["t"]), to_ball(to_value(point["epsilon"])), to_ball(to_value(point["delta"]))
-        deviation = to_ball(to_value(constant)) * (1 / delta).log().sqrt() * (arb(t).log() / arb(2).log()) / epsilon
+        t, epsilon, delta = int(point["t"]), ball(point["epsilon"]), ball(point["delta"])
+        deviation = ball(constant) * (1 / delta).log().sqrt() * (arb(t).log() / arb(2).log()) / epsilon
         exact = delta_ball(2 * arb(ancestor_count(t)).sqrt() / deviation, epsilon)
         return Outcome(True if exact <= delta else False if exact > delta else None, exact, delta)
 

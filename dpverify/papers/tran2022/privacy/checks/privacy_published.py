@@ -10,7 +10,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.privacy import Corner, depth_value
 from dpverify.papers.tran2022.privacy.checks.privacy_sides import value_of
 from dpverify.papers.tran2022.privacy.privacy_signs_bounds import sign_delta, sign_divergence, sign_law
-from dpverify.symbolic.exact.numbers import to_ball, to_value
+from dpverify.symbolic.exact.numbers import ball
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -42,7 +42,7 @@ def _signs(tightened: int) -> Rule:
             seen = sign_divergence(law, point["z"])
             allowed = value_of(statement, point, "z") / (2 * value_of(statement, point, "sigma") ** 2)
         else:
-            seen, allowed = sign_delta(law, point["epsilon"]), to_ball(to_value(point["delta"]))
+            seen, allowed = sign_delta(law, point["epsilon"]), ball(point["delta"])
         allowed = allowed / tightened
         if seen > allowed:
             return Outcome(False, seen, allowed, PROBLEM)

@@ -18,7 +18,7 @@ from dpverify.papers.tran2022.accounting.algorithm_1.accountant import tree_sum_
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
 from dpverify.privacy.gaussian_balls import delta_ball
 from dpverify.privacy.participation import Ordering, Pattern
-from dpverify.symbolic.exact.numbers import to_ball, to_value
+from dpverify.symbolic.exact.numbers import ball
 from dpverify.symbolic.exact.statements import definitions
 
 
@@ -32,7 +32,7 @@ def _worst_pattern(steps: int, examples: int, alpha: float, ordering: Ordering) 
 @lru_cache(maxsize=20_000)
 def _squares_of(pattern: Pattern, steps: int, alpha: Fraction, bits: int) -> arb:
     """Sum squared weights over released nodes for one pattern, in ball arithmetic with so many bits."""
-    decay, total = to_ball(to_value(1 - alpha)), arb(0)
+    decay, total = ball(1 - alpha), arb(0)
     for level in range(steps.bit_length()):
         for block, visits in groupby(pattern, key=lambda t: (t - 1) >> level):
             end = (block + 1) << level
@@ -44,8 +44,8 @@ def _squares_of(pattern: Pattern, steps: int, alpha: Fraction, bits: int) -> arb
 def value_of(statement: Statement, point: Point, name: str) -> arb:
     """Give a symbol of the statement, defined or free, as a ball."""
     if name in statement.let_names:
-        return to_ball(to_value(definitions(statement, point)[name]))
-    return to_ball(to_value(point[name]))
+        return ball(definitions(statement, point)[name])
+    return ball(point[name])
 
 
 def momentum_mu2(point: Point, statement: Statement) -> arb:

@@ -17,7 +17,7 @@ from dpverify.papers.tran2022.privacy.checks.privacy_tail import tail_points, wi
 from dpverify.papers.tran2022.privacy.privacy_sr_level_bounds import Part, family_bounds, part_bound
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
 from dpverify.privacy.participation import pattern_count, patterns
-from dpverify.symbolic.exact.numbers import to_ball, to_value
+from dpverify.symbolic.exact.numbers import ball, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -128,7 +128,7 @@ def _bounds(claim: str, factor: Fraction) -> Rule:
                     return Outcome(False, _first_of_two(sums), factor)
         if N == 1 or (part == "first" and N == 2):
             return Outcome(True)  # N = 1: nothing moves (r), or the amended statement leaves it out
-        bound, limit = part_bound(part, T, N), arb(1) * to_ball(to_value(allowed * factor))
+        bound, limit = part_bound(part, T, N), arb(1) * ball(allowed * factor)
         return Outcome(bool(bound <= limit), bound, limit)
 
     return holds

@@ -17,7 +17,7 @@ from dpverify.papers.tran2022.accounting.algorithm_2_sides import Nodes, exact_s
 from dpverify.papers.tran2022.privacy.checks.privacy_sides import delta_of
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
 from dpverify.privacy.participation import Ordering, Pattern
-from dpverify.symbolic.exact.numbers import OO, ZERO, Exact, Value, to_ball, to_exact, to_value
+from dpverify.symbolic.exact.numbers import OO, ZERO, Exact, Value, ball, to_ball, to_exact, to_value
 from dpverify.symbolic.exact.statements import definitions
 
 ALONE: Final = ((0, 1), (2, 3), (4,))
@@ -105,7 +105,7 @@ def trade_off(used: Sequence[int], nodes: Nodes = "read") -> LeftSide:
 
     def lhs(point: Point, statement: Statement) -> Exact:
         mu2 = to_ball(squared(point, statement) / to_value(point["sigma"]) ** 2)
-        return delta_of(mu2, to_ball(to_value(point["epsilon"])))
+        return delta_of(mu2, ball(point["epsilon"]))
 
     return lhs
 

@@ -9,7 +9,7 @@ from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Plan
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.privacy.two_point import near_worst_laws, two_point_delta
-from dpverify.symbolic.exact.numbers import to_ball, to_value
+from dpverify.symbolic.exact.numbers import ball
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -23,8 +23,8 @@ def _converted(share: Fraction) -> Rule:
     """Whether delta is enough at x + log(share/delta)/(z - 1); the paper's share is 1."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        x, z, delta = (to_ball(to_value(point[name])) for name in ("x", "z", "delta"))
-        epsilon = x + (to_ball(to_value(share)) / delta).log() / (z - 1)
+        x, z, delta = (ball(point[name]) for name in ("x", "z", "delta"))
+        epsilon = x + (ball(share) / delta).log() / (z - 1)
         exact = two_point_delta(point["p"], point["q"], epsilon)
         ok = True if exact <= delta else False if exact > delta else None
         return Outcome(ok, exact, point["delta"])

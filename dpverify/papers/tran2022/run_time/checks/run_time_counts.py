@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
-from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.kernels.typing import Vector
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal

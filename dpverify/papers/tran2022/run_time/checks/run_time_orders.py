@@ -8,8 +8,7 @@ from functools import partial
 from math import lcm
 from typing import Any, NamedTuple
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
-from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.run_time import run_time_orders_bounds as orders
 from dpverify.papers.tran2022.run_time.run_time_orders_bounds import Order, Vector3, order

@@ -37,7 +37,7 @@ from dpverify.papers.tran2022.trees.aggregation_derivations import (
     derive_theorem_10_order,
 )
 from dpverify.papers.tran2022.trees.one_step_derivations import derive_factor, derive_factor_bound
-from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
+from dpverify.symbolic.exact.numbers import Exact, ball
 from dpverify.symbolic.exact.statements import definitions
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -68,8 +68,8 @@ def _delta(point: Point, statement: Statement) -> Exact:
 
 def _delta_of_sigma(point: Point, statement: Statement) -> Exact:
     """Exact delta of a Gaussian with mu = 1/sigma, whose Renyi divergence of every order z is z/(2 sigma^2)."""
-    epsilon = to_ball(to_value(definitions(statement, point)["epsilon"]))
-    return gaussian_delta(1 / to_ball(to_value(point["sigma"])), epsilon)
+    epsilon = ball(definitions(statement, point)["epsilon"])
+    return gaussian_delta(1 / ball(point["sigma"]), epsilon)
 
 
 def _divergence(shift: str) -> Callable[[Point, Statement], Fraction]:
@@ -84,7 +84,7 @@ def _log_density(point: Point, statement: Statement) -> Fraction:
 def _factor(point: Point, statement: Statement) -> Exact:
     """Exponential of (z-1) times the divergence of two Gaussians, by the definition of the divergence."""
     scale = point["query_sensitivity"] / point["rho"]
-    return to_ball(to_value((point["z"] - 1) * gaussian_renyi(point["z"], point["query_gap"], scale))).exp()
+    return ball((point["z"] - 1) * gaussian_renyi(point["z"], point["query_gap"], scale)).exp()
 
 
 def _mechanism() -> tuple[LinearQueries, Any, Any]:

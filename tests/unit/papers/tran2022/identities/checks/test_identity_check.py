@@ -10,7 +10,7 @@ from dpverify.ledger import load_specs
 from dpverify.ledger.formula import parse
 from dpverify.ledger.results import CheckResult
 from dpverify.papers.tran2022.boxes.checks import boxes
-from dpverify.papers.tran2022.identities.checks import identities
+from dpverify.papers.tran2022.identities.checks import identities, momentum_sums
 from dpverify.papers.tran2022.identities.checks.identity_check import Fault, IdentityCheck
 
 SPECS = load_specs()
@@ -92,7 +92,7 @@ def test_rule_has_a_counterexample_away_from_every_boundary() -> None:
 
 
 def test_rule_about_a_kernel_is_no_verdict_on_the_paper() -> None:
-    kernel = next(c for c in identities.CHECKS.of("algorithm-4-output") if c.name == "kernel")
+    kernel = next(c for c in momentum_sums.CHECKS.of("algorithm-4-output") if c.name == "kernel")
     assert isinstance(kernel, RuleCheck)
     broken = replace(kernel, holds=kernel.planted[0].holds)
     result = run(broken, statement("tran2022:algorithm-4-output", ordering="once"))
