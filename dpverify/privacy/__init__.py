@@ -1,1 +1,53 @@
-"""What noise buys: Renyi, zero-concentrated and Gaussian differential privacy, and the passages between them."""
+"""What noise buys: Renyi, zero-concentrated and Gaussian differential privacy, and the passages between them.
+
+The names below load their modules when they are first used; auditing is ``dpverify.privacy.audit``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpverify.privacy.conversions import classic_epsilon, improved_epsilon, tight_epsilon, zcdp_epsilon
+    from dpverify.privacy.gaussian import compose_mu, delta_of, epsilon_of, mu_of
+    from dpverify.privacy.gaussian_composition import composed_epsilon
+    from dpverify.privacy.sampled import poisson_gaussian_epsilon, sampled_epsilon, sampled_std
+    from dpverify.privacy.subsampling import gaussian_rdp, poisson_gaussian_rdp, without_replacement_rdp
+
+_HOMES = {
+    "conversions": ("classic_epsilon", "improved_epsilon", "tight_epsilon", "zcdp_epsilon"),
+    "gaussian": ("compose_mu", "delta_of", "epsilon_of", "mu_of"),
+    "gaussian_composition": ("composed_epsilon",),
+    "sampled": ("poisson_gaussian_epsilon", "sampled_epsilon", "sampled_std"),
+    "subsampling": ("gaussian_rdp", "poisson_gaussian_rdp", "without_replacement_rdp"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "classic_epsilon",
+    "compose_mu",
+    "composed_epsilon",
+    "delta_of",
+    "epsilon_of",
+    "gaussian_rdp",
+    "improved_epsilon",
+    "mu_of",
+    "poisson_gaussian_epsilon",
+    "poisson_gaussian_rdp",
+    "sampled_epsilon",
+    "sampled_std",
+    "tight_epsilon",
+    "without_replacement_rdp",
+    "zcdp_epsilon",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

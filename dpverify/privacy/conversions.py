@@ -6,8 +6,6 @@ import math
 
 from scipy.optimize import brentq, minimize_scalar
 
-from dpverify.privacy.renyi import check_order
-
 
 def classic_epsilon(order: float, rdp: float, delta: float) -> float:
     """Convert by Mironov 2017, proposition 3: rdp + log(1/delta)/(order - 1).
@@ -117,43 +115,9 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     return rho + 2.0 * math.sqrt(-rho * math.log(delta))
 
 
-def zcdp_improved_epsilon(rho: float, delta: float) -> float:
-    """Convert rho-zCDP by the best order of :func:`improved_epsilon` (Canonne, Kamath and Steinke 2020, corollary 13).
-
-    Parameters
-    ----------
-    rho : float
-        Zero-concentrated parameter, at least 0.
-    delta : float
-        Privacy parameter, 0 < delta < 1.
-
-    Returns
-    -------
-    float
-        epsilon. Any order gives a valid one; the search for the best costs at most its last digits.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
-    """
-    _check(2.0, rho, delta)
-    if rho == 0:
-        return 0.0
-    # In s = log(order - 1); the best order is near the classic one, and below it.
-    middle = 0.5 * math.log(-math.log(delta) / rho)
-
-    def at(s: float) -> float:
-        gap = math.exp(s)
-        order = 1.0 + gap
-        return order * rho + s - math.log(order) - (math.log(delta) + math.log(order)) / gap
-
-    best = minimize_scalar(at, bounds=(middle - 12.0, middle + 3.0), method="bounded", options={"xatol": 1e-9})
-    return max(float(best.fun), 0.0)
-
-
 def _check(order: float, rdp: float, delta: float) -> None:
-    check_order(order)
+    if not order > 1:
+        raise ValueError(f"order must be above 1, got order={order}.")
     if not rdp >= 0:
         raise ValueError(f"the Renyi bound must be at least 0, got {rdp}.")
     if not 0 < delta < 1:

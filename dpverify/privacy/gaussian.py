@@ -17,10 +17,7 @@ from collections.abc import Iterable
 
 from scipy.special import erfinv, ndtri_exp
 
-from dpverify.privacy.gaussian_balls import certify
 from dpverify.privacy.mills import LOG_ROOT_TWO_PI, ROOT_HALF, mills, mills_gap
-
-__all__ = ["certify", "compose_mu", "delta_of", "epsilon_of", "log_delta_of", "mu_of"]
 
 STEPS = 200  # of Newton's method; it takes 4 to 7 except where delta is within 1e-3 of 1
 SETTLED = 4e-16  # a relative step that changes nothing
@@ -58,25 +55,7 @@ def compose_mu(mus: Iterable[float]) -> float:
 
 
 def log_delta_of(mu: float, epsilon: float) -> float:
-    """Logarithm of the smallest delta of a Gaussian mechanism; also far below the smallest float.
-
-    Parameters
-    ----------
-    mu : float
-        Sensitivity over standard deviation, at least 0; +inf is a mechanism without noise.
-    epsilon : float
-        Privacy parameter, at least 0; +inf is allowed.
-
-    Returns
-    -------
-    float
-        log delta, -inf for delta 0.
-
-    Raises
-    ------
-    ValueError
-        If an argument is negative or NaN, or both are infinite.
-    """
+    """Logarithm of :func:`delta_of`, also far below the smallest float; -inf for delta 0."""
     mu, epsilon = float(mu), float(epsilon)
     _check(mu, epsilon)
     if mu == 0 or epsilon == math.inf:

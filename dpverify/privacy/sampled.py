@@ -1,7 +1,7 @@
-r"""Privacy of Gaussian steps on batches drawn without replacement, by a bound on their Renyi divergences.
+r"""Privacy of many Gaussian steps on random batches, by the Renyi divergences of one.
 
-A new batch each step, uniform among those of B of the N examples; q = B/N. Neighbours replace one example. Let P and Q
-be a step's laws on neighbours, in either order, and H_c(P, Q) = integral of (P - c Q)_+. Then
+Without replacement, each step has a new batch, uniform among those of B of the N examples; q = B/N. Neighbours replace
+one example. Let P and Q be a step's laws on neighbours, in either order, and H_c(P, Q) = integral of (P - c Q)_+. Then
 
 1. H_c(P, Q) <= h(c) = H_c((1-q) N(0, s^2) + q N(1, s^2), N(0, s^2)) for all c >= 1, with s = std B/(2G) (Balle, Barthe
    and Gaboardi 2018, theorem 9: 1 + q(c - 1) and q H_c of the Gaussian pair, which is what the mixture has).
@@ -10,13 +10,13 @@ be a step's laws on neighbours, in either order, and H_c(P, Q) = integral of (P 
 3. Both terms are at most c^(z-2) h(c), whose integral is, by 2. for the mixture, at most its own moment minus 1.
 
 So the moment of a step is at most 1 + 2 (M - 1), with M the moment of Poisson sampling at the same q and s, which
-``poisson_gaussian_rdp`` has for one example more or less. This is a bound: less noise
-may do.
+``poisson_gaussian_rdp`` has for one example more or less. This is a bound: less noise may do.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.subsampling import poisson_gaussian_rdp
@@ -24,8 +24,33 @@ from dpverify.privacy.subsampling import poisson_gaussian_rdp
 UP = 1.0 + 1e-12
 """Quotients of a few floats are moved to the safe side by this factor, thousands of times their rounding."""
 
+MARGIN = 1.0 + 1e-9
+"""Does the same for the sum of the divergences of all steps."""
+
 ORDERS = (*range(2, 17), 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 512)
 """Renyi orders that are tried; the bound of each holds."""
+
+
+def poisson_gaussian_epsilon(rate: float, sigma: float, steps: int, delta: float) -> float:
+    """An epsilon that holds for many Poisson-subsampled Gaussian steps; neighbours differ by one example more or less.
+
+    Parameters
+    ----------
+    rate : float
+        Probability with which each example is drawn at each step.
+    sigma : float
+        Standard deviation over sensitivity.
+    steps : int
+        Number of steps.
+    delta : float
+        Privacy parameter, 0 < delta < 1.
+
+    Returns
+    -------
+    float
+        By the best of some whole orders; the smallest epsilon would need the whole privacy loss.
+    """
+    return _best_epsilon(poisson_gaussian_rdp, rate, sigma, steps, delta)
 
 
 def sampled_epsilon(rate: float, sigma: float, steps: int, delta: float) -> float:
@@ -51,8 +76,7 @@ def sampled_epsilon(rate: float, sigma: float, steps: int, delta: float) -> floa
     -----
     Source: as derived at the head of this module; Canonne, Kamath and Steinke 2020, proposition 12.
     """
-    rdp = ((z, steps * sampled_rdp(z, rate, sigma) * (1.0 + 1e-9)) for z in ORDERS)
-    return min(improved_epsilon(z, total, delta) for z, total in rdp)
+    return _best_epsilon(sampled_rdp, rate, sigma, steps, delta)
 
 
 def sampled_rdp(order: int, rate: float, sigma: float) -> float:
@@ -96,3 +120,9 @@ def sampled_std(examples: int, batch: int, steps: int, lipschitz: float, epsilon
         else:
             high = middle
     return 2.0 * lipschitz / batch * high * UP
+
+
+def _best_epsilon(
+    rdp: Callable[[int, float, float], float], rate: float, sigma: float, steps: int, delta: float
+) -> float:
+    return min(improved_epsilon(z, steps * rdp(z, rate, sigma) * MARGIN, delta) for z in ORDERS)

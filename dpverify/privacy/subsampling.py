@@ -1,15 +1,46 @@
-"""Renyi divergences of Gaussian mechanisms on a random part of the data, at whole orders.
+"""Renyi divergences of one Gaussian step, on all of the data or on a random part of it.
 
-Sums of positive terms, each in logarithms: nothing cancels where the rate is tiny, nothing overflows where the order is
-high.
+Those of a random part are at whole orders: sums of positive terms, each in logarithms, so that nothing cancels where
+the rate is tiny and nothing overflows where the order is high.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 
-from dpverify.privacy.conversions import improved_epsilon
+from flint import arb, ctx, fmpz
+
+SHARP_ORDER = 256  # highest order of the sharp bound without replacement
+MAX_BITS = 1 << 15  # of the balls in which its moments are computed
+
+
+def gaussian_rdp(order: float, mu: float) -> float:
+    """Renyi divergence of a Gaussian mechanism, and of any composition of them with this root of the sum of squares.
+
+    Parameters
+    ----------
+    order : float
+        Renyi order, above 1.
+    mu : float
+        Sensitivity over standard deviation.
+
+    Returns
+    -------
+    float
+        order mu^2/2 (Mironov 2017, corollary 3): zero-concentrated DP with rho = mu^2/2.
+
+    Raises
+    ------
+    ValueError
+        If the order is not above 1, or mu is negative or NaN.
+    """
+    if not order > 1:
+        raise ValueError(f"order must be above 1, got order={order}.")
+    if not mu >= 0:
+        raise ValueError(f"mu must be at least 0, got mu={mu}.")
+    return order * (0.5 * mu * mu)
 
 
 def poisson_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
@@ -91,59 +122,54 @@ def without_replacement_rdp(order: int, rate: float, rdp: Sequence[float]) -> fl
     return min(_log1p_exp(_log_sum(terms)) / (order - 1), rdp[-1])
 
 
-def without_replacement_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
-    """Bound :func:`without_replacement_rdp` of a Gaussian mechanism, r(j) = j/(2 sigma^2).
+def without_replacement_gaussian_sharp(order: int, rate: float, sigma: float) -> float:
+    """Bound the divergence of a Gaussian mechanism on a uniform part of the data; neighbours replace one example.
 
-    Parameters
-    ----------
-    order : int
-        Renyi order, at least 2.
-    rate : float
-        Part of the data that is drawn, in [0, 1].
-    sigma : float
-        Standard deviation over sensitivity, above 0.
-
-    Returns
-    -------
-    float
-        The bound.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+    The sharpest published bound: Wang, Balle and Kasiviswanathan 2019, theorem 27. The terms from j = 3 on of theorem 9
+    (:func:`without_replacement_rdp`), 2 exp((j-1) r(j)), do not shrink as the noise grows; here they may be replaced by
+    4 sqrt(B(2 floor(j/2)) B(2 ceil(j/2))), with B(l) the l-th moment of P/Q - 1 for Gaussians P and Q one sensitivity
+    apart. Never above the divergence order/(2 sigma^2) without subsampling.
     """
+    if order != int(order) or not 2 <= order <= SHARP_ORDER:
+        raise ValueError(f"order must be a whole number from 2 to {SHARP_ORDER}, got order={order}.")
     _check(order, rate, sigma)
-    return without_replacement_rdp(order, rate, [j / (2.0 * sigma * sigma) for j in range(2, order + 1)])
+    if rate == 0:
+        return 0.0
+    unit = 1.0 / (2.0 * sigma * sigma)
+    moments = log_chi_moments(sigma, order + order % 2)
+    logs = []
+    for j in range(2, order + 1):
+        direct = math.log(2.0) + j * (j - 1) * unit
+        low, high = moments[j // 2 - 1], moments[(j + 1) // 2 - 1]
+        logs.append(min(direct, math.log(4.0) + 0.5 * (low + high)) + j * math.log(rate) + _log_binomial(order, j))
+    return min(_log1p_exp(_log_sum(logs)) / (order - 1), order * unit)
 
 
-ORDERS = (*range(2, 65), 80, 96, 128, 192, 256, 384, 512, 768, 1024)
+@lru_cache(maxsize=64)
+def log_chi_moments(sigma: float, top: int) -> tuple[float, ...]:
+    """Logarithms of the even moments of the likelihood ratio minus 1 of two Gaussians.
 
-
-def poisson_gaussian_epsilon(
-    rate: float, sigma: float, steps: int, delta: float, orders: Iterable[int] = ORDERS
-) -> float:
-    """Bound epsilon of many Poisson-subsampled Gaussian steps, by the best of some whole orders.
-
-    Parameters
-    ----------
-    rate : float
-        Probability with which each example is drawn at each step.
-    sigma : float
-        Standard deviation over sensitivity.
-    steps : int
-        Number of steps.
-    delta : float
-        Privacy parameter, 0 < delta < 1.
-    orders : iterable of int
-        Orders to try.
-
-    Returns
-    -------
-    float
-        An epsilon that holds; the smallest would need the whole privacy loss.
+    log E_Q[(P/Q - 1)^l] for l = 2, 4, .., top. The alternating sum over C(top, i) exp(i (i-1)/(2 sigma^2)) cancels to a
+    fraction sigma^-l of its terms; balls of more and more bits show when enough digits are left.
     """
-    return min(improved_epsilon(z, steps * poisson_gaussian_rdp(z, rate, sigma), delta) for z in orders)
+    before, bits = ctx.prec, 128
+    try:
+        while bits <= MAX_BITS:
+            ctx.prec = bits
+            unit = 1 / (2 * arb(sigma) ** 2)
+            powers = [(i * (i - 1) * unit).exp() for i in range(top + 1)]
+            moments = [_moment(powers, degree) for degree in range(2, top + 1, 2)]
+            if all(moment > 0 and moment.rel_accuracy_bits() > 40 for moment in moments):
+                return tuple(float(moment.log()) for moment in moments)
+            bits *= 2
+    finally:
+        ctx.prec = before
+    raise ArithmeticError(f"moment {top} of two Gaussians needs more than {MAX_BITS} bits at sigma={sigma}.")
+
+
+def _moment(powers: list[arb], degree: int) -> arb:
+    terms = ((-1) ** (degree - i) * fmpz(math.comb(degree, i)) * powers[i] for i in range(degree + 1))
+    return sum((arb(term) for term in terms), start=arb(0))
 
 
 def _check(order: int, rate: float, sigma: float) -> None:

@@ -30,14 +30,14 @@ def _gaussian(*, seed: int, n: int, d: int) -> Forms:
     import numpy as np
 
     from dpverify.privacy.audit.gaussian import bound_mu
-    from dpverify.privacy.audit.moments import Moments, check_law
+    from dpverify.privacy.audit.moments import ClassMoments, check_law
     from dpverify.privacy.gaussian import epsilon_of
 
     rng = np.random.default_rng(seed)
     low, high = _draw(rng, n, d)
 
     def bound() -> float:
-        sides = Moments(low[:1000].mean(axis=0)), Moments(high[:1000].mean(axis=0))
+        sides = ClassMoments(low[:1000].mean(axis=0)), ClassMoments(high[:1000].mean(axis=0))
         for moments, rows in zip(sides, (low, high), strict=True):
             moments.add(rows)
         check_law(*sides)

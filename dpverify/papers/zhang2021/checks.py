@@ -23,8 +23,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.subsampling_bounds import half_way_delta, opposite_divergence, pure_amplification
 from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.gaussian import epsilon_of
-from dpverify.privacy.subsampling import poisson_gaussian_rdp
-from dpverify.privacy.subsampling_sharp import without_replacement_gaussian_sharp
+from dpverify.privacy.subsampling import poisson_gaussian_rdp, without_replacement_gaussian_sharp
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.exact.numbers import Exact, ball
 from dpverify.symbolic.expressions.ranges import integer, real

@@ -18,12 +18,12 @@ from dpverify.privacy.audit.game import play
 from dpverify.privacy.audit.gaussian import sample
 from dpverify.privacy.audit.power import power_of_any, power_of_gaussian
 from dpverify.privacy.audit.records import (
+    AuditClaim,
     AuditError,
+    AuditEvidence,
+    AuditFinding,
     AuditResult,
     Bound,
-    Claim,
-    Evidence,
-    Finding,
     Law,
     Power,
     Report,
@@ -111,7 +111,7 @@ def audit(
     ('refuted', 1.9)
     """
     _check(epsilon, delta, n, confidence, law, score, seed)
-    claim = None if epsilon is None else Claim(epsilon=epsilon, delta=delta)
+    claim = None if epsilon is None else AuditClaim(epsilon=epsilon, delta=delta)
     streams = np.random.SeedSequence(seed).spawn(2)
     source = Source(mechanism, default_datasets() if datasets is None else datasets, np.random.default_rng(streams[0]))
     coins = np.random.default_rng(streams[1])
@@ -139,7 +139,7 @@ def audit(
     )
 
 
-def _p_value(epsilon: float, found: Finding) -> float:
+def _p_value(epsilon: float, found: AuditFinding) -> float:
     """Find the level at which the bound passes the claim: in closed form where there is one, else by bisection."""
     bound = found.epsilon_at
     if bound is None:
@@ -156,8 +156,8 @@ def _p_value(epsilon: float, found: Finding) -> float:
     return 1.0 if high == 0.0 else float(f"{10.0**high:.2g}")
 
 
-def _evidence(found: Finding) -> Evidence:
-    return Evidence(
+def _evidence(found: AuditFinding) -> AuditEvidence:
+    return AuditEvidence(
         rule=found.rule,
         trials=found.trials,
         training=found.training,
@@ -168,7 +168,7 @@ def _evidence(found: Finding) -> Evidence:
     )
 
 
-def _power(claim: Claim, law: Law, found: Finding, alpha: float) -> Power:
+def _power(claim: AuditClaim, law: Law, found: AuditFinding, alpha: float) -> Power:
     if law == "gaussian":
         return power_of_gaussian(claim.epsilon, claim.delta, found.trials // 2, found.rank, alpha)
     return power_of_any(claim.epsilon, claim.delta, found.trials, alpha * found.share)
@@ -193,7 +193,7 @@ def _check(
         raise AuditError(f"seed: {seed}: must be at least 0")
 
 
-def _verdict(claim: Claim | None, bound: float) -> Verdict:
+def _verdict(claim: AuditClaim | None, bound: float) -> Verdict:
     if claim is None:
         return "no claim"
     return "refuted" if bound > claim.epsilon else "not refuted"

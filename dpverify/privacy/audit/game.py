@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dpverify.privacy.audit.candidates import UserScore, repeating
 from dpverify.privacy.audit.hint import Hint
-from dpverify.privacy.audit.independence import Spread
+from dpverify.privacy.audit.independence import BlockSpread
 from dpverify.privacy.audit.learning import Bet, learn
-from dpverify.privacy.audit.records import AuditError, Finding, Report
+from dpverify.privacy.audit.records import AuditError, AuditFinding, Report
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Source
 
 Floats = NDArray[np.float64]
@@ -37,9 +37,9 @@ def play(
     user: UserScore | None,
     report: Report,
     claimed: float | None = None,
-) -> Finding:
+) -> AuditFinding:
     """Play the game of ``audit.counting``. After Ctrl-C, from what was played until then."""
-    found = Finding(rule="none yet", trials=0, right=0, wrong=0)
+    found = AuditFinding(rule="none yet", trials=0, right=0, wrong=0)
     total = rounds_of(n)
     training = 2 * (total // 20)
     bets: list[Bet] = []
@@ -51,7 +51,7 @@ def play(
                 f"n: {n}: must be at most {most}, so that outputs of {source.dimension} numbers fit in memory"
             )
         size = _block(total, source)
-        spread, hint = Spread(source.batched), Hint()
+        spread, hint = BlockSpread(source.batched), Hint()
         x, b = _draw(
             source, coins, training, min(size, max(1, training // 2)), lambda done: report(done, total, "training")
         )

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from dpverify.privacy.audit.moments import Moments, check_law
-from dpverify.privacy.audit.records import AuditError, Finding, Report
+from dpverify.privacy.audit.moments import ClassMoments, check_law
+from dpverify.privacy.audit.records import AuditError, AuditFinding, Report
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, Source
 from dpverify.privacy.audit.scores import unit_of
 from dpverify.privacy.gaussian import epsilon_of, mu_of
@@ -44,7 +44,7 @@ class MuBound(NamedTuple):
     rank: int  # directions with noise
 
 
-def bound_mu(low: Moments, high: Moments, alpha: float) -> MuBound:
+def bound_mu(low: ClassMoments, high: ClassMoments, alpha: float) -> MuBound:
     """Lower confidence bound on mu. 0 where there are too few outputs."""
     freedom = low.count + high.count - 2
     difference = (high.centre - low.centre) + (high.mean - low.mean)
@@ -85,9 +85,9 @@ def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
     return 1.0 - cdf(rank, second, noncentrality, statistic)
 
 
-def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator, report: Report) -> Finding:
+def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator, report: Report) -> AuditFinding:
     """Draw n outputs on each data set and bound epsilon. After Ctrl-C, from what was drawn."""
-    sides: tuple[Moments, Moments] | None = None
+    sides: tuple[ClassMoments, ClassMoments] | None = None
     unit, plain = np.ones(1), True
     done, interrupted = 0, False
     try:
@@ -106,14 +106,14 @@ def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator,
                 plain = bool((unit == 1.0).all())
             outputs = drawn if plain else (drawn[0] / unit, drawn[1] / unit)
             if sides is None:
-                sides = Moments(outputs[0].mean(axis=0)), Moments(outputs[1].mean(axis=0))
+                sides = ClassMoments(outputs[0].mean(axis=0)), ClassMoments(outputs[1].mean(axis=0))
             for moments, rows in zip(sides, outputs, strict=True):
                 moments.add(rows)
             done += pairs
             report(2 * done, 2 * n, "sampling")
     except KeyboardInterrupt:
         interrupted = True
-    found = Finding(
+    found = AuditFinding(
         rule="likelihood ratio of two Gaussians with one covariance", trials=2 * done, mu=0.0, interrupted=interrupted
     )
     if sides is None or done == 0:

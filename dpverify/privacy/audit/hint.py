@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.privacy.audit.gaussian import bound_mu
-from dpverify.privacy.audit.moments import LEAST, Moments, check_law
+from dpverify.privacy.audit.moments import LEAST, ClassMoments, check_law
 from dpverify.privacy.audit.records import AuditError
 from dpverify.privacy.gaussian import epsilon_of
 
@@ -22,14 +22,14 @@ class Hint:
     """Moments of the outputs of a game, on each data set."""
 
     def __init__(self) -> None:
-        self._sides: tuple[Moments, Moments] | None = None
+        self._sides: tuple[ClassMoments, ClassMoments] | None = None
 
     def add(self, low: Floats, high: Floats) -> None:
         """Add a block of outputs, shape (m, d), on each data set."""
         if low.shape[1] > MOST or min(len(low), len(high)) == 0:
             return
         if self._sides is None:
-            self._sides = Moments(low.mean(axis=0)), Moments(high.mean(axis=0))
+            self._sides = ClassMoments(low.mean(axis=0)), ClassMoments(high.mean(axis=0))
         with np.errstate(over="ignore", invalid="ignore"):
             for moments, rows in zip(self._sides, (low, high), strict=True):
                 moments.add(rows)

@@ -21,7 +21,7 @@ LEAST = 30
 """Outputs on one data set that a block needs to be looked at."""
 
 
-class Spread:
+class BlockSpread:
     """Counts, block by block, the outputs above the median of the first block.
 
     ``batched``: whether outputs come many from a call: they must then be independent, or there is no bound.

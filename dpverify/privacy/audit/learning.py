@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpverify.privacy.audit.candidates import UserScore, View, candidates
 from dpverify.privacy.audit.counting import lower_epsilon
-from dpverify.privacy.audit.rules import Guesses, Rule, choose_rule
+from dpverify.privacy.audit.rules import AuditRule, Guesses, choose_rule
 from dpverify.privacy.audit.scores import Learner, Score, unit_of
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ class Guesser(NamedTuple):
     unit: Floats  # (d,) What outputs are measured in
     view: View  # what it sees
     score: Score  # of what it sees
-    rule: Rule  # its thresholds
+    rule: AuditRule  # its thresholds
 
     def guess(self, x: Floats, b: Bits) -> tuple[Guesses, int]:
         """Guess rounds; returns the counts and how many rounds were judged."""
@@ -85,7 +85,7 @@ def learn(
     """
     unit = np.ones(x.shape[1]) if user is not None else unit_of(x)
     x = x / unit  # not in place: the caller keeps its own
-    never = Rule(-np.inf, np.inf, 0.0)
+    never = AuditRule(-np.inf, np.inf, 0.0)
     none = Guesser("no rule: nothing tells the data sets apart", unit, View(), _nothing, never)
     if (x == x[:1]).all():
         return [Bet(none._replace(name="no rule: all outputs are the same"), 1.0)]

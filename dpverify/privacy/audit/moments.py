@@ -21,7 +21,7 @@ LEAST = 1000
 """Outputs on each data set from which the law is looked at."""
 
 
-class Moments:
+class ClassMoments:
     """Sums over the outputs on one data set."""
 
     def __init__(self, centre: Floats) -> None:
@@ -69,7 +69,7 @@ class Moments:
         return np.asarray(scores, dtype=np.float64)
 
 
-def check_law(low: Moments, high: Moments) -> None:
+def check_law(low: ClassMoments, high: ClassMoments) -> None:
     """Refuse outputs that contradict the law."""
     if min(low.count, high.count) < LEAST:
         return

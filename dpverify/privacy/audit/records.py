@@ -17,7 +17,7 @@ class AuditError(ValueError):
     """A mechanism, a pair of data sets or a score that cannot be audited: one line, what and why."""
 
 
-class Claim(Record, frozen=True, kw_only=True):
+class AuditClaim(Record, frozen=True, kw_only=True):
     """What is claimed of the mechanism."""
 
     epsilon: float
@@ -46,7 +46,7 @@ class Power(Record, frozen=True, kw_only=True):
     """Most that an audit of this size can show of any mechanism."""
 
 
-class Evidence(Record, frozen=True, kw_only=True):
+class AuditEvidence(Record, frozen=True, kw_only=True):
     """What the bound was computed from."""
 
     rule: str
@@ -88,11 +88,11 @@ class AuditResult(Record, frozen=True, kw_only=True):
     mechanism: str
     law: Law
     verdict: Verdict
-    claim: Claim | None
+    claim: AuditClaim | None
     p_value: float | None
     bound: Bound
     confidence: float
-    evidence: Evidence
+    evidence: AuditEvidence
     power: Power | None
     n: int
     seed: int
@@ -108,7 +108,7 @@ class AuditResult(Record, frozen=True, kw_only=True):
         return float(self.bound.epsilon)
 
 
-class Finding(NamedTuple):
+class AuditFinding(NamedTuple):
     """What sampling found, before it is held against a claim. Fields as in the records above."""
 
     rule: str

@@ -36,7 +36,7 @@ class Guesses(NamedTuple):
     wrong: int
 
 
-class Rule(NamedTuple):
+class AuditRule(NamedTuple):
     """Two thresholds on a score."""
 
     first: float  # the rule says "first" where the score is at most ``first``, "second" where it is at least ``second``
@@ -51,7 +51,7 @@ class Rule(NamedTuple):
         return Guesses(right, guessed - right)
 
 
-def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: float, sure: float) -> Rule:
+def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: float, sure: float) -> AuditRule:
     """Choose the thresholds with the largest expected bound.
 
     How often a guess is right beyond a threshold is estimated by its count and by the calibrated score together: counts
@@ -62,7 +62,7 @@ def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: flo
     """
     m = len(score)
     if m < 2 or float(score.min()) == float(score.max()):
-        return Rule(-np.inf, np.inf, 0.0)
+        return AuditRule(-np.inf, np.inf, 0.0)
     order = np.argsort(score, kind="stable")
     score, bits = score[order], bits[order]
     ones = np.concatenate([[0.0], np.cumsum(bits)])
@@ -89,8 +89,8 @@ def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: flo
     bound = np.where(firsts[None, :] < seconds[:, None], bound, -1.0)
     i, j = np.unravel_index(int(bound.argmax()), bound.shape)
     if not bound[i, j] > 0.0:
-        return Rule(-np.inf, np.inf, 0.0)
-    return Rule(float(firsts[j]), float(seconds[i]), float(bound[i, j]))
+        return AuditRule(-np.inf, np.inf, 0.0)
+    return AuditRule(float(firsts[j]), float(seconds[i]), float(bound[i, j]))
 
 
 def calibrated(score: Floats, bits: Bits) -> Floats:

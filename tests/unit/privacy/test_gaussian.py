@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpverify.privacy.gaussian import compose_mu, delta_of, epsilon_of, log_delta_of, mu_of
+from tests.unit.privacy.oracle import delta_by_integration, mixture
 
 
 def by_definition(mu: float, epsilon: float, digits: int = 80) -> mpmath.mpf:
@@ -161,3 +162,10 @@ def test_delta_is_right_at_the_ends_of_the_floats(mu: float) -> None:
 def test_mu_and_epsilon_are_inverse_where_both_are_large(epsilon: float, delta: float) -> None:
     assert epsilon_of(mu_of(epsilon, delta), delta) == pytest.approx(epsilon, rel=1e-14)
     assert mu_of(1.7e308, delta) == pytest.approx(math.sqrt(2) * math.sqrt(1.7e308), rel=1e-14)
+
+
+def test_delta_is_the_definition() -> None:
+    mu, epsilon = 0.5, 1.0
+    crossing = epsilon / mu + mu / 2
+    exact = delta_by_integration(epsilon, mixture([1], [mu], 1), mixture([1], [0], 1), [crossing, crossing + 5, 40])
+    assert abs(mpmath.mpf(delta_of(mu, epsilon)) / exact - 1) < 1e-13

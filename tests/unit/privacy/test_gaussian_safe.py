@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dpverify.privacy.gaussian import certify, epsilon_of, mu_of
-from dpverify.privacy.gaussian_balls import delta_ball
+from dpverify.privacy.gaussian import epsilon_of, mu_of
+from dpverify.privacy.gaussian_balls import certify, delta_ball
 from dpverify.privacy.gaussian_safe import missed_epsilon, missed_mu, safe_epsilon, safe_mu
 
 EXTREMES = [

@@ -6,17 +6,34 @@ import math
 
 import pytest
 
-from dpverify.privacy.oracle import mixture, renyi_by_integration
-from dpverify.privacy.renyi import gaussian_rdp
+from dpverify.privacy.gaussian import compose_mu
 from dpverify.privacy.subsampling import (
-    poisson_gaussian_epsilon,
+    gaussian_rdp,
+    log_chi_moments,
     poisson_gaussian_rdp,
-    without_replacement_gaussian_rdp,
+    without_replacement_gaussian_sharp,
     without_replacement_rdp,
 )
+from tests.unit.privacy.oracle import mixture, renyi_by_integration
 
 MISSING = "the extra `accounting` is not installed"
 ENDS = [-60, -20, -8, -2, 0, 2, 5, 8, 12, 20, 60]
+
+
+def without_replacement_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
+    return without_replacement_rdp(order, rate, [gaussian_rdp(j, 1 / sigma) for j in range(2, order + 1)])
+
+
+@pytest.mark.parametrize(("order", "mu"), [(2, 1.0), (1.5, 0.25), (7, 0.5), (1.01, 3.0)])
+def test_gaussian_curve_is_the_definition(order: float, mu: float) -> None:
+    exact = renyi_by_integration(order, mixture([1], [mu], 1), mixture([1], [0], 1), [-30, -5, 0, 5, 10, 45])
+    assert abs(float(exact) / gaussian_rdp(order, mu) - 1) < 1e-14
+
+
+def test_composition_agrees_with_the_root_of_squares() -> None:
+    mus = [0.1, 0.2, 0.3]
+    together = sum(gaussian_rdp(4.5, mu) for mu in mus)
+    assert together == pytest.approx(gaussian_rdp(4.5, compose_mu(mus)), rel=1e-15)
 
 
 @pytest.mark.parametrize(("order", "rate", "sigma"), [(2, 0.01, 1.0), (5, 0.5, 0.8), (12, 1e-3, 2.0), (3, 1e-5, 1.0)])
@@ -59,6 +76,10 @@ def test_bound_without_replacement_is_above_opposite_values(order: int, rate: fl
 
 
 def test_refuses_what_is_outside_the_range() -> None:
+    with pytest.raises(ValueError, match="order must be above 1"):
+        gaussian_rdp(1, 1)
+    with pytest.raises(ValueError, match="mu must be at least 0"):
+        gaussian_rdp(2, -1)
     with pytest.raises(ValueError, match="whole number"):
         poisson_gaussian_rdp(1, 0.1, 1)
     with pytest.raises(ValueError, match="rate must be"):
@@ -84,11 +105,46 @@ def test_second_opinion() -> None:
         assert ours == pytest.approx(list(theirs), rel=1.5)
 
 
-def test_many_steps_are_not_below_the_second_opinion() -> None:
-    dp = pytest.importorskip("dp_accounting", reason=MISSING)
-    pld = pytest.importorskip("dp_accounting.pld", reason=MISSING)
-    event = dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(1.0)), 1000)
-    accountant = pld.PLDAccountant()
-    accountant.compose(event)
-    sharp = accountant.get_epsilon(1e-5)
-    assert sharp < poisson_gaussian_epsilon(0.01, 1.0, 1000, 1e-5) < 1.35 * sharp
+def test_second_moment_is_the_chi_square() -> None:
+    for sigma in (0.7, 3.0, 1e4):
+        assert math.exp(log_chi_moments(sigma, 2)[0]) == pytest.approx(math.expm1(1 / sigma**2), rel=1e-12)
+
+
+def test_moments_tend_to_those_of_a_normal_law() -> None:
+    """P/Q - 1 is nearly normal with variance 1/sigma^2: its 8th moment is 105/sigma^8."""
+    assert math.exp(log_chi_moments(1e3, 8)[3]) * 1e24 == pytest.approx(105, rel=1e-4)
+
+
+@pytest.mark.parametrize("order", [2, 3, 9, 40, 101])
+@pytest.mark.parametrize(("rate", "sigma"), [(0.01, 1.0), (0.3, 30.0), (1e-3, 0.7), (1.0, 2.0)])
+def test_between_a_pair_and_theorem_9(order: int, rate: float, sigma: float) -> None:
+    sharp = without_replacement_gaussian_sharp(order, rate, sigma)
+    assert poisson_gaussian_rdp(order, rate, sigma) <= sharp * (1 + 1e-12)
+    assert sharp <= without_replacement_gaussian_rdp(order, rate, sigma) * (1 + 1e-12)
+
+
+def test_large_noise_gains_what_theorem_9_loses() -> None:
+    assert without_replacement_gaussian_sharp(20, 0.05, 200.0) < 0.02 * without_replacement_gaussian_rdp(
+        20, 0.05, 200.0
+    )
+
+
+def test_ends_of_the_range_of_the_sharp_bound() -> None:
+    assert without_replacement_gaussian_sharp(5, 0, 1) == 0
+    assert without_replacement_gaussian_sharp(256, 1e-3, 1e6) > 0
+    with pytest.raises(ValueError, match="whole number from 2 to 256"):
+        without_replacement_gaussian_sharp(257, 0.1, 1)
+    with pytest.raises(ValueError, match="rate must be"):
+        without_replacement_gaussian_sharp(2, -0.1, 1)
+    with pytest.raises(ValueError, match="sigma must be"):
+        without_replacement_gaussian_sharp(2, 0.1, 0)
+
+
+def test_second_opinion_on_the_sharp_bound() -> None:
+    name = "dp_accounting.rdp.rdp_privacy_accountant"
+    accountant = pytest.importorskip(name, reason=MISSING)
+    for rate, sigma in [(0.01, 1.0), (0.1, 5.0), (1e-3, 0.7)]:
+        for order in (2, 3, 10, 33):
+            theirs = accountant._compute_rdp_sample_wor_gaussian(rate, sigma, [order])[0]
+            whole = order / (2 * sigma**2)
+            assert without_replacement_gaussian_sharp(order, rate, sigma) == pytest.approx(min(theirs, whole), rel=1e-9)

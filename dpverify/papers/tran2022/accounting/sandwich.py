@@ -24,7 +24,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import proof_scales
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import draw_noise
 from dpverify.privacy.audit.gaussian import bound_mu
-from dpverify.privacy.audit.moments import Moments
+from dpverify.privacy.audit.moments import ClassMoments
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.privacy.gaussian_safe import safe_epsilon
 from dpverify.privacy.participation import Bounds, Ordering
@@ -100,7 +100,7 @@ def _seen_mu(setting: Setting, bounds: Bounds, rng: Generator, outputs: int, dou
         momentum[t] = (1.0 - setting.alpha) * before + setting.alpha * LIPSCHITZ * (t + 1 in bounds.pattern)
     sides = []
     for sign in (-1.0, 1.0):
-        moments = Moments(sign * momentum)
+        moments = ClassMoments(sign * momentum)
         moments.add(sign * momentum + short * _noise(setting, rng, outputs).T)
         sides.append(moments)
     return bound_mu(sides[0], sides[1], doubt).mu

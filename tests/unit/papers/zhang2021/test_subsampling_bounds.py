@@ -10,7 +10,7 @@ from flint import arb
 
 from dpverify.papers.zhang2021.subsampling_bounds import half_way_delta, opposite_divergence, pure_amplification
 from dpverify.privacy.gaussian import delta_of
-from dpverify.privacy.oracle import mixture, renyi_by_integration
+from tests.unit.privacy.oracle import mixture, renyi_by_integration
 
 ENDS = [-40, -10, -3, 0, 3, 10, 40]
 
