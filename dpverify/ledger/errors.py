@@ -2,62 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-SHOWN = 80  # characters of a value that an error repeats
+from dpverify.ledger.formula.errors import FormulaError, printable, shown, suggest
 
-
-def printable(text: str, limit: int = SHOWN) -> str:
-    r"""Text on one line: cut after `limit` characters, everything unprintable escaped.
-
-    Text without control characters, line ends or invisible marks: ``\n`` and its like are written out.
-    """
-    kept = text[:limit]
-    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in kept)
-    return escaped + ("..." if len(text) > limit else "")
-
-
-def shown(value: object) -> str:
-    """Return a TOML value as an error repeats it: scalars written out, tables and arrays named."""
-    if isinstance(value, str):
-        return f"'{printable(value)}'"
-    if isinstance(value, dict):
-        return "a table"
-    if isinstance(value, list):
-        return "an array"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int) and abs(value) >= 10**SHOWN:
-        return "a huge integer"  # int -> str has a limit of its own
-    return printable(str(value))
-
-
-def suggest(word: str, known: Iterable[str]) -> str:
-    """Return ``"; did you mean 'x'?"`` for the known words nearest to `word`, or nothing."""
-    near = difflib.get_close_matches(word[:64], sorted(known), n=3, cutoff=0.6)
-    return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-
-
-class FormulaError(ValueError):
-    """A text that the formula language refuses.
-
-    Parameters
-    ----------
-    value
-        The whole text.
-    rule
-        The rule that it breaks, with the piece that breaks it.
-    """
-
-    def __init__(self, value: str, rule: str) -> None:
-        super().__init__(value, rule)
-        self.value = value
-        self.rule = rule
-
-    def __str__(self) -> str:
-        return f"{shown(self.value)}: {printable(self.rule, 400)}"
+__all__ = ["FormulaError", "Place", "Problems", "SpecError", "UnknownClaim", "printable", "shown", "suggest"]
 
 
 class SpecError(Exception):

@@ -3,7 +3,7 @@
 What the language holds and what it means is written down in ``specs/README.md``.
 """
 
-from dpverify.ledger.errors import FormulaError
+from dpverify.ledger.formula.errors import FormulaError
 from dpverify.ledger.formula.latex import latex
 from dpverify.ledger.formula.parse import check_names, parse, parse_relation
 from dpverify.ledger.formula.text import decimal_text, to_text

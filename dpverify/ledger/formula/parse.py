@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from fractions import Fraction
 
-from dpverify.ledger.errors import FormulaError, suggest
+from dpverify.ledger.formula.errors import FormulaError, suggest
 from dpverify.ledger.formula.scan import MAX_DEPTH, scan
 from dpverify.ledger.formula.tree import (
     BUILTINS,

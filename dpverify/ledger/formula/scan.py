@@ -9,7 +9,7 @@ from __future__ import annotations
 import keyword
 import re
 
-from dpverify.ledger.errors import FormulaError
+from dpverify.ledger.formula.errors import FormulaError
 
 MAX_LENGTH = 2000  # characters
 MAX_DEPTH = 40  # brackets within brackets, and nodes from the root of the tree to a leaf
