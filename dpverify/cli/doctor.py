@@ -81,7 +81,7 @@ def _jit() -> Iterator[tuple[bool, str]]:
 
 
 def _cache() -> Iterator[tuple[bool, str]]:
-    from dpverify.kernels.cache import KernelCache
+    from dpverify.kernels.numba_internals import KernelCache
 
     folder = getattr(KernelCache.of(_triple), "cache_path", None)
     if folder:

@@ -20,8 +20,8 @@ from typing import TypeAlias
 import numpy as np
 
 from dpverify.kernels import check
+from dpverify.kernels.cache_lines import prefetch_row
 from dpverify.kernels.jit import kernel
-from dpverify.kernels.prefetch import prefetch_row
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.kernels.vector import norm
 

@@ -71,5 +71,7 @@ def _value(value: Any, names: tuple[str, ...], seen: set[int]) -> Iterator[str]:
     elif isinstance(value, tuple):
         for item in value:
             yield from _value(item, names, seen)
+    elif isinstance(value, type) and hasattr(value, "_fields"):  # a record: its fields decide what a name reads
+        yield f"{value!r} {value._fields}"
     else:  # a number, a type, a function of numpy; a name with an address in it is never found again, which is safe
         yield repr(value)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, ParamSpec, TypeVar, cast
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, cast
 
-from numba import config, njit, types
-from numba.core.dispatcher import Dispatcher
+from numba import config, njit
 from numba.core.errors import NumbaError
+from numba.extending import is_jitted
 
-from dpverify.kernels.cache import KernelCache
+from dpverify.kernels.numba_internals import prepare
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_without_value: Callable[[Any], Any] = types.unliteral
 
 CompilationError = NumbaError
 """What calling a kernel raises when it cannot be compiled for the types of its arguments."""
@@ -32,19 +29,9 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     ``function``: numbers and arrays in, numbers and arrays out. It may call other kernels, and take them as arguments.
     """
     compiled = njit(nogil=True, error_model="numpy")(function)
-    if isinstance(compiled, Dispatcher):
-        dispatcher = cast("Any", compiled)
-        dispatcher._cache = KernelCache.of(compiled.py_func)
-        dispatcher.get_call_template = partial(_typed_as_variables, dispatcher.get_call_template)
+    if is_jitted(compiled):
+        prepare(compiled)
     return cast("Callable[P, R]", compiled)
-
-
-def _typed_as_variables(resolve: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """Resolve a call by the types of its arguments alone: numba would compile a kernel anew for each written number."""
-    return resolve(
-        tuple(_without_value(argument) for argument in arguments),
-        {name: _without_value(argument) for name, argument in named.items()},
-    )
 
 
 def python_of(function: Callable[P, R]) -> Callable[P, R]:
@@ -57,4 +44,4 @@ def is_kernel(function: object) -> bool:
 
     True for a kernel; for any callable where the jit is switched off, since nothing is compiled then.
     """
-    return isinstance(function, Dispatcher) or (bool(vars(config)["DISABLE_JIT"]) and callable(function))
+    return callable(function) and (is_jitted(function) or bool(vars(config)["DISABLE_JIT"]))

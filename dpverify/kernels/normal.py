@@ -15,28 +15,16 @@ import math
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba.np.random import _constants as ziggurat
 from numpy.random import SFC64, Generator
 from numpy.typing import NDArray
 
 from dpverify.kernels import check
 from dpverify.kernels.jit import kernel
+from dpverify.kernels.numba_internals import HEIGHTS, LAYERS, PER_TAIL, TAIL, WIDTHS
 from dpverify.kernels.typing import Vector
 
 Words: TypeAlias = NDArray[np.uint64]
 """State of an SFC64: three words that are mixed and a counter, shape (4,)."""
-
-LAYERS = np.array(ziggurat.ki_double, dtype=np.int64)
-"""Part of each layer, of 2^52, that lies wholly below the density."""
-
-WIDTHS = np.concatenate([ziggurat.wi_double, -ziggurat.wi_double])
-"""Width of each layer over 2^52, and the same with a minus sign."""
-
-HEIGHTS = np.array(ziggurat.fi_double)
-"""Density at the end of each layer."""
-
-TAIL, PER_TAIL = float(ziggurat.ziggurat_nor_r), float(ziggurat.ziggurat_nor_inv_r)
-"""Where the tail begins, and one over it."""
 
 UNIT = 1.0 / 9007199254740992.0
 """2^-53."""

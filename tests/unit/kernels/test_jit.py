@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numba.core.caching import NullCache
 
-from dpverify.kernels.cache import KernelCache
 from dpverify.kernels.jit import CompilationError, is_kernel, kernel, python_of
+from dpverify.kernels.numba_internals import KernelCache
 
 
 @kernel

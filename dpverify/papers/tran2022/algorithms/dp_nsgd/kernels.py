@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from dpverify.kernels.cache_lines import prefetch_row
 from dpverify.kernels.jit import kernel
-from dpverify.kernels.prefetch import prefetch_row
 from dpverify.kernels.typing import Indices, Vector
 from dpverify.kernels.vector import norm
 

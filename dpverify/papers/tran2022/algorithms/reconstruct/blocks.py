@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.kernels.cache_lines import prefetch_row
 from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
-from dpverify.kernels.prefetch import prefetch_row
 from dpverify.kernels.typing import Indices, Matrix, Vector
 
 

@@ -38,10 +38,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.kernels import check
+from dpverify.kernels.cache_lines import write_row
 from dpverify.kernels.dyadic import floor_log2, level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
-from dpverify.kernels.write_around import write_row
 from dpverify.papers.tran2022.algorithms.reconstruct.blocks import absorb, ask_for, finish_block, place
 from dpverify.papers.tran2022.algorithms.reconstruct.nodes import (
     Nodes,

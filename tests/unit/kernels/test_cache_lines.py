@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpverify.kernels import write_around as module
+from dpverify.kernels import cache_lines as module
+from dpverify.kernels.cache_lines import write_row
 from dpverify.kernels.jit import python_of
-from dpverify.kernels.write_around import LINE, write_row
+from dpverify.kernels.numba_internals import LINE
 
 
 @pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 15, 16, 23, 64, 131])
