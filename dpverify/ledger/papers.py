@@ -17,7 +17,7 @@ from dpverify.ledger.wording import amended_wording, printed_wording
 
 MAX_READINGS = 64  # combinations of choices of one claim
 
-_KEY = re.compile(r"[a-z][a-z0-9_]*")
+_KEY = re.compile(r"_?[a-z][a-z0-9_]*")
 _ID = re.compile(r"[a-z]+(-[a-z0-9.]+)*")
 _CHOICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 

@@ -1,0 +1,21 @@
+"""Algorithm 1: the noise of each prefix sum is that of the tree nodes which the prefix is made of."""
+
+from __future__ import annotations
+
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import Matrix, Tape
+
+
+@kernel
+def add_nodes(tape: Tape, forgotten: int, out: Matrix) -> None:
+    """Write the noise of the steps 1 .. T into ``out``, shape (T, d).
+
+    Row t - 1 of ``tape``, of the same shape, is the noise of the node that ends at t and is as long as the lowest set
+    bit of t. The step ``forgotten`` lacks its own node, a planted fault; 0 for none.
+    """
+    for t in range(1, out.shape[0] + 1):
+        before = t & (t - 1)  # without the lowest set bit
+        for j in range(out.shape[1]):
+            past = out[before - 1, j] if before > 0 else 0.0
+            own = tape[t - 1, j] if t != forgotten else 0.0
+            out[t - 1, j] = past + own

@@ -1,0 +1,1 @@
+"""Where the record, the algebra and the kernel meet."""
