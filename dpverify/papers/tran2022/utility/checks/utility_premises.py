@@ -1,23 +1,15 @@
 """The derivations that others cite: Lemma 7 under fresh permutations, and what Theorems 6 and 9 take from the momentum.
 
-Two kinds of checks. One judges a statement by its derivation and by every derivation that it cites, at any depth: only
-together they prove it. The other judges one cited derivation by itself, with constants moved against it, and shows it;
-it proves a premise, and of the statement nothing.
+A statement is judged with all that its derivation cites (:class:`WholeDerivationCheck`), and every cited derivation by
+itself (:class:`CitedDerivationCheck`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
-import msgspec
-
-from dpverify.harness import Check, Context, DerivationCheck, PaperChecks
-from dpverify.harness.budget import BudgetName
-from dpverify.harness.checks import missed_controls
-from dpverify.harness.derivation_check import judge_moved
-from dpverify.ledger.results import CheckResult, DerivationResult, Method
+from dpverify.harness import PaperChecks
+from dpverify.harness.cited_check import CitedDerivationCheck, WholeDerivationCheck
 from dpverify.papers.tran2022.momentum import reorder_total_derivations as reorder_total
 from dpverify.papers.tran2022.noise import sr_sharp_derivations as sr_sharp
 from dpverify.papers.tran2022.reorder import reorder_lemma_derivations as lemma
@@ -30,105 +22,9 @@ from dpverify.papers.tran2022.utility import utility_once_derivations as utility
 from dpverify.papers.tran2022.utility import utility_premises_derivations as parts
 from dpverify.papers.tran2022.utility import utility_sampling_derivations as sampling
 from dpverify.papers.tran2022.utility import utility_theorem_derivations as theorems
-from dpverify.symbolic.derive.cited import derivations_under, taken_for_granted
-from dpverify.symbolic.derive.derivation import Derivation, check_derivation
-from dpverify.symbolic.derive.perturb import Perturbation, perturbations
-from dpverify.symbolic.derive.prepare import prepared
+from dpverify.symbolic.derive.derivation import Derivation
 
 CHECKS = PaperChecks("tran2022", __name__)
-
-MOST_TRIED = 12
-"""Moved constants that are tried before a chain counts as one that cannot fail."""
-
-_checked: dict[tuple[str, int, int], tuple[Derivation, DerivationResult]] = {}
-
-
-def checked_once(chain: Derivation, points: int, seed: int) -> DerivationResult:
-    """Check a cited derivation; several statements may rest on the same one."""
-    key = (chain.name, points, seed)
-    if key not in _checked or _checked[key][0] != chain:
-        _checked[key] = chain, check_derivation(chain, points=points, seed=seed)
-    return _checked[key][1]
-
-
-def _around_the_fault(chain: Derivation, fault: Perturbation) -> Perturbation:
-    """The faulty step and the next one: if they are refused, the whole chain is."""
-    clean, steps = prepared(chain), fault.derivation.steps
-    place = next(k for k, (old, new) in enumerate(zip(clean.steps, steps, strict=True)) if old != new)
-    start = clean.steps[place - 1].expr if place else clean.start
-    return replace(fault, derivation=replace(fault.derivation, start=start, steps=steps[place : place + 2]))
-
-
-@dataclass(frozen=True)
-class WholeDerivationCheck(DerivationCheck):
-    """A derivation with all that it cites."""
-
-    def cost(self, context: Context) -> float:
-        """Declared core seconds: most of them are the cited derivations', which a worker checks once."""
-        return super().cost(context) + 1.5
-
-    def run_block(self, context: Context, block: int) -> CheckResult:
-        """Do what the base does, and check every derivation that is cited.
-
-        "proved" only if every cited derivation is complete as well.
-        """
-        result = super().run_block(context, block)
-        derivation = self.build(context.statement)
-        broken, seen = [], []
-        for name, chain in derivations_under(derivation):
-            found = checked_once(chain, context.budget.points, context.seed)
-            seen.append(chain.name)
-            if not found.complete:
-                broken.append(f"{chain.name} ({name})")
-        rests = f"cites {len(seen)} derivations: {'; '.join(seen)}"
-        granted = f"takes from elsewhere: {'; '.join(taken_for_granted(derivation)) or 'nothing'}"
-        message = "; ".join(filter(None, [result.message, rests, granted]))
-        if not broken:
-            return msgspec.structs.replace(result, message=message)
-        error = f"cited derivations of ours are not complete: {'; '.join(broken)}"
-        return msgspec.structs.replace(result, status="inconclusive", message=message, error=error)
-
-
-@dataclass(frozen=True)
-class CitedDerivationCheck(Check):
-    """A derivation that others cite, judged by itself; the smoke budget checks it with the statements that cite it."""
-
-    build: Callable[[], Derivation] = field(kw_only=True)  # makes it
-    least_budget: BudgetName = field(default="standard", kw_only=True)
-
-    method: ClassVar[Method] = "derivation"
-
-    def cost(self, context: Context) -> float:
-        """Declared core seconds."""
-        return 0.5 + 0.01 * context.budget.points
-
-    def run_block(self, context: Context, block: int) -> CheckResult:
-        """Check the derivation, and move its constants against it.
-
-        "not refuted" where the derivation is complete: it proves a premise, not the statement.
-        """
-        chain = self.build()
-        found = checked_once(chain, context.budget.points, context.seed)
-        tried = list(perturbations(chain))[::-1][:MOST_TRIED] if found.complete else []
-        around = (_around_the_fault(chain, one) for one in tried)
-        controls, slack = judge_moved(around, context.seed, most=context.budget.perturbed)
-        missed = missed_controls(controls)
-        fine = found.complete and not missed
-        ends = f"from {found.steps[0].expression} to {found.steps[-1].expression}"
-        message = f"complete: a premise of others, {ends}" if found.complete else "not complete"
-        return CheckResult(
-            name=self.name,
-            method="derivation",
-            status="not refuted" if fine else "inconclusive",
-            message="; ".join(filter(None, [message, missed if found.complete else "", *slack])),
-            error="" if found.complete else f"our derivation {found.name!r} is not complete",
-            n=sum(step.points for step in found.steps),
-            detects="a step that is false at a point of its domain, or not proven",
-            leaves_out=self.leaves_out or "all of the statement but this premise",
-            derivation=found,
-            controls=controls,
-        )
-
 
 FRESH, ONCE = {"ordering": "fresh"}, {"ordering": "once"}
 FRESH_6, ONCE_6 = ({**ordering, "depth": "levels"} for ordering in (FRESH, ONCE))
