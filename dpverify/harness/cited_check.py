@@ -96,7 +96,7 @@ class CitedDerivationCheck(Check):
         found = checked_once(chain, context.budget.points, context.seed)
         tried = list(perturbations(chain))[::-1][:MOST_TRIED] if found.complete else []
         around = (_around_the_fault(chain, one) for one in tried)
-        controls, slack = judge_moved(around, context.seed, enough=context.budget.perturbed)
+        controls, slack = judge_moved(around, context.seed, most=context.budget.perturbed)
         missed = missed_controls(controls)
         fine = found.complete and not missed
         ends = f"from {found.steps[0].expression} to {found.steps[-1].expression}"

@@ -24,7 +24,9 @@ def below(limit: int) -> Rule:
 def check(limit: int, fault: int = 1) -> RuleCheck:
     planted = [Planted("a lower limit", holds=below(fault), at_declared_size=True)]
     points = [{"s": s} for s in range(1, 9)]
-    return RuleCheck("walk", "rule", points=lambda _: points, holds=below(limit), enough="so it is", planted=planted)
+    return RuleCheck(
+        "walk", "rule", points=lambda _: points, holds=below(limit), why_sufficient="so it is", planted=planted
+    )
 
 
 def run(a_check: RuleCheck, statement: Statement, budget: str = "smoke") -> CheckResult:
