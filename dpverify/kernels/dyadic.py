@@ -50,18 +50,6 @@ def popcount(t: int) -> int:
 
 
 @kernel
-def common_prefix(s: int, t: int) -> int:
-    """End p of the last node that COMPOSE(1, s) and COMPOSE(1, t) share, 0 where they share none; ``s, t >= 0``.
-
-    The shared nodes are COMPOSE(1, p): those of the leading bits in which s and t agree.
-    """
-    k = 0
-    while s >> k != t >> k:
-        k += 1
-    return (s >> k) << k
-
-
-@kernel
 def prefix_nodes(t: int, out: Intervals) -> int:
     """Write COMPOSE(1, t), from left to right, into the first rows of ``out``, shape (>= popcount(t), 2).
 

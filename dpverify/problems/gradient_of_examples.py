@@ -17,10 +17,11 @@ IndexGradient: TypeAlias = Callable[[Vector, int], ArrayLike]
 """``gradient(w, n)``: the gradient of the loss of example n, 0..N-1, at w, shape (d,)."""
 
 
-def compiled(gradient: ExampleGradient, otherwise: str) -> ExampleGradient:
-    """Refuse a gradient that is not compiled."""
+def compiled(gradient: ExampleGradient, otherwise: str = "") -> ExampleGradient:
+    """Refuse a gradient that is not compiled; ``otherwise`` names what takes any function."""
     if not is_kernel(gradient):
-        raise check.ArgumentError("gradient", gradient, f"must be a kernel (w, x_row, y, out); see {otherwise}")
+        see = f"; see {otherwise}" if otherwise else ""
+        raise check.ArgumentError("gradient", gradient, f"must be a kernel (w, x_row, y, out){see}")
     return gradient
 
 

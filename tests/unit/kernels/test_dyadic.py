@@ -1,4 +1,3 @@
-import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -48,22 +47,13 @@ def test_prefix_nodes_of_nothing() -> None:
     assert nodes(0) == []
 
 
-def test_common_prefix_is_the_end_of_the_last_shared_node() -> None:
-    for s, t in itertools.product(range(40), range(40)):
-        shared = [node for node in nodes(s) if node in nodes(t)]
-        want = shared[-1][1] if shared else 0
-        assert dyadic.common_prefix(s, t) == python_of(dyadic.common_prefix)(s, t) == want
-        assert nodes(want) == shared
-
-
 @kernel
-def shared_steps(steps: int) -> int:
+def all_levels(steps: int) -> int:
     total = 0
-    for s in range(1, steps + 1):
-        for t in range(1, steps + 1):
-            total += dyadic.common_prefix(s, t)
+    for t in range(1, steps + 1):
+        total += dyadic.level(t)
     return total
 
 
 def test_from_inside_a_kernel() -> None:
-    assert shared_steps(20) == python_of(shared_steps)(20)
+    assert all_levels(20) == python_of(all_levels)(20)

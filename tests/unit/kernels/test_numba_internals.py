@@ -59,9 +59,9 @@ def typed_as_variables() -> bool:
 
 
 def prefetch() -> bool:
-    cache_lines.prefetch_row(np.ones(16), np.uint64(0), np.uint64(16))
-    code = next(iter(cast("Any", cache_lines.prefetch_row).inspect_llvm().values()), "llvm.prefetch")  # or from a file
-    return "llvm.prefetch" in code
+    values = np.arange(16.0)
+    cache_lines.prefetch_row(values, np.uint64(0), np.uint64(16))  # compiled anew for each release: it is in the key
+    return np.array_equal(values, np.arange(16.0))
 
 
 def stores_around_the_caches() -> bool:

@@ -67,7 +67,7 @@ it is read, and they are left to the state. Shorter rows have too many lines tha
 not written so: its pages have just been cleared by the system, which leaves them in the caches."""
 
 
-class Constants(NamedTuple):
+class StreamConstants(NamedTuple):
     """What the recursion multiplies with."""
 
     # (5,) alpha; 1 - gamma, the weight of D_t; gamma, that of W_t; 1 - gamma, that of g_{t-N}; (1 - alpha)^N, that of
@@ -88,11 +88,11 @@ class State(NamedTuple):
     prefixes: Stack
 
 
-def new_constants(examples: int, alpha: float, gamma: float) -> Constants:
+def new_constants(examples: int, alpha: float, gamma: float) -> StreamConstants:
     """Compute what the recursion multiplies with; arguments are checked by the caller."""
     powers, decay = (1.0 - alpha) ** np.arange(examples + 1, dtype=float), np.empty(LEVELS)
     fill_level_decay(alpha, decay)
-    return Constants(np.array([alpha, 1.0 - gamma, gamma, 1.0 - gamma, powers[examples]]), powers, decay)
+    return StreamConstants(np.array([alpha, 1.0 - gamma, gamma, 1.0 - gamma, powers[examples]]), powers, decay)
 
 
 def new_state(examples: int, steps: int, dimension: int) -> State:
@@ -122,7 +122,7 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call that hands on all these 
     K : int
         floor(log2 N).
     weights, powers, decay : array of float
-        As in ``Constants``.
+        As in ``StreamConstants``.
     F_G, F_Delta, F_r : (n, d) array of float
         The noisy nodes. Read at step t are the nodes that end there: of G and Delta, those of length up to 2^K, without
         nodes of Delta that begin in the first epoch; and of r the longest.
@@ -283,7 +283,7 @@ def reconstruct(
 
 
 def reconstruct_with(
-    nodes: Nodes, steps: int, d: int, examples: int, constants: Constants, out: Matrix | None = None
+    nodes: Nodes, steps: int, d: int, examples: int, constants: StreamConstants, out: Matrix | None = None
 ) -> tuple[Matrix, Indices]:
     """Do what ``reconstruct`` does, with given constants: faults are planted in them; arguments are checked before."""
     adds, state = np.empty(steps, dtype=np.int64), new_state(examples, steps, d)

@@ -1,7 +1,6 @@
 """Planted faults in Algorithms 2 and 4, for checks that must tell them from the good kernels.
 
-A fault changes what the good kernels are given: the noise of nodes, the nodes, the constants of the recursion, or the
-anchors. So it stands in for the kernels in each of three roles, and does nothing in a role that it does not concern.
+A fault changes what the good kernels are given: the deviations of nodes, their tape, or the constants of the recursion.
 """
 
 from __future__ import annotations
@@ -15,19 +14,16 @@ import numpy as np
 
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
-from dpverify.kernels.typing import Intervals, Matrix, Tape, Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, check_nodes, node_intervals
+from dpverify.kernels.typing import Matrix, Tape, Vector
 from dpverify.papers.tran2022.algorithms.reconstruct.stream import (
     DELTA,
-    Constants,
     G,
     R,
+    StreamConstants,
     new_constants,
-    reconstruct_with,
 )
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import noise_with, tape_layout, tape_rows
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
 
 Family: TypeAlias = Literal["g", "delta", "r"]
@@ -43,12 +39,13 @@ class SrFault:
     name: str  # short name, fit for an id
     text: str  # what is wrong with it, in a few words
     change_deviations: Callable[[Vector], Vector] | None = None
-    change_constants: Callable[[Constants, int], Constants] | None = None  # ``(constants, examples) -> constants``
-    change_anchors: Callable[[Intervals, int], Intervals] | None = None  # ``(anchors, examples) -> anchors``
+    change_constants: Callable[[StreamConstants, int], StreamConstants] | None = (
+        None  # ``(constants, examples) -> constants``
+    )
     missing: tuple[Family, int, int] | None = None  # family, first and last step of a node that is left out
 
     def noise(self, tape: Tape, parameters: SrParameters, examples: int) -> Matrix:
-        """Give the wrong m^_t - m_t, in place of ``sr_nsgd_noise.noise_from_tape``; linear in the tape as well.
+        """Give the wrong m^_t - m_t, in place of ``sr_nsgd.noise.noise_from_tape``; linear in the tape as well.
 
         Row t - 1 is the noise in m^_t. Shapes: ``tape`` (n, d).
         """
@@ -56,40 +53,16 @@ class SrFault:
         if self.missing is not None:
             family, y, z = self.missing
             found = (tape_layout(examples, parameters.steps) == (_PLACE[family], y, z)).all(axis=1)
-            self._check_found(bool(found.any()))
+            if not found.any():
+                raise check.ArgumentError("missing", self.missing, "must be a node that this run reads")
             tape = np.where(found[:, None], 0.0, tape)
         deviations = parameters.deviations(examples)
         if self.change_deviations is not None:
             deviations = self.change_deviations(deviations)
-        constants = self._constants(examples, parameters.alpha, parameters.gamma)
+        constants = new_constants(examples, parameters.alpha, parameters.gamma)
+        if self.change_constants is not None:
+            constants = self.change_constants(constants, examples)
         return noise_with(tape, generator(0), deviations, constants, parameters.steps, examples)
-
-    def reconstruct(self, nodes: Nodes, *, examples: int, alpha: float, gamma: float) -> Matrix:
-        """Give the wrong m^_1..m^_T, in place of ``reconstruct.reconstruct``. Row t - 1 is m^_t."""
-        nodes, steps, d = check_nodes(nodes)
-        N, alpha, gamma = check.whole(1, examples=examples), check.weight(alpha=alpha), check.proportion(gamma=gamma)
-        if self.missing is not None:
-            family, y, z = self.missing
-            found = (node_intervals(steps) == (y, z)).all(axis=1)
-            self._check_found(bool(found.any()))
-            nodes = nodes._replace(**{family: np.where(found[:, None], 0.0, getattr(nodes, family))})
-        return reconstruct_with(nodes, steps, d, N, self._constants(N, alpha, gamma))[0]
-
-    def anchors(self, examples: int, steps: int) -> Intervals:
-        """Give the wrong anchors, in place of ``sr_nsgd_replay.anchor_rows``, for the argument of a replay.
-
-        Shapes: returns (T, 2).
-        """
-        good = anchor_rows(examples, steps)
-        return good if self.change_anchors is None else self.change_anchors(good, examples)
-
-    def _constants(self, examples: int, alpha: float, gamma: float) -> Constants:
-        good = new_constants(examples, alpha, gamma)
-        return good if self.change_constants is None else self.change_constants(good, examples)
-
-    def _check_found(self, found: bool) -> None:
-        if not found:
-            raise check.ArgumentError("missing", self.missing, "must be a node that this run reads")
 
 
 def family_scaled(family: Literal["g", "g-first", "g-later", "delta", "r"], factor: float = 1.02) -> SrFault:
@@ -133,31 +106,20 @@ def decay_off(of: Literal["sums", "windows", "r"] = "sums", steps: int = 1) -> S
     return SrFault(f"decay{steps:+d}-{of}", f"the decay of {of} is off by {steps:+d}", change_constants=change)
 
 
-def wrong_anchor(back: int = 2) -> SrFault:
-    """Delta nodes that take the gradient at the anchor of a wrong epoch away.
-
-    ``back``: how many epochs before the step's own, at least 0; 1 would be right. Before the first epoch it is w_1.
-    """
-    if check.whole(0, back=back) == 1:
-        raise check.ArgumentError("back", back, "must not be 1, which is right")
-    text = f"Delta is taken to the anchor {back} epochs before"
-    return SrFault(f"anchor-{back}-back", text, change_anchors=partial(_anchor, back=back))
-
-
 def _scale(deviations: Vector, *, places: tuple[int, ...], factor: float) -> Vector:
     changed = deviations.copy()
     changed[list(places)] *= factor
     return changed
 
 
-def _coefficient(good: Constants, examples: int, *, power_of: str) -> Constants:
+def _coefficient(good: StreamConstants, examples: int, *, power_of: str) -> StreamConstants:
     # A window enters g_t with (1 - gamma) D_t + gamma W_t, and all of its later weight with it: c_i, times one factor.
     weights = good.weights.copy()
     weights[1:3] *= good.powers[examples] if power_of == "decay" else weights[3]
     return good._replace(weights=weights)
 
 
-def _decay(good: Constants, examples: int, *, of: str, steps: int) -> Constants:
+def _decay(good: StreamConstants, examples: int, *, of: str, steps: int) -> StreamConstants:
     beta = 1.0 - good.weights[0]
     if of == "windows":
         return good._replace(powers=beta ** np.arange(steps, examples + 1 + steps, dtype=float))
@@ -166,10 +128,3 @@ def _decay(good: Constants, examples: int, *, of: str, steps: int) -> Constants:
     weights = good.weights.copy()
     weights[4] = beta ** float(examples + steps)
     return good._replace(weights=weights)
-
-
-def _anchor(good: Intervals, examples: int, *, back: int) -> Intervals:
-    changed = good.copy()
-    later = good[:, 1] >= 0
-    changed[later, 1] = np.maximum(good[later, 0] - back * examples, 0)
-    return changed

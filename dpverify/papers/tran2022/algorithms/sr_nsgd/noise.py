@@ -22,10 +22,10 @@ from dpverify.kernels.tape import fill_normal, generator
 from dpverify.kernels.typing import Matrix, Tape, Vector
 from dpverify.papers.tran2022.algorithms.reconstruct.stream import (
     DELTA,
-    Constants,
     G,
     R,
     Stack,
+    StreamConstants,
     new_constants,
     new_state,
     reconstruct_step,
@@ -169,7 +169,7 @@ def noise_from_generator(rng: Generator, dimension: int, parameters: SrParameter
 
 
 def noise_with(
-    tape: Tape, rng: Generator, deviations: Vector, constants: Constants, steps: int, examples: int
+    tape: Tape, rng: Generator, deviations: Vector, constants: StreamConstants, steps: int, examples: int
 ) -> Matrix:
     """Do what both functions above do, with given constants: faults are planted in them."""
     d = tape.shape[1]

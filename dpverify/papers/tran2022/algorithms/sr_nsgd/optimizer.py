@@ -79,7 +79,7 @@ def sr_step(
     alpha, eta : float
         Momentum weight, length of a step.
     weights, powers, decay : array of float
-        As in ``Constants`` of the reconstruction.
+        As in ``StreamConstants`` of the reconstruction.
     noisy : bool
         Whether there is noise.
     deviations, tape, rng, unit : as in ``add_noise``

@@ -18,7 +18,7 @@ from dpverify.kernels.typing import ExampleGradient, Indices, Intervals, Matrix,
 from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_count, nodes_of_leaves
 from dpverify.papers.tran2022.algorithms.reconstruct.stream import DELTA, G, R, Stack
 from dpverify.papers.tran2022.algorithms.sr_nsgd.schedule import check_schedule
-from dpverify.problems.gradient_of_examples import IndexGradient, any_function, compiled, compiling
+from dpverify.problems.gradient_of_examples import compiled, compiling
 
 F = 3
 """Place of Algorithm 1's f among the leaves, after G, DELTA and R."""
@@ -99,60 +99,30 @@ def replay(
     """Compute every node of a run on a data set, with the iterates held fixed.
 
     All nodes, also those that no step reads. Shapes: ``x`` (N, p), ``y`` (N,), ``iterates`` (T, d) or (T + 1, d),
-    ``schedule`` (T,), ``anchors`` (T, 2).
+    ``schedule`` (T,), ``anchors`` (T, 2): other anchors than those of :func:`anchor_rows`, for planted faults.
 
     Source: definitions of F^G, F^Delta, F^r in section 4, with each step's own epoch; of f in section 3.
     """
-    gradient = compiled(gradient, "replay_callable")
+    gradient = compiled(gradient)
     x = check.array(None, None, x=x)
     y = check.array(len(x), y=y)
-    iterates, schedule, anchors, out = _checked(len(x), iterates, schedule, anchors)
-    with compiling(gradient):
-        write_leaves(gradient, x, y, iterates, schedule, anchors, out)
-    return _nodes(out, anchors, alpha)
-
-
-def replay_callable(
-    gradient: IndexGradient, examples: int, iterates: Matrix, schedule: Indices, *, alpha: float,
-    anchors: Intervals | None = None,
-) -> ExactNodes:  # fmt: skip
-    """Do what :func:`replay` does, on a Python function.
-
-    ``gradient``: ``gradient(w, n)``: the gradient of the loss of example n at w, shape (d,). It gets a copy of w.
-    """
-    gradient = any_function(gradient)
-    iterates, schedule, anchors, out = _checked(check.whole(1, examples=examples), iterates, schedule, anchors)
-
-    def ask(w: Vector, n: int) -> Vector:
-        return check.array(iterates.shape[1], gradient=gradient(w.copy(), n))
-
-    for i, (n, (now, before)) in enumerate(zip(schedule.tolist(), anchors.tolist(), strict=True)):
-        out[F, i], out[G, i] = ask(iterates[i], n), ask(iterates[now], n)
-        if before >= 0:
-            out[DELTA, i] = ask(iterates[before], n)
-    out[DELTA], out[R] = out[G] - out[DELTA], out[F] - out[G]
-    return _nodes(out, anchors, alpha)
-
-
-def _checked(
-    examples: int, iterates: Matrix, schedule: Indices, anchors: Intervals | None
-) -> tuple[Matrix, Indices, Intervals, Stack]:
-    """Check the arguments of a replay; the last value is where leaves go, NaN so far."""
     steps = len(schedule)
-    schedule = check_schedule(schedule, examples, check.whole(1, steps=steps))
+    schedule = check_schedule(schedule, len(x), check.whole(1, steps=steps))
     iterates = check.array(None, None, iterates=iterates)
     if len(iterates) not in (steps, steps + 1):
         rule = f"must have {steps} rows, or one more: w_1, w_2, ..."
         raise check.ArgumentError("iterates", f"an array of shape {iterates.shape}", rule)
-    rows = anchor_rows(examples, steps) if anchors is None else np.array(anchors)
+    rows = anchor_rows(len(x), steps) if anchors is None else np.array(anchors)
     fits = rows.shape == (steps, 2) and rows.dtype.kind in "iu" and rows.max() < steps
     if not fits or rows[:, 0].min() < 0:
         rule = f"must have shape ({steps}, 2) and hold rows of the iterates, below {steps}"
         raise check.ArgumentError("anchors", f"an array of shape {rows.shape}", rule)
     d = iterates.shape[1]
     check.memory((5 * steps + 4 * node_count(steps)) * d, steps=steps, dimension=d)
-    # A run's iterates are read-only, which is a type of its own: for the array itself all kernels are compiled again.
-    return iterates[:steps].copy(), schedule, rows.astype(np.int64), np.full((4, steps, d), np.nan)
+    rows, leaves = rows.astype(np.int64), np.full((4, steps, d), np.nan)
+    with compiling(gradient):  # a run's iterates are read-only, which is a type of its own: a copy is not
+        write_leaves(gradient, x, y, iterates[:steps].copy(), schedule, rows, leaves)
+    return _nodes(leaves, rows, alpha)
 
 
 def _nodes(leaves: Stack, anchors: Intervals, alpha: float) -> ExactNodes:

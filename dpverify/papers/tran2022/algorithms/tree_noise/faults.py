@@ -29,7 +29,7 @@ NoiseKernel: TypeAlias = Callable[[Tape, float, float, Matrix], None]
 
 
 @dataclass(frozen=True)
-class Fault:
+class NoiseFault:
     """A wrong noise kernel."""
 
     name: str  # short name, fit for an id
@@ -41,20 +41,22 @@ class Fault:
         self.run(tape, alpha, scale, out)
 
 
-def scaled(factor: float = 1.02) -> Fault:
+def scaled(factor: float = 1.02) -> NoiseFault:
     """Noise with a wrong deviation."""
-    return Fault(f"scaled-{factor:g}", f"every node's deviation times {factor:g}", partial(_scaled, factor=factor))
+    return NoiseFault(f"scaled-{factor:g}", f"every node's deviation times {factor:g}", partial(_scaled, factor=factor))
 
 
-def node_missing(z: int, t: int | None = None) -> Fault:
+def node_missing(z: int, t: int | None = None) -> NoiseFault:
     """Noise without one node."""
     if t is None:
-        return Fault(f"missing-{z}", f"the noise of {_node(z)} is 0", partial(_row_times, z=z, factor=0.0))
+        return NoiseFault(f"missing-{z}", f"the noise of {_node(z)} is 0", partial(_row_times, z=z, factor=0.0))
     _check_use(z, t)
-    return Fault(f"missing-{z}-at-{t}", f"step {t} leaves out {_node(z)}", partial(_term_times, z=z, t=t, steps=None))
+    return NoiseFault(
+        f"missing-{z}-at-{t}", f"step {t} leaves out {_node(z)}", partial(_term_times, z=z, t=t, steps=None)
+    )
 
 
-def decay_off(steps: int = 1, *, of_level: int | None = None, at: int | None = None) -> Fault:
+def decay_off(steps: int = 1, *, of_level: int | None = None, at: int | None = None) -> NoiseFault:
     """Noise whose past decays by ``(1 - alpha)^(lowbit(t) + steps)`` instead of ``(1 - alpha)^lowbit(t)``."""
     check.whole(-1, steps=steps)
     where = "every step" if of_level is None else f"steps with lowest bit {1 << of_level}"
@@ -62,44 +64,44 @@ def decay_off(steps: int = 1, *, of_level: int | None = None, at: int | None = N
         (where, "all" if of_level is None else f"level-{of_level}") if at is None else (f"step {at}", f"at-{at}")
     )
     text = f"the decay of the past is off by {steps:+d} at {where}"
-    return Fault(f"decay{steps:+d}-{name}", text, partial(_decay_off, steps=steps, of_level=of_level, at=at))
+    return NoiseFault(f"decay{steps:+d}-{name}", text, partial(_decay_off, steps=steps, of_level=of_level, at=at))
 
 
-def term_off(z: int, t: int, steps: int = 1) -> Fault:
+def term_off(z: int, t: int, steps: int = 1) -> NoiseFault:
     """Noise in which one term of one step decays by ``(1 - alpha)^(t - z + steps)``."""
     _check_use(z, t)
     check.whole(z - t, steps=steps)
     text = f"the decay of {_node(z)} is off by {steps:+d} at step {t}"
-    return Fault(f"term{steps:+d}-{z}-at-{t}", text, partial(_term_times, z=z, t=t, steps=steps))
+    return NoiseFault(f"term{steps:+d}-{z}-at-{t}", text, partial(_term_times, z=z, t=t, steps=steps))
 
 
-def redrawn(z: int | None = None) -> Fault:
+def redrawn(z: int | None = None) -> NoiseFault:
     """Noise in which a node is drawn again each time that it is used, instead of being reused.
 
     The kernel. Each NOISE_t alone has the right law; the joint law over t is wrong.
     """
     if z is None:
-        return Fault("redrawn-all", "every node is drawn anew at each use", partial(_redraw, z=0))
+        return NoiseFault("redrawn-all", "every node is drawn anew at each use", partial(_redraw, z=0))
     if z < 2 or z % 2:
         raise check.ArgumentError("z", z, "must be even and at least 2: the node of an odd step is used once")
-    return Fault(f"redrawn-{z}", f"{_node(z)} is drawn anew at each use", partial(_redraw, z=z))
+    return NoiseFault(f"redrawn-{z}", f"{_node(z)} is drawn anew at each use", partial(_redraw, z=z))
 
 
-def shared_across_coordinates() -> Fault:
+def shared_across_coordinates() -> NoiseFault:
     """Noise that is the same in every coordinate. The kernel; right at d = 1."""
-    return Fault("shared", "all coordinates get the noise of the first", _shared)
+    return NoiseFault("shared", "all coordinates get the noise of the first", _shared)
 
 
-def wrong_law(law: Literal["uniform", "laplace", "sign"] = "laplace") -> Fault:
+def wrong_law(law: Literal["uniform", "laplace", "sign"] = "laplace") -> NoiseFault:
     """Noise of the right covariance that is not Gaussian."""
     if law not in _QUANTILE:
         raise check.ArgumentError("law", law, f"must be one of {', '.join(_QUANTILE)}")
-    return Fault(f"law-{law}", f"nodes are {law} with the right variance", partial(_wrong_law, law=law))
+    return NoiseFault(f"law-{law}", f"nodes are {law} with the right variance", partial(_wrong_law, law=law))
 
 
-def lagged(steps: int = 1) -> Fault:
+def lagged(steps: int = 1) -> NoiseFault:
     """Noise that comes late: step t gets NOISE_{t - steps}, and 0 before that."""
-    return Fault(f"lag-{steps}", f"step t gets the noise of step t - {steps}", partial(_lagged, steps=steps))
+    return NoiseFault(f"lag-{steps}", f"step t gets the noise of step t - {steps}", partial(_lagged, steps=steps))
 
 
 def _node(z: int) -> str:

@@ -57,7 +57,7 @@ def _compare_coefficients(point: Point, kernel: Callable[[Any, float, float, Any
     return Outcome(True)
 
 
-def _coefficients_of(fault: tree_noise_faults.Fault) -> Callable[[Point, Statement], Outcome]:
+def _coefficients_of(fault: tree_noise_faults.NoiseFault) -> Callable[[Point, Statement], Outcome]:
     """Compare a wrong kernel instead of the stream."""
     return lambda point, _: _compare_coefficients(point, fault)
 

@@ -18,7 +18,7 @@ from dpverify.kernels.tape import generator
 from dpverify.papers.tran2022.algorithms.tree_noise import faults as tree_noise_faults
 from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise_literal
 from dpverify.papers.tran2022.algorithms.tree_noise import stream as tree_noise
-from dpverify.papers.tran2022.algorithms.tree_noise.faults import Fault
+from dpverify.papers.tran2022.algorithms.tree_noise.faults import NoiseFault
 from dpverify.papers.tran2022.algorithms.tree_noise.steps import TreeNoise
 from dpverify.papers.tran2022.trees.compose_bounds import covariance_matrix
 
@@ -94,7 +94,7 @@ def whole_run(draw: Draw) -> Simulate:
     return simulate
 
 
-def planted(fault: Fault) -> Control:
+def planted(fault: NoiseFault) -> Control:
     """Make a control of a wrong kernel."""
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Pieces:
@@ -180,7 +180,7 @@ def noise_law(
     name: str,
     point: Parameters,
     sees: tuple[Seen, Seen],
-    faults: Iterable[Fault],
+    faults: Iterable[NoiseFault],
     simulate: Simulate = streams,
     pairs: Pairs = "products",
 ) -> MonteCarloCheck:

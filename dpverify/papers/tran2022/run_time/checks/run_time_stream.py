@@ -14,7 +14,7 @@ from dpverify.kernels.tape import generator
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_count, node_intervals
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import Constants, new_constants, reconstruct_with
+from dpverify.papers.tran2022.algorithms.reconstruct.stream import StreamConstants, new_constants, reconstruct_with
 from dpverify.papers.tran2022.identities.node_combinations_bounds import Node, compose_intervals
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -97,7 +97,7 @@ def _random_nodes(n: int, steps: int, seed: int) -> Nodes:
     return nodes
 
 
-Change = Callable[[Constants, int], None]
+Change = Callable[[StreamConstants, int], None]
 
 
 def _same_output(point: Point, statement: Statement, change: Change | None = None) -> Outcome:
@@ -116,17 +116,17 @@ def _same_output(point: Point, statement: Statement, change: Change | None = Non
 
 
 def _weight(place: int, factor: float) -> Change:
-    def change(constants: Constants, n: int) -> None:
+    def change(constants: StreamConstants, n: int) -> None:
         constants.weights[place] *= factor
 
     return change
 
 
-def _swap(constants: Constants, n: int) -> None:
+def _swap(constants: StreamConstants, n: int) -> None:
     constants.weights[[1, 2]] = constants.weights[[2, 1]]
 
 
-def _decay_off(constants: Constants, n: int) -> None:
+def _decay_off(constants: StreamConstants, n: int) -> None:
     constants.weights[4] = constants.powers[n - 1]
 
 

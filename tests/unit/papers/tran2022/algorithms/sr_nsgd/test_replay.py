@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any, cast
 
@@ -16,7 +15,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd import replay as module
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import noise_from_tape, tape_rows
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows, replay, replay_callable
+from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows, replay
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
 
 N, T, ALPHA = 4, 19, 0.2
@@ -74,12 +73,6 @@ def test_the_nodes_of_a_run_are_the_replayed_ones_and_noise() -> None:
     exact = replay(cubic, X, Y, made.iterates, made.schedule, alpha=ALPHA)
     released = reconstruct(exact.nodes, examples=N, alpha=ALPHA, gamma=P.gamma)[0] + noise_from_tape(tape, P, N)
     assert np.allclose(made.released, released, rtol=0, atol=1e-12)
-
-
-def test_a_callable_gives_the_same() -> None:
-    found = replay_callable(cubic_index, N, RUN.iterates[:T], RUN.schedule, alpha=ALPHA)
-    for a, b in zip(found, EXACT, strict=True):
-        assert np.array_equal(a, b, equal_nan=True)
 
 
 def test_a_neighbour_moves_the_nodes_that_it_is_in_and_no_others() -> None:
@@ -159,12 +152,6 @@ def test_bad_arguments() -> None:
             replay(cubic, X, Y, w, schedule, alpha=ALPHA, anchors=anchors)
     with np.errstate(invalid="ignore"), pytest.raises(ArgumentError, match="not finite at step 2, at the iterate"):
         replay(broken, X, Y, w, schedule, alpha=ALPHA)
-    with pytest.raises(ArgumentError, match="gradient must be finite everywhere"):
-        replay_callable(lambda w, n: np.full(3, math.nan), N, w, schedule, alpha=ALPHA)
-    with pytest.raises(ArgumentError, match=r"gradient must have shape \(3,\)"):
-        replay_callable(lambda w, n: np.ones(2), N, w, schedule, alpha=ALPHA)
-    with pytest.raises(ArgumentError, match="gradient must be a function"):
-        replay_callable("none", N, w, schedule, alpha=ALPHA)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(ArgumentError, match=r"other must have nodes of shape"):
         EXACT.distances(replay(cubic, X, Y, w[:5], schedule[:5], alpha=ALPHA))
 

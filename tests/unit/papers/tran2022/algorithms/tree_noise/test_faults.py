@@ -10,7 +10,7 @@ from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Matrix, Tape
 from dpverify.papers.tran2022.algorithms.compose import MOST_NODES, compose
 from dpverify.papers.tran2022.algorithms.tree_noise import faults
-from dpverify.papers.tran2022.algorithms.tree_noise.faults import Fault
+from dpverify.papers.tran2022.algorithms.tree_noise.faults import NoiseFault
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_tape, whiten
 
 STEPS, ALPHA, SCALE = 40, 0.1, 2.0
@@ -44,12 +44,12 @@ def run(fault: Callable[[Tape, float, float, Matrix], None], tape: Tape) -> Matr
     return out
 
 
-def difference(fault: Fault, dimension: int = 3, steps: int = STEPS) -> Matrix:
+def difference(fault: NoiseFault, dimension: int = 3, steps: int = STEPS) -> Matrix:
     tape = normal_tape(generator(6), steps, dimension)
     return run(fault, tape) - noise_from_tape(tape, alpha=ALPHA, scale=SCALE)
 
 
-def weights(fault: Fault) -> Matrix:
+def weights(fault: NoiseFault) -> Matrix:
     """Weight of zeta_z in the faulty NOISE_t, in row t - 1 and column z - 1."""
     return run(fault, np.eye(STEPS)) / SCALE
 
@@ -58,7 +58,7 @@ GOOD = noise_from_tape(np.eye(STEPS), alpha=ALPHA, scale=1.0)
 
 
 @pytest.mark.parametrize("fault", ALL, ids=lambda fault: fault.name)
-def test_every_fault_differs_from_the_good_kernel(fault: Fault) -> None:
+def test_every_fault_differs_from_the_good_kernel(fault: NoiseFault) -> None:
     assert np.abs(difference(fault)).max() > 1e-3
     assert fault.text
     again = pickle.loads(pickle.dumps(fault))
@@ -181,6 +181,6 @@ def test_lagged() -> None:
         (lambda: faults.decay_off(-2), "steps must be an integer, at least -1"),
     ],
 )
-def test_bad_arguments(make: Callable[[], Fault], text: str) -> None:
+def test_bad_arguments(make: Callable[[], NoiseFault], text: str) -> None:
     with pytest.raises(ArgumentError, match=text):
         make()

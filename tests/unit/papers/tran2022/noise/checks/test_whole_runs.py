@@ -38,7 +38,7 @@ def test_runs_are_those_of_the_library_s_draw(context: Context) -> None:
 
 
 def test_a_control_without_a_fault_is_the_good_kernel(context: Context) -> None:
-    good = tree_noise_faults.Fault("none", "no fault", tree_noise.stream_noise)
+    good = tree_noise_faults.NoiseFault("none", "no fault", tree_noise.stream_noise)
     found = whole_runs.planted(good).simulate(context, np.random.default_rng(4), RUNS)
     assert isinstance(found, Pieces)
     assert np.array_equal(joined(found), joined(whole_runs.streams(context, np.random.default_rng(4), RUNS)))
