@@ -24,9 +24,9 @@ def numbers(point: Point) -> dict[str, Number]:
     return {name: to_number(point[name]) for name in sorted(point)}
 
 
-def counterexample(kind: CounterexampleKind, probe: Probe) -> Counterexample:
+def counterexample(kind: CounterexampleKind, probe: Probe, note: str = "") -> Counterexample:
     """Write a violation for a report."""
-    return Counterexample(kind=kind, parameters=numbers(probe.point), lhs=probe.lhs, rhs=probe.rhs)
+    return Counterexample(kind=kind, parameters=numbers(probe.point), lhs=probe.lhs, rhs=probe.rhs, note=note)
 
 
 def slack_of(found: Findings, relation: str) -> Slack | None:

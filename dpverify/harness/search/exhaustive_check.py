@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
-import msgspec
-
 from dpverify.harness.budget import Budget
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
@@ -200,9 +198,13 @@ def probed_by_rule(holds: Rule, point: dict[str, Fraction], statement: Statement
     """Ask a rule about a point: what it says, and what is wrong there in words."""
     said = holds(point, statement)
     outcome = said if isinstance(said, Outcome) else Outcome(said)
-    lhs = NO_NUMBER if outcome.lhs is None else to_number(outcome.lhs)
-    rhs = NO_NUMBER if outcome.rhs is None else to_number(outcome.rhs)
-    return Probe(point, outcome.ok, lhs, rhs, 0.0), outcome.note
+    return as_probe(point, outcome), outcome.note
+
+
+def as_probe(point: dict[str, Fraction], outcome: Outcome) -> Probe:
+    """Give an outcome the form of a probe; a side that it does not have is not a number."""
+    lhs, rhs = (NO_NUMBER if side is None else to_number(side) for side in (outcome.lhs, outcome.rhs))
+    return Probe(point, outcome.ok, lhs, rhs, 0.0)
 
 
 def _counterexamples(found: Findings, notes: dict[int, str]) -> list[Counterexample]:
@@ -210,9 +212,7 @@ def _counterexamples(found: Findings, notes: dict[int, str]) -> list[Counterexam
     if not found.violations:
         return []
     first, largest = found.violations[0], max(found.violations, key=lambda p: p.ratio)
-
-    def written(kind: CounterexampleKind, probe: Probe) -> Counterexample:
-        return msgspec.structs.replace(counterexample(kind, probe), note=notes.get(id(probe), ""))
-
-    others = [] if largest is first else [written("largest-ratio", largest)]
-    return [written("smallest", first), *others]
+    shown: list[tuple[CounterexampleKind, Probe]] = [("smallest", first)]
+    if largest is not first:
+        shown.append(("largest-ratio", largest))
+    return [counterexample(kind, probe, notes.get(id(probe), "")) for kind, probe in shown]

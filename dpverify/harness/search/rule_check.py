@@ -73,7 +73,7 @@ class RuleCheck(ExhaustiveCheck):
             if self.interior(point) and self.meets_conditions(point, context.statement):
                 probe, note = probed_by_rule(self.holds, point, context.statement)
                 if probe.holds is False:
-                    inside = msgspec.structs.replace(counterexample("interior", probe), note=note)
+                    inside = counterexample("interior", probe, note)
                     return msgspec.structs.replace(result, counterexamples=[*result.counterexamples, inside])
         return result
 

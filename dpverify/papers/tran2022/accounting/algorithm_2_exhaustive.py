@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpverify.papers.tran2022.identities.node_combinations_bounds import Node, compose_intervals
+from dpverify.papers.tran2022.trees.compose_bounds import Node, compose_intervals
 from dpverify.privacy.participation import Ordering, Pattern, patterns
 
 

@@ -15,54 +15,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-from flint import fmpq
-
-from dpverify.symbolic.exact.numbers import ZERO, Datum, Exact, Value, to_exact, to_value
-
-Gradient: TypeAlias = tuple[str, int, int] | tuple[str, int]
-"""Where a gradient is taken, and of which example."""
+from dpverify.symbolic.exact.combinations import Combination, Name, add_to, term
+from dpverify.symbolic.exact.numbers import ONE, ZERO, Exact, Value, to_value
 
 Function: TypeAlias = Callable[..., "Combination"]
-
-_ONE = fmpq(1)
-
-
-class Combination(Datum):
-    """A formal sum of gradients."""
-
-    __slots__ = ("terms",)
-
-    def __init__(self, terms: Mapping[Gradient, Value]) -> None:
-        self.terms = {gradient: value for gradient, value in terms.items() if not value == 0}  # noqa: SIM201 - a ball can be neither
-
-    def __add__(self, other: Combination | Value | int) -> Combination:
-        if not isinstance(other, Combination):
-            if other == 0:  # an empty sum
-                return self
-            raise TypeError(f"other must be a combination of gradients or 0, got {other!r}.")
-        total = dict(self.terms)
-        _add_to(total, other, _ONE)
-        return Combination(total)
-
-    __radd__ = __add__
-
-    def __neg__(self) -> Combination:
-        return Combination({gradient: -value for gradient, value in self.terms.items()})
-
-    def __sub__(self, other: Combination | Value | int) -> Combination:
-        return self + -other
-
-    def __rsub__(self, other: Value | int) -> Combination:
-        return -self + other
-
-    def __mul__(self, factor: Value | int) -> Combination:
-        return Combination({gradient: value * factor for gradient, value in self.terms.items()})
-
-    __rmul__ = __mul__
-
-    def coefficient(self, gradient: Gradient) -> Exact:
-        """Coefficient of a gradient, 0 where it does not occur."""
-        return to_exact(self.terms.get(gradient, ZERO))
 
 
 @dataclass(frozen=True)
@@ -109,31 +65,31 @@ def paper_functions(
     beta, weight = to_value(1 - alpha), to_value(alpha)
 
     def anchor_grad(t: Any) -> Combination:
-        return _gradient(("anchor", ordering.epoch(int(t)), ordering.example(int(t))))
+        return term("anchor", ordering.epoch(int(t)), ordering.example(int(t)))
 
     def anchor_before(t: int) -> Combination:
-        return _gradient(("anchor", ordering.epoch(t) - 1, ordering.example(t)))
+        return term("anchor", ordering.epoch(t) - 1, ordering.example(t))
 
     def grad(t: Any) -> Combination:
-        return _gradient(("iterate", int(t), ordering.example(int(t))))
+        return term("iterate", int(t), ordering.example(int(t)))
 
     def full_grad(t: Any) -> Combination:
-        return _gradient(("full", max(int(t), before_first)))
+        return term("full", max(int(t), before_first))
 
-    def window(term: Callable[[int], Combination], a: Any, b: Any) -> Combination:
-        total: dict[Gradient, Value] = {}
-        decay: Value = _ONE
+    def window(summand: Callable[[int], Combination], a: Any, b: Any) -> Combination:
+        total: dict[Name, Value] = {}
+        decay: Value = ONE
         for t in range(int(b), int(a) - 1, -1):
-            _add_to(total, term(t), decay)
+            add_to(total, summand(t), decay)
             decay = decay * beta
         return Combination(total)
 
-    def recursion(first: Combination, term: Callable[[int], Combination], t: Any) -> Combination:
-        """Value at t of x_1 = first, x_s = (1-alpha) x_{s-1} + alpha term(s)."""
+    def recursion(first: Combination, summand: Callable[[int], Combination], t: Any) -> Combination:
+        """Value at t of x_1 = first, x_s = (1-alpha) x_{s-1} + alpha summand(s)."""
         total = dict(first.terms)
         for s in range(2, int(t) + 1):
-            total = {gradient: beta * value for gradient, value in total.items()}
-            _add_to(total, term(s), weight)
+            total = {name: beta * value for name, value in total.items()}
+            add_to(total, summand(s), weight)
         return Combination(total)
 
     return {
@@ -145,19 +101,9 @@ def paper_functions(
         "r_win": lambda a, b: window(lambda t: grad(t) - anchor_grad(t), a, b),
         "momentum": lambda t: recursion(weight * grad(1), grad, t) if int(t) else Combination({}),
         "full_momentum": lambda t: recursion(
-            full_grad(1) * (_ONE if full_start == "gradient" else weight), full_grad, t
+            full_grad(1) * (ONE if full_start == "gradient" else weight), full_grad, t
         ),
     }
-
-
-def _gradient(name: Gradient) -> Combination:
-    return Combination({name: _ONE})
-
-
-def _add_to(total: dict[Gradient, Value], other: Combination, factor: Value) -> None:
-    """Add a multiple of a combination to coefficients that are being collected."""
-    for gradient, value in other.terms.items():
-        total[gradient] = total.get(gradient, ZERO) + factor * value
 
 
 def left_over(
@@ -172,45 +118,23 @@ def left_over(
     """
     block, keep = to_value(1 - alpha) ** n_examples, to_value(1 - gamma)
     g_window, delta_window = functions["G_win"], functions["Delta_win"]
-    total: dict[Gradient, Value] = {}
+    total: dict[Name, Value] = {}
     c: Value = ZERO
-    power: Value = _ONE
+    power: Value = ONE
     for i in range(1, t // n_examples):
         c, power = keep * c + power, power * block
         a, b = t - i * n_examples + 1, t - (i - 1) * n_examples
         kept = g_window(a, b) - delta_window(a, b)
-        _add_to(total, g_window(a - n_examples, b - n_examples) - kept, to_value(alpha) * keep * c)
+        add_to(total, g_window(a - n_examples, b - n_examples) - kept, to_value(alpha) * keep * c)
     return Combination(total)
 
 
-def first_difference(left: Combination, right: Combination) -> Gradient | None:
-    """First gradient whose coefficients differ, in the order of the names; None where the two are equal.
-
-    Anchors before iterates, early ones before late ones.
-    """
-    gap = (left - right).terms
-    return min(gap, default=None, key=lambda name: (name[0], *name[1:]))
-
-
-def in_words(gradient: Gradient) -> str:
-    """Name a gradient for a report."""
-    if gradient[0] == "full":
-        return f"the full gradient at w_{gradient[1]}"
-    place = f"the anchor of epoch {gradient[1]}" if gradient[0] == "anchor" else f"w_{gradient[1]}"
-    return f"the gradient of example {gradient[-1]} at {place}"
-
-
-def kronecker_point(steps: int, epochs: int, height: int) -> tuple[Fraction, Fraction]:
-    """A point (alpha, gamma) at which an identity of polynomials holds only if it holds everywhere.
-
-    A coefficient of an identity of section 4 is a polynomial with integer coefficients in ``beta = 1 - alpha`` and
-    ``1 - gamma``. With ``beta = 1/M`` and ``1 - gamma = M**-(steps + 1)`` different monomials of degree at most
-    ``steps`` in beta are different powers of 1/M. If no integer coefficient of the difference reaches M in size, the
-    difference is 0 there only if all of them are: that of the smallest power would have to be divisible by M.
-    """
-    if min(steps, epochs, height) < 1:
-        raise ValueError(f"steps, epochs and height must be at least 1, got {steps}, {epochs}, {height}.")
-    bits = height.bit_length()
-    if bits * (steps + (steps + 1) * epochs) > 16_000:
-        raise ValueError(f"steps={steps} and epochs={epochs} must give at most 16000 bits: take fewer.")
-    return 1 - Fraction(1, 1 << bits), 1 - Fraction(1, 1 << (bits * (steps + 1)))
+def in_words(name: Name) -> str:
+    """Name a gradient, or the node of a sum of nodes, for a report."""
+    kind = name[0]
+    if kind == "full":
+        return f"the full gradient at w_{name[1]}"
+    if kind not in {"anchor", "iterate"}:
+        return f"node {kind} [{name[1]}, {name[-1]}]"
+    place = f"the anchor of epoch {name[1]}" if kind == "anchor" else f"w_{name[1]}"
+    return f"the gradient of example {name[-1]} at {place}"

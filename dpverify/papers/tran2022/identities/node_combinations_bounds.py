@@ -11,34 +11,13 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
-from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Combination, Function
+from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Function
+from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
+from dpverify.symbolic.exact.combinations import Combination
 from dpverify.symbolic.exact.numbers import ONE, ZERO, Value, to_value
-
-Node: TypeAlias = tuple[int, int]
-"""First and last step of a dyadic interval."""
 
 WindowSum: TypeAlias = Callable[[str, int, int], Combination]
 """From a family and an interval to its sum over COMPOSE."""
-
-
-def compose_intervals(a: int, b: int) -> list[Node]:
-    """Nodes of COMPOSE(a, b), read off the bits of a - 1 and b.
-
-    Closed intervals from left to right: up to the multiple of the highest power of two between a - 1 and b, then down.
-    NOTES.md shows that this is what Algorithm 3 takes.
-
-    Source: Algorithm 3, ``tran2022:proposition-18-cover``.
-    """
-    if a < 1:
-        raise ValueError(f"a must be at least 1, got a={a}.")
-    nodes: list[Node] = []
-    at = a - 1
-    while at < b:
-        longest = 1 << ((b - at).bit_length() - 1)
-        length = min(at & -at, longest) if at else longest
-        nodes.append((at + 1, at + length))
-        at += length
-    return nodes
 
 
 def window_sum(alpha: Fraction) -> WindowSum:

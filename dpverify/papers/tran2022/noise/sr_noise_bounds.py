@@ -15,20 +15,18 @@ kernel is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from flint import fmpq
 
+from dpverify.papers.tran2022.trees.compose_bounds import Node, compose_intervals
 from dpverify.symbolic.exact.numbers import ONE, ZERO, Exact, Value, to_ball, to_exact, to_value
 
 LONGEST: Final = 2048
 """Rationals with a longer denominator than this many bits become balls."""
 
 Family: TypeAlias = Literal["G", "Delta", "r"]
-Node: TypeAlias = tuple[int, int]
-"""First and last step of a dyadic interval."""
 
 
 class Term(NamedTuple):
@@ -59,7 +57,7 @@ def noise_terms(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> tu
         first, last = t - i * n_examples + 1, t - i * n_examples + n_examples
         parts += [(2, first, last, a * mix * c[i - 1]), (3, first, last, a * keep * c[i - 1])]
     for place, first, last, weight in parts:
-        for y, z in compose_nodes(first, last):
+        for y, z in compose_intervals(first, last):
             nodes[place][y, z] = to_exact(shortened(weight * power(decay, last - z)))
     families: tuple[Family, ...] = ("G", "G", "G", "Delta", "r")
     return tuple(Term(place + 1, families[place], nodes[place]) for place in range(5))
@@ -93,29 +91,17 @@ def window_weights(count: int, n_examples: int, alpha: Fraction, gamma: Fraction
     return weights
 
 
-def compose_nodes(a: int, b: int) -> Iterator[Node]:
-    """Yield the nodes of COMPOSE(a, b) from left to right, by the bits of a - 1 and b; none where a > b.
-
-    First and last step of a node.
-
-    Source: Algorithm 3; NOTES.md, "COMPOSE in closed form".
-    """
-    u = a - 1
-    while u < b:
-        length = min(u & -u or 1 << b.bit_length(), 1 << ((b - u).bit_length() - 1))
-        yield u + 1, u + length
-        u += length
-
-
-def squared_decays(a: int, b: int, alpha: Fraction) -> Value:
+def squared_decays(a: int, b: int, alpha: Fraction, *, until: int | None = None) -> Value:
     """Sum of ``(1-alpha)^(2 (b - z))`` over the nodes [y, z] of COMPOSE(a, b).
 
-    The variance of the interval's noisy sum in units of one node's; 0 where a > b.
+    The variance of the interval's noisy sum in units of one node's; 0 where a > b. ``until``: only the part of nodes
+    with z <= until.
     """
     decay = to_value(1 - alpha)
     total: Value = ZERO
-    for _, z in compose_nodes(a, b):
-        total = total + power(decay, 2 * (b - z))
+    for _, z in compose_intervals(a, b):
+        if until is None or z <= until:
+            total = total + power(decay, 2 * (b - z))
     return total
 
 

@@ -18,9 +18,7 @@ from flint import arb
 
 from dpverify.papers.tran2022.noise.sr_noise_bounds import (
     Family,
-    Node,
     check_parameters,
-    compose_nodes,
     noise_coefficients,
     power,
     shortened,
@@ -28,6 +26,7 @@ from dpverify.papers.tran2022.noise.sr_noise_bounds import (
     window_weights,
 )
 from dpverify.papers.tran2022.noise.tree_noise_bounds import mean_chi
+from dpverify.papers.tran2022.trees.compose_bounds import Node
 from dpverify.symbolic.exact.numbers import ZERO, Exact, Value, ball, to_exact, to_value
 
 Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
@@ -110,21 +109,11 @@ def window_terms(
     for i, weight in enumerate(window_weights(q - 1, n_examples, alpha, gamma), start=1):
         end = t - (i - 1) * n_examples
         whole = squared_decays(end - n_examples + 1, end, alpha)
-        early = _squared_decays_until(2 * n_examples, end - n_examples + 1, end, alpha) if i == q - 1 else ZERO
+        early = squared_decays(end - n_examples + 1, end, alpha, until=2 * n_examples) if i == q - 1 else ZERO
         of_g = shortened(of_g + weight**2 * (early * first + (whole - early) * later))
         of_delta = shortened(of_delta + weight**2 * whole)
     mix, keep = to_value((alpha * gamma) ** 2), to_value((alpha * (1 - gamma)) ** 2)
     return to_exact(shortened(mix * of_g)), to_exact(shortened(keep * of_delta * to_value(nodes.delta)))
-
-
-def _squared_decays_until(last: int, a: int, b: int, alpha: Fraction) -> Value:
-    """The part of ``squared_decays(a, b)`` that nodes ending at or before ``last`` bring."""
-    decay = to_value(1 - alpha)
-    total: Value = ZERO
-    for _, z in compose_nodes(a, b):
-        if z <= last:
-            total = total + power(decay, 2 * (b - z))
-    return total
 
 
 def drift_term(t: int, alpha: Fraction, nodes: NodeVariances) -> Exact:

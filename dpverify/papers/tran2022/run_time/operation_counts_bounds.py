@@ -14,8 +14,7 @@ from functools import lru_cache
 from math import comb
 from typing import NamedTuple
 
-from dpverify.papers.tran2022.identities.node_combinations_bounds import compose_intervals
-from dpverify.papers.tran2022.trees.compose_bounds import compose_count
+from dpverify.papers.tran2022.trees.compose_bounds import compose_count, compose_intervals
 
 
 class Counts(NamedTuple):

@@ -17,8 +17,30 @@ from dpverify.symbolic.exact.numbers import ZERO, Exact, Value, power, to_exact
 
 Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
+Node: TypeAlias = tuple[int, int]
+"""First and last step of a dyadic interval."""
+
 LONGEST: Final = 4096
 """Powers longer than this many bits become balls."""
+
+
+def compose_intervals(a: int, b: int) -> list[Node]:
+    """Nodes of COMPOSE(a, b) from left to right, read off the bits of a - 1 and b; none where a > b.
+
+    Up to the multiple of the highest power of two between a - 1 and b, then down.
+
+    Source: Algorithm 3, ``tran2022:proposition-18-cover``.
+    """
+    if a < 1:
+        raise ValueError(f"a must be at least 1, got a={a}.")
+    nodes: list[Node] = []
+    at = a - 1
+    while at < b:
+        longest = 1 << ((b - at).bit_length() - 1)
+        length = min(at & -at, longest) if at else longest
+        nodes.append((at + 1, at + length))
+        at += length
+    return nodes
 
 
 def compose_count(a: int, b: int) -> int:

@@ -10,34 +10,22 @@ from typing import Any
 import numpy as np
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck, of_variant
+from dpverify.harness.search.coefficients import compare_coefficients
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.schedule import draw_schedule
 from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise_literal
 from dpverify.papers.tran2022.boxes.box_indices_bounds import made_nodes
-from dpverify.papers.tran2022.identities.gradient_combinations_bounds import (
-    Combination,
-    Ordering,
-    first_difference,
-    in_words,
-    paper_functions,
-)
+from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Ordering, in_words, paper_functions
 from dpverify.papers.tran2022.identities.node_combinations_bounds import literal_output, window_sum
 from dpverify.problems.worst_cases import ClippedQuadratic
+from dpverify.symbolic.exact.combinations import Combination, term
 from dpverify.symbolic.exact.numbers import ONE, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)
 
 ALPHA, GAMMA = Fraction(2, 5), Fraction(1, 3)
-
-
-def _agree(left: Combination, right: Combination) -> Outcome:
-    name = first_difference(left, right)
-    if name is None:
-        return Outcome(True)
-    words = f"node {name}" if name[0] in {"G", "Delta", "r"} else in_words(name)
-    return Outcome(False, left.coefficient(name), right.coefficient(name), f"coefficients of {words}")
 
 
 def _nodes(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -55,13 +43,13 @@ def _box_node(family: str, ordering: Ordering, y: int, z: int, *, own_epoch: boo
     for i in range(y, z + 1):
         q = ordering.epoch(i if own_epoch else z)
         example = ordering.example(q * n + (i - ordering.first_step) % n + ordering.first_step)
-        anchor = Combination({("anchor", q, example): ONE})
-        term = {
+        anchor = term("anchor", q, example)
+        summand = {
             "G": anchor,
-            "Delta": anchor - Combination({("anchor", q - 1, example): ONE}),
-            "r": Combination({("iterate", i, example): ONE}) - anchor,
+            "Delta": anchor - term("anchor", q - 1, example),
+            "r": term("iterate", i, example) - anchor,
         }[family]
-        total = total + (beta ** (z - i) if z > i else ONE) * term
+        total = total + (beta ** (z - i) if z > i else ONE) * summand
     return total
 
 
@@ -73,7 +61,7 @@ def _node_sum(family: str, point: Point, statement: Statement, *, own_epoch: boo
     ordering = Ordering("once" if statement.reading["ordering"] == "once" else "reversed", n)
     own = statement.variant == "amended" if own_epoch is None else own_epoch
     defined = paper_functions(ordering, ALPHA)[f"{family}_win"](y, z)
-    return _agree(_box_node(family, ordering, y, z, own_epoch=own), defined)
+    return compare_coefficients(_box_node(family, ordering, y, z, own_epoch=own), defined, in_words)
 
 
 def _node_check(claim: str, family: str) -> RuleCheck:
@@ -106,7 +94,7 @@ def _full_sequence(point: Point, *, first_apart: bool) -> Outcome:
     for i in range(1, t + 1):
         weight = ONE if first_apart and i == 1 else to_value(alpha)
         said = said + (beta ** (t - i) if t > i else ONE) * weight * full(i)
-    return _agree(functions["full_momentum"](t), said)
+    return compare_coefficients(functions["full_momentum"](t), said, in_words)
 
 
 def _sizes(_: Budget) -> Iterable[dict[str, Any]]:
@@ -121,7 +109,7 @@ def _updated(point: Point, *, assigned: bool) -> Outcome:
     initial = to_value((1 - ALPHA) ** (t - t % n)) * window_sum(ALPHA)("G", 1, t % n)
     wanted = literal_output(t, n, ALPHA, GAMMA)
     got = wanted if assigned else to_value(ALPHA) * (initial + window_sum(ALPHA)("r", 1, t))
-    return _agree(got, wanted)
+    return compare_coefficients(got, wanted, lambda name: f"node {name}")
 
 
 def _run_points(_: Budget) -> Iterable[dict[str, Any]]:

@@ -20,8 +20,8 @@ from dpverify.papers.tran2022.boxes.box_indices_bounds import (
     node_exponents,
     windows_read,
 )
-from dpverify.papers.tran2022.identities.node_combinations_bounds import compose_intervals
 from dpverify.papers.tran2022.trees.aggregation_bounds import aggregation_renyi
+from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 
 CHECKS = PaperChecks("tran2022", __name__)
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpverify.harness import Budget, PaperChecks
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.identities.checks.identity_check import Fault, IdentityCheck, Size
+from dpverify.papers.tran2022.identities.checks.identity_check import IdentityCheck, IdentityFault, Size
 from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Function, Ordering, paper_functions
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -84,8 +84,8 @@ def _full_functions(statement: Statement, size: Size, alpha: Fraction) -> Sequen
     ]
 
 
-def _coefficient_off(gradient: str) -> Fault:
-    return Fault(
+def _coefficient_off(gradient: str) -> IdentityFault:
+    return IdentityFault(
         "coefficient-off",
         f"one billionth of {gradient} added to the right side",
         rhs=f"printed + 1e-9*{gradient}",
@@ -110,16 +110,22 @@ STEPS_ENOUGH = (
 )
 
 
-SWAPPED = Fault("two-examples-swapped", "epoch 1 exchanges its first two examples", functions=_swapped, ordering="once")
-ANCHOR_OFF = Fault(
+SWAPPED = IdentityFault(
+    "two-examples-swapped", "epoch 1 exchanges its first two examples", functions=_swapped, ordering="once"
+)
+ANCHOR_OFF = IdentityFault(
     "anchor-off", "Delta subtracts at the anchor of two epochs before", functions=_anchor_off, ordering="once"
 )
-WEIGHT_OFF = Fault("weight-off", "gamma Delta for (1 - gamma) Delta", change=("(1 - gamma)*Delta", "gamma*Delta"))
-POWER_OFF = Fault("power-off", "the power of 1 - gamma off by one", change=("(1 - gamma)**j", "(1 - gamma)**(j + 1)"))
-LAST_LEFT_OUT = Fault("window-left-out", "the sum over i stops at q - 2", change=("i, 1, q - 1", "i, 1, q - 2"))
+WEIGHT_OFF = IdentityFault(
+    "weight-off", "gamma Delta for (1 - gamma) Delta", change=("(1 - gamma)*Delta", "gamma*Delta")
+)
+POWER_OFF = IdentityFault(
+    "power-off", "the power of 1 - gamma off by one", change=("(1 - gamma)**j", "(1 - gamma)**(j + 1)")
+)
+LAST_LEFT_OUT = IdentityFault("window-left-out", "the sum over i stops at q - 2", change=("i, 1, q - 1", "i, 1, q - 2"))
 
 
-def _windows_identity(claim: str, letter: str, *faults: Fault) -> IdentityCheck:
+def _windows_identity(claim: str, letter: str, *faults: IdentityFault) -> IdentityCheck:
     """Check of a statement about windows."""
     return IdentityCheck(
         claim,
@@ -132,7 +138,7 @@ def _windows_identity(claim: str, letter: str, *faults: Fault) -> IdentityCheck:
     )
 
 
-def _step_identity(claim: str, gradient: str, *faults: Fault) -> IdentityCheck:
+def _step_identity(claim: str, gradient: str, *faults: IdentityFault) -> IdentityCheck:
     """Check of a statement about steps, without windows."""
     full = claim.startswith("lemma-11")
     return IdentityCheck(
@@ -146,22 +152,24 @@ def _step_identity(claim: str, gradient: str, *faults: Fault) -> IdentityCheck:
     )
 
 
-DECAY_OFF = Fault("decay-off", "the power of 1 - alpha off by one", change=("(t - i)", "(t - i + 1)"))
+DECAY_OFF = IdentityFault("decay-off", "the power of 1 - alpha off by one", change=("(t - i)", "(t - i + 1)"))
 
 CHECKS.add(
     _step_identity("section-3-momentum-unrolled", "grad(1)", DECAY_OFF),
     _step_identity("equation-1", "anchor_grad(1)", DECAY_OFF),
     _step_identity(
-        "equation-2", "anchor_grad(1)", Fault("r-short", "r begins at 2", change=("r_win(1, t)", "r_win(2, t)"))
+        "equation-2", "anchor_grad(1)", IdentityFault("r-short", "r begins at 2", change=("r_win(1, t)", "r_win(2, t)"))
     ),
     _step_identity(
         "section-4-full-batch-recursion",
         "full_grad(1)",
-        Fault("weight-off", "2 gamma for gamma", change=("gamma*full_grad", "2*gamma*full_grad")),
+        IdentityFault("weight-off", "2 gamma for gamma", change=("gamma*full_grad", "2*gamma*full_grad")),
     ),
-    _step_identity("lemma-11-unrolled", "full_grad(1)", Fault("decay-off", "t - i", change=("(t - i + 1)", "(t - i)"))),
+    _step_identity(
+        "lemma-11-unrolled", "full_grad(1)", IdentityFault("decay-off", "t - i", change=("(t - i + 1)", "(t - i)"))
+    ),
     _windows_identity(
-        "equation-9", "T", Fault("window-long", "it begins at T - N", change=("G_win(T - N + 1", "G_win(T - N"))
+        "equation-9", "T", IdentityFault("window-long", "it begins at T - N", change=("G_win(T - N + 1", "G_win(T - N"))
     ),
     _windows_identity("equation-3", "t", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF, LAST_LEFT_OUT),
     _windows_identity("equation-8", "t", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF, LAST_LEFT_OUT),

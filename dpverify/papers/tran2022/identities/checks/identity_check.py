@@ -7,23 +7,19 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
-from dpverify.harness import Budget, Check, Context, Planted
+from dpverify.harness import Budget, Check, Context, Outcome, Planted, Point
 from dpverify.harness.checks import missed_controls
 from dpverify.harness.context import as_point
-from dpverify.harness.search.exact_results import CounterexampleKind, numbers
+from dpverify.harness.search.coefficients import compare_coefficients
+from dpverify.harness.search.exact_results import CounterexampleKind, counterexample
+from dpverify.harness.search.exhaustive_check import as_probe
 from dpverify.ledger.formula import parse, to_text
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.identities.gradient_combinations_bounds import (
-    Combination,
-    Function,
-    first_difference,
-    in_words,
-    kronecker_point,
-)
-from dpverify.symbolic.exact.decide import to_number
-from dpverify.symbolic.exact.numbers import Exact, to_value
+from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Function, in_words
+from dpverify.symbolic.exact.combinations import Combination, kronecker_point
+from dpverify.symbolic.exact.numbers import to_value
 from dpverify.symbolic.exact.statements import domains_hold, evaluate_statement, requires_hold
 
 Size = Mapping[str, int]
@@ -41,9 +37,12 @@ HEIGHT = 4095
 MOST_EPOCHS = 16
 """Longer runs are looked at where numbers are plain only."""
 
+_Seen = tuple[dict[str, Fraction], Outcome]
+"""A point, and what was found there."""
+
 
 @dataclass(frozen=True)
-class Fault:
+class IdentityFault:
     """A planted fault."""
 
     name: str  # what is wrong, shortly and in words
@@ -78,17 +77,6 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What was found at one point."""
-
-    point: dict[str, Fraction]
-    holds: bool | None
-    lhs: Exact = Fraction(0)
-    rhs: Exact = Fraction(0)
-    note: str = ""
-
-
-@dataclass(frozen=True)
 class IdentityCheck(Check):
     """Decide a vector identity at every size of a finite set, for all alpha and gamma at once."""
 
@@ -97,7 +85,7 @@ class IdentityCheck(Check):
     # the paper's functions, under each convention that the paper leaves open: the statement holds where it holds under
     # all of them, and fails where it fails under all
     functions: Functions = field(kw_only=True)
-    faults: Sequence[Fault] = field(kw_only=True)  # what the check must refute
+    faults: Sequence[IdentityFault] = field(kw_only=True)  # what the check must refute
     # why these sizes are the whole story; empty where they are not
     why_sufficient: str = field(default="", kw_only=True)
     region: str = field(default="", kw_only=True)  # the sizes in words
@@ -117,12 +105,13 @@ class IdentityCheck(Check):
 
         "proved" where ``why_sufficient`` says so and nothing was found.
         """
-        seen = list(self._go_through(context, context.statement, self.functions))
+        statement = context.statement
+        seen = list(self._go_through(context, statement, self.functions))
         if not seen:
             raise ValueError(f"sizes of check {self.name!r} must not be empty.")
-        violations = [found for found in seen if found.holds is False]
-        undecided = sum(found.holds is None for found in seen)
-        controls = [] if violations else self._controls(context)
+        violations = [(point, found) for point, found in seen if found.ok is False]
+        undecided = sum(found.ok is None for _, found in seen)
+        controls = [] if violations else [self._control(context, f) for f in self.faults if f.applies(statement)]
         missed = "" if violations else missed_controls(controls)
         status: Status = "proved" if self.why_sufficient else "not refuted"
         if violations:
@@ -143,16 +132,12 @@ class IdentityCheck(Check):
             controls=controls,
         )
 
-    def _controls(self, context: Context) -> list[ControlResult]:
-        return [self._control(context, fault) for fault in self.faults if fault.applies(context.statement)]
-
-    def _control(self, context: Context, fault: Fault) -> ControlResult:
+    def _control(self, context: Context, fault: IdentityFault) -> ControlResult:
         statement, functions = fault.statement(context.statement), fault.functions or self.functions
-        count = 0
-        refuted = False
-        for found in self._go_through(context, statement, functions):
+        count, refuted = 0, False
+        for _, found in self._go_through(context, statement, functions):
             count += 1
-            if refuted := found.holds is False:
+            if refuted := found.ok is False:
                 break
         return ControlResult(
             name=fault.name,
@@ -168,7 +153,7 @@ class IdentityCheck(Check):
                 point = as_point({**size, "alpha": alpha, "gamma": gamma})
                 inside = domains_hold(statement.domains, point), requires_hold(statement, point)
                 if all(answer is True for answer in inside):
-                    yield _compare(statement, point, functions(statement, size, alpha))
+                    yield point, _compare(statement, point, functions(statement, size, alpha))
 
 
 def _weights(size: Size) -> Iterator[tuple[Fraction, Fraction]]:
@@ -180,44 +165,30 @@ def _weights(size: Size) -> Iterator[tuple[Fraction, Fraction]]:
         yield kronecker_point(steps + 1, epochs + 1, HEIGHT)
 
 
-def _compare(statement: Statement, point: dict[str, Fraction], conventions: Sequence[Mapping[str, Function]]) -> _Seen:
+def _compare(statement: Statement, point: Point, conventions: Sequence[Mapping[str, Function]]) -> Outcome:
     """Compare both sides under each convention; those that agree about the answer decide it."""
     found = [_compare_once(statement, point, functions) for functions in conventions]
-    if all(one.holds for one in found):
+    if all(one.ok for one in found):
         return found[0]
-    if all(one.holds is False for one in found):
+    if all(one.ok is False for one in found):
         return found[-1]
-    return _Seen(point, None, note="it depends on a convention")
+    return Outcome(None, note="it depends on a convention")
 
 
-def _compare_once(statement: Statement, point: dict[str, Fraction], functions: Mapping[str, Function]) -> _Seen:
+def _compare_once(statement: Statement, point: Point, functions: Mapping[str, Function]) -> Outcome:
     sides = evaluate_statement(statement, {**point, **functions})
     left, right = (side if isinstance(side, Combination) else Combination({}) + to_value(side or 0) for side in sides)
-    gradient = first_difference(left, right)
-    if gradient is None:
-        return _Seen(point, True)
-    lhs, rhs = left.coefficient(gradient), right.coefficient(gradient)
-    certain = to_value(lhs) < to_value(rhs) or to_value(lhs) > to_value(rhs)
-    return _Seen(point, False if certain else None, lhs, rhs, f"coefficients of {in_words(gradient)}")
+    return compare_coefficients(left, right, in_words)
 
 
 def _counterexamples(violations: list[_Seen]) -> list[Counterexample]:
     """The first violation, and the first that is away from every boundary."""
     chosen: list[tuple[CounterexampleKind, _Seen]] = [("smallest", found) for found in violations[:1]]
-    chosen += [("interior", found) for found in violations if _inside(found.point)][:1]
-    return [
-        Counterexample(
-            kind=kind,
-            parameters=numbers(found.point),
-            lhs=to_number(found.lhs),
-            rhs=to_number(found.rhs),
-            note=found.note,
-        )
-        for kind, found in chosen
-    ]
+    chosen += [("interior", found) for found in violations if _inside(found[0])][:1]
+    return [counterexample(kind, as_probe(point, found), found.note) for kind, (point, found) in chosen]
 
 
-def _inside(point: Mapping[str, Fraction]) -> bool:
+def _inside(point: Point) -> bool:
     """Three examples or more, a last epoch that is cut, weights that are not equal."""
     steps = point.get("T", point.get("t", Fraction(0)))
     n = point.get("N")

@@ -10,25 +10,20 @@ from typing import Any
 import numpy as np
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck, of_variant
+from dpverify.harness.search.coefficients import compare_arrays, compare_coefficients
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.compose import compose
 from dpverify.papers.tran2022.algorithms.reconstruct import literal as reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruct import nodes as reconstruct_nodes
 from dpverify.papers.tran2022.identities.gradient_combinations_bounds import (
-    Combination,
     Ordering,
-    first_difference,
     in_words,
-    kronecker_point,
     left_over,
     paper_functions,
 )
-from dpverify.papers.tran2022.identities.node_combinations_bounds import (
-    compose_intervals,
-    in_gradients,
-    literal_output,
-    streaming_outputs,
-)
+from dpverify.papers.tran2022.identities.node_combinations_bounds import in_gradients, literal_output, streaming_outputs
+from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
+from dpverify.symbolic.exact.combinations import Combination, kronecker_point
 from dpverify.symbolic.exact.decide import to_number
 from dpverify.symbolic.exact.numbers import ONE, ZERO, Value, to_value
 
@@ -60,15 +55,6 @@ def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
         yield {"N": n, "t": t, "alpha": INTERIOR[0], "gamma": INTERIOR[1]}
 
 
-def _agree(left: Combination, right: Combination) -> Outcome:
-    """Whether two formal sums have the same coefficients."""
-    name = first_difference(left, right)
-    if name is None:
-        return Outcome(True)
-    words = in_words(name) if name[0] in {"anchor", "iterate", "full"} else f"node {name[0]} [{name[1]}, {name[-1]}]"
-    return Outcome(False, left.coefficient(name), right.coefficient(name), f"coefficients of {words}")
-
-
 def _tree_momentum(point: Point, statement: Statement, decay_to: int = 1) -> Outcome:
     """m_t against the sum over COMPOSE(1, t); ``decay_to`` is the column of [y, z] that the decay reaches back to."""
     t, alpha = int(point["t"]), point["alpha"]
@@ -78,7 +64,7 @@ def _tree_momentum(point: Point, statement: Statement, decay_to: int = 1) -> Out
         y, z = node
         value = functions["G_win"](y, z) + functions["r_win"](y, z)  # the sum of (1-alpha)^(z - i) grad(i)
         total = total + beta ** (t - node[decay_to]) * (to_value(alpha) * value)
-    return _agree(functions["momentum"](t), total)
+    return compare_coefficients(functions["momentum"](t), total, in_words)
 
 
 def _noise(point: Point, with_decay: bool) -> Outcome:
@@ -86,7 +72,7 @@ def _noise(point: Point, with_decay: bool) -> Outcome:
     t, beta = int(point["t"]), to_value(1 - point["alpha"])
     box = Combination({("zeta", y, z): beta ** (t - z) if t > z else ONE for y, z in compose_intervals(1, t)})
     said = box if with_decay else Combination({("zeta", y, z): ONE for y, z in compose_intervals(1, t)})
-    return _agree(box, said)
+    return compare_coefficients(box, said, in_words)
 
 
 def _orderings(statement: Statement, n: int) -> list[Ordering]:
@@ -111,7 +97,7 @@ def _output(point: Point, statement: Statement, output: Callable[..., Combinatio
             if not _has_mean_zero(missing, ordering):
                 return Outcome(False, note="what is left over has a mean")
             wanted = wanted + missing
-        said = _agree(in_gradients(nodes, functions), wanted)
+        said = compare_coefficients(in_gradients(nodes, functions), wanted, in_words)
         if said.ok is False:
             return said
     return Outcome(True)
@@ -129,7 +115,9 @@ def _delta_off(t: int, n: int, alpha: Fraction, gamma: Fraction) -> Combination:
 def _streams(point: Point, statement: Statement, fault: str = "") -> Outcome:
     """The recursion's m_hat_t against Algorithm 4's, node by node."""
     n, t, alpha, gamma = _sizes(point)
-    return _agree(streaming_outputs(t, n, alpha, gamma, fault=fault)[-1], literal_output(t, n, alpha, gamma))
+    return compare_coefficients(
+        streaming_outputs(t, n, alpha, gamma, fault=fault)[-1], literal_output(t, n, alpha, gamma), in_words
+    )
 
 
 def _has_mean_zero(rest: Combination, ordering: Ordering) -> bool:
@@ -165,10 +153,7 @@ def _kernel(point: Point, statement: Statement, gamma_off: float = 0.0) -> Outco
     exact = literal_output(t, n, alpha, gamma)
     names = [(family, int(y), int(z)) for family in ("G", "Delta", "r") for y, z in rows]
     wanted = np.array([float(to_number(exact.coefficient(name)).float) for name in names])
-    if np.allclose(out[-1], wanted, rtol=1e-12, atol=1e-15):
-        return Outcome(True)
-    worst = int(np.argmax(np.abs(out[-1] - wanted)))
-    return Outcome(False, note=f"node {names[worst]}: kernel {out[-1, worst]}, algebra {wanted[worst]}")
+    return compare_arrays(out[-1], wanted, lambda i: f"node {names[i]}: kernel and algebra", rtol=1e-12, atol=1e-15)
 
 
 def _kernel_runs(budget: Budget) -> Iterable[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point
+from dpverify.harness.search.coefficients import compare_arrays
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.tree_noise import faults as tree_noise_faults
 from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise_literal
@@ -45,11 +46,9 @@ def _compare_coefficients(point: Point, kernel: Callable[[Any, float, float, Any
     depth = steps.bit_length()
     nodes = tree_noise_literal.nodes_of_tape(unit, depth=depth, scale=1.0)
     literal = tree_noise_literal.noise_from_nodes(np.nan_to_num(nodes), steps, depth=depth, alpha=alpha)
-    if differ := np.argwhere(~np.isclose(stream, literal, rtol=1e-13, atol=0.0)).tolist():
-        t, z = differ[0]
-        return Outcome(
-            False, note=f"step {t + 1}, node that ends at {z + 1}: stream {stream[t, z]}, loops {literal[t, z]}"
-        )
+    agree = compare_arrays(stream, literal, lambda t, z: f"step {t + 1}, node that ends at {z + 1}", rtol=1e-13)
+    if not agree.ok:
+        return agree
     steps_range = range(1, steps + 1)
     law = [[float(covariance_factor(s, t, point["alpha"])) for t in steps_range] for s in steps_range]
     if not np.allclose(literal @ literal.T, law, rtol=1e-12, atol=0.0):

@@ -23,6 +23,7 @@ from dpverify.harness import (
     TrajectoryEffect,
     TrajectoryLaw,
 )
+from dpverify.harness.search.coefficients import compare_arrays
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_intervals
@@ -161,11 +162,7 @@ def _compare_weights(point: Point, kernel: Callable[[Any, SrParameters, int], An
             for node, weight in weights.items():
                 deviation = float(NODES.of_node(family, node, n_examples)) ** 0.5
                 exact[t - 1, place[family, node]] = float(weight) * deviation
-    bad = np.argwhere(~np.isclose(found, exact, rtol=1e-11, atol=1e-14))
-    if len(bad):
-        t, row = bad[0]
-        return Outcome(False, note=f"step {t + 1}, row {row} of the tape: {found[t, row]} and {exact[t, row]}")
-    return Outcome(True)
+    return compare_arrays(found, exact, lambda t, row: f"step {t + 1}, row {row} of the tape", rtol=1e-11, atol=1e-14)
 
 
 def _with(fault: sr_faults.SrFault) -> Callable[[Point, Statement], Outcome]:

@@ -12,9 +12,9 @@ from flint import arb
 from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.identities.node_combinations_bounds import compose_intervals
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import momentum_sensitivity
 from dpverify.papers.tran2022.sensitivity.visits_bounds import ancestor_count
+from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 from dpverify.privacy.gaussian_balls import delta_ball
 from dpverify.symbolic.exact.numbers import ball, to_exact, to_value
 

@@ -15,7 +15,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_count, node_intervals
 from dpverify.papers.tran2022.algorithms.reconstruct.stream import StreamConstants, new_constants, reconstruct_with
-from dpverify.papers.tran2022.identities.node_combinations_bounds import Node, compose_intervals
+from dpverify.papers.tran2022.trees.compose_bounds import Node, compose_intervals
 
 CHECKS = PaperChecks("tran2022", __name__)
 

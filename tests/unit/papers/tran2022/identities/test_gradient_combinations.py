@@ -6,33 +6,16 @@ from flint import fmpq
 
 from dpverify.ledger import load_specs
 from dpverify.papers.tran2022.identities.gradient_combinations_bounds import (
-    Combination,
     Ordering,
-    first_difference,
     in_words,
-    kronecker_point,
     left_over,
     paper_functions,
 )
+from dpverify.symbolic.exact.combinations import first_difference, term
 from dpverify.symbolic.exact.statements import evaluate_statement
 
 HALF = Fraction(1, 2)
 SPECS = load_specs()
-
-
-def term(*name: Any) -> Combination:
-    return Combination({name: fmpq(1)})
-
-
-def test_combinations_are_a_vector_space_with_empty_sums() -> None:
-    a, b = term("full", 1), term("full", 2)
-    both = 2 * a - b * fmpq(1, 3) + 0
-    assert both.coefficient(("full", 1)) == 2
-    assert both.coefficient(("full", 2)) == Fraction(-1, 3)
-    assert (both - both).terms == {}
-    assert (0 - a).coefficient(("full", 1)) == -1
-    with pytest.raises(TypeError, match=r"must be a combination of gradients or 0, got 1"):
-        a + 1
 
 
 @pytest.mark.parametrize("first_step", [0, 1])
@@ -112,15 +95,3 @@ def test_first_difference_is_named_in_words() -> None:
     assert in_words(name) == "the gradient of example 1 at w_3"
     assert in_words(("anchor", 4, 2)) == "the gradient of example 2 at the anchor of epoch 4"
     assert in_words(("full", 7)) == "the full gradient at w_7"
-
-
-def test_kronecker_point_separates_all_small_polynomials() -> None:
-    alpha, gamma = kronecker_point(2, 1, 3)
-    beta, keep = 1 - alpha, 1 - gamma
-    monomials = [beta**i * keep**j for i in range(3) for j in range(2)]
-    scaled = [m / min(monomials) for m in monomials]
-    assert all(later >= 4 * earlier for earlier, later in zip(sorted(scaled), sorted(scaled)[1:], strict=False))
-    with pytest.raises(ValueError, match="must give at most 16000 bits"):
-        kronecker_point(200, 50, 4095)
-    with pytest.raises(ValueError, match="must be at least 1, got 0, 1, 1"):
-        kronecker_point(0, 1, 1)

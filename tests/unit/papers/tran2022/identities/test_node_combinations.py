@@ -4,29 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.papers.tran2022.algorithms.compose import compose
 from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Ordering, paper_functions
-from dpverify.papers.tran2022.identities.node_combinations_bounds import (
-    compose_intervals,
-    in_gradients,
-    literal_output,
-    streaming_outputs,
-)
+from dpverify.papers.tran2022.identities.node_combinations_bounds import in_gradients, literal_output, streaming_outputs
 from dpverify.papers.tran2022.noise.sr_noise_bounds import noise_terms
 
 WEIGHTS = st.fractions(min_value=Fraction(1, 9), max_value=1, max_denominator=9)
-
-
-@given(st.integers(1, 300), st.integers(0, 300))
-def test_intervals_are_those_of_the_kernel(a: int, length: int) -> None:
-    b = a + length
-    assert compose_intervals(a, b) == [tuple(node) for node in compose(a, b).tolist()]
-
-
-def test_intervals_of_nothing_and_of_a_bad_start() -> None:
-    assert compose_intervals(1, 0) == []
-    with pytest.raises(ValueError, match="a must be at least 1, got a=0"):
-        compose_intervals(0, 3)
 
 
 @settings(deadline=None, max_examples=60)

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 from flint import arb
 
-from dpverify.harness import BUDGETS, Context, DerivationCheck, PaperChecks
+from dpverify.harness import BUDGETS, Context, DerivationCheck
 from dpverify.ledger.formula import parse
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
+from dpverify.papers import load
 from dpverify.papers.tran2022.momentum.checks import sr_noise_norm
 from dpverify.papers.tran2022.noise import sr_noise_derivations, sr_total_derivations, sr_window_derivations
-from dpverify.papers.tran2022.noise.checks import sr_noise, sr_noise_law
+from dpverify.papers.tran2022.noise.checks import sr_noise
 from dpverify.papers.tran2022.noise.checks.sr_noise_cases import delta_of
 from dpverify.papers.tran2022.noise.checks.sr_noise_figure import variance_figures
 from dpverify.papers.tran2022.noise.checks.sr_noise_points import at_points
@@ -41,7 +42,9 @@ def corrected(claim: str, formula: str, reading: dict[str, str] | None = None) -
     return replace(statement(claim, reading), rhs=parse(formula), variant="amended")
 
 
-def run(checks: PaperChecks, claim: str, name: str, on: Statement) -> CheckResult:
+def run(claim: str, name: str, on: Statement) -> CheckResult:
+    checks = load("tran2022")
+    assert checks is not None
     (check,) = (check for check in checks.of(claim) if check.name == name)
     context = Context(on, BUDGETS["smoke"], seed=3, check=name)
     total = None
@@ -169,7 +172,7 @@ REFUTED = [
 
 @pytest.mark.parametrize(("claim", "examples"), REFUTED)
 def test_counterexamples_are_in_the_domain_and_certain(claim: str, examples: str) -> None:
-    found = run(sr_noise.CHECKS, claim, "counterexamples", statement(claim, ONCE if claim == "lemma-7" else None))
+    found = run(claim, "counterexamples", statement(claim, ONCE if claim == "lemma-7" else None))
     assert found.status == "refuted"
     kinds = {c.kind: c for c in found.counterexamples}
     assert kinds["smallest"].parameters["N"].exact == examples
@@ -193,7 +196,7 @@ def test_a_gaussian_release_is_private_at_the_delta_of_its_shift() -> None:
 @pytest.mark.parametrize("ordering", ["fresh", "once"])
 def test_one_release_needs_more_noise_than_section_4_says_where_gamma_is_small(ordering: str) -> None:
     on = statement("section-4-noise-two-cases", {"ordering": ordering})
-    found = run(sr_noise.CHECKS, "section-4-noise-two-cases", "one-release", on)
+    found = run("section-4-noise-two-cases", "one-release", on)
     assert found.status == "refuted"
     for found_at in found.counterexamples:
         gamma, eta = (Fraction(found_at.parameters[name].exact or "0") for name in ("gamma", "eta"))
@@ -202,7 +205,7 @@ def test_one_release_needs_more_noise_than_section_4_says_where_gamma_is_small(o
 
 def test_fresh_permutations_refute_the_lemma_where_the_noise_does_not() -> None:
     on = statement("lemma-7", {"ordering": "fresh"})
-    found = run(sr_noise_norm.CHECKS, "lemma-7", "two-examples", on)
+    found = run("lemma-7", "two-examples", on)
     assert found.status == "refuted"
     smallest = next(c for c in found.counterexamples if c.kind == "smallest")
     point = {name: Fraction(number.exact or "0") for name, number in smallest.parameters.items()}
@@ -212,14 +215,14 @@ def test_fresh_permutations_refute_the_lemma_where_the_noise_does_not() -> None:
 
 
 def test_the_box_and_section_4_differ_at_one_step_only() -> None:
-    found = run(sr_noise_norm.CHECKS, "section-4-two-noises", "against-the-box", statement("section-4-two-noises"))
+    found = run("section-4-two-noises", "against-the-box", statement("section-4-two-noises"))
     assert found.status == "refuted"
     assert found.counterexamples[0].parameters["t"].exact == "2"
     assert found.message.startswith("172 points, 8 violations")
 
 
 def test_weights_of_the_kernel_are_the_closed_form() -> None:
-    found = run(sr_noise_law.CHECKS, "algorithm-2-threshold", "weights", statement("algorithm-2-threshold"))
+    found = run("algorithm-2-threshold", "weights", statement("algorithm-2-threshold"))
     assert found.status == "not refuted"
     assert all(control.refuted for control in found.controls)
     assert "Printed bound divided" in caption("variance-terms", found.figures["variance-terms"])

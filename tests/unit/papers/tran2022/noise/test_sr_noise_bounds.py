@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from dpverify.papers.tran2022.noise.sr_noise_bounds import (
-    compose_nodes,
     noise_coefficients,
     noise_terms,
     squared_decays,
@@ -23,6 +22,7 @@ from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import (
     noise_variance,
     variance_terms,
 )
+from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 from dpverify.symbolic.exact.numbers import to_exact, to_value
 
 Tape = Counter[tuple[str, int, int]]
@@ -100,7 +100,7 @@ def test_coefficients_are_those_of_the_literal_algorithm(t: int, N: int) -> None
 def test_nodes_are_those_of_algorithm_3() -> None:
     for a in range(1, 40):
         for b in range(a - 1, a + 70):
-            assert list(compose_nodes(a, b)) == literal_compose(a, b)
+            assert list(compose_intervals(a, b)) == literal_compose(a, b)
 
 
 @pytest.mark.parametrize(("t", "N"), list(small_cases()))

@@ -8,13 +8,9 @@ from flint import fmpq
 from dpverify.harness import BUDGETS, Context, MonteCarloCheck
 from dpverify.ledger import load_specs
 from dpverify.papers.tran2022.identities.checks import momentum_sums
-from dpverify.papers.tran2022.identities.gradient_combinations_bounds import (
-    Combination,
-    Ordering,
-    left_over,
-    paper_functions,
-)
+from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Ordering, left_over, paper_functions
 from dpverify.papers.tran2022.reorder.checks import reorder, reorder_runs
+from dpverify.symbolic.exact.combinations import Combination
 
 STATEMENT = load_specs().claim("tran2022:algorithm-4-output").statement({"ordering": "fresh"})
 POINT = {name: Fraction(value) for name, value in reorder.POINT.items()}

@@ -10,8 +10,8 @@ from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_m
 from dpverify.papers.tran2022.accounting.algorithm_1.exhaustive import largest_sum, pattern_sum, released_nodes
 from dpverify.papers.tran2022.accounting.algorithm_1.pattern import pattern_value
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.identities.node_combinations_bounds import compose_intervals
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import momentum_sensitivity
+from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 from dpverify.privacy.participation import ORDERINGS, Ordering, pattern_count
 
 ALPHAS = (Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(1, 1000))

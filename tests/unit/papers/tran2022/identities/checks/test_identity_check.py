@@ -11,7 +11,7 @@ from dpverify.ledger.formula import parse
 from dpverify.ledger.results import CheckResult
 from dpverify.papers.tran2022.boxes.checks import boxes
 from dpverify.papers.tran2022.identities.checks import identities, momentum_sums
-from dpverify.papers.tran2022.identities.checks.identity_check import Fault, IdentityCheck
+from dpverify.papers.tran2022.identities.checks.identity_check import IdentityCheck, IdentityFault
 
 SPECS = load_specs()
 LEMMA = "tran2022:lemma-17"
@@ -49,20 +49,20 @@ def test_identity_is_proved_under_one_permutation_and_refuted_under_fresh_ones()
 @pytest.mark.parametrize("extra", ["1e-9*anchor_grad(2)", "G_win(1, 1)*1e-9", "gamma**9*1e-9*anchor_grad(1)"])
 def test_any_coefficient_off_is_seen(extra: str) -> None:
     printed = statement(LEMMA, ordering="once")
-    fault = Fault("off", "off", rhs=f"printed + {extra}").statement(printed)
+    fault = IdentityFault("off", "off", rhs=f"printed + {extra}").statement(printed)
     assert run(check("lemma-17"), fault).status == "refuted"
 
 
 def test_polynomial_that_vanishes_at_plain_weights_is_seen_at_the_kronecker_point() -> None:
     printed = statement(LEMMA, ordering="once")
     vanishing = "(2*alpha - 1)*(5*alpha - 2)*anchor_grad(1)"
-    found = run(check("lemma-17"), Fault("off", "off", rhs=f"printed + {vanishing}").statement(printed))
+    found = run(check("lemma-17"), IdentityFault("off", "off", rhs=f"printed + {vanishing}").statement(printed))
     assert found.status == "refuted"
     assert Fraction(found.counterexamples[0].parameters["alpha"].exact or 0) > Fraction(99, 100)
 
 
 def test_check_that_misses_its_fault_says_so() -> None:
-    blind = check("lemma-17", faults=[Fault("nothing", "nothing is wrong", rhs="printed + 0*anchor_grad(1)")])
+    blind = check("lemma-17", faults=[IdentityFault("nothing", "nothing is wrong", rhs="printed + 0*anchor_grad(1)")])
     result = run(blind, statement(LEMMA, ordering="once"))
     assert result.status == "inconclusive"
     assert "cannot fail" in result.message
@@ -70,7 +70,7 @@ def test_check_that_misses_its_fault_says_so() -> None:
 
 def test_text_that_is_not_there_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match=r"planted fault 'x': 'nothing' does not occur"):
-        Fault("x", "x", change=("nothing", "more")).statement(statement(LEMMA, ordering="once"))
+        IdentityFault("x", "x", change=("nothing", "more")).statement(statement(LEMMA, ordering="once"))
 
 
 def test_what_depends_on_a_convention_is_left_open() -> None:
