@@ -62,23 +62,7 @@ class Specs:
                 yield from spec.claims.values()
 
     def claim(self, key: str) -> ClaimSpec:
-        """Return a claim by its full id.
-
-        Parameters
-        ----------
-        key
-            Such as ``"tran2022:lemma-12"``.
-
-        Returns
-        -------
-        ClaimSpec
-            The claim.
-
-        Raises
-        ------
-        UnknownClaim
-            If there is none, with the nearest ids.
-        """
+        """Return a claim by its full id (``"tran2022:lemma-12"``); raises `UnknownClaim`, with the nearest ids."""
         paper, _, name = key.partition(":")
         if paper not in self.papers or name not in self.papers[paper].claims:
             raise self._unknown(key, None)
