@@ -11,7 +11,7 @@ from dpverify.ledger.chapters import Chapter
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.domains import Domain
 from dpverify.ledger.errors import UnknownClaim, shown, suggest
-from dpverify.ledger.records import Function, PaperInfo, Quantity, Symbol
+from dpverify.ledger.records import PaperInfo, Quantity, Symbol
 from dpverify.ledger.vocabulary import Vocabulary
 
 
@@ -33,11 +33,6 @@ class PaperSpec:
     def domains(self) -> dict[str, Domain]:
         """The domain of each symbol."""
         return self.vocabulary.domains
-
-    @property
-    def functions(self) -> dict[str, Function]:
-        """Declared functions by name."""
-        return self.vocabulary.functions
 
     @property
     def quantities(self) -> dict[str, Quantity]:
