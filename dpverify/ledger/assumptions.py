@@ -13,21 +13,11 @@ CERTIFIED = ("antipodal", "identical", "logistic-nonconvex")
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """A condition that a claim may name.
+    """A condition that a claim may name."""
 
-    Attributes
-    ----------
-    meaning
-        What it says, in the house's letters.
-    arguments
-        How many symbols of the paper it names.
-    problems
-        Problem families that satisfy it; empty for a condition on the mechanism or the data.
-    """
-
-    meaning: str
-    arguments: int = 0
-    problems: tuple[str, ...] = ()
+    meaning: str  # in the house's letters
+    arguments: int = 0  # how many symbols of the paper it names
+    problems: tuple[str, ...] = ()  # families that satisfy it; empty for a condition on the mechanism or the data
 
 
 #: Every tag. A new one is added here first, with its meaning; a claim cannot invent one.
@@ -77,7 +67,7 @@ class Tag:
 
 
 def parse_tag(text: str) -> Tag:
-    """Parse a tag. Its name and the symbols that it names; whether these are declared is for the loader to say."""
+    """Parse a tag; whether the symbols that it names are declared is for the loader to say."""
     match = _TAG.fullmatch(text.strip())
     if match is None:
         raise FormulaError(text, "an assumption is a tag, such as fresh-permutation or lipschitz(G)")
@@ -89,23 +79,3 @@ def parse_tag(text: str) -> Tag:
     if len(arguments) != wanted:
         raise FormulaError(text, f"{name} names {wanted} symbol(s), got {len(arguments)}")
     return Tag(name, arguments)
-
-
-def problems_for(tags: tuple[Tag, ...]) -> tuple[str, ...]:
-    """Return the problem families that satisfy every tag.
-
-    Parameters
-    ----------
-    tags
-        The assumptions of a claim.
-
-    Returns
-    -------
-    tuple of str
-        Names in alphabetical order. Tags that say nothing of the loss exclude nothing.
-    """
-    left = set(CERTIFIED)
-    for tag in tags:
-        if tag.assumption.problems:
-            left &= set(tag.assumption.problems)
-    return tuple(sorted(left))

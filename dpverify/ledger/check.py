@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dpverify.ledger.bundled import bundled_specs
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import Place, Problems, SpecError
-from dpverify.ledger.load import CLAIMS, VERDICTS, read_specs, shown_path
+from dpverify.ledger.load import CLAIMS, VERDICTS, bundled_specs, read_specs, shown_path
 from dpverify.ledger.specs import PaperSpec
 
 MAX_ERRORS = 100

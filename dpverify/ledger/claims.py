@@ -1,4 +1,4 @@
-"""A claim with what it takes to read it: its paper's vocabulary, its readings, our verdicts."""
+"""A claim and how it is read: its text, its readings, its statements, our verdicts."""
 
 from __future__ import annotations
 
@@ -47,15 +47,7 @@ class ClaimSpec:
     def text(self, record: Claim | Amendment) -> str:
         """Write this claim's record, or an amendment of it, as all that a judgement of it rests on.
 
-        Parameters
-        ----------
-        record
-            The record, or an amendment.
-
-        Returns
-        -------
-        str
-            Canonical JSON: the record without `transcription`, and the domains of the symbols in its formulas.
+        Canonical JSON: the record without `transcription`, and the domains of the symbols in its formulas.
         """
         fields = msgspec.to_builtins(record)
         fields.pop("transcription", None)
@@ -71,20 +63,7 @@ class ClaimSpec:
     def complete(self, reading: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return a reading with the default for each choice that it leaves open.
 
-        Parameters
-        ----------
-        reading
-            Name of a reading -> choice.
-
-        Returns
-        -------
-        dict
-            A choice for every reading of the claim.
-
-        Raises
-        ------
-        SpecError
-            If the claim has no such reading or no such choice.
+        Raises `SpecError` if the claim has no such reading or no such choice.
         """
         given = dict(reading or {})
         for error in reading_problems(self.record, given, Place(self.file, self.key, "reading")):
@@ -94,15 +73,7 @@ class ClaimSpec:
     def verdict(self, reading: Mapping[str, str] | None = None) -> Verdict | None:
         """Return our verdict: of those whose choices agree with `reading`, the one that names most of them.
 
-        Parameters
-        ----------
-        reading
-            Name of a reading -> choice; the default for what it leaves open.
-
-        Returns
-        -------
-        Verdict or None
-            None where nobody has said anything yet.
+        None where nobody has said anything yet.
         """
         chosen = self.complete(reading)
         fitting = [verdict for verdict in self.verdicts if verdict.reading.items() <= chosen.items()]

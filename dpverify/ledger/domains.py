@@ -27,22 +27,9 @@ class Domain:
 
 
 def parse_domain(text: str) -> Domain:
-    """Parse a domain.
+    """Parse a domain: ``real`` or ``integer``, then any number of comparisons, each after a comma.
 
-    Parameters
-    ----------
-    text
-        ``real`` or ``integer``, then any number of comparisons, each after a comma.
-
-    Returns
-    -------
-    Domain
-        The kind and the comparisons.
-
-    Raises
-    ------
-    FormulaError
-        If the first word is neither, or a comparison is not in the formula language.
+    Raises `FormulaError` if the first word is neither, or a comparison is not in the formula language.
     """
     kind, *constraints = _split(text)
     kind = kind.strip()

@@ -76,7 +76,7 @@ def _kind_of_file(mode: int) -> str:
 
 
 def decode_claims(data: Mapping[str, Any], place: Place, problems: Problems) -> ClaimsFile | None:
-    """Turn the tables of ``claims.toml`` into records. None if anything is wrong."""
+    """Turn the tables of ``claims.toml`` into records; None if anything is wrong, which is added to `problems`."""
     before = len(problems)
     for table, record in _TABLES.items():
         entries = data.get(table)
@@ -88,7 +88,7 @@ def decode_claims(data: Mapping[str, Any], place: Place, problems: Problems) -> 
 
 
 def decode_verdicts(data: Mapping[str, Any], place: Place, problems: Problems) -> VerdictsFile | None:
-    """Turn the tables of ``verdicts.toml`` into records; arguments and result as for `decode_claims`."""
+    """Turn the tables of ``verdicts.toml`` into records, as :func:`decode_claims`."""
     before = len(problems)
     for where, entry in _entries(data, "verdict", "claim", place):
         _convert(entry, Verdict, where, problems)
@@ -96,7 +96,7 @@ def decode_verdicts(data: Mapping[str, Any], place: Place, problems: Problems) -
 
 
 def decode_chapters(data: Mapping[str, Any], place: Place, problems: Problems) -> ChaptersFile | None:
-    """Turn the tables of ``chapters.toml`` into records; arguments and result as for `decode_claims`."""
+    """Turn the tables of ``chapters.toml`` into records, as :func:`decode_claims`."""
     return _convert(data, ChaptersFile, place, problems)
 
 

@@ -7,18 +7,45 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpverify.ledger.bundled import bundled_specs
 from dpverify.ledger.chapters import Chapter, ChaptersFile, chapter_problems
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.files import decode_chapters, decode_claims, decode_verdicts, read_toml
-from dpverify.ledger.graph import find_cycle
 from dpverify.ledger.papers import PaperReader
+from dpverify.ledger.reading import find_cycle
 from dpverify.ledger.records import VerdictsFile
 from dpverify.ledger.specs import PaperSpec, Specs
 
 CLAIMS = "claims.toml"
 VERDICTS = "verdicts.toml"
 CHAPTERS = "chapters.toml"
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def bundled_specs(package: Path = _PACKAGE) -> Path:
+    """Return the folder of the specs that come with dpverify.
+
+    Parameters
+    ----------
+    package
+        Folder of the installed package.
+
+    Returns
+    -------
+    Path
+        ``_specs`` in the package if it was installed from a wheel, else ``specs`` beside it.
+
+    Raises
+    ------
+    SpecError
+        If there is neither.
+    """
+    places = (package / "_specs", package.parent / "specs")
+    for place in places:
+        if place.is_dir():
+            return place
+    tried = " and ".join(str(place) for place in places)
+    raise SpecError(str(package), "", "", "", f"no bundled specs: looked for {tried}")
 
 
 def load_specs(directory: Path | str | None = None) -> Specs:
@@ -44,10 +71,7 @@ def load_specs(directory: Path | str | None = None) -> Specs:
 
 
 def read_specs(directory: Path, problems: Problems) -> Specs:
-    """Read a specs folder as far as it can be read.
-
-    Whole where nothing was added to `problems`; else without the papers whose claims cannot be read.
-    """
+    """Read a specs folder, without the papers whose claims cannot be read: what is wrong is added to `problems`."""
     papers: dict[str, PaperSpec] = {}
     unread: set[str] = set()
     for folder in _paper_folders(directory, problems):

@@ -32,7 +32,7 @@ class PaperReader:
         self.problems = problems
 
     def read(self, claims: ClaimsFile, verdicts: VerdictsFile) -> PaperSpec:
-        """Read the paper. The paper; sound where nothing was added to `problems`."""
+        """Read the paper; what is wrong with it is added to `problems`."""
         self.problems.extend(_paper_problems(claims.paper, self.folder, self.claims_place))
         vocabulary = read_vocabulary(claims, self.claims_place, self.problems)
         by_claim: dict[str, list[Verdict]] = {}

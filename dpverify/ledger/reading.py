@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar
 
 from dpverify.ledger.errors import FormulaError, Place, Problems, shown, suggest
 from dpverify.ledger.formula import Formula, free_names
-from dpverify.ledger.graph import find_cycle, topological_order
 from dpverify.ledger.records import Claim, Quantity
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Vocabulary
@@ -26,7 +26,7 @@ class StatementReader:
         self.problems = problems
 
     def read(self, claim: Claim, key: str, reading: dict[str, str]) -> Statement:
-        """Read the statement. Whole where nothing was added to `problems`; else without what does not parse."""
+        """Read the statement, without what does not parse: that is added to `problems`."""
         wording, vocabulary = self.wording, self.vocabulary
         self.problems.extend(shape_problems(wording, self.place))
         lhs = self.part("lhs", vocabulary.formula, wording.lhs)
@@ -86,7 +86,7 @@ class StatementReader:
             rule = f"definitions run in a circle: {' -> '.join((*cycle, cycle[0]))}"
             self.problems.append(self.place.at(self.wording.field("let")).error(shown(cycle[0]), rule))
             return ()
-        return tuple((name, values[name]) for name in topological_order(graph))
+        return tuple((name, values[name]) for name in TopologicalSorter(graph).static_order())
 
     def refusal(self, symbol: str, seen: Mapping[str, Formula]) -> str:
         """Return the rule that the symbol of a definition breaks, or nothing."""
@@ -102,3 +102,17 @@ class StatementReader:
                 self.place.at("quantity").error(shown(name), f"unknown quantity{suggest(name, known)}")
             )
         return known.get(name) if name is not None else None
+
+
+def find_cycle(graph: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Find a cycle in a graph given as node -> the nodes it uses; empty if there is none.
+
+    Each node of the cycle uses the next and the last the first again; the smallest name comes first.
+    """
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        cycle = error.args[1][:0:-1]  # graphlib lists it the other way round, with the first node twice
+        start = cycle.index(min(cycle))
+        return tuple(cycle[start:] + cycle[:start])
+    return ()

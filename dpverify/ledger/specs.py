@@ -11,7 +11,7 @@ from dpverify.ledger.chapters import Chapter
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.domains import Domain
 from dpverify.ledger.errors import UnknownClaim, shown, suggest
-from dpverify.ledger.records import Function, PaperInfo, Quantity, Symbol
+from dpverify.ledger.records import PaperInfo, Quantity, Symbol
 from dpverify.ledger.vocabulary import Vocabulary
 
 
@@ -33,11 +33,6 @@ class PaperSpec:
     def domains(self) -> dict[str, Domain]:
         """The domain of each symbol."""
         return self.vocabulary.domains
-
-    @property
-    def functions(self) -> dict[str, Function]:
-        """Declared functions by name."""
-        return self.vocabulary.functions
 
     @property
     def quantities(self) -> dict[str, Quantity]:
@@ -62,23 +57,7 @@ class Specs:
                 yield from spec.claims.values()
 
     def claim(self, key: str) -> ClaimSpec:
-        """Return a claim by its full id.
-
-        Parameters
-        ----------
-        key
-            Such as ``"tran2022:lemma-12"``.
-
-        Returns
-        -------
-        ClaimSpec
-            The claim.
-
-        Raises
-        ------
-        UnknownClaim
-            If there is none, with the nearest ids.
-        """
+        """Return a claim by its full id (``"tran2022:lemma-12"``); raises `UnknownClaim`, with the nearest ids."""
         paper, _, name = key.partition(":")
         if paper not in self.papers or name not in self.papers[paper].claims:
             raise self._unknown(key, None)

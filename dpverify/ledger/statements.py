@@ -19,56 +19,24 @@ _RELATIONS: Mapping[Relation, str] = {"<=": r"\le", ">=": r"\ge", "=": "=", "<":
 
 @dataclass(frozen=True)
 class Statement:
-    """What a check judges: both sides, the conditions, and where every symbol lives.
+    """What a check judges: both sides, the conditions, and where every symbol lives."""
 
-    Attributes
-    ----------
-    key
-        ``"tran2022:lemma-12"``.
-    variant
-        ``"printed"`` as the paper has it, or ``"amended"`` as the verdict corrects it.
-    kind
-        The claim's kind.
-    reading
-        The choice for each of the claim's readings.
-    quantity, lhs
-        The left side: something that code measures, or a formula. At most one of the two.
-    relation, rhs
-        The comparison and the right side; None for a statement in words.
-    words
-        The statement in words, or None.
-    requires
-        Conditions that are formulas.
-    let
-        Definitions in an order in which each uses only symbols that are free or defined before it.
-    assumes
-        Conditions that are not formulas.
-    domains
-        The domain of every symbol that occurs, of defined symbols too, and of those that these domains mention.
-    symbols
-        The paper's record of each of these symbols.
-    functions
-        The functions that the paper declares.
-    measured
-        The paper's record of `quantity`.
-    """
-
-    key: str
-    variant: Variant
+    key: str  # such as "tran2022:lemma-12"
+    variant: Variant  # as the paper has it, or as the verdict corrects it
     kind: Kind
-    reading: dict[str, str]
-    quantity: str | None
+    reading: dict[str, str]  # the choice for each of the claim's readings
+    quantity: str | None  # the left side: something that code measures, or a formula; at most one of the two
     lhs: Formula | None
-    relation: Relation | None
+    relation: Relation | None  # it and the right side are None for a statement in words
     rhs: Formula | None
     words: str | None
     requires: tuple[Compare, ...]
-    let: tuple[tuple[str, Formula], ...]
+    let: tuple[tuple[str, Formula], ...]  # each uses only symbols that are free or defined before it
     assumes: tuple[Tag, ...]
-    domains: dict[str, Domain]
-    symbols: dict[str, Symbol]
-    functions: dict[str, Function] = field(default_factory=dict)
-    measured: Quantity | None = None
+    domains: dict[str, Domain]  # of every symbol that occurs, defined ones too, and of those that these domains mention
+    symbols: dict[str, Symbol]  # the paper's record of each of these
+    functions: dict[str, Function] = field(default_factory=dict)  # all that the paper declares
+    measured: Quantity | None = None  # the paper's record of ``quantity``
 
     @property
     def let_names(self) -> tuple[str, ...]:

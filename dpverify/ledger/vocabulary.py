@@ -69,18 +69,10 @@ class Vocabulary:
         return seen
 
     def domain_texts(self, texts: Iterable[str]) -> dict[str, str]:
-        """Return the domains, as the paper's file has them, of all symbols that formulas rest on.
+        """Return the domains, as the paper's file has them, of all symbols that formulas and conditions rest on.
 
-        Parameters
-        ----------
-        texts
-            Formulas and conditions. Their words are looked up and nothing is parsed: it takes a fraction of the time,
-            and an index of a sum that is called like a symbol brings one domain too many.
-
-        Returns
-        -------
-        dict
-            Name of a symbol -> its domain.
+        The words of the texts are looked up and nothing is parsed: it takes a fraction of the time, and an index of a
+        sum that is called like a symbol brings one domain too many.
         """
         words = {word for text in texts for word in _NAME.findall(text)}
         return {name: self.symbols[name].domain for name in self.with_domains(words & self.symbols.keys())}
@@ -93,7 +85,7 @@ class Vocabulary:
 
 
 def read_vocabulary(claims: ClaimsFile, place: Place, problems: Problems) -> Vocabulary:
-    """Read what a paper declares. All names, also the faulty ones, so that one fault is reported once."""
+    """Read what a paper declares: all names, also the faulty ones, so that one fault is reported once."""
     problems.extend(_name_problems(claims, place))
     vocabulary = Vocabulary(claims.symbols, {}, claims.functions, claims.quantities)
     for name, symbol in claims.symbols.items():

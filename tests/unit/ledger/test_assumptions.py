@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dpverify.ledger.assumptions import ASSUMPTIONS, CERTIFIED, Tag, parse_tag, problems_for
+from dpverify.ledger.assumptions import ASSUMPTIONS, CERTIFIED, Tag, parse_tag
 from dpverify.ledger.errors import FormulaError
 
 
@@ -39,9 +39,3 @@ def test_the_list_is_sound() -> None:
         assert re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", name)
         assert assumption.meaning
         assert set(assumption.problems) <= set(CERTIFIED)
-
-
-def test_problems_that_satisfy_all_tags() -> None:
-    tags = (Tag("lipschitz", ("G",)), Tag("noise-off"))
-    assert problems_for(tags) == CERTIFIED
-    assert problems_for(()) == CERTIFIED

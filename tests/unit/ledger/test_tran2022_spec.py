@@ -10,11 +10,10 @@ from typing import get_args
 import pytest
 
 from dpverify.ledger.assumptions import ASSUMPTIONS
-from dpverify.ledger.bundled import bundled_specs
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.formula import to_text
 from dpverify.ledger.formula.tree import BUILTINS
-from dpverify.ledger.load import load_specs
+from dpverify.ledger.load import bundled_specs, load_specs
 from dpverify.ledger.records import Kind, Status
 from dpverify.ledger.specs import PaperSpec
 
