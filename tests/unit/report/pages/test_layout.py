@@ -105,7 +105,7 @@ def test_a_figure_that_a_chapter_shows_is_linked_from_its_claim(
 ) -> None:
     monkeypatch.setattr(layout, "LIMIT", limit)
     bare = replace(load_specs().papers[PAPER], chapters=())
-    text = "See:\n\n{figure:lemma-12|slack}"
+    text = "See:\n\n{{ figure('lemma-12', 'slack') }}"
     chapter = Chapter(title="Noise", part="Lemma 12", passage=[Passage(text=text)])
     page = f"{PAPER}.md" if limit == LIMIT else f"{PAPER}/lemma-12.md"
 
