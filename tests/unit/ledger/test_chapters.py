@@ -41,7 +41,7 @@ part = "Lemma 1"
 
 [[chapter.passage]]
 rests_on = ["lemma-1[ordering=once] proved or not refuted", "corrected lemma-1 proved"]
-text = '''{{ claim('lemma-1') }} {{ status('lemma-1[ordering=fresh]') }} {{ term('lemma-1', 'printed', '1') }} $`a^{1}`$'''
+text = '''{{ claim('lemma-1') }} {{ status('lemma-1[ordering=fresh]') }} {{ term('lemma-1', 'printed', '1') }} {1}'''
 """
 
 
