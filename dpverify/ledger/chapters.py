@@ -1,74 +1,44 @@
 """Chapters: what we tell of a paper, in words. Every number and every verdict in them is filled in from a run.
 
-``chapters.toml`` lies beside ``verdicts.toml``. A placeholder is ``{kind:claim[name=choice]|argument}``; nothing is
-filled in here, but it is checked that the paper has the claim and that the kind of placeholder is known.
+The text of a passage in ``chapters.toml`` is a jinja2 template: ``{{ why('lemma-17[ordering=once]') }}``. Nothing is
+filled in here, but it is checked that a template holds text and calls of the functions below and nothing else, and
+that the paper has the claims and readings. ``dpverify.report.pages.fill`` says what each function becomes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import get_args
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple, get_args
 
 from dpverify.ledger.claims import ClaimSpec, reading_problems
 from dpverify.ledger.errors import Place, SpecError, shown, suggest
 from dpverify.ledger.records import Record, Status
 
-KINDS: Mapping[str, tuple[str, ...]] = {
-    "claim": (),
-    "status": (),
-    "corrected-status": (),
-    "reason": (),
-    "why": (),
-    "finding": ("words",),
-    "printed": (),
-    "corrected": (),
-    "corrected-statement": (),
-    "requires": (),
-    "slack": (),
-    "corrected-slack": (),
-    "ratio": ("counterexample",),
-    "counterexample": ("counterexample",),
+FUNCTIONS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("claim", "status", "reason", "printed", "slack", "requires"), ()),
+    **dict.fromkeys(("corrected", "corrected_status", "corrected_statement", "corrected_slack", "why"), ()),
+    **dict.fromkeys(("counterexample", "ratio"), ("counterexample",)),
+    **dict.fromkeys(("term", "factor"), ("statement", "path")),
+    **dict.fromkeys(("onset", "figure"), ("figure",)),
     "at": ("counterexample", "symbol"),
-    "term": ("statement", "path"),
-    "factor": ("statement", "path"),
-    "onset": ("figure",),
-    "figure": ("figure",),
+    "finding": ("words",),
     "says": ("check",),
 }
-"""Kind of placeholder to the names of its arguments; ``dpverify.report.pages.fill`` says what each becomes."""
+"""What a template may call: name to what it takes besides a claim."""
 
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "counterexample": ("smallest", "interior", "largest-ratio"),
-    "statement": ("printed", "corrected"),
-}
+CHOICES = {"counterexample": ("smallest", "interior", "largest-ratio"), "statement": ("printed", "corrected")}
 """What some arguments must be one of."""
 
-PLACEHOLDER = re.compile(r"\{(?P<kind>[a-z][a-z-]*):(?P<reference>[^{}|]*)(?P<rest>(?:\|[^{}|]*)*)\}")
-_CURLY = re.compile(r"\{[^{}]*:[^{}]*\}")  # what a writer must have meant as a placeholder
 _REFERENCE = re.compile(r"(?P<claim>[a-z0-9.-]+)(?:\[(?P<reading>[^\[\]]*)\])?")
 _CONDITION = re.compile(r"(?P<corrected>corrected )?(?P<reference>\S+) (?P<statuses>.+)")
 
 
-@dataclass(frozen=True)
-class About:
-    """A claim of the paper, under the readings that agree with some choices."""
-
-    claim: str
-    reading: Mapping[str, str]
-
-    def __str__(self) -> str:
-        inside = ",".join(f"{name}={choice}" for name, choice in self.reading.items())
-        return f"{self.claim}[{inside}]" if inside else self.claim
-
-
-@dataclass(frozen=True)
-class Condition:
+class PassageCondition(NamedTuple):
     """What a run must show for a passage to be true: the status of a claim, or that of its corrected statement."""
 
-    about: About
-    statuses: tuple[str, ...]
+    about: str
+    statuses: list[str]
     corrected: bool
 
 
@@ -79,11 +49,15 @@ class Passage(Record, frozen=True, kw_only=True):
     # theorem-6 proved`` is about the corrected statement.
     rests_on: list[str] = []
     optional: bool = False  # whether nothing is said of it where the run does not have what it needs
-    text: str  # markdown with placeholders
+    text: str  # markdown, as a template
 
-    def conditions(self) -> list[Condition]:
-        """``rests_on``, read."""
-        return [condition(text) for text in self.rests_on]
+    def conditions(self) -> list[PassageCondition]:
+        """``rests_on``, read; raises ValueError where it cannot be."""
+        found = [_CONDITION.fullmatch(text) for text in self.rests_on]
+        if None in found:
+            text = self.rests_on[found.index(None)]
+            raise ValueError(f"{text!r}: it is a claim and a status, such as lemma-12 proved")
+        return [PassageCondition(m["reference"], m["statuses"].split(" or "), bool(m["corrected"])) for m in found if m]
 
 
 class Chapter(Record, frozen=True, kw_only=True):
@@ -100,74 +74,65 @@ class ChaptersFile(Record, frozen=True, kw_only=True):
     chapter: list[Chapter] = []
 
 
-def reference(text: str) -> About:
-    """Read a reference to a claim."""
+def reference(text: str) -> tuple[str, dict[str, str]]:
+    """Read a reference to a claim, ``lemma-17[ordering=once]``: its id, and the choices of readings that are meant."""
     found = _REFERENCE.fullmatch(text)
     pairs = [part.partition("=") for part in (found["reading"] or "").split(",") if part] if found else []
     if found is None or not all(name and choice for name, _, choice in pairs):
-        raise ValueError("a reference is a claim, or a claim with readings, such as lemma-17[ordering=once]")
-    return About(found["claim"], {name: choice for name, _, choice in pairs})
+        raise ValueError(f"{text!r}: a claim may have readings, such as lemma-17[ordering=once]")
+    return found["claim"], {name: choice for name, _, choice in pairs}
 
 
-def condition(text: str) -> Condition:
-    """Read an entry of ``rests_on``; raises ValueError if it is none."""
-    found = _CONDITION.fullmatch(text)
-    if found is None:
-        raise ValueError("a condition is a claim and a status, such as lemma-17[ordering=once] proved")
-    return Condition(reference(found["reference"]), tuple(found["statuses"].split(" or ")), bool(found["corrected"]))
+def calls(template: str) -> list[tuple[str, list[str]]]:
+    """The functions that a template calls, with their arguments; raises ValueError if there is anything else in it."""
+    from jinja2 import Environment, TemplateSyntaxError, nodes
+
+    try:
+        tree = Environment(autoescape=False).parse(template)
+    except TemplateSyntaxError as error:
+        raise ValueError(f"line {error.lineno} of the text: {error.message}") from error
+    found = []
+    for node in (node for output in tree.body for node in getattr(output, "nodes", [output])):
+        if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) and not node.kwargs:
+            found.append((node.node.name, [str(getattr(argument, "value", "")) for argument in node.args]))
+        elif not isinstance(node, nodes.TemplateData):
+            raise ValueError(f"line {node.lineno} of the text: only calls such as status('lemma-1') stand in {{{{ }}}}")
+    return found
 
 
 def chapter_problems(file: ChaptersFile, claims: Mapping[str, ClaimSpec], place: Place) -> Iterator[SpecError]:
-    """Yield what is wrong with chapters.
-
-    For each reference to a claim or reading that is not there, and each placeholder that is none.
-    """
-    for number, chapter in enumerate(file.chapter):
-        for count, passage in enumerate(chapter.passage):
-            here = place.at(f"chapter[{number}].passage[{count}]")
-            for text in passage.rests_on:
-                yield from _condition_problems(text, claims, here)
-            for match in _CURLY.finditer(passage.text):
-                yield from _placeholder_problems(match[0], claims, here)
-
-
-def _condition_problems(text: str, claims: Mapping[str, ClaimSpec], here: Place) -> Iterator[SpecError]:
-    try:
-        found = condition(text)
-    except ValueError as error:
-        yield here.error(shown(text), str(error))
-        return
-    yield from _about_problems(found.about, claims, here)
-    for status in found.statuses:
-        if status not in get_args(Status):
-            known = get_args(Status)
-            yield here.error(shown(text), f"a status is one of {', '.join(known)}{suggest(status, known)}")
+    """Yield what is wrong with chapters, the first thing of each passage."""
+    for chapter in file.chapter:
+        for number, passage in enumerate(chapter.passage):
+            here = place.of(chapter.title).at(f"passage[{number}]")
+            try:
+                for condition in passage.conditions():
+                    for status in condition.statuses:
+                        _one_of("a status", status, get_args(Status))
+                    yield from _reference_problems(condition.about, claims, here)
+                for name, given in calls(passage.text):
+                    _check_call(name, given)
+                    yield from _reference_problems(given[0], claims, here)
+            except ValueError as error:
+                yield here.error("", str(error))
 
 
-def _placeholder_problems(text: str, claims: Mapping[str, ClaimSpec], here: Place) -> Iterator[SpecError]:
-    match = PLACEHOLDER.fullmatch(text)
-    if match is None or match["kind"] not in KINDS:
-        kind = text[1:].partition(":")[0]
-        yield here.error(shown(text), f"a placeholder is one of {', '.join(KINDS)}{suggest(kind, KINDS)}")
-        return
-    kind, given = match["kind"], match["rest"].split("|")[1:]
-    wanted = KINDS[kind]
-    if len(given) != len(wanted) or not all(given):
-        yield here.error(shown(match[0]), f"{kind} takes {' and '.join(wanted) or 'a claim'}, set apart by |")
-        return
-    for name, value in zip(wanted, given, strict=True):
-        if value not in CHOICES.get(name, (value,)):
-            yield here.error(shown(match[0]), f"{name} is one of {', '.join(CHOICES[name])}")
-    try:
-        about = reference(match["reference"])
-    except ValueError as error:
-        yield here.error(shown(match[0]), str(error))
-        return
-    yield from _about_problems(about, claims, here)
+def _check_call(name: str, given: list[str]) -> None:
+    _one_of("a function", name, FUNCTIONS)
+    if len(given) != 1 + len(FUNCTIONS[name]) or not all(given):
+        raise ValueError(f"{name}({', '.join(map(repr, given))}): it takes {', '.join(['a claim', *FUNCTIONS[name]])}")
+    for argument, value in zip(FUNCTIONS[name], given[1:], strict=True):
+        _one_of(argument, value, CHOICES.get(argument, (value,)))
 
 
-def _about_problems(about: About, claims: Mapping[str, ClaimSpec], here: Place) -> Iterator[SpecError]:
-    if about.claim not in claims:
-        yield here.error(shown(str(about)), f"the paper has no such claim{suggest(about.claim, claims)}")
+def _one_of(what: str, value: str, known: Collection[str]) -> None:
+    if value not in known:
+        raise ValueError(f"{shown(value)}: {what} is one of {', '.join(known)}{suggest(value, known)}")
+
+
+def _reference_problems(text: str, claims: Mapping[str, ClaimSpec], here: Place) -> Iterator[SpecError]:
+    claim, reading = reference(text)
+    if claim in claims:
+        yield from reading_problems(claims[claim].record, reading, here)
     else:
-        yield from reading_problems(claims[about.claim].record, about.reading, here)
+        yield here.error(shown(text), f"the paper has no such claim{suggest(claim, claims)}")

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from dpverify.report.style import root
+from dpverify.report.style import heading, root
 
 LINE = 14.0
 """Height of a row of a table below the axes, in points."""
@@ -21,6 +22,15 @@ class EndLabel:
     text: str
     color: str
     joined: bool = True
+
+
+def finish(axes: Axes, title: tuple[str, str], names: tuple[str, str], labels: Sequence[EndLabel]) -> Figure:
+    """Write title and subtitle, the names of both axes and the labels of the lines. The figure, done."""
+    axes.set_xlabel(names[0])
+    axes.set_ylabel(names[1])
+    heading(axes, *title)
+    end_labels(axes, labels)
+    return root(axes)
 
 
 def end_labels(axes: Axes, labels: Sequence[EndLabel], *, line_points: float = 11.5) -> None:

@@ -7,9 +7,9 @@ that a print in grey still reads. matplotlib's global settings are put aside whi
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -90,15 +90,6 @@ def to_svg(draw: Callable[[], Figure], title: str) -> bytes:
     return b"\n".join(line.rstrip() for line in out.getvalue().splitlines()) + b"\n"
 
 
-def to_png(draw: Callable[[], Figure], dpi: float = 150.0) -> bytes:
-    """The same figure as PNG, to be looked at where SVG cannot be."""
-    out = io.BytesIO()
-    with look():
-        figure = draw()
-        figure.savefig(out, format="png", dpi=dpi)
-    return out.getvalue()
-
-
 def canvas(height: float, *, left: float = 0.75, right: float = 1.75, top: float = 0.62, bottom: float = 0.55) -> Axes:
     """Axes on a figure of fixed size. The axes; :func:`root` gives their figure."""
     figure = Figure(figsize=(WIDTH, height))
@@ -134,3 +125,15 @@ def logarithmic(axis: Axis, low: float, high: float) -> None:
     axis.set_major_locator(LogLocator(subs=steps, numticks=12))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: show_float(value)))
+
+
+def log_scale(axes: Axes, which: Literal["x", "y"], low: float, high: float) -> None:
+    """A logarithmic axis from ``low`` to ``high``, with plain numbers."""
+    axes.set(**{f"{which}scale": "log", f"{which}lim": (low, high)})
+    logarithmic(axes.xaxis if which == "x" else axes.yaxis, low, high)
+
+
+def ticks_at(axes: Axes, x: Sequence[float]) -> None:
+    """A tick at each of these places, and nowhere else."""
+    axes.xaxis.set_ticks(x, [show_float(value) for value in x])
+    axes.xaxis.set_ticks([], minor=True)

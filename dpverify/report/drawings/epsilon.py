@@ -7,9 +7,9 @@ from itertools import pairwise
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import EndLabel, end_labels
+from dpverify.report.labels import EndLabel, finish
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLUE, GREEN, LIGHT, ORANGE, VERMILLION, canvas, heading, logarithmic, root
+from dpverify.report.style import BLUE, GREEN, LIGHT, ORANGE, VERMILLION, canvas, log_scale
 
 LAYERS = (
     ("printed", VERMILLION, "s", "printed"),
@@ -41,16 +41,11 @@ def draw(data: Data) -> Figure:
                 *zip(*points, strict=True), marker=marker, ms=5, mfc="white", mec=color, mew=1.4, ls="none", zorder=3
             )
             labels.append(EndLabel(points[-1][1], words, color, joined=False))
-    axes.set_yscale("log")
-    axes.set_ylim(low, high)
-    logarithmic(axes.yaxis, low, high)
+    log_scale(axes, "y", low, high)
     axes.set_xlim(min(x) - 0.5, max(x) + 0.5)
     axes.xaxis.set_ticks(x, [show_float(at) for at in x])
-    axes.set_xlabel("run")
-    axes.set_ylabel("ε")
-    heading(axes, "How much privacy a run has", data.parameters or f"{len(x)} runs")
-    end_labels(axes, labels)
-    return root(axes)
+    title = "How much privacy a run has", data.parameters or f"{len(x)} runs"
+    return finish(axes, title, ("run", "ε"), labels)
 
 
 def caption(data: Data) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import EndLabel, end_labels
+from dpverify.report.labels import EndLabel, finish
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLACK, GREEN, VERMILLION, canvas, heading, logarithmic, root
+from dpverify.report.style import BLACK, GREEN, VERMILLION, canvas, log_scale
 
 SHAPE = Shape(required=("x", "alpha", "fixed"), optional=("moving", "estimate"))
 
@@ -44,17 +44,11 @@ def draw(data: Data) -> Figure:
             labels.append(EndLabel(line[-1][1], f"{words}, {text}" if alpha == alphas[-1] else text, color))
     values = [value for name, *_ in KINDS if name in data for value in data[name] if value > 0]
     low, high = min(values, default=0.5) / 1.5, max(values, default=1.0) * 1.5
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    log_scale(axes, "x", min(data["x"]), max(data["x"]))
+    log_scale(axes, "y", low, high)
     axes.set_xlim(max(data["x"]) * 1.1, min(data["x"]) / 1.1)
-    axes.set_ylim(low, high)
-    logarithmic(axes.xaxis, min(data["x"]), max(data["x"]))
-    logarithmic(axes.yaxis, low, high)
-    axes.set_xlabel("γ (cross-batch weight), falling to the right")
-    axes.set_ylabel("root mean square error (in units of G)")
-    heading(axes, "Algorithm 4 under fresh permutations, noise off", data.parameters)
-    end_labels(axes, labels)
-    return root(axes)
+    names = "γ (cross-batch weight), falling to the right", "root mean square error (in units of G)"
+    return finish(axes, ("Algorithm 4 under fresh permutations, noise off", data.parameters), names, labels)
 
 
 def caption(data: Data) -> str:

@@ -9,17 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import EndLabel, end_labels
-from dpverify.report.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    VERMILLION,
-    canvas,
-    heading,
-    logarithmic,
-    root,
-)
+from dpverify.report.labels import EndLabel, finish
+from dpverify.report.style import BLACK, BLUE, GREEN, VERMILLION, canvas, log_scale
 
 SHAPE = Shape(
     required=("x", "exact"),
@@ -58,21 +49,17 @@ def draw(data: Data) -> Figure:
     for first, last in stretches(below):
         axes.axvspan(first - 0.5, last + 0.5, color=VERMILLION, alpha=0.16, lw=0, zorder=0)
     _scales(axes, data)
-    axes.set_xlabel("step t")
-    axes.set_ylabel("variance of one coordinate (gradient units²)")
     shaded = "shaded where the printed bound is false" if below else ""
-    heading(axes, "Noise in the released momentum, step by step", ";  ".join(filter(None, [data.parameters, shaded])))
-    end_labels(axes, labels)
-    return root(axes)
+    title = "Noise in the released momentum, step by step", ";  ".join(filter(None, [data.parameters, shaded]))
+    return finish(axes, title, ("step t", "variance of one coordinate (gradient units²)"), labels)
 
 
 def caption(data: Data) -> str:
     """What the figure shows, in one sentence, with what a reader should see in it."""
     below = _below(data)
-    told = ["exact law"]
-    told += ["simulated mean with its confidence band"] if "simulated" in data else []
-    told += ["printed bound"] if "printed" in data else []
-    told += ["corrected bound"] if "corrected" in data else []
+    words = {"exact": "exact law", "simulated": "simulated mean with its confidence band"}
+    words |= {"printed": "printed bound", "corrected": "corrected bound"}
+    told = [text for name, text in words.items() if name in data]
     seen = ""
     if "printed" in data:
         steps = f"{len(below)} of {len(data['x'])} steps"
@@ -115,9 +102,6 @@ def _scales(axes: Axes, data: Data) -> None:
     axes.set_xlim(x[0] - 0.5, x[-1] + 0.5)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True))
     if positive and max(positive) > 30 * min(positive):
-        axes.set_yscale("log")
-        low, high = min(positive) / 1.4, max(positive) * 1.6
-        axes.set_ylim(low, high)
-        logarithmic(axes.yaxis, low, high)
+        log_scale(axes, "y", min(positive) / 1.4, max(positive) * 1.6)
     else:
         axes.set_ylim(0, max(positive, default=1.0) * 1.12)

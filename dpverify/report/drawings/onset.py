@@ -5,9 +5,9 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import LINE, EndLabel, end_labels, write_below
+from dpverify.report.labels import LINE, EndLabel, finish, write_below
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLACK, BLUE, GREEN, GREY, VERMILLION, canvas, heading, logarithmic, root
+from dpverify.report.style import BLACK, BLUE, GREEN, GREY, VERMILLION, canvas, log_scale
 
 KINDS = (
     ("printed", VERMILLION, (5, 2), "printed"),
@@ -56,16 +56,10 @@ def draw(data: Data) -> Figure:
         else:
             labels.append(EndLabel(data[name][-1], words, color))
     axes.axhline(1.0, color=BLACK, lw=1.0, zorder=2)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(data["x"][0], data["x"][-1])
-    axes.set_ylim(low, high)
-    logarithmic(axes.xaxis, data["x"][0], data["x"][-1])
-    logarithmic(axes.yaxis, low, high)
-    axes.set_xlabel("N, examples")
-    axes.set_ylabel("bound on the gradient / G")
-    heading(axes, "From which N on the theorem says something", data.parameters)
-    end_labels(axes, labels)
+    log_scale(axes, "x", data["x"][0], data["x"][-1])
+    log_scale(axes, "y", low, high)
+    title = "From which N on the theorem says something", data.parameters
+    figure = finish(axes, title, ("N, examples", "bound on the gradient / G"), labels)
     write_below(axes, [("below G from N =", PLACES[SETTINGS] - 0.06, 0, GREY)], down=44, ha="left")
     text = [(word, place, 1, GREY) for word, place in zip(HEADS, PLACES, strict=True)]
     usual = [max(data[name], key=list(data[name]).count) for name in CELLS[:SETTINGS]]
@@ -75,7 +69,7 @@ def draw(data: Data) -> Figure:
             common = column < SETTINGS and row[column] == usual[column]
             text.append((word, place, number + 2, GREY if common else BLACK))
     write_below(axes, text, down=44)
-    return root(axes)
+    return figure
 
 
 def caption(data: Data) -> str:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import EndLabel, end_labels
+from dpverify.report.labels import EndLabel, finish
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLUE, GREEN, GREY, LIGHT, VERMILLION, canvas, heading, root
+from dpverify.report.style import BLUE, GREEN, GREY, LIGHT, VERMILLION, canvas
 
 ROWS = (
     ("printed", "as printed", VERMILLION),
@@ -43,7 +40,9 @@ def draw(data: Data) -> Figure:
         base = place * STEP
         axes.plot(x, [base + value for value in data["weight"]], color=LIGHT, lw=1.2, zorder=1)
         axes.axhline(base, color=GREY, lw=0.6, zorder=2)
-        _stems(axes, data[f"{name}-x"], data[name], base, color)
+        tops = [base + weight for weight in data[name]]
+        axes.vlines(data[f"{name}-x"], base, tops, color=color, lw=2.0, zorder=3)
+        axes.plot(data[f"{name}-x"], tops, "o", ms=5, mfc=color, mec="white", mew=0.8, zorder=4)
         labels.append(EndLabel(base + 0.5, f"{words}:\n{show_float(sum(data[name]))}", color, joined=False))
     axes.set_xlim(x[0] - 0.5, x[-1] + 0.5)
     top = (len(shown) - 1) * STEP + 1.32
@@ -54,11 +53,9 @@ def draw(data: Data) -> Figure:
     for first, number in zip(data.get("epoch-x"), data.get("epoch"), strict=True):
         axes.axvline(first - 0.5, color=GREY, lw=0.8, dashes=(1.5, 2.5), zorder=0)
         axes.annotate(f"epoch {number:g}", (first - 0.3, top - 0.02), fontsize=7.5, color=GREY, va="top")
-    axes.set_xlabel("step t")
-    axes.set_ylabel("weight of a visit, (1-α)^(z - t)")
-    heading(axes, f"Where one example can be in the node [{x[0]:g}, {x[-1]:g}]", _subtitle(data))
-    end_labels(axes, labels)
-    return root(axes)
+    subtitle = ";  ".join(filter(None, [data.parameters, "total weight beside each row"]))
+    title = f"Where one example can be in the node [{x[0]:g}, {x[-1]:g}]", subtitle
+    return finish(axes, title, ("step t", "weight of a visit, (1-α)^(z - t)"), labels)
 
 
 def caption(data: Data) -> str:
@@ -70,13 +67,3 @@ def caption(data: Data) -> str:
         f"Visits of one example in the node [{first:g}, {last:g}]{parameters}, where they weigh most; their total is "
         f"the node's sensitivity in units of one term's: {', '.join(totals)}."
     )
-
-
-def _stems(axes: Axes, steps: Sequence[float], weights: Sequence[float], base: float, color: str) -> None:
-    tops = [base + weight for weight in weights]
-    axes.vlines(steps, base, tops, color=color, lw=2.0, zorder=3)
-    axes.plot(steps, tops, "o", ms=5, mfc=color, mec="white", mew=0.8, zorder=4)
-
-
-def _subtitle(data: Data) -> str:
-    return ";  ".join(filter(None, [data.parameters, "total weight beside each row"]))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import EndLabel, end_labels
+from dpverify.report.labels import EndLabel, finish
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLUE, GREY, VERMILLION, canvas, heading, logarithmic, root
+from dpverify.report.style import BLUE, GREY, VERMILLION, canvas, log_scale, ticks_at
 
 FORMS = (
     ("literal", VERMILLION, "o", "Algorithm 4\nas printed"),
@@ -48,20 +48,13 @@ def draw(data: Data) -> Figure:
         values += times
         labels.append(EndLabel(times[-1], words + _fit(data, place), color))
     low, high = min(values) / 1.6, max(values) * 1.6
-    for axis in ("x", "y"):
-        axes.set(**{f"{axis}scale": "log"})
-    axes.set_xlim(min(x) / 1.1, max(x) * 1.1)
+    log_scale(axes, "x", min(x) / 1.1, max(x) * 1.1)
+    ticks_at(axes, x)
+    log_scale(axes, "y", low, high * 300)  # over so long a range only powers of ten are written
     axes.set_ylim(low, high)
-    axes.xaxis.set_ticks(x, [show_float(value) for value in x])
-    axes.xaxis.set_ticks([], minor=True)
-    logarithmic(axes.yaxis, low, high * 300)
-    axes.set_ylim(low, high)
-    axes.set_xlabel("steps T")
-    axes.set_ylabel("seconds for all T steps, one core")
     counts = "dashed: operation counts" if any(f"{name}-adds" in data for name, *_ in FORMS) else ""
-    heading(axes, "Run time of the reconstruction", ";  ".join(filter(None, [data.parameters, counts])))
-    end_labels(axes, labels)
-    return root(axes)
+    title = "Run time of the reconstruction", ";  ".join(filter(None, [data.parameters, counts]))
+    return finish(axes, title, ("steps T", "seconds for all T steps, one core"), labels)
 
 
 def caption(data: Data) -> str:

@@ -6,9 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import LINE, EndLabel, end_labels, write_below
+from dpverify.report.labels import LINE, EndLabel, finish, write_below
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLACK, BLUE, GREEN, GREY, VERMILLION, canvas, heading, logarithmic, root
+from dpverify.report.style import BLACK, BLUE, GREEN, GREY, VERMILLION, canvas, log_scale, ticks_at
 
 BOUNDS = (("printed", VERMILLION, (5, 2), "printed bound"), ("corrected", GREEN, (1, 0), "corrected bound"))
 FITS = ("fit", "fit-low", "fit-high", "fit-bound", "fit-rate")
@@ -48,19 +48,14 @@ def draw(data: Data) -> Figure:
     axes.axhline(1.0, color=BLACK, lw=1.0, zorder=2)
     positive = [value for value in values if value > 0]
     low, high = min(positive) / 1.6, max(positive) * 1.6
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(x[0] / 1.1, x[-1] * 1.1)
-    axes.set_ylim(low, high)
-    axes.xaxis.set_ticks(x, [show_float(value) for value in x])
-    axes.xaxis.set_ticks([], minor=True)
-    logarithmic(axes.yaxis, low, high)
-    axes.set_xlabel(f"N, examples (the largest run has T = {show_float(max(data['steps']))} steps)")
-    axes.set_ylabel("mean gradient / G")
-    heading(axes, "Simulated gradient and bounds at the theorem's parameters", data.parameters)
-    end_labels(axes, labels)
+    log_scale(axes, "x", x[0] / 1.1, x[-1] * 1.1)
+    log_scale(axes, "y", low, high)
+    ticks_at(axes, x)
+    names = f"N, examples (the largest run has T = {show_float(max(data['steps']))} steps)", "mean gradient / G"
+    title = "Simulated gradient and bounds at the theorem's parameters", data.parameters
+    figure = finish(axes, title, names, labels)
     _table(axes, data)
-    return root(axes)
+    return figure
 
 
 def caption(data: Data) -> str:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
-from dpverify.ledger.chapters import PLACEHOLDER, Chapter, Passage, reference
+from jinja2 import StrictUndefined, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from dpverify.ledger.chapters import Chapter, Passage, calls
 from dpverify.ledger.results import Result
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
+from dpverify.report.collect import ReportError
 from dpverify.report.pages.fill import Filler, MissingError
 from dpverify.report.pages.places import Places
+
+_ROW = re.compile(r"^\|.*", re.MULTILINE)
 
 
 def chapter_blocks(chapter: Chapter, results: Sequence[Result], paper: PaperSpec, places: Places) -> Iterator[str]:
@@ -20,7 +27,10 @@ def chapter_blocks(chapter: Chapter, results: Sequence[Result], paper: PaperSpec
     about claims that were not judged at all is left out silently. Nothing at all where no passage is shown.
     """
     filler = Filler(results, paper, places)
-    blocks = [block for passage in chapter.passage for block in _passage(passage, filler)]
+    try:
+        blocks = [block for passage in chapter.passage for block in _passage(passage, filler)]
+    except (TemplateError, ValueError) as error:
+        raise ReportError(f"chapters.toml: {chapter.title}: {error}") from error
     if blocks:
         yield f"## {chapter.title}"
         yield from blocks
@@ -28,26 +38,26 @@ def chapter_blocks(chapter: Chapter, results: Sequence[Result], paper: PaperSpec
 
 def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
     """Fill in a passage, or say why it is left out."""
-    named = [reference(match["reference"]) for match in PLACEHOLDER.finditer(passage.text)]
-    named += [condition.about for condition in passage.conditions()]
-    if not all(filler.judged(about) for about in named):
+    conditions = passage.conditions()
+    named = [given[0] for _, given in calls(passage.text)] + [condition.about for condition in conditions]
+    if not all(map(filler.judged, named)):
         return
     try:
-        for condition in passage.conditions():
+        for condition in conditions:
             filler.require(condition)
-        text = "\n".join(_line(line, filler) for line in passage.text.strip().splitlines())
+        yield _environment().from_string(_rows_kept(passage.text.strip())).render(filler.functions)
     except MissingError as missing:
         if not passage.optional:
             yield f"*A passage is left out here: {md.prose(str(missing))}.*"
-    else:
-        yield text
 
 
-def _line(line: str, filler: Filler) -> str:
-    """Fill in a line; in a table's row, what is filled in may not end the cell."""
+def _rows_kept(template: str) -> str:
+    """The template, with nothing filled into a row of a table that could end the cell."""
+    return _ROW.sub(lambda row: row[0].replace("}}", "| cell }}"), template)
 
-    def filled(match: re.Match[str]) -> str:
-        text = filler.fill(match["kind"], match["reference"], match["rest"])
-        return md.cell(text) if line.startswith("|") else text
 
-    return PLACEHOLDER.sub(filled, line)
+@cache
+def _environment() -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+    environment.filters["cell"] = md.cell
+    return environment

@@ -7,8 +7,8 @@ to numbers; the drawing ``noise-variance`` of the registry below makes the pictu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from matplotlib.figure import Figure
 
@@ -21,7 +21,6 @@ from dpverify.report.drawings import (
     onset,
     pattern,
     run_time,
-    slack,
     utility_slopes,
     variance_terms,
 )
@@ -31,26 +30,28 @@ from dpverify.report.style import to_svg
 Columns = Mapping[str, Sequence[float]]
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """A kind of figure."""
+class Drawing(Protocol):
+    """A kind of figure: a module of ``drawings``."""
 
-    shape: Shape  # the columns that it takes
-    draw: Callable[[Data], Figure]  # makes the figure
-    caption: Callable[[Data], str]  # says in a sentence what the figure shows and what is to be seen in it
+    SHAPE: Shape
+
+    def draw(self, data: Data, /) -> Figure:
+        """Make the figure."""
+
+    def caption(self, data: Data, /) -> str:
+        """Say in a sentence what the figure shows and what is to be seen in it."""
 
 
 DRAWINGS: Mapping[str, Drawing] = {
-    "epsilon": Drawing(epsilon.SHAPE, epsilon.draw, epsilon.caption),
-    "error-parts": Drawing(error_parts.SHAPE, error_parts.draw, error_parts.caption),
-    "identity-error": Drawing(identity_error.SHAPE, identity_error.draw, identity_error.caption),
-    "noise-variance": Drawing(noise_variance.SHAPE, noise_variance.draw, noise_variance.caption),
-    "onset": Drawing(onset.SHAPE, onset.draw, onset.caption),
-    "pattern": Drawing(pattern.SHAPE, pattern.draw, pattern.caption),
-    "run-time": Drawing(run_time.SHAPE, run_time.draw, run_time.caption),
-    "slack": Drawing(slack.SHAPE, slack.draw, slack.caption),
-    "utility-slopes": Drawing(utility_slopes.SHAPE, utility_slopes.draw, utility_slopes.caption),
-    "variance-terms": Drawing(variance_terms.SHAPE, variance_terms.draw, variance_terms.caption),
+    "epsilon": epsilon,
+    "error-parts": error_parts,
+    "identity-error": identity_error,
+    "noise-variance": noise_variance,
+    "onset": onset,
+    "pattern": pattern,
+    "run-time": run_time,
+    "utility-slopes": utility_slopes,
+    "variance-terms": variance_terms,
 }
 
 
@@ -65,7 +66,7 @@ def drawing(name: str) -> Drawing:
 def caption(name: str, columns: Columns) -> str:
     """One sentence about a figure; see :func:`svg` for the parameters."""
     kind = drawing(name)
-    return kind.caption(read(name, columns, kind.shape))
+    return kind.caption(read(name, columns, kind.SHAPE))
 
 
 def svg(name: str, columns: Columns) -> bytes:
@@ -75,5 +76,5 @@ def svg(name: str, columns: Columns) -> bytes:
     The same bytes for the same numbers.
     """
     kind = drawing(name)
-    data = read(name, columns, kind.shape)
+    data = read(name, columns, kind.SHAPE)
     return to_svg(lambda: kind.draw(data), kind.caption(data))

@@ -1,13 +1,14 @@
-"""What the placeholders of a chapter become: verdicts, formulas, numbers, tables and figures of one run."""
+"""What the templates of a chapter are filled in with: verdicts, formulas, numbers, tables and figures of one run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 
-from dpverify.ledger.chapters import About, Condition, reference
-from dpverify.ledger.formula import FormulaError, parse
-from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result, Slack
+from dpverify.ledger.chapters import PassageCondition, reference
+from dpverify.ledger.formula import Formula, FormulaError, parse
+from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
 from dpverify.report.collect import claim_id, counterexamples, pictures
@@ -39,82 +40,78 @@ class MissingError(LookupError):
 
 
 class Filler:
-    """Fills placeholders in from the results of one paper."""
+    """What the templates of one paper's chapters may call, from its results."""
 
     def __init__(self, results: Sequence[Result], paper: PaperSpec, places: Places) -> None:
         self.results, self.paper, self.places = results, paper, places
-        self.kinds: Mapping[str, Callable[[Result, list[str]], str]] = {
-            "claim": lambda result, _: places.link(result),
-            "corrected-status": lambda result, _: _amendment(result).status,
-            "reason": lambda result, _: md.prose(_some(result.reason, result, "reason")),
-            "why": lambda result, _: md.prose(_amendment(result).why),
+        of_a_claim: Mapping[str, Callable[..., str]] = {
+            "claim": places.link,
+            "corrected_status": lambda result: _amendment(result).status,
+            "reason": lambda result: md.prose(_some(result.reason, result, "reason")),
+            "why": lambda result: md.prose(_amendment(result).why),
             "finding": _finding,
-            "printed": lambda result, _: md.inline_math(_some(result.latex, result, "printed formula")),
-            "corrected": lambda result, _: md.inline_math(_some(_amendment(result).latex, result, "corrected formula")),
-            "corrected-statement": lambda result, _: md.prose(
+            "printed": lambda result: md.inline_math(_some(result.latex, result, "printed formula")),
+            "corrected": lambda result: md.inline_math(_some(_amendment(result).latex, result, "corrected formula")),
+            "corrected_statement": lambda result: md.prose(
                 _some(_amendment(result).statement or "", result, "corrected statement in words")
             ),
-            "requires": lambda result, _: ", ".join(map(md.code, _amendment(result).requires)) or "no condition",
-            "slack": lambda result, _: _slack(result.slack, result),
-            "corrected-slack": lambda result, _: _slack(_amendment(result).slack, result),
-            "ratio": lambda result, given: _ratio(_example(result, given[0])),
-            "counterexample": lambda result, given: counterexample_words(_example(result, given[0])),
+            "requires": lambda result: ", ".join(map(md.code, _amendment(result).requires)) or "no condition",
+            "slack": lambda result: _some(show_slack(result.slack), result, "slack"),
+            "corrected_slack": lambda result: _some(show_slack(_amendment(result).slack), result, "slack"),
+            "ratio": lambda result, kind: _ratio(_example(result, kind)),
+            "counterexample": lambda result, kind: counterexample_words(_example(result, kind)),
             "at": _at,
-            "term": self._term,
-            "factor": self._term,
+            "term": partial(self._term, "term", term),
+            "factor": partial(self._term, "factor", common_factor),
             "onset": _onset,
             "figure": self._figure,
         }
+        self.functions: Mapping[str, Callable[..., str]] = {
+            "status": lambda about: " or ".join(dict.fromkeys(status_label(r.status) for r in self.about(about))),
+            "says": lambda about, pattern: _says(self.about(about), pattern),
+            **{name: partial(self._first, function) for name, function in of_a_claim.items()},
+        }
 
-    def judged(self, about: About) -> bool:
+    def about(self, text: str) -> list[Result]:
+        """The results on a claim, under the readings that agree with the choices that are named."""
+        claim, reading = reference(text)
+        return [r for r in self.results if claim_id(r) == claim and reading.items() <= r.reading.items()]
+
+    def judged(self, about: str) -> bool:
         """Whether the run judged the claim at all."""
-        return any(result.status != "untested" for result in self._fitting(about))
+        return any(result.status != "untested" for result in self.about(about))
 
-    def require(self, condition: Condition) -> None:
+    def require(self, condition: PassageCondition) -> None:
         """Raise MissingError unless every reading that is meant has one of the statuses."""
-        for result in self._fitting(condition.about):
+        for result in self.about(condition.about):
             status = _amendment(result).status if condition.corrected else result.status
             if status not in condition.statuses:
                 whose = "the corrected statement of " if condition.corrected else ""
                 wanted = " or ".join(condition.statuses)
                 raise MissingError(f"{whose}`{condition.about}` is {status} in this run, and it rests on {wanted}")
 
-    def fill(self, kind: str, about: str, rest: str) -> str:
-        """What a placeholder becomes."""
-        results, given = self._fitting(reference(about)), rest.split("|")[1:]
-        if not results:
-            raise MissingError(f"`{about}` was not judged in this run")
-        if kind == "status":
-            return " or ".join(dict.fromkeys(status_label(result.status) for result in results))
-        if kind == "says":
-            return _says(results, given[0])
-        if kind in {"term", "factor"}:
-            given = [*given, kind]
-        return self.kinds[kind](results[0], given)
+    def _first(self, function: Callable[..., str], about: str, *given: str) -> str:
+        return function(self.about(about)[0], *given)
 
-    def _fitting(self, about: About) -> list[Result]:
-        return [r for r in self.results if claim_id(r) == about.claim and about.reading.items() <= r.reading.items()]
-
-    def _term(self, result: Result, given: list[str]) -> str:
+    def _term(
+        self, kind: str, find: Callable[[Formula, list[int]], Formula], result: Result, statement: str, path: str
+    ) -> str:
         """A term of a formula, or what stands before the sum that the term is in."""
-        statement, path, kind = given
         text = result.printed if statement == "printed" else _amendment(result).formula or ""
-        places = [int(step) for step in path.split(".") if step.isdigit()]
         try:
-            node = parse(text)
-            found = term(node, places) if kind == "term" else common_factor(node, places)
+            found = find(parse(text), [int(step) for step in path.split(".") if step.isdigit()])
         except (FormulaError, TermError) as error:
             raise MissingError(
                 f"`{claim_id(result)}` has no {kind} {path} in its {statement} formula ({error})"
             ) from error
         return md.inline_math(self.paper.vocabulary.latex(found))
 
-    def _figure(self, result: Result, given: list[str]) -> str:
+    def _figure(self, result: Result, name: str) -> str:
         for picture in pictures(result):
-            if picture.name.startswith(given[0]):
+            if picture.name.startswith(name):
                 place = md.anchor(figure_place(picture))
                 return f"{place}\n\n{figure_block(picture, self.places.page('figures'))}"
-        raise MissingError(f"`{claim_id(result)}` has no figure {given[0]} in this run")
+        raise MissingError(f"`{claim_id(result)}` has no figure {name} in this run")
 
 
 def _amendment(result: Result) -> AmendmentResult:
@@ -123,10 +120,10 @@ def _amendment(result: Result) -> AmendmentResult:
     return result.amendment
 
 
-def _finding(result: Result, given: list[str]) -> str:
+def _finding(result: Result, words: str) -> str:
     """The first finding that holds some words."""
-    found = next((finding for finding in result.findings if given[0] in finding), "")
-    return md.prose(_some(found, result, f"finding about {given[0]!r}"))
+    found = next((finding for finding in result.findings if words in finding), "")
+    return md.prose(_some(found, result, f"finding about {words!r}"))
 
 
 def _some(text: str, result: Result, what: str) -> str:
@@ -135,34 +132,29 @@ def _some(text: str, result: Result, what: str) -> str:
     return text
 
 
-def _slack(slack: Slack | None, result: Result) -> str:
-    return _some(show_slack(slack), result, "slack")
-
-
 def _example(result: Result, kind: str) -> Counterexample:
-    found = [example for example in counterexamples(result) if example.kind == kind]
-    if not found:
-        raise MissingError(f"`{claim_id(result)}` has no counterexample of the kind {kind} in this run")
-    return found[0]
+    for example in counterexamples(result):
+        if example.kind == kind:
+            return example
+    raise MissingError(f"`{claim_id(result)}` has no counterexample of the kind {kind} in this run")
 
 
 def _ratio(example: Counterexample) -> str:
     return show_float(ratio(example.lhs, example.rhs), 3)
 
 
-def _at(result: Result, given: list[str]) -> str:
-    kind, symbol = given
+def _at(result: Result, kind: str, symbol: str) -> str:
     parameters = _example(result, kind).parameters
     if symbol not in parameters:
         raise MissingError(f"the counterexample of `{claim_id(result)}` has no {symbol} in this run")
     return show_both(parameters[symbol])
 
 
-def _onset(result: Result, given: list[str]) -> str:
+def _onset(result: Result, figure: str) -> str:
     """The table that a figure carries: where each bound begins to say something."""
     for picture in pictures(result):
         held = [(name, head) for name, head in ONSET if name in picture.columns]
-        if picture.name.startswith(given[0]) and held:
+        if picture.name.startswith(figure) and held:
             columns = zip(*(picture.columns[name] for name, _ in held), strict=True)
             rows = [[_rounded(value) for value in row] for row in columns]
             for row, least in zip(rows, picture.columns.get(LEAST, ()), strict=False):
@@ -170,7 +162,7 @@ def _onset(result: Result, given: list[str]) -> str:
             table = md.table([head for _, head in held], rows, right=range(len(held)))
             delta = picture.columns.get("at:delta", ()) if "cell-delta" not in picture.columns else ()
             return f"{table}\n\n*Everywhere δ = {show_float(delta[0])}.*" if delta else table
-    raise MissingError(f"`{claim_id(result)}` has no figure {given[0]} with a table in this run")
+    raise MissingError(f"`{claim_id(result)}` has no figure {figure} with a table in this run")
 
 
 def _rounded(value: float) -> str:

@@ -91,7 +91,8 @@ def test_the_report_has_the_chapters_of_the_specs_that_were_judged(
     folder = tmp_path / "out"
     assert main([*verify, "--report", str(folder)]) == 0
     assert "All about sums" not in (folder / "toy.md").read_text()
-    chapter = '[[chapter]]\ntitle = "All about sums"\n[[chapter.passage]]\ntext = "Lemma 2 is {status:lemma-2}."\n'
+    text = "Lemma 2 is {{ status('lemma-2') }}."
+    chapter = f'[[chapter]]\ntitle = "All about sums"\n[[chapter.passage]]\ntext = "{text}"\n'
     (toy / "toy" / "chapters.toml").write_text(chapter)
     assert main([*verify, "--report", str(folder)]) == 0
     page = (folder / "toy.md").read_text()

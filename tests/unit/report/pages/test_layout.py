@@ -105,7 +105,7 @@ def test_a_figure_that_a_chapter_shows_is_linked_from_its_claim(
 ) -> None:
     monkeypatch.setattr(layout, "LIMIT", limit)
     bare = replace(load_specs().papers[PAPER], chapters=())
-    text = "See:\n\n{figure:lemma-12|slack}"
+    text = "See:\n\n{{ figure('lemma-12', 'epsilon') }}"
     chapter = Chapter(title="Noise", part="Lemma 12", passage=[Passage(text=text)])
     page = f"{PAPER}.md" if limit == LIMIT else f"{PAPER}/lemma-12.md"
 
@@ -114,14 +114,14 @@ def test_a_figure_that_a_chapter_shows_is_linked_from_its_claim(
         return {name: content.decode() for name, content in files.items() if name.endswith(".md")}
 
     def images(text: str) -> list[str]:
-        return re.findall(r"!\[.*\]\(.*/([^/)]*-slack[^/)]*)\)", text)
+        return re.findall(r"!\[.*\]\(.*/([^/)]*-epsilon[^/)]*)\)", text)
 
     pages = pages_with(replace(bare, chapters=(chapter,)))
     written = pages[page]
     without, with_chapter = images(pages_with(bare)[page]), images(written)
     assert sorted(with_chapter) == sorted(without), "each is shown once, with the chapter or without"
     assert written.count(f'<a id="figure-{with_chapter[0].removesuffix(".svg")}"></a>\n\n![') == 1
-    assert "The figure `slack` is [shown above](#figure-" in written
+    assert "The figure `epsilon` is [shown above](#figure-" in written
     assert dead_links(pages, {*render({PAPER: run}), f"data/{PAPER}.json"}) == []
 
 

@@ -13,7 +13,7 @@ from dpverify.ledger.records import encode
 from dpverify.ledger.results import Result, Run, Slack, decode
 from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.pages.write import check, regenerate, render, write_report
-from tests.unit.report.sample import PAPER, about, lemma_12, noise_law, sample_run
+from tests.unit.report.sample import PAPER, about, epsilon_figure, lemma_12, noise_law, sample_run
 
 
 def renamed(run: Run, key: str) -> Run:
@@ -172,9 +172,9 @@ def test_figure_nobody_can_draw_is_refused_before_anything_is_written(tmp_path: 
 
 
 def test_figure_with_nan_is_refused_with_its_name(tmp_path: Path) -> None:
-    figures = {"slack": {"x": [1.0], "ratio": [float("nan")]}}
+    figures = {"epsilon": {**epsilon_figure(), "exact": [float("nan")] * 3}}
     bad = msgspec.structs.replace(lemma_12("fresh"), figures=figures, checks=[])
-    with pytest.raises(ReportError, match=r"figure='slack': column 'ratio', value 0: nan is not finite"):
+    with pytest.raises(ReportError, match=r"figure='epsilon': column 'exact', value 0: nan is not finite"):
         write_report([msgspec.structs.replace(sample_run(), results=[bad])], tmp_path)
 
 

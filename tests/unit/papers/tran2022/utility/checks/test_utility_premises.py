@@ -10,7 +10,9 @@ from fractions import Fraction
 import pytest
 from sympy import Integer, Rational, Symbol
 
+from dpverify.harness import BUDGETS, Context
 from dpverify.ledger.load import load_specs
+from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum.reorder_total_derivations import bias
 from dpverify.papers.tran2022.reorder import reorder_lemma_derivations as lemma
@@ -19,8 +21,9 @@ from dpverify.papers.tran2022.reorder import reorder_weights_derivations as weig
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.papers.tran2022.utility import reorder_once_derivations as once
 from dpverify.papers.tran2022.utility import utility_theorem_derivations as theorems
-from dpverify.papers.tran2022.utility.checks.utility_premises import CITED
-from dpverify.symbolic.derive.cited import Cited, cite, derivations_under, taken_for_granted
+from dpverify.papers.tran2022.utility.checks import utility_premises
+from dpverify.papers.tran2022.utility.checks.utility_premises import CITED, CitedDerivationCheck, WholeDerivationCheck
+from dpverify.symbolic.derive.cited import Cited, derivations_under, taken_for_granted
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step, check_derivation, conclude
 from dpverify.symbolic.exact.numbers import to_ball, to_value
 from dpverify.symbolic.expressions.ranges import real
@@ -99,10 +102,46 @@ def test_a_smaller_lemma_7_does_not_follow() -> None:
     assert not check_derivation(faulty, points=12).complete
 
 
+def _demo(conclusion: Rational) -> Derivation:
+    x = Symbol("x", positive=True)
+    steps = (Step(conclusion, "<=", "order", {"a": x, "b": conclusion}),)
+    return Derivation("demo", "ours", {"x": real(0, 1, open_lo=True)}, (x <= 1,), x, steps)
 
 
+def _result(check: CitedDerivationCheck | WholeDerivationCheck, statement: Statement) -> CheckResult:
+    context = Context(statement, BUDGETS["standard"], seed=3, check=check.name)
+    return check.finish(context, [check.run_block(context, 0)])
 
 
+def test_a_statement_is_not_proved_by_a_chain_that_cites_a_broken_one() -> None:
+    claim = "theorem-8-count-later-log"
+    statement = stated(claim, {})
+    (check,) = (c for c in utility_premises.CHECKS.of(claim) if isinstance(c, WholeDerivationCheck))
+    fine = check.build(statement)
+    step = Step(Integer(1), "<=", "order", {"a": Integer(2), "b": Integer(1)})
+    broken = Derivation("broken", "ours", {}, (), Integer(2), (step,))
+    premise = Cited(Integer(2), "<=", Integer(1), (), broken)
+    spoilt = replace(check, build=lambda _: replace(fine, premises={**fine.premises, "broken": premise}))
+    found = _result(spoilt, statement)
+    assert found.status == "inconclusive"
+    assert "broken" in found.error
+
+
+def test_a_cited_derivation_proves_nothing_of_the_statement_and_has_a_control() -> None:
+    check = CitedDerivationCheck("lemma-7", "demo", build=lambda: _demo(Integer(1)))
+    found = _result(check, stated("lemma-7", FRESH))
+    assert found.status == "not refuted"
+    assert found.controls
+    assert all(control.refuted for control in found.controls)
+    loose = CitedDerivationCheck("lemma-7", "demo", build=lambda: _demo(Integer(7)))
+    assert _result(loose, stated("lemma-7", FRESH)).status == "inconclusive"
+
+
+def test_what_is_granted_is_named() -> None:
+    chain = lemma.difference()
+    assert taken_for_granted(chain) == sorted(taken_for_granted(chain), key=taken_for_granted(chain).index)
+    assert set(taken_for_granted(chain)) <= BY_HAND
+    assert all(isinstance(premise, Premise) for premise in chain.premises.values())
 
 
 @pytest.mark.parametrize(("examples", "steps"), [(2, 20), (3, 12), (5, 100), (16, 320)])
