@@ -23,13 +23,14 @@ from dpverify.papers import INDEX, index, packages
 from dpverify.report.bench.write import check_bench, regenerate_bench
 from dpverify.report.collect import ReportError
 from dpverify.report.freshness import reading_key, stale
-from dpverify.report.pages.front import front_block, recorded, with_front_block
+from dpverify.report.pages.front import front_block, read_findings, recorded, with_front_block
 from dpverify.report.pages.write import check, regenerate
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "reports"
 README = ROOT / "README.md"
-NOTATION = ROOT / "specs" / "notation.md"
+SPECS = ROOT / "specs"
+NOTATION = SPECS / "notation.md"
 
 
 CLOSE = 1.25
@@ -38,7 +39,7 @@ CLOSE = 1.25
 
 def index_of_checks() -> Index:
     """What each file with checks judges, and the seconds of a search, which follow from what all checks declare."""
-    specs, recorded_seconds, seconds = load_specs(ROOT / "specs"), index().search_seconds, {}
+    specs, recorded_seconds, seconds = load_specs(SPECS), index().search_seconds, {}
     for budget in ("smoke", "standard", "full"):
         shares, before = Suite(specs, budget, seed=0).computed_shares(), recorded_seconds.get(budget, 0.0)
         if shares.whole != math.inf:
@@ -52,9 +53,9 @@ def pages() -> dict[Path, str]:
     """Generated pages outside reports/, with the text they should have."""
     readme = README.read_text(encoding="utf-8")
     return {
-        README: with_front_block(readme, front_block(recorded(REPORTS))),
+        README: with_front_block(readme, front_block(recorded(REPORTS), read_findings(SPECS))),
         INDEX: index_text(index_of_checks()),
-        NOTATION: notation_markdown(load_specs(ROOT / "specs")),
+        NOTATION: notation_markdown(load_specs(SPECS)),
     }
 
 
@@ -68,7 +69,7 @@ def differ() -> Iterator[str]:
 
 def not_fresh() -> Iterator[str]:
     """Verdicts that rest on a record or on code that has changed since."""
-    specs = load_specs(ROOT / "specs")
+    specs = load_specs(SPECS)
     suite = Suite(specs, "standard", seed=0)
     runs = recorded(REPORTS)
     for key in specs.papers:

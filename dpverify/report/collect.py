@@ -10,7 +10,7 @@ import msgspec
 
 from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, DerivationResult, Result, Run
 
-_ID = re.compile(r"[a-z0-9][a-z0-9-]*:[a-z0-9][a-z0-9-]*")  # parts of it become names of files
+_ID = re.compile(r"[a-z0-9_][a-z0-9_-]*:[a-z0-9][a-z0-9-]*")  # parts of it become names of files
 
 
 class ReportError(ValueError):
@@ -53,7 +53,7 @@ def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
         for result in run.results:
             if not _ID.fullmatch(result.claim):
                 raise ReportError(
-                    f"claim={result.claim!r}: must be PAPER:CLAIM, of lower-case letters, digits, hyphens"
+                    f"claim={result.claim!r}: must be PAPER:CLAIM, of lower-case letters, digits, - and, in PAPER, _"
                 )
             parts.setdefault(paper_of(result), []).append(result)
         for key, results in parts.items():

@@ -2,45 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from dpverify.ledger.results import Result, Run
 from dpverify.report import markdown as md
-from dpverify.report.collect import ReportError, by_claim, by_paper, claim_id
+from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.pages.index import OVERVIEW
 from dpverify.report.pages.layout import lay_out
-from dpverify.report.pages.paper import title
-from dpverify.report.pages.parts import is_result
-from dpverify.report.pages.places import INDEX, Places
+from dpverify.report.pages.places import INDEX
 from dpverify.report.pages.read import read_runs
 from dpverify.report.pages.summary import corrected
 from dpverify.report.words import counts, counts_words, plural, reading_words, status_label
 
-BEGIN = "<!-- verdicts:begin -->"
-END = "<!-- verdicts:end -->"
+BEGIN = "<!-- findings:begin -->"
+END = "<!-- findings:end -->"
+FINDINGS = "findings.toml"
+"""File in the folder of the specs that says which findings are shown."""
 
 
-def front_block(runs: Mapping[str, Run], folder: str = "reports") -> str:
-    """What came out, in a picture and a table.
+class Findings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Full ids of the claims that are shown, the most important first."""
 
-    Markdown: the figure of all verdicts, then per paper the totals and its results with their verdicts.
+    findings: list[str]
+
+
+def front_block(runs: Mapping[str, Run], findings: Sequence[str], folder: str = "reports") -> str:
+    """What came out: a table of some findings, the totals, and the figure of all verdicts.
+
+    ``findings`` are full ids of claims. Markdown, for a page beside ``folder``.
     """
-    picture = f"![Verdicts of each paper, by status]({folder}/figures/{OVERVIEW})"
-    blocks = [picture if runs else "No run is recorded yet."]
-    for key, run in sorted(runs.items()):
-        places = replace(lay_out(key, run).places(run), here=INDEX, folder=f"{folder}/")
-        paper = md.link(title(key, run), places.page(f"{key}.md"))
-        claims = plural(len(by_claim(run.results)), "claim")
-        totals = counts_words(counts(result.status for result in run.results))
-        blocks.append(f"{paper}: {claims}, {plural(len(run.results), 'verdict')}: {totals}.")
-        blocks.append(md.table(["result", "verdict", "why", "corrected or sharpened"], _verdicts(run.results, places)))
-    return "\n\n".join(filter(None, blocks))
+    if not runs:
+        return "No run is recorded yet."
+    table = md.table(["claim", "verdict", "why", "instead"], [_row(runs, claim, folder) for claim in findings])
+    results = [result for run in runs.values() for result in run.results]
+    claims = plural(len({result.claim for result in results}), "claim")
+    judged = f"{claims} of {plural(len(runs), 'paper')}, {plural(len(results), 'verdict')} with their readings"
+    pages = md.link("reports/", f"{folder}/{INDEX}")
+    totals = f"{judged}: {counts_words(counts(result.status for result in results))}. All of them are in {pages}."
+    return "\n\n".join([table, totals, f"![Verdicts of each paper, by status]({folder}/figures/{OVERVIEW})"])
+
+
+def read_findings(specs: Path) -> list[str]:
+    """Read which findings are shown, from the folder of the specs."""
+    try:
+        return msgspec.toml.decode((specs / FINDINGS).read_bytes(), type=Findings).findings
+    except (OSError, msgspec.DecodeError) as error:
+        raise ReportError(f"{FINDINGS}: {' '.join(str(error).split())}") from error
 
 
 def with_front_block(text: str, block: str) -> str:
-    """Put the block between the markers of a page. The page with the new block; the same text for the same block."""
+    """Put the block between the markers of a page."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end or BEGIN in rest or END in before + after:
@@ -53,19 +68,21 @@ def recorded(folder: Path) -> dict[str, Run]:
     return by_paper(list(read_runs(folder).values()))
 
 
-def _verdicts(results: Sequence[Result], places: Places) -> Iterator[list[str]]:
-    """One row per result of the paper that was judged, readings of the same verdict together."""
-    for group in by_claim(results):
-        if not is_result(claim_id(group[0])):
-            continue
-        for status in sorted({result.status for result in group} - {"untested"}):
-            alike = [result for result in group if result.status == status]
-            result = alike[0]
-            readings = "" if len(alike) == len(group) else " and ".join(reading_words(r.reading) for r in alike)
-            mended = f"{corrected(result, places)} ({result.amendment.status})" if result.amendment else ""
-            yield [
-                f"{places.link(result)}\n{md.prose(readings)}",
-                status_label(result.status),
-                md.prose(result.reason),
-                mended,
-            ]
+def _row(runs: Mapping[str, Run], claim: str, folder: str) -> list[str]:
+    """The claim, its verdict, why, and what to rely on instead; of its readings those that are refuted, if any is."""
+    key = claim.partition(":")[0]
+    group = [result for result in runs[key].results if result.claim == claim] if key in runs else []
+    if not group:
+        raise ReportError(f"{FINDINGS}: {claim} must be a claim that a recorded run has judged")
+    shown = [result for result in group if result.status == "refuted"] or group
+    first = shown[0]
+    places = replace(lay_out(key, runs[key]).places(runs[key]), here=INDEX, folder=f"{folder}/")
+    readings = "" if len(shown) == len(group) else " and ".join(reading_words(result.reading) for result in shown)
+    instead = f"{corrected(first, places)} ({first.amendment.status})" if first.amendment else ""
+    name = f"{places.link(first)}\n{md.link(key, places.page(f'{key}.md'))}\n{md.prose(readings)}"
+    return [name, status_label(first.status), md.prose(_first_sentence(first)), instead]
+
+
+def _first_sentence(result: Result) -> str:
+    sentence, more, _ = result.reason.partition(". ")
+    return f"{sentence}." if more else sentence

@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dpverify.ledger.records import encode
 from dpverify.report.collect import ReportError, by_paper
-from dpverify.report.pages.front import BEGIN, END, front_block, recorded, with_front_block
-from dpverify.report.pages.parts import is_result
+from dpverify.report.pages.front import BEGIN, END, front_block, read_findings, recorded, with_front_block
 from tests.unit.report.sample import sample_run
 
 ROOT = Path(__file__).parents[4]
@@ -15,22 +15,53 @@ ROOT = Path(__file__).parents[4]
 
 def test_the_front_page_shows_the_recorded_runs() -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert page == with_front_block(page, front_block(recorded(ROOT / "reports"))), "run .ci/generated.py --write"
+    block = front_block(recorded(ROOT / "reports"), read_findings(ROOT / "specs"))
+    assert page == with_front_block(page, block), "run .ci/generated.py --write"
 
 
-def test_the_table_has_the_results_that_were_judged_and_no_steps_of_proofs() -> None:
+def test_the_table_has_the_findings_in_their_order_and_the_block_the_totals() -> None:
     runs = by_paper([sample_run()])
-    rows = [line for line in front_block(runs).splitlines() if line.startswith("| [")]
-    judged = [r for r in runs["tran2022"].results if r.status != "untested"]
-    main = {r.claim.partition(":")[2] for r in judged if is_result(r.claim.partition(":")[2])}
-    assert main
-    assert main < {r.claim.partition(":")[2] for r in judged}
-    assert {row.split("`")[1] for row in rows} == main
-    assert any("**refuted**" in row for row in rows)
+    results = runs["tran2022"].results
+    refuted = list(dict.fromkeys(result.claim for result in results if result.status == "refuted"))
+    chosen = [*reversed(refuted), next(result.claim for result in results if result.status == "proved")]
+    block = front_block(runs, chosen)
+    rows = [line for line in block.splitlines() if line.startswith("| [")]
+    assert [f"tran2022:{row.split('`')[1]}" for row in rows] == chosen
+    assert all("**refuted**" in row for row in rows[:-1])
+    assert f"{len(results)} verdicts with their readings" in block
+
+
+def test_only_the_readings_that_are_refuted_are_shown() -> None:
+    run = sample_run()
+    last = run.results[-1]
+    mixed = [
+        replace(last, claim="tran2022:mixed", reading={"depth": depth}, status=status, reason="First. Second.")
+        for depth, status in (("levels", "proved"), ("height", "refuted"))
+    ]
+    block = front_block(by_paper([replace(run, results=[*run.results, *mixed])]), ["tran2022:mixed"])
+    (row,) = [line for line in block.splitlines() if line.startswith("| [")]
+    assert "depth = height" in row
+    assert "levels" not in row
+    assert "First." in row
+    assert "Second" not in row
+
+
+@pytest.mark.parametrize("claim", ["tran2022:nowhere", "nobody2020:lemma-1", "lemma-12"])
+def test_a_finding_that_no_run_has_judged_is_named(claim: str) -> None:
+    with pytest.raises(ReportError, match=f"{claim} must be a claim"):
+        front_block(by_paper([sample_run()]), [claim])
 
 
 def test_no_run_is_said_to_be_none() -> None:
-    assert front_block({}) == "No run is recorded yet."
+    assert front_block({}, ["tran2022:lemma-12"]) == "No run is recorded yet."
+
+
+@pytest.mark.parametrize("text", [None, "findings = 3", "finding = []", "findings = ["])
+def test_a_list_of_findings_that_cannot_be_read_is_named(tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "findings.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ReportError, match=r"findings\.toml"):
+        read_findings(tmp_path)
 
 
 def test_the_block_is_replaced_and_the_rest_stays() -> None:

@@ -11,6 +11,7 @@ import pytest
 from sympy import Integer, Rational, Symbol
 
 from dpverify.harness import BUDGETS, Context
+from dpverify.harness.cited_check import CitedDerivationCheck, WholeDerivationCheck
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
@@ -22,7 +23,7 @@ from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread
 from dpverify.papers.tran2022.utility import reorder_once_derivations as once
 from dpverify.papers.tran2022.utility import utility_theorem_derivations as theorems
 from dpverify.papers.tran2022.utility.checks import utility_premises
-from dpverify.papers.tran2022.utility.checks.utility_premises import CITED, CitedDerivationCheck, WholeDerivationCheck
+from dpverify.papers.tran2022.utility.checks.utility_premises import CITED
 from dpverify.symbolic.derive.cited import Cited, derivations_under, taken_for_granted
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step, check_derivation, conclude
 from dpverify.symbolic.exact.numbers import to_ball, to_value
