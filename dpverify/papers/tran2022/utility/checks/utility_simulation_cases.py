@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dpverify.harness import Point
 from dpverify.harness.context import as_point
+from dpverify.harness.simulation.runs import NO_FAULT, OptimizerFault
 from dpverify.kernels.tape import Seed
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering, Parameters
@@ -31,7 +32,7 @@ def rounded_up(value: Fraction, digits: int = 4) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Case:
+class SlopeCase:
     """A slope (``problems.worst_slope``) and the size of a run, in units that make G about 1."""
 
     name: str  # short: "ramp"
@@ -94,33 +95,67 @@ class Case:
         parts += [f"antipodal gradients {self.offset:g}"] if self.offset else []
         return f"{self.name} (N = {self.examples}, T = {self.steps}, d = {self.dimension}): {', '.join(parts)}"
 
+    @property
+    def all_words(self) -> str:
+        """The same with L and delta."""
+        return f"{self.words}, bend {self.bend:g}, delta = {float(self.delta):.6g}"
+
+
+HEAVY = OptimizerFault("heavy", "alpha is 64 times as large", weight=64.0)
+LOUD = OptimizerFault("loud", "sigma is a hundred times as large", noise=100.0)
+SHORT_STEPS = OptimizerFault("short steps", "every step is a hundredth as long", direction=0.01)
+
 
 @dataclass(frozen=True)
-class Fault:
-    """A wrong optimizer."""
+class SlopeFamily:
+    """The problems that are searched: powers of two between the ends of each range."""
 
-    name: str  # short name, and the fault in words
-    text: str
-    direction: float = 1.0  # what every step is multiplied with
-    noise: float = 1.0  # what sigma is multiplied with
-    weight: float = 1.0  # what alpha is multiplied with
+    examples: tuple[float, float]  # ends of log2 N, log2 T, log2 d, log2 reach and log2 bend of a :class:`SlopeCase`
+    steps: tuple[float, float]
+    dimension: tuple[float, float] = (0.0, 3.0)
+    reach: tuple[float, float] = (-6.0, 0.5)
+    bend: tuple[float, float] = (0.0, 6.0)
+    deltas: Sequence[Fraction] = (Fraction(1, 10**6),)  # values of delta
+    scales: Sequence[float] = (1.0,)  # values of ``s + a``: the unit in which gradients are measured
+
+    @property
+    def parameters(self) -> int:
+        """Number of coordinates of a problem."""
+        return 9
+
+    def case(self, place: Sequence[float]) -> SlopeCase:
+        """Make the problem at a place. Its numbers rounded to a few digits, so that a counterexample is short."""
+        logs = (self.examples, self.steps, self.dimension, self.reach, self.bend)
+        n, steps, d, reach, bend = (
+            2.0 ** (low + u * (high - low)) for u, (low, high) in zip(place, logs, strict=False)
+        )
+        delta = self.deltas[min(int(place[5] * len(self.deltas)), len(self.deltas) - 1)]
+        scale = self.scales[min(int(place[6] * len(self.scales)), len(self.scales) - 1)]
+        share = 0.0 if place[7] < 0.5 else round(2 * place[7] - 1, 1) * 0.9  # half of the problems have no antipodes
+        examples = max(4, round(n))
+        slope = scale * (1.0 - share)
+        return SlopeCase(
+            "found",
+            examples,
+            max(4 * examples, round(steps)),
+            max(1, round(d)),
+            delta,
+            slope=slope,
+            reach=float(f"{reach:.2g}"),
+            bend=float(f"{bend:.2g}"),
+            rise=slope if place[8] > 0.75 else 0.0,
+            offset=scale * share,
+        )
 
 
-NO_FAULT = Fault("", "")
-UPHILL = Fault("uphill", "every step goes the other way", direction=-1.0)
-HEAVY = Fault("heavy", "alpha is 64 times as large", weight=64.0)
-LOUD = Fault("loud", "sigma is a hundred times as large", noise=100.0)
-SHORT_STEPS = Fault("short steps", "every step is a hundredth as long", direction=0.01)
-
-
-def theorem_values(statement: Statement, case: Case) -> Mapping[str, float]:
+def theorem_values(statement: Statement, case: SlopeCase) -> Mapping[str, float]:
     """Give alpha, eta and sigma, and gamma where there is one, as the theorem prints them at a case."""
     found = definitions(statement, case.point)
     names = [name for name in ("alpha", "eta", "sigma", "gamma") if name in found]
     return {name: float(to_ball(to_value(found[name])).mid()) for name in names}
 
 
-def run_theorem_6(statement: Statement, case: Case, seed: Seed, fault: Fault = NO_FAULT) -> RunMeans:
+def run_theorem_6(statement: Statement, case: SlopeCase, seed: Seed, fault: OptimizerFault = NO_FAULT) -> RunMeans:
     """Run Algorithm 1 with the parameters of Theorem 6."""
     values, problem = theorem_values(statement, case), case.problem
     parameters = Parameters(
@@ -135,7 +170,7 @@ def run_theorem_6(statement: Statement, case: Case, seed: Seed, fault: Fault = N
 
 
 def run_theorem_9(
-    statement: Statement, case: Case, seed: Seed, fault: Fault = NO_FAULT, *, box: bool = False
+    statement: Statement, case: SlopeCase, seed: Seed, fault: OptimizerFault = NO_FAULT, *, box: bool = False
 ) -> RunMeans:
     """Run Algorithm 2 with the parameters of Theorem 9.
 

@@ -9,6 +9,8 @@ from fractions import Fraction
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.context import as_point
 from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.harness.simulation.runs import NO_FAULT, UPHILL, OptimizerFault
+from dpverify.harness.simulation.runs_check import RunsCheck
 from dpverify.harness.statistics.printed_side import printed_side
 from dpverify.kernels.tape import Seed
 from dpverify.ledger.statements import Statement
@@ -18,52 +20,51 @@ from dpverify.papers.tran2022.algorithms.slopes.runs import RunMeans, slope_run
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import proof_scales
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, printed_v
-from dpverify.papers.tran2022.utility.checks.utility_simulation_cases import HEAVY, LOUD, NO_FAULT, UPHILL, Case, Fault
-from dpverify.papers.tran2022.utility.checks.utility_simulation_check import RunsCheck
+from dpverify.papers.tran2022.utility.checks.utility_simulation_cases import HEAVY, LOUD, SlopeCase
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-ANTIPODES = Case("antipodes", 256, 256 * 32**2, slope=0.25, reach=0.3, bend=4.0, offset=0.75)
-NOISY = Case("slope", 256, 256 * 32**2, 3, reach=0.5, bend=4.0)
-REDUCED = Case("slope", 64, 64 * 16**2, 2, reach=0.5, bend=4.0)
-REDUCED_ANTIPODES = Case("antipodes", 64, 64 * 16**2, slope=0.25, reach=0.3, bend=4.0, offset=0.75)
-STRAIGHT = Case("straight slope", 64, 64 * 32**2, reach=1.5, bend=1.0)
+ANTIPODES = SlopeCase("antipodes", 256, 256 * 32**2, slope=0.25, reach=0.3, bend=4.0, offset=0.75)
+NOISY = SlopeCase("slope", 256, 256 * 32**2, 3, reach=0.5, bend=4.0)
+REDUCED = SlopeCase("slope", 64, 64 * 16**2, 2, reach=0.5, bend=4.0)
+REDUCED_ANTIPODES = SlopeCase("antipodes", 64, 64 * 16**2, slope=0.25, reach=0.3, bend=4.0, offset=0.75)
+STRAIGHT = SlopeCase("straight slope", 64, 64 * 32**2, reach=1.5, bend=1.0)
 """T/N is a square, so that eta is rational; ``straight`` is run without noise."""
 
-QUIET = Fault("", "", noise=0.0)
+QUIET = OptimizerFault("", "", noise=0.0)
 LESS = Fraction(3, 5)
 """The declared size for Lemma 5: a right side that is 40% smaller."""
 
 
-def _eta(case: Case) -> Fraction:
+def _eta(case: SlopeCase) -> Fraction:
     """``1/sqrt(N T)``, for a T/N that is a square."""
     return 1 / Fraction(case.examples * math.isqrt(case.steps // case.examples))
 
 
-def _epsilon_6(case: Case) -> float:
+def _epsilon_6(case: SlopeCase) -> float:
     return case.steps * math.log2(case.steps) * math.sqrt(case.dimension * _log(case)) / case.examples**2
 
 
-def _epsilon_9(case: Case) -> float:
+def _epsilon_9(case: SlopeCase) -> float:
     return float(case.steps**0.75 * math.sqrt(case.dimension) / case.examples**1.75)
 
 
-def _log(case: Case) -> float:
+def _log(case: SlopeCase) -> float:
     return -math.log(case.delta)
 
 
-def _sigma_6(case: Case) -> float:
+def _sigma_6(case: SlopeCase) -> float:
     return 2.0 * math.sqrt(_log(case)) / _epsilon_6(case)
 
 
-def run_6(case: Case, seed: Seed, fault: Fault, ordering: Ordering = "fresh") -> RunMeans:
+def run_6(case: SlopeCase, seed: Seed, fault: OptimizerFault, ordering: Ordering = "fresh") -> RunMeans:
     """Run Algorithm 1 with alpha, eta, T and sigma of Theorem 6."""
     sigma, eta, G = fault.noise * _sigma_6(case), float(_eta(case)), float(case.point["G"])
     parameters = Parameters(case.steps, min(1.0, fault.weight / case.examples), eta, sigma, G, ordering)
     return slope_run(case.problem, parameters, seed, direction=fault.direction)
 
 
-def run_9(case: Case, seed: Seed, fault: Fault, ordering: Ordering) -> RunMeans:
+def run_9(case: SlopeCase, seed: Seed, fault: OptimizerFault, ordering: Ordering) -> RunMeans:
     """Run Algorithm 2 with alpha, gamma, eta, T and sigma of Theorem 9, with the noise of the proof's sensitivities."""
     N, eta, G, L = case.examples, float(_eta(case)), float(case.point["G"]), float(case.point["L"])
     scales = proof_scales(N, case.steps, eta=eta, lipschitz=G, smoothness=L)
@@ -72,7 +73,7 @@ def run_9(case: Case, seed: Seed, fault: Fault, ordering: Ordering) -> RunMeans:
     return reduced_slope_run(case.problem, parameters, seed, direction=fault.direction)
 
 
-def _momentum_bound(statement: Statement, case: Case) -> float:
+def _momentum_bound(statement: Statement, case: SlopeCase) -> float:
     """Mean over t of Lemma 11's right side, which depends on t through (1 - alpha)^t alone."""
     beta, steps = 1.0 - 1.0 / case.examples, case.steps
     fixed = {**case.point, "alpha": Fraction(1, case.examples), "eta": _eta(case)}
@@ -82,7 +83,7 @@ def _momentum_bound(statement: Statement, case: Case) -> float:
     return last + (first - last) * share
 
 
-def _noise_bound_6(statement: Statement, case: Case) -> float:
+def _noise_bound_6(statement: Statement, case: SlopeCase) -> float:
     """Right side of Lemma 12 at Theorem 6's sigma, which does not depend on t."""
     depth = levels(case.steps)
     more = {
@@ -95,7 +96,7 @@ def _noise_bound_6(statement: Statement, case: Case) -> float:
     return printed_side(statement, {**case.point, **more})
 
 
-def _noise_bound_9(statement: Statement, case: Case) -> float:
+def _noise_bound_9(statement: Statement, case: SlopeCase) -> float:
     """Right side of Lemma 7 at Theorem 9's epsilon, which does not depend on t."""
     more = {
         "alpha": Fraction(1, case.examples),
@@ -106,7 +107,7 @@ def _noise_bound_9(statement: Statement, case: Case) -> float:
     return printed_side(statement, {**case.point, **more})
 
 
-def _twice(bound: Callable[[Statement, Case], float]) -> Callable[[Statement, Case], float]:
+def _twice(bound: Callable[[Statement, SlopeCase], float]) -> Callable[[Statement, SlopeCase], float]:
     """Where values are cut off: cutting off lowers the mean, so the limit stays valid."""
     return lambda statement, case: 2.0 * bound(statement, case)
 
@@ -116,7 +117,9 @@ def _runs_of_lemma_5(budget: Budget) -> Iterable[dict[str, int]]:
     return ({"problem": place, "seed": seed} for place in range(3) for seed in range(seeds))
 
 
-def _descends(fault: Fault = NO_FAULT, factor: Fraction = Fraction(1)) -> Callable[[Point, Statement], Outcome]:
+def _descends(
+    fault: OptimizerFault = NO_FAULT, factor: Fraction = Fraction(1)
+) -> Callable[[Point, Statement], Outcome]:
     """Lemma 5 on one run, with that run's drop and errors: it holds for every run, not only on average."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
@@ -139,12 +142,12 @@ def _descends(fault: Fault = NO_FAULT, factor: Fraction = Fraction(1)) -> Callab
     return holds
 
 
-def _apart_fresh(statement: Statement, case: Case, seed: int, fault: Fault) -> float:
+def _apart_fresh(statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault) -> float:
     """Mean distance of m^_t from m_t."""
     return run_9(case, seed, fault, "fresh").noise
 
 
-def _apart_once(statement: Statement, case: Case, seed: int, fault: Fault) -> float:
+def _apart_once(statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault) -> float:
     """Do the same under one permutation."""
     return run_9(case, seed, fault, "once").noise
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from dpverify.harness import Check, Context, PaperChecks
 from dpverify.harness.checks import missed_controls
+from dpverify.harness.simulation.exponents import LEVEL, Values, interval, slopes
 from dpverify.ledger.results import CheckResult, ControlResult, Method
 from dpverify.papers.tran2022.accounting.onset import Theorem, corrected_parts, printed_bound
-from dpverify.papers.tran2022.utility.checks.utility_slopes_fit import LEVEL, Fit, Values, interval, slopes
 from dpverify.papers.tran2022.utility.checks.utility_slopes_runs import DELTA, Size, mean_gradient, seconds, worst_slope
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -25,6 +25,17 @@ ASYMPTOTIC: Mapping[Theorem, Mapping[str, float]] = {
     "theorem-9": {"N": -2 / 3, "d": 1 / 3, "epsilon": -2 / 3},
 }
 """Exponents of the first term of the rates; the second, 1/sqrt(N), is smaller at all sizes here."""
+
+
+@dataclass(frozen=True)
+class FittedExponent:
+    """The power of one symbol, fitted to runs."""
+
+    middle: float  # mean over the replications of the least-squares slope, and its t interval
+    low: float
+    high: float
+    bound: float  # slopes of the corrected bound and of sqrt(N/T) over the same sizes
+    unit: float
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,7 @@ class SlopesCheck(Check):
         return name, [mean_gradient(self.theorem, size, seed) for seed in seeds]
 
     def finish(self, context: Context, total: list[tuple[str, list[float]]] | None) -> CheckResult:
-        """Fit, test, and plant faults into the exponents that were measured.
+        """FittedExponent, test, and plant faults into the exponents that were measured.
 
         "not refuted" where all exponents pass, else "inconclusive".
         """
@@ -117,11 +128,11 @@ class SlopesCheck(Check):
         place = {"N": "examples", "d": "dimension", "epsilon": "epsilon"}[name]
         return np.log([float(getattr(size, place)) for size in sizes])
 
-    def _fit(self, rows: Values, name: str, sizes: Sequence[Size]) -> Fit:
+    def _fit(self, rows: Values, name: str, sizes: Sequence[Size]) -> FittedExponent:
         along = self._along(name, sizes)
         bound = slopes(np.log([size.bound(self.theorem) for size in sizes]), along)
         unit = slopes(np.log([size.unit(self.theorem) for size in sizes]), along)
-        return Fit(*interval(rows), float(bound), float(unit))
+        return FittedExponent(*interval(rows), float(bound), float(unit))
 
     def _passes(self, high: float, bound: float) -> bool:
         """Whether the end of an interval lies below what is tested, by more than rounding."""
@@ -159,7 +170,7 @@ class SlopesCheck(Check):
         )
 
     def _columns(
-        self, sweeps: Mapping[str, Sequence[Size]], found: Mapping[str, Values], fits: Mapping[str, Fit]
+        self, sweeps: Mapping[str, Sequence[Size]], found: Mapping[str, Values], fits: Mapping[str, FittedExponent]
     ) -> dict[str, list[float]]:
         """Columns of the figure: means over N with intervals, both bounds, and the table of exponents."""
         sizes, names = sweeps["N"], ("N", "d", "epsilon")

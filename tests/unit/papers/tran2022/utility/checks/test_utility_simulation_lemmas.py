@@ -9,17 +9,13 @@ import pytest
 from dpverify.harness import Check, Context
 from dpverify.harness.budget import BUDGETS
 from dpverify.harness.context import as_point
+from dpverify.harness.simulation.runs import NO_FAULT
 from dpverify.harness.statistics.printed_side import printed_side
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility.checks import utility_simulation_lemmas as lemmas
-from dpverify.papers.tran2022.utility.checks.utility_simulation_cases import (
-    NO_FAULT,
-    Case,
-    run_theorem_6,
-    run_theorem_9,
-)
+from dpverify.papers.tran2022.utility.checks.utility_simulation_cases import SlopeCase, run_theorem_6, run_theorem_9
 
 FRESH = {"ordering": "fresh", "depth": "levels"}
 
@@ -37,7 +33,7 @@ def _run(check: Check, statement: Statement, budget: str) -> CheckResult:
 
 
 def test_parameters_are_those_of_the_theorems() -> None:
-    case = Case("slope", 16, 16 * 64, 2, Fraction(1, 100), slope=0.5, reach=0.4, bend=4.0, offset=0.5)
+    case = SlopeCase("slope", 16, 16 * 64, 2, Fraction(1, 100), slope=0.5, reach=0.4, bend=4.0, offset=0.5)
     of_6 = _statement("theorem-6", FRESH)
     assert lemmas.run_6(case, 3, NO_FAULT).gradient == pytest.approx(run_theorem_6(of_6, case, 3).gradient, rel=1e-9)
     of_9 = _statement("theorem-9", {"ordering": "fresh"})
@@ -48,7 +44,7 @@ def test_parameters_are_those_of_the_theorems() -> None:
 
 def test_the_mean_of_the_momentum_bound_is_the_mean_over_the_steps() -> None:
     statement = _statement("lemma-11", {"ordering": "fresh"})
-    case = Case("antipodes", 4, 4 * 9, slope=0.25, reach=0.3, bend=4.0, offset=0.75)
+    case = SlopeCase("antipodes", 4, 4 * 9, slope=0.25, reach=0.3, bend=4.0, offset=0.75)
     fixed = {**case.point, "alpha": Fraction(1, 4), "eta": Fraction(1, 12)}
     steps = [printed_side(statement, as_point({**fixed, "t": t})) for t in range(1, 37)]
     assert lemmas._momentum_bound(statement, case) == pytest.approx(sum(steps) / 36, rel=1e-12)

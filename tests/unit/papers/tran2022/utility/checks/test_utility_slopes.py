@@ -1,4 +1,4 @@
-"""Exponents from simulation: the fit, the test that never refutes, and the problems that are run."""
+"""Exponents from simulation: the test that never refutes, and the problems that are run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.papers.tran2022.accounting.onset import Theorem
 from dpverify.papers.tran2022.utility.checks import utility_slopes as checked
-from dpverify.papers.tran2022.utility.checks import utility_slopes_fit as fitted
 from dpverify.papers.tran2022.utility.checks.utility_slopes_runs import Size, mean_gradient, worst_slope
 from dpverify.report.pages.figures import svg
 
@@ -44,18 +43,6 @@ def _power(n: float, d: float, epsilon: float) -> Callable[[Size, int], float]:
         return float(shaken * size.examples**n * size.dimension**d * size.epsilon**epsilon)
 
     return gradient
-
-
-def test_a_power_law_is_fitted_exactly() -> None:
-    sizes = np.array([1.0, 3.0, 10.0, 50.0])
-    rows = np.log(np.array([[2.0], [5.0]]) * sizes**-0.7)
-    np.testing.assert_allclose(fitted.slopes(rows, np.log(sizes)), [-0.7, -0.7], rtol=1e-12)
-
-
-def test_the_interval_holds_the_mean_as_often_as_it_says() -> None:
-    rng = np.random.default_rng(0)
-    held = sum(low <= 0.0 <= high for _, low, high in (fitted.interval(rng.normal(size=6)) for _ in range(2000)))
-    assert 1950 <= held <= 1998
 
 
 def test_gradients_that_fall_like_the_bound_pass_and_both_faults_do_not() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -13,17 +12,6 @@ LEVEL = 0.99
 """Of every interval."""
 
 Values: TypeAlias = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A power fitted to runs."""
-
-    middle: float  # mean over the replications of the least-squares slope, and its t interval
-    low: float
-    high: float
-    bound: float  # slopes of the corrected bound and of sqrt(N/T) over the same sizes
-    unit: float
 
 
 def slopes(logs: Values, along: Values) -> Values:

@@ -1,23 +1,28 @@
-"""A directed search for a problem and sizes on which a utility bound is false, and a fresh confirmation of the best."""
+"""A directed search for a problem and sizes on which a bound is false, and a fresh confirmation of the best."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import Generator
 
-from dpverify.harness import Check, Context
 from dpverify.harness.checks import missed_controls
-from dpverify.harness.search.exact_results import numbers
-from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
+from dpverify.harness.context import Context
+from dpverify.harness.simulation.betting import lower_limit
+from dpverify.harness.simulation.runs import (
+    ALPHA,
+    NO_FAULT,
+    UPHILL,
+    CaseT,
+    OptimizerFault,
+    RunsBoundCheck,
+    SimulatedCase,
+)
+from dpverify.ledger.results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility.checks.utility_simulation_cases import NO_FAULT, UPHILL, Case, Fault
-from dpverify.papers.tran2022.utility.checks.utility_simulation_check import ALPHA, Measure, Side
-from dpverify.papers.tran2022.utility.checks.utility_simulation_limits import lower_limit
 
 SHRUNK = 2.0
 """The declared size: where a bound half as large would be false, the search must find a problem that shows it."""
@@ -44,46 +49,18 @@ class Effort(NamedTuple):
         return self.first + ELITE * CHILDREN * self.generations
 
 
-@dataclass(frozen=True)
-class Family:
-    """The problems that are searched: powers of two between the ends of each range."""
+MadeT_co = TypeVar("MadeT_co", bound=SimulatedCase, covariant=True)
 
-    examples: tuple[float, float]  # ends of log2 N, log2 T, log2 d, log2 reach and log2 bend of a :class:`Case`
-    steps: tuple[float, float]
-    dimension: tuple[float, float] = (0.0, 3.0)
-    reach: tuple[float, float] = (-6.0, 0.5)
-    bend: tuple[float, float] = (0.0, 6.0)
-    deltas: Sequence[Fraction] = (Fraction(1, 10**6),)  # values of delta
-    scales: Sequence[float] = (1.0,)  # values of ``s + a``: the unit in which gradients are measured
+
+class Family(Protocol[MadeT_co]):
+    """The problems that are searched: one for each place in a unit cube."""
 
     @property
     def parameters(self) -> int:
-        """Number of coordinates of a problem."""
-        return 9
+        """Number of coordinates of a place."""
 
-    def case(self, place: Sequence[float]) -> Case:
-        """Make the problem at a place. Its numbers rounded to a few digits, so that a counterexample is short."""
-        logs = (self.examples, self.steps, self.dimension, self.reach, self.bend)
-        n, steps, d, reach, bend = (
-            2.0 ** (low + u * (high - low)) for u, (low, high) in zip(place, logs, strict=False)
-        )
-        delta = self.deltas[min(int(place[5] * len(self.deltas)), len(self.deltas) - 1)]
-        scale = self.scales[min(int(place[6] * len(self.scales)), len(self.scales) - 1)]
-        share = 0.0 if place[7] < 0.5 else round(2 * place[7] - 1, 1) * 0.9  # half of the problems have no antipodes
-        examples = max(4, round(n))
-        slope = scale * (1.0 - share)
-        return Case(
-            "found",
-            examples,
-            max(4 * examples, round(steps)),
-            max(1, round(d)),
-            delta,
-            slope=slope,
-            reach=float(f"{reach:.2g}"),
-            bend=float(f"{bend:.2g}"),
-            rise=slope if place[8] > 0.75 else 0.0,
-            offset=scale * share,
-        )
+    def case(self, place: Sequence[float]) -> MadeT_co:
+        """Make the problem at a place."""
 
 
 class Found(NamedTuple):
@@ -94,27 +71,17 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SearchRunsCheck(Check):
+class SearchRunsCheck(RunsBoundCheck[CaseT]):
     """Look for the problem with the largest simulated gradient over the bound, then test it on fresh seeds.
 
     The search costs no error probability: the best problem is fixed before the confirmation draws anything. What is
     not refuted is told with the largest ratio of a lower confidence limit to the bound.
     """
 
-    family: Family = field(kw_only=True)  # the problems
+    family: Family[CaseT] = field(kw_only=True)  # the problems
     effort: Mapping[str, Effort] = field(kw_only=True)  # by budget
-    measure: Measure = field(kw_only=True)  # as in ``RunsCheck``
-    bound: Side = field(kw_only=True)
-    top: Side = field(kw_only=True)
     # declared core seconds of a run of the search, on average; runs of the confirmation may take thrice that
     seconds_each: float = field(kw_only=True)
-    region: str = field(kw_only=True)  # what is searched
-
-    method: ClassVar[Method] = "monte-carlo"
-
-    def alpha(self, context: Context) -> float:
-        """Chance of a false alarm of this check."""
-        return ALPHA
 
     def cost(self, context: Context) -> float:
         """Declared core seconds, confirmation and wrong optimizer included."""
@@ -153,23 +120,15 @@ class SearchRunsCheck(Check):
             ),
         ]
         refuted, missed = limit > bound, missed_controls(controls)
-        note = "statistical: the left side is a one-sided confidence limit on seeds that the search did not use"
-        found = Counterexample(
-            kind="interior",
-            parameters=numbers(best.point),
-            lhs=Number(float=limit),
-            rhs=Number(float=bound),
-            note=f"{note}; {best.words}",
-        )
+        found = self._counterexample(best, limit, bound, "on seeds that the search did not use")
+        more = f"; for the problem found, an excess of {bound - limit:.3g} more"
         return self._result(
             status="refuted" if refuted else "inconclusive" if missed else "not refuted",
             message="; ".join(filter(None, [f"largest lower limit over bound: {limit / bound:.3g}", missed])),
             n=CONFIRMED,
-            detects=f"a bound {SHRUNK:g} times too small; for the problem found, an excess of {bound - limit:.3g} more"
-            if not refuted
-            else f"a bound {SHRUNK:g} times too small",
-            statistic=f"{best.words}, bend {best.bend:g}, delta = {float(best.delta):.6g}: mean {mean:.4g} over "
-            f"{CONFIRMED} fresh runs, lower limit {limit:.4g}, bound {bound:.4g}",
+            detects=f"a bound {SHRUNK:g} times too small{'' if refuted else more}",
+            statistic=f"{best.all_words}: mean {mean:.4g} over {CONFIRMED} fresh runs, "
+            f"lower limit {limit:.4g}, bound {bound:.4g}",
             counterexamples=[found] if refuted else [],
             controls=controls,
         )
@@ -180,17 +139,7 @@ class SearchRunsCheck(Check):
             return total[0]
         return self._result(status="inconclusive", message=self.beyond_share(context))
 
-    def _result(self, **found: Any) -> CheckResult:
-        return CheckResult(
-            name=self.name,
-            method="monte-carlo",
-            alpha=ALPHA,
-            region=self.region,
-            leaves_out=self.leaves_out,
-            **found,
-        )
-
-    def _search(self, context: Context, rng: Generator) -> tuple[Case, Case]:
+    def _search(self, context: Context, rng: Generator) -> tuple[CaseT, CaseT]:
         """Give the problem with the largest ratio, and the one whose bound is lowest against its largest gradient."""
         statement, effort = context.statement, self.effort[context.budget.name]
         size = self.family.parameters
@@ -212,6 +161,6 @@ class SearchRunsCheck(Check):
         value = self.measure(statement, case, int(rng.integers(1 << 62)), NO_FAULT)
         return Found(value / self.bound(statement, case), tuple(place.tolist()))
 
-    def _runs(self, statement: Statement, case: Case, fault: Fault, rng: Generator) -> list[float]:
+    def _runs(self, statement: Statement, case: CaseT, fault: OptimizerFault, rng: Generator) -> list[float]:
         seeds = rng.integers(1 << 62, size=CONFIRMED).tolist()
         return [self.measure(statement, case, seed, fault) for seed in seeds]

@@ -4,55 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
-from dpverify.harness import Check, Context
 from dpverify.harness.checks import missed_controls
-from dpverify.harness.search.exact_results import numbers
-from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
-from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility.checks.utility_simulation_cases import NO_FAULT, Case, Fault
-from dpverify.papers.tran2022.utility.checks.utility_simulation_limits import NEAR, lower_limit, runs_needed
-from dpverify.papers.tran2022.utility.checks.utility_simulation_verdict import Stream, Verdict, moved
+from dpverify.harness.context import Context
+from dpverify.harness.simulation.betting import NEAR, lower_limit, runs_needed
+from dpverify.harness.simulation.runs import (
+    ALPHA,
+    NO_FAULT,
+    CaseT,
+    MeanAgainstBound,
+    OptimizerFault,
+    PlannedRuns,
+    RunsBoundCheck,
+    moved,
+)
+from dpverify.ledger.results import CheckResult, ControlResult
 
-ALPHA, POWER = 1e-6, 0.99
-"""Level of a whole check, shared out over its problems; and power at the declared excess."""
+POWER = 0.99
+"""Power at the declared excess; the level is shared out over the problems."""
 
 PER_BLOCK = 16
 """Runs of one block."""
 
-Measure = Callable[[Statement, Case, int, Fault], float]
-"""Statement, problem, seed and fault to the mean over one run that the claim bounds, in units of the gradient."""
-
-Side = Callable[[Statement, Case], float]
-"""Statement and problem to a number in units of the gradient."""
-
 
 @dataclass(frozen=True)
-class RunsCheck(Check):
+class RunsCheck(RunsBoundCheck[CaseT]):
     """Simulate whole runs on worst-case problems and hold the lower confidence limit of a mean against the bound.
 
-    One run gives one number: the mean over its steps of a norm, cut off at ``top``. So it lies in [0, top], its
-    expectation is at most what the claim bounds, and the limit is exact whatever its law is. How many runs each problem
-    gets follows from its bound before anything is drawn: a mean that is above the bound by NEAR of the room up to
-    ``top`` is refuted with the power POWER.
+    How many runs each problem gets follows from its bound before anything is drawn: a mean that is above the bound by
+    NEAR of the room up to ``top`` is refuted with the power POWER.
     """
 
-    cases: Mapping[str, Sequence[Case]] = field(kw_only=True)  # problems, by budget, from the least one on
-    measure: Measure = field(kw_only=True)  # does one run
-    # What the claim allows, and the largest value that counts. Where the bound is not below it, nothing is run.
-    bound: Side = field(kw_only=True)
-    top: Side = field(kw_only=True)
+    cases: Mapping[str, Sequence[CaseT]] = field(kw_only=True)  # problems, by budget, from the least one on
     # wrong optimizers, each with the name of the problem that it must fail on
-    faults: Sequence[tuple[Fault, str]] = field(default=(), kw_only=True)
-    seconds_each: Callable[[Case], float] = field(kw_only=True)  # declared core seconds of one run on a problem
-    region: str = field(kw_only=True)  # what the problems cover
-
-    method: ClassVar[Method] = "monte-carlo"
-
-    def alpha(self, context: Context) -> float:
-        """Chance of a false alarm of this check."""
-        return ALPHA
+    faults: Sequence[tuple[OptimizerFault, str]] = field(default=(), kw_only=True)
+    seconds_each: Callable[[CaseT], float] = field(kw_only=True)  # declared core seconds of one run on a problem
 
     def cost(self, context: Context) -> float:
         """Declared core seconds, wrong optimizers included."""
@@ -105,69 +92,59 @@ class RunsCheck(Check):
             for s in streams
             if s.fault is not NO_FAULT
         ]
-        beaten = [stream for stream in own if said[stream.name].refutes]
+        sharpest = max(own, key=lambda stream: said[stream.name].ratio)
+        at = said[sharpest.name]
+        largest = f"largest lower limit over bound: {at.ratio:.3g}, on {sharpest.case.words}"
+        level = f"at alpha = {ALPHA:g} for all problems together"
+        examples = [self._counterexample(sharpest.case, at.limit, at.bound, level)] if at.refutes else []
         missed = missed_controls(controls)
         told = "; ".join(f"{s.case.words}: {said[s.name].words}{self._seen(context, s, total[s.name])}" for s in own)
         return self._result(
-            status="refuted" if beaten else "inconclusive" if missed else "not refuted",
-            message="; ".join(filter(None, [self._message(own, said), missed])),
+            status="refuted" if at.refutes else "inconclusive" if missed else "not refuted",
+            message="; ".join(filter(None, [largest, missed])),
             n=sum(stream.n for stream in own),
             detects="; ".join(f"{s.case.name}: an excess of {self._excess(context, s.case):.3g}" for s in own),
             statistic=told,
-            counterexamples=_counterexamples(beaten, said),
+            counterexamples=examples,
             controls=controls,
         )
 
-    def _message(self, own: Sequence[Stream], said: Mapping[str, Verdict]) -> str:
-        sharpest = max(own, key=lambda stream: said[stream.name].limit / said[stream.name].bound)
-        verdict = said[sharpest.name]
-        ratio = verdict.limit / verdict.bound
-        return f"largest lower limit over bound: {ratio:.3g}, on {sharpest.case.words}"
-
     def _result(self, **found: Any) -> CheckResult:
-        return CheckResult(
-            name=self.name,
-            method="monte-carlo",
-            alpha=ALPHA,
-            power=POWER,
-            region=self.region,
-            leaves_out=self.leaves_out,
-            **found,
-        )
+        return super()._result(power=POWER, **found)
 
-    def _streams(self, context: Context) -> list[Stream]:
+    def _streams(self, context: Context) -> list[PlannedRuns[CaseT]]:
         """Problems on which the bound can be beaten at all, then the wrong optimizers."""
         statement = context.statement
         found = [
-            Stream(case.name, case, NO_FAULT, self._runs(context, case))
+            PlannedRuns(case.name, case, NO_FAULT, self._runs(context, case))
             for case in self.cases[context.budget.name]
             if self.bound(statement, case) < self.top(statement, case)
         ]
         here = {stream.name: stream for stream in found}
         for fault, name in self.faults:
             if name in here:
-                found.append(Stream(f"{name}, {fault.name}", here[name].case, fault, here[name].n))
+                found.append(PlannedRuns(f"{name}, {fault.name}", here[name].case, fault, here[name].n))
         return found
 
-    def _places(self, context: Context) -> list[tuple[Stream, int]]:
+    def _places(self, context: Context) -> list[tuple[PlannedRuns[CaseT], int]]:
         return [(stream, first) for stream in self._streams(context) for first in range(0, stream.n, PER_BLOCK)]
 
     def _each(self, context: Context) -> float:
         return ALPHA / len(self.cases[context.budget.name])
 
-    def _runs(self, context: Context, case: Case) -> int:
+    def _runs(self, context: Context, case: CaseT) -> int:
         bound = self.bound(context.statement, case) / self.top(context.statement, case)
         return runs_needed(bound, self._each(context), POWER)
 
-    def _excess(self, context: Context, case: Case) -> float:
+    def _excess(self, context: Context, case: CaseT) -> float:
         return NEAR * (self.top(context.statement, case) - self.bound(context.statement, case))
 
-    def _judge(self, context: Context, stream: Stream, values: Sequence[float]) -> Verdict:
+    def _judge(self, context: Context, stream: PlannedRuns[CaseT], values: Sequence[float]) -> MeanAgainstBound:
         top, mean = self.top(context.statement, stream.case), sum(values) / len(values)
         limit = lower_limit(values, self._each(context))
-        return Verdict(len(values), top * mean, top * limit, self.bound(context.statement, stream.case))
+        return MeanAgainstBound(len(values), top * mean, top * limit, self.bound(context.statement, stream.case))
 
-    def _seen(self, context: Context, stream: Stream, values: Sequence[float]) -> str:
+    def _seen(self, context: Context, stream: PlannedRuns[CaseT], values: Sequence[float]) -> str:
         """Say from which mean on runs that spread like these would have been refuted."""
         verdict = self._judge(context, stream, values)
         if verdict.refutes:
@@ -182,7 +159,7 @@ class RunsCheck(Check):
                 low = middle
         return f", an excess of {high - verdict.bound:.3g} would have been seen"
 
-    def _moved(self, context: Context, stream: Stream, values: Sequence[float]) -> ControlResult:
+    def _moved(self, context: Context, stream: PlannedRuns[CaseT], values: Sequence[float]) -> ControlResult:
         top, bound = self.top(context.statement, stream.case), self.bound(context.statement, stream.case)
         excess = self._excess(context, stream.case)
         verdict = self._judge(context, stream, moved(values, (bound + excess) / top))
@@ -193,21 +170,3 @@ class RunsCheck(Check):
             refuted=verdict.refutes,
             statistic=verdict.words,
         )
-
-
-def _counterexamples(beaten: Sequence[Stream], said: Mapping[str, Verdict]) -> list[Counterexample]:
-    """Give the problem with the largest ratio, if any bound was beaten."""
-    if not beaten:
-        return []
-    sharpest = max(beaten, key=lambda stream: said[stream.name].limit / said[stream.name].bound)
-    verdict = said[sharpest.name]
-    return [
-        Counterexample(
-            kind="interior",
-            parameters=numbers(sharpest.case.point),
-            lhs=Number(float=verdict.limit),
-            rhs=Number(float=verdict.bound),
-            note=f"statistical: the left side is a one-sided confidence limit at alpha = {ALPHA:g} for all problems "
-            f"together; {sharpest.case.words}",
-        )
-    ]

@@ -1,0 +1,142 @@
+"""Runs of an optimizer on one problem: what a check needs to know of the problem, a wrong optimizer, what runs say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from dpverify.harness.checks import Check
+from dpverify.harness.context import Context, Point
+from dpverify.harness.search.exact_results import numbers
+from dpverify.ledger.results import CheckResult, Counterexample, Method, Number
+from dpverify.ledger.statements import Statement
+
+ALPHA = 1e-6
+"""Level of a whole check."""
+
+
+class SimulatedCase(Protocol):
+    """A problem and the size of a run on it."""
+
+    @property
+    def name(self) -> str:
+        """Short: "ramp"."""
+
+    @property
+    def words(self) -> str:
+        """The problem in words, for a report."""
+
+    @property
+    def all_words(self) -> str:
+        """The same with every parameter."""
+
+    @property
+    def point(self) -> Point:
+        """Values of the claim's symbols."""
+
+
+CaseT = TypeVar("CaseT", bound=SimulatedCase)
+
+
+@dataclass(frozen=True)
+class OptimizerFault:
+    """A wrong optimizer."""
+
+    name: str  # short name, and the fault in words
+    text: str
+    direction: float = 1.0  # what every step is multiplied with
+    noise: float = 1.0  # what sigma is multiplied with
+    weight: float = 1.0  # what the momentum weight is multiplied with
+
+
+NO_FAULT = OptimizerFault("", "")
+UPHILL = OptimizerFault("uphill", "every step goes the other way", direction=-1.0)
+
+Measure: TypeAlias = Callable[[Statement, CaseT, int, OptimizerFault], float]
+"""Statement, problem, seed and fault to the mean over one run that the claim bounds, in units of the gradient."""
+
+Side: TypeAlias = Callable[[Statement, CaseT], float]
+"""Statement and problem to a number in units of the gradient."""
+
+
+@dataclass(frozen=True)
+class MeanAgainstBound:
+    """What the runs of one problem say of the bound on their mean; in units of the gradient."""
+
+    n: int  # runs
+    mean: float
+    limit: float  # one-sided lower confidence limit of the mean
+    bound: float
+
+    @property
+    def refutes(self) -> bool:
+        """Whether the limit is beyond the bound."""
+        return self.limit > self.bound
+
+    @property
+    def ratio(self) -> float:
+        """The limit over the bound."""
+        return self.limit / self.bound
+
+    @property
+    def words(self) -> str:
+        """Mean, limit and bound."""
+        return f"mean {self.mean:.4g} over {self.n} runs, lower limit {self.limit:.4g}, bound {self.bound:.4g}"
+
+
+class PlannedRuns(NamedTuple, Generic[CaseT]):
+    """Runs of one problem, right or with a fault, and how many."""
+
+    name: str
+    case: CaseT
+    fault: OptimizerFault
+    n: int
+
+
+def moved(values: Sequence[float], target: float) -> list[float]:
+    """Move values in [0, 1] towards 1, or towards 0, in proportion, until their mean is the target."""
+    mean = sum(values) / len(values)
+    if mean < target:
+        return [1.0 - (1.0 - value) * (1.0 - target) / (1.0 - mean) for value in values]
+    return [value * target / mean for value in values]
+
+
+@dataclass(frozen=True)
+class RunsBoundCheck(Check, Generic[CaseT]):
+    """Base of the checks that hold a mean over whole runs against a bound, one-sided.
+
+    One run gives one number: the mean over its steps of a norm, cut off at ``top``. So it lies in [0, top], its
+    expectation is at most what the claim bounds, and a confidence limit is exact whatever its law is.
+    """
+
+    measure: Measure[CaseT] = field(kw_only=True)  # does one run
+    # What the claim allows, and the largest value that counts. Where the bound is not below it, nothing can be refuted.
+    bound: Side[CaseT] = field(kw_only=True)
+    top: Side[CaseT] = field(kw_only=True)
+    region: str = field(kw_only=True)  # what the problems cover
+
+    method: ClassVar[Method] = "monte-carlo"
+
+    def alpha(self, context: Context) -> float:
+        """Chance of a false alarm of this check."""
+        return ALPHA
+
+    def _result(self, **found: Any) -> CheckResult:
+        return CheckResult(
+            name=self.name,
+            method="monte-carlo",
+            alpha=ALPHA,
+            region=self.region,
+            leaves_out=self.leaves_out,
+            **found,
+        )
+
+    def _counterexample(self, case: CaseT, limit: float, bound: float, note: str) -> Counterexample:
+        return Counterexample(
+            kind="interior",
+            parameters=numbers(case.point),
+            lhs=Number(float=limit),
+            rhs=Number(float=bound),
+            note=f"statistical: the left side is a one-sided confidence limit {note}; {case.words}",
+        )

@@ -1,0 +1,40 @@
+"""Exact limits for a mean, and the number of runs that a plan needs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpverify.harness.simulation import betting as limits
+
+
+@pytest.mark.parametrize("mean", [0.2, 0.6])
+def test_the_capital_of_a_coin_is_fair_on_average(mean: float) -> None:
+    expected = 0.0
+    for number in range(2**8):
+        tosses = [number >> k & 1 for k in range(8)]
+        chance = np.prod([mean if toss else 1 - mean for toss in tosses])
+        expected += chance * np.exp(limits.log_capital(tosses, mean))
+    assert expected == pytest.approx(1.0, rel=1e-12)
+
+
+def test_the_limit_is_seldom_above_the_mean() -> None:
+    rng = np.random.default_rng(0)
+    above = sum(limits.lower_limit(list(rng.random(20) < 0.1), 0.05) > 0.1 for _ in range(2000))
+    assert 0 < above <= 100
+
+
+def test_the_limit_of_values_that_do_not_vary_is_close_to_them() -> None:
+    assert 0.1 < limits.lower_limit([0.15] * 60, 1e-6) < 0.15
+    assert limits.lower_limit([0.0] * 60, 1e-6) == 0.0
+    with pytest.raises(ValueError, match="at least 0"):
+        limits.log_capital([-0.1], 0.5)
+
+
+@pytest.mark.parametrize("bound", [0.3, 0.75])
+def test_the_planned_number_of_runs_sees_the_declared_excess(bound: float) -> None:
+    n, mean = limits.runs_needed(bound, 1e-3, 0.99), limits.Excess(bound).mean
+    rng = np.random.default_rng(1)
+    seen = sum(limits.lower_limit(list(rng.random(n) < mean), 1e-3) > bound for _ in range(400))
+    assert seen >= 390
+    assert limits.Excess(bound).power(n, 1e-3) >= 0.99 > limits.Excess(bound).power(n - 1, 1e-3)

@@ -1,0 +1,71 @@
+"""A bound on the mean of coin tosses: true ones survive, and every fault is refuted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dpverify.harness import BUDGETS, Context
+from dpverify.harness.simulation.runs import UPHILL
+from dpverify.harness.simulation.runs_check import RunsCheck
+from dpverify.ledger.results import CheckResult
+from dpverify.ledger.statements import Statement
+from tests.unit.harness.simulation.toy import Coin, toss
+
+
+def make(chance: float = 0.2, **changes: object) -> RunsCheck[Coin]:
+    check = RunsCheck(
+        "decay",
+        "runs",
+        cases={"smoke": (Coin("coin", chance),)},
+        measure=toss,
+        bound=lambda statement, case: 0.3,
+        top=lambda statement, case: 1.0,
+        faults=((UPHILL, "coin"),),
+        seconds_each=lambda case: 1e-3,
+        region="one coin",
+    )
+    return replace(check, **changes)  # type: ignore[arg-type]  # by name
+
+
+def run(check: RunsCheck[Coin], statement: Statement) -> CheckResult:
+    context = Context(statement, BUDGETS["smoke"], 0, check.name)
+    total = None
+    for block in range(check.blocks(context)):
+        total = check.fold(total, check.run_block(context, block))
+    return check.finish(context, total)
+
+
+def test_a_true_bound_is_not_refuted_and_every_fault_is(statements: dict[str, Statement]) -> None:
+    found = run(make(), statements["decay"])
+    assert found.status == "not refuted"
+    assert [control.refuted for control in found.controls] == [True, True]
+    assert [control.at_declared_size for control in found.controls] == [True, False]
+    assert "would have been seen" in found.statistic
+    assert found.counterexamples == []
+
+
+def test_a_false_bound_is_refuted_with_its_problem(statements: dict[str, Statement]) -> None:
+    found = run(make(0.6), statements["decay"])
+    assert found.status == "refuted"
+    (example,) = found.counterexamples
+    assert 0.3 == float(example.rhs.float) < float(example.lhs.float) < 0.6
+    assert example.note.endswith("for all problems together; coin, heads with the chance 0.6")
+
+
+def test_a_fault_that_is_missed_leaves_the_check_undecided(statements: dict[str, Statement]) -> None:
+    found = run(make(faults=((replace(UPHILL, direction=1.0), "coin"),)), statements["decay"])
+    assert found.status == "inconclusive"
+    assert "cannot fail" in found.message
+
+
+def test_nothing_is_run_where_the_bound_is_above_all_values(statements: dict[str, Statement]) -> None:
+    found = run(make(bound=lambda statement, case: 1.0), statements["decay"])
+    assert found.status == "inconclusive"
+    assert "vacuous" in found.message
+
+
+def test_a_plan_that_does_not_fit_is_not_begun(statements: dict[str, Statement]) -> None:
+    check = make()
+    context = Context(statements["decay"], BUDGETS["smoke"], 0, check.name, share=1e-4)
+    assert check.blocks(context) == 0
+    assert check.finish(context, None).status == "inconclusive"

@@ -1,0 +1,56 @@
+"""The directed search: what is false is found and confirmed on fresh seeds, what is true survives."""
+
+from __future__ import annotations
+
+from dpverify.harness import BUDGETS, Context
+from dpverify.harness.simulation.runs_search import Effort, SearchRunsCheck
+from dpverify.ledger.results import CheckResult
+from dpverify.ledger.statements import Statement
+from tests.unit.harness.simulation.toy import Coin, Coins, toss
+
+
+def make(bound: float) -> SearchRunsCheck[Coin]:
+    return SearchRunsCheck(
+        "decay",
+        "search",
+        family=Coins(0.5),
+        effort={"smoke": Effort(30, 2)},
+        measure=toss,
+        bound=lambda statement, case: bound,
+        top=lambda statement, case: 1.0,
+        seconds_each=1e-4,
+        region="coins",
+    )
+
+
+def run(check: SearchRunsCheck[Coin], statement: Statement, seed: int = 0) -> CheckResult:
+    context = Context(statement, BUDGETS["smoke"], seed, check.name)
+    return check.finish(context, [check.run_block(context, 0)])
+
+
+def test_a_bound_that_is_too_small_is_found_false_on_fresh_seeds(statements: dict[str, Statement]) -> None:
+    found = run(make(0.3), statements["decay"])
+    assert found.status == "refuted"
+    example = found.counterexamples[0]
+    assert float(example.lhs.float) > float(example.rhs.float)
+    assert "did not use" in example.note
+
+
+def test_the_true_bound_survives_and_the_largest_ratio_is_told(statements: dict[str, Statement]) -> None:
+    found = run(make(0.6), statements["decay"])
+    assert found.status == "not refuted"
+    assert found.counterexamples == []
+    assert "largest lower limit over bound: 0." in found.message
+    assert [control.at_declared_size for control in found.controls] == [True, False]
+    assert [control.refuted for control in found.controls] == [True, True]
+
+
+def test_the_same_seed_finds_the_same_problem(statements: dict[str, Statement]) -> None:
+    assert run(make(0.3), statements["decay"]) == run(make(0.3), statements["decay"])
+    assert run(make(0.3), statements["decay"]).statistic != run(make(0.3), statements["decay"], seed=1).statistic
+
+
+def test_nothing_is_searched_where_the_budget_has_no_place_for_it(statements: dict[str, Statement]) -> None:
+    context = Context(statements["decay"], BUDGETS["smoke"], 0, "x", share=1e-9)
+    assert make(0.3).blocks(context) == 0
+    assert make(0.3).finish(context, None).status == "inconclusive"
