@@ -24,15 +24,15 @@ from dpverify.papers.tran2022.noise.sr_window_steps_derivations import (
     WINDOWS,
     WITH_RHO,
     YOUNG,
-    Setting,
+    AboutWindows,
     Wrap,
+    about_windows,
     count,
     j,
     k,
     kept,
     premises,
     series,
-    setting,
     squares,
     to_log2_n,
     weight,
@@ -48,19 +48,19 @@ from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
 
 def var_3(statement: Statement) -> Derivation:
     """Derive the bound on the third term's variance; see the steps' module."""
-    at = setting(statement, "delta_G", "sigma")
+    at = about_windows(statement, "delta_G", "sigma")
     alpha, gamma, later = (at.full[name] for name in ("alpha", "gamma", "V_later"))
     return _all_windows(at, alpha**2 * gamma**2 * at.full["delta_G"] ** 2 * at.full["sigma"] ** 2 * later, False)
 
 
 def var_4(statement: Statement) -> Derivation:
     """Derive the bound on the fourth term's variance; see the steps' module."""
-    at = setting(statement, "delta_Delta", "sigma")
+    at = about_windows(statement, "delta_Delta", "sigma")
     alpha, later = at.full["alpha"], at.full["V_later"]
     return _all_windows(at, alpha**2 * at.full["delta_Delta"] ** 2 * at.full["sigma"] ** 2 * later, True)
 
 
-def _all_windows(at: Setting, scale: Any, kept_once_more: bool) -> Derivation:
+def _all_windows(at: AboutWindows, scale: Any, kept_once_more: bool) -> Derivation:
     """From a window term's variance to the printed bound; every Delta has a factor ``1 - gamma`` more."""
     gamma, n = at.full["gamma"], at.full["N"]
     own = KEEP**2 if kept_once_more else Integer(1)
@@ -89,7 +89,7 @@ def total_weight(alpha: Any, n: Any) -> Any:
 
 def var_2(statement: Statement) -> Derivation:
     """Derive the bound on the second term's variance: 1 - gamma <= 1, and Proposition 13."""
-    at = with_rho(setting(statement, "delta_G", "sigma"))
+    at = with_rho(about_windows(statement, "delta_G", "sigma"))
     alpha, n = (at.full[name] for name in ("alpha", "N"))
     scale = alpha**2 * at.full["delta_G"] ** 2 * at.full["sigma"] ** 2 * at.full["V_first"]
 
@@ -112,7 +112,7 @@ def var_2(statement: Statement) -> Derivation:
 
 def var_2_step(statement: Statement) -> Derivation:
     """Derive the corrected first line of the second term: the square of the sum of the coefficients, and the count."""
-    at = setting(statement, "delta_G", "sigma")
+    at = about_windows(statement, "delta_G", "sigma")
     full, (_, printed) = at.full, sympy_sides(statement)
     (coefficient,) = printed.atoms(Sum)
     weighed = Symbol("weight", nonnegative=True)
@@ -134,7 +134,7 @@ DEFINITION: Final = "windows = max(q - 1, 0)"
 
 def var_3_step(statement: Statement) -> Derivation:
     """Derive the third term's first line, with its finite sum over the windows; see the steps' module."""
-    at = with_rho(setting(statement, "delta_G", "sigma"))
+    at = with_rho(about_windows(statement, "delta_G", "sigma"))
     alpha, gamma, n, dG, sigma = (at.full[name] for name in ("alpha", "gamma", "N", "delta_G", "sigma"))
     scale = alpha**2 * gamma**2 * dG**2 * sigma**2 * at.full["V_later"]
     squared = young(alpha, n, lambda e: scale * DECAYS * e)
@@ -144,14 +144,16 @@ def var_3_step(statement: Statement) -> Derivation:
 
 def var_4_step(statement: Statement) -> Derivation:
     """Derive the fourth term's first line; see the steps' module."""
-    at = setting(statement, "delta_Delta", "sigma")
+    at = about_windows(statement, "delta_Delta", "sigma")
     alpha, dD, sigma = (at.full[name] for name in ("alpha", "delta_Delta", "sigma"))
     scale = alpha**2 * KEEP**2 * dD**2 * sigma**2 * at.full["V_later"]
     squared = (Step(scale * DECAYS * kept() / SHRUNK, "<=", "premise", {}, (YOUNG,)),)
     return _first_line(statement, at, scale * DECAYS * SQUARES, squared, lambda u: alpha**2 * u ** (2 * k) / SHRUNK)
 
 
-def _first_line(statement: Statement, at: Setting, start: Any, squared: tuple[Step, ...], summand: Wrap) -> Derivation:
+def _first_line(
+    statement: Statement, at: AboutWindows, start: Any, squared: tuple[Step, ...], summand: Wrap
+) -> Derivation:
     """From a window term's variance, by way of ``squared``, to the printed first line with its ``summand`` of u."""
     gamma, n = at.full["gamma"], at.full["N"]
     _, printed = sympy_sides(statement)

@@ -49,7 +49,7 @@ YOUNG: Final = "tran2022:lemma-7-var-3-step"
 Wrap = Callable[[Any], Any]
 
 
-class Setting(NamedTuple):
+class AboutWindows(NamedTuple):
     """Symbols of a statement, where they are sampled, and what is assumed of the letters above."""
 
     full: Mapping[str, Any]
@@ -57,7 +57,7 @@ class Setting(NamedTuple):
     assumptions: tuple[Any, ...]
 
 
-def setting(statement: Statement, *extra: str) -> Setting:
+def about_windows(statement: Statement, *extra: str) -> AboutWindows:
     """Symbols and ranges for a statement about windows; ``extra`` are positive symbols sampled up to 3."""
     full = sympy_definitions(statement)
     alpha, gamma, n = full["alpha"], full["gamma"], full["N"]
@@ -74,14 +74,14 @@ def setting(statement: Statement, *extra: str) -> Setting:
         "windows": integer(0, 8),
         "squares": real(0, Rational(5, 2) * kept()),
     }
-    return Setting(full, variables, (alpha <= 1, KEEP < 1, Eq(KEEP, 1 - gamma)))
+    return AboutWindows(full, variables, (alpha <= 1, KEEP < 1, Eq(KEEP, 1 - gamma)))
 
 
-def with_rho(at: Setting) -> Setting:
+def with_rho(at: AboutWindows) -> AboutWindows:
     """The same, with the letter ``rho``."""
     alpha, n = at.full["alpha"], at.full["N"]
     variables = {**at.variables, "rho": real((1 - alpha) ** n, Rational(3678, 10000))}
-    return Setting(at.full, variables, (*at.assumptions, (1 - alpha) ** n <= RHO, exp(-1) >= RHO))
+    return AboutWindows(at.full, variables, (*at.assumptions, (1 - alpha) ** n <= RHO, exp(-1) >= RHO))
 
 
 def premises(n: Any) -> dict[str, Premise]:

@@ -16,14 +16,13 @@ from dpverify.harness import (
     MonteCarloCheck,
     Outcome,
     PaperChecks,
-    Plan,
     Planted,
     Point,
     RuleCheck,
-    TrajectoryEffect,
     TrajectoryLaw,
 )
 from dpverify.harness.search.coefficients import compare_arrays
+from dpverify.harness.statistics.whole_runs import Seen, plan_to_see
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_intervals
@@ -101,18 +100,6 @@ def _law(context: Context) -> Any:
     return covariance_matrix(int(at["T"]), int(at["N"]), at["alpha"], at["gamma"], NODES)
 
 
-def _plan(context: Context) -> Plan:
-    rough = context.budget.name == "smoke"
-    effect = TrajectoryEffect(
-        int(context.point["T"]),
-        COORDINATES,
-        scale=1.02,
-        row_scale=1.15 if rough else 1.1,
-        correlation=0.2 if rough else 0.05,
-    )
-    return Plan(effect)
-
-
 def _control(fault: sr_faults.SrFault) -> Control:
     return Control(fault.name, fault.text, _whole_runs(partial(_faulty, fault)))
 
@@ -137,7 +124,7 @@ def _law_check(name: str, point: dict[str, Any], noise: Noise, faults: list[sr_f
         "algorithm-2-threshold",
         name,
         point=point,
-        plan=_plan,
+        plan=plan_to_see(Seen(0.2, 1.15, 1.02), Seen(0.05, 1.1, 1.02)),
         simulate=_whole_runs(noise),
         judge=TrajectoryLaw(_law),
         controls=[_control(fault) for fault in faults],

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
 
-from dpverify.harness import Context, Control, MonteCarloCheck, Plan, TrajectoryEffect, TrajectoryLaw
+from dpverify.harness import Context, Control, MonteCarloCheck, TrajectoryLaw
 from dpverify.harness.statistics.pieces import Pieces, drawn_in_pieces
 from dpverify.harness.statistics.trajectory_statistics import Pairs
+from dpverify.harness.statistics.whole_runs import Seen, Simulate, plan_to_see, run_by_run, shape
 from dpverify.kernels.normal import fill_normal_from, take_words, wrapping
 from dpverify.kernels.tape import generator
 from dpverify.papers.tran2022.algorithms.tree_noise import faults as tree_noise_faults
@@ -36,8 +36,6 @@ SLOW: Parameters = {"alpha": "1/700", "N": 701, "T": 1023, "d": COORDINATES}
 """Decay so weak that a node shows wherever it is used, up to half a tree later."""
 
 Draw = Callable[[np.random.Generator, float, Any], None]
-Simulate = Callable[[Context, np.random.Generator, int], Pieces]
-
 BLOCK = 2048
 """Replications of a block. They never lie in memory together, and its sums are large: one for every pair of steps."""
 
@@ -60,11 +58,6 @@ def literal(rng: np.random.Generator, alpha: float, out: Any) -> None:
     out[:] = tree_noise_literal.noise_from_nodes(nodes, steps, depth=depth, alpha=alpha)
 
 
-def shape(context: Context) -> tuple[int, int]:
-    """T and d."""
-    return int(context.point["T"]), int(context.point["d"])
-
-
 def spawned(rng: np.random.Generator) -> np.random.Generator:
     """Spawn a generator on SFC64, for kernels that draw from its state."""
     return generator(cast("np.random.SeedSequence", rng.bit_generator.seed_seq), 0)
@@ -83,15 +76,7 @@ def streams(context: Context, rng: np.random.Generator, size: int) -> Pieces:
 
 def whole_run(draw: Draw) -> Simulate:
     """Simulate runs of shape (T, d) with a kernel that makes one run at a time and draws by the library."""
-
-    def simulate(context: Context, rng: np.random.Generator, size: int) -> Pieces:
-        def fill(runs: Any) -> None:
-            for run in runs:
-                draw(rng, float(context.point["alpha"]), run)
-
-        return drawn_in_pieces(size, shape(context), fill)
-
-    return simulate
+    return run_by_run(lambda context, rng, run: draw(rng, float(context.point["alpha"]), run))
 
 
 def planted(fault: NoiseFault) -> Control:
@@ -125,36 +110,7 @@ def _covariance(steps: int, alpha: float) -> Any:
     return made
 
 
-@dataclass(frozen=True)
-class Seen:
-    """Smallest faults that a check must see."""
-
-    correlation: float  # of one pair of whitened steps
-    # How many times too large the deviation of one whitened step, or of all, may be. They take fewer replications than
-    # the correlation.
-    row_scale: float
-    scale: float
-
-
 ROUGH, MIDDLE, FINE = Seen(0.3, 1.25, 1.02), Seen(0.1, 1.1, 1.005), Seen(0.05, 1.035, 1.002)
-
-
-def plan(smoke: Seen, otherwise: Seen, pairs: Pairs = "products") -> Callable[[Context], Plan]:
-    """Plan to see faults, smaller ones outside smoke runs."""
-
-    def sized(context: Context) -> Plan:
-        seen = smoke if context.budget.name == "smoke" else otherwise
-        effect = TrajectoryEffect(
-            int(context.point["T"]),
-            COORDINATES,
-            scale=seen.scale,
-            row_scale=seen.row_scale,
-            correlation=seen.correlation,
-            pairs=pairs,
-        )
-        return Plan(effect, block=BLOCK)
-
-    return sized
 
 
 def judge(pairs: Pairs = "products") -> TrajectoryLaw:
@@ -189,7 +145,7 @@ def noise_law(
         claim,
         name,
         point=point,
-        plan=plan(*sees, pairs),
+        plan=plan_to_see(*sees, pairs, block=BLOCK),
         simulate=simulate,
         judge=judge(pairs),
         controls=[planted(fault) for fault in faults],

@@ -28,7 +28,7 @@ STREAM_BELOW, LITERAL_ABOVE, RATIO = 1.3, 1.7, 15.0
 """What is tested: exponents in T, below for the stream and above for the literal form, and their ratio at T = 64 N."""
 
 
-class Plan(NamedTuple):
+class TimingPlan(NamedTuple):
     """How much is measured."""
 
     epochs: tuple[int, ...]  # T / N of each size; 64 must be among them
@@ -36,10 +36,10 @@ class Plan(NamedTuple):
     alpha: float  # level of the three tests together
 
 
-PLANS: Mapping[str, Plan] = {
-    "smoke": Plan((8, 16, 32, 64), 20, 1e-4),
-    "standard": Plan((8, 16, 32, 64, 128), 28, 1e-6),
-    "full": Plan((8, 16, 32, 64, 128, 256), 40, 1e-6),
+PLANS: Mapping[str, TimingPlan] = {
+    "smoke": TimingPlan((8, 16, 32, 64), 20, 1e-4),
+    "standard": TimingPlan((8, 16, 32, 64, 128), 28, 1e-6),
+    "full": TimingPlan((8, 16, 32, 64, 128, 256), 40, 1e-6),
 }
 
 
@@ -72,7 +72,7 @@ def median_interval(values: Times, alpha: float = 0.01) -> tuple[float, float, f
     return float(np.median(ordered)), float(ordered[cut]), float(ordered[n - 1 - cut])
 
 
-def measure(examples: int, dimension: int, plan: Plan, seed: np.random.SeedSequence | int = 0) -> Times:
+def measure(examples: int, dimension: int, plan: TimingPlan, seed: np.random.SeedSequence | int = 0) -> Times:
     """Time both forms at every size in turns, on nodes of unit Gaussians.
 
     The literal form looks its powers and coefficients up, so that a clock sees the sums of vectors that are counted,
@@ -110,7 +110,7 @@ class RunTimeCheck(Check):
         default_factory=lambda: {"smoke": 4.0, "standard": 45.0, "full": 240.0}, kw_only=True
     )
     # gives the times; a test puts its own here
-    measured: Callable[[int, int, Plan], Times] = field(default=measure, kw_only=True)
+    measured: Callable[[int, int, TimingPlan], Times] = field(default=measure, kw_only=True)
 
     method: ClassVar[Method] = "measurement"
 

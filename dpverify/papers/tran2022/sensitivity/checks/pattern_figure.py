@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 
+from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import Ordering, epoch_of, latest_visits
 
 START, END, N, ALPHA = 129, 144, 11, Fraction(3, 32)
 """A node that ends one step into an epoch: 4 alpha G fails there."""
 
 
-def pattern_figure() -> Mapping[str, dict[str, list[float]]]:
+def shown_once(statement: Statement) -> dict[str, dict[str, list[float]]]:
+    """The figure with the printed statement under "fresh", and no other."""
+    return pattern_figure() if (statement.variant, statement.reading["ordering"]) == ("printed", "fresh") else {}
+
+
+def pattern_figure() -> dict[str, dict[str, list[float]]]:
     """Columns of the figure "pattern".
 
     Steps of the node [129, 144] with their weights, and the visits of each pattern. The printed one has ``ceil((END -

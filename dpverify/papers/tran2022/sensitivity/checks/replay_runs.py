@@ -1,18 +1,21 @@
 """Nodes measured on the kernels: a run, its iterates held fixed, replayed on two neighbours.
 
 ``measured`` uses the worst-case problem, with the example where the closed form says; ``random_ratios`` random
-problems, orders and noisy paths.
+problems, orders and noisy paths; ``replayed`` makes a check of both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
+from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.reconstruct.nodes import node_intervals
 from dpverify.papers.tran2022.algorithms.sensitivity_problem import (
     REPLACED,
@@ -25,6 +28,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows, replay
 from dpverify.papers.tran2022.algorithms.sr_nsgd.schedule import draw_schedule
+from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
     difference_sensitivity,
     drift_sensitivity,
@@ -56,6 +60,7 @@ class RunCase:
         return Fraction(1, 1 << self.T.bit_length())
 
 
+RANDOM_RUNS: Mapping[str, int] = {"smoke": 100, "standard": 1_000, "full": 10_000}
 RUNS = (
     RunCase(1, 9, Fraction(1)),
     RunCase(2, 17, Fraction(1, 2)),
@@ -70,7 +75,7 @@ SHORT_RUNS = RUNS[1:3]
 
 
 @dataclass(frozen=True)
-class Fault:
+class ReplayFault:
     """What is wrong on purpose with a measurement."""
 
     name: str  # in short, and in words
@@ -81,13 +86,13 @@ class Fault:
     anchor: int = 0  # steps by which the anchors of the present epoch are too late
 
 
-NO_FAULT = Fault("", "")
-FAULTS: Mapping[Family, tuple[Fault, ...]] = {
+NO_FAULT = ReplayFault("", "")
+FAULTS: Mapping[Family, tuple[ReplayFault, ...]] = {
     family: (
-        Fault("scaled", f"every distance times 1 + {SEEN:g}", scale=1.0 + SEEN),
-        Fault("decay", "the replay's alpha is 1e-6 too large", alpha=1.0 + 1e-6),
-        Fault("visit", "the second visit back is one step too early", early=1),
-        *((Fault("anchor", "anchors are one step too late", anchor=1),) if family in {"delta", "r"} else ()),
+        ReplayFault("scaled", f"every distance times 1 + {SEEN:g}", scale=1.0 + SEEN),
+        ReplayFault("decay", "the replay's alpha is 1e-6 too large", alpha=1.0 + 1e-6),
+        ReplayFault("visit", "the second visit back is one step too early", early=1),
+        *((ReplayFault("anchor", "anchors are one step too late", anchor=1),) if family in {"delta", "r"} else ()),
     )
     for family in ("f", "g", "delta", "r")
 }
@@ -128,7 +133,7 @@ def worst_schedule(family: Family, start: int, end: int, case: RunCase, ordering
 
 
 def measured(
-    family: Family, case: RunCase, ordering: Ordering, fault: Fault = NO_FAULT
+    family: Family, case: RunCase, ordering: Ordering, fault: ReplayFault = NO_FAULT
 ) -> Iterator[tuple[int, int, float]]:
     """First and last step of every node of a run, and how far the worst neighbour moves it.
 
@@ -156,7 +161,7 @@ def released(pair: Neighbours, case: RunCase, schedule: Any, sigma: float = 0.0,
     return run.iterates
 
 
-def _distances(family: Family, pair: Neighbours, path: Any, schedule: Any, case: RunCase, fault: Fault) -> Any:
+def _distances(family: Family, pair: Neighbours, path: Any, schedule: Any, case: RunCase, fault: ReplayFault) -> Any:
     """Distance of each node on the two neighbours, with the same iterates."""
     gradient = signed_gradient(float(LIPSCHITZ), float(SMOOTHNESS))
     anchors = anchor_rows(case.N, case.T)
@@ -167,7 +172,7 @@ def _distances(family: Family, pair: Neighbours, path: Any, schedule: Any, case:
     return getattr(here.distances(there), family)
 
 
-def random_ratios(family: Family, ordering: Ordering, rng: np.random.Generator) -> tuple[float, RunCase]:
+def random_ratios(family: Family, ordering: Ordering, rng: np.random.Generator) -> tuple[float, str]:
     """Largest quotient of measured and exact over the nodes of a random run of Algorithm 2 with noise.
 
     ``rng``: draws the numbers, the two data sets in the plane, the order of the examples and the noise.
@@ -188,4 +193,48 @@ def random_ratios(family: Family, ordering: Ordering, rng: np.random.Generator) 
             continue
         most = float(law(family, start, end, case, ordering))
         largest = max(largest, distance / most if most else float(distance > 0.0) * np.inf)
-    return largest, case
+    return largest, str(case)
+
+
+def replayed(
+    claim: str,
+    family: Family,
+    ends: tuple[str, str] = ("start", "end"),
+    *,
+    figures: Callable[[Statement], dict[str, dict[str, list[float]]]] | None = None,
+    variants: tuple[str, ...] = ("printed", "amended"),
+) -> ReplayCheck:
+    """Make a check of a family's nodes.
+
+    ``ends``: the statement's names for the first and last step of a node; those of the report where it has none.
+    """
+
+    def moved(statement: Statement, fault: ReplayFault, runs: Sequence[RunCase]) -> Iterator[Moved]:
+        ordering = ordering_of(statement)
+        units = {"G": LIPSCHITZ} if family in {"f", "g"} else {"L": SMOOTHNESS}
+        for case in runs:
+            about = {"N": Fraction(case.N), "alpha": case.alpha, **units} | ({"eta": case.eta} if "L" in units else {})
+            for start, end, distance in measured(family, case, ordering, fault):
+                yield Moved(
+                    about | {ends[0]: Fraction(start), ends[1]: Fraction(end)},
+                    distance,
+                    partial(law, family, start, end, case, ordering),
+                    f"node [{start}, {end}] of N={case.N}, T={case.T}",
+                )
+
+    return ReplayCheck(
+        claim,
+        "replay",
+        replays=partial(moved, fault=NO_FAULT, runs=RUNS),
+        controls=[
+            ReplayControl(fault.name, fault.text, partial(moved, fault=fault, runs=SHORT_RUNS), fault.name == "scaled")
+            for fault in FAULTS[family]
+        ],
+        random=lambda statement, rng: random_ratios(family, ordering_of(statement), rng),
+        random_runs=RANDOM_RUNS,
+        share=SEEN,
+        region="; ".join(f"N={c.N}, T={c.T}, alpha={c.alpha}, eta={c.eta}" for c in RUNS),
+        leaves_out="G = L = 1; floats, not real arithmetic",
+        figures=figures,
+        variants=variants,
+    )

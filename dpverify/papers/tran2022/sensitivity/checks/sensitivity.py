@@ -17,8 +17,8 @@ from dpverify.papers.tran2022.sensitivity.checks.nodes import (
     patterns,
     short_nodes,
 )
-from dpverify.papers.tran2022.sensitivity.checks.pattern_figure import pattern_figure
-from dpverify.papers.tran2022.sensitivity.checks.replay_check import ReplayCheck
+from dpverify.papers.tran2022.sensitivity.checks.pattern_figure import shown_once
+from dpverify.papers.tran2022.sensitivity.checks.replay_runs import replayed
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
     difference_sensitivity,
     drift_sensitivity,
@@ -228,12 +228,12 @@ CHECKS.add(
     ),
 )
 CHECKS.add(
-    ReplayCheck("theorem-4-sensitivity", "replay", family="f", ends=("node_start", "node_end"), figures=pattern_figure),
-    ReplayCheck("theorem-8-sensitivity-g", "replay", family="g", ends=("a", "b")),
-    ReplayCheck("theorem-8-sensitivity-delta", "replay", family="delta", ends=("a", "b")),
-    ReplayCheck("theorem-8-sensitivity-r", "replay", family="r", ends=("a", "b")),
-    ReplayCheck("theorem-4-sensitivity-sum", "replay", family="f", ends=("node_start", "node_end"), variants=PRINTED),
-    ReplayCheck("algorithm-2-delta-g", "replay", family="g", variants=PRINTED),
-    ReplayCheck("algorithm-2-delta-delta", "replay", family="delta", variants=PRINTED),
-    ReplayCheck("algorithm-2-delta-r", "replay", family="r", variants=PRINTED),
+    replayed("theorem-4-sensitivity", "f", ("node_start", "node_end"), figures=shown_once),
+    replayed("theorem-8-sensitivity-g", "g", ("a", "b")),
+    replayed("theorem-8-sensitivity-delta", "delta", ("a", "b")),
+    replayed("theorem-8-sensitivity-r", "r", ("a", "b")),
+    replayed("theorem-4-sensitivity-sum", "f", ("node_start", "node_end"), variants=PRINTED),
+    replayed("algorithm-2-delta-g", "g", variants=PRINTED),
+    replayed("algorithm-2-delta-delta", "delta", variants=PRINTED),
+    replayed("algorithm-2-delta-r", "r", variants=PRINTED),
 )

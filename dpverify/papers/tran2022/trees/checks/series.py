@@ -7,7 +7,6 @@ from fractions import Fraction
 from dpverify.harness import DerivationCheck, PaperChecks, Point, SearchCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.trees.one_step_derivations import derive_chord, derive_special_step
-from dpverify.papers.tran2022.trees.series_bounds import geometric_series
 from dpverify.papers.tran2022.trees.series_derivations import derive_case_1, derive_case_2, derive_proposition_13
 from dpverify.papers.tran2022.trees.shifted_series_derivations import (
     derive_corollary_15,
@@ -20,7 +19,7 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 def _series(point: Point, statement: Statement) -> Fraction:
     """Left side of Proposition 13 in closed form, apart from the ledger's own evaluation of the sum."""
-    return geometric_series(point["alpha"], int(point["N"]))
+    return 1 / (1 - (1 - point["alpha"]) ** int(point["N"]))
 
 
 CHECKS.add(

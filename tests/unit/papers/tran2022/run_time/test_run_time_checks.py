@@ -19,9 +19,9 @@ from dpverify.papers.tran2022.algorithms.compose import compose
 from dpverify.papers.tran2022.run_time.checks import run_time_counts, run_time_orders, run_time_stream
 from dpverify.papers.tran2022.run_time.checks.run_time_check import (
     PLANS,
-    Plan,
     RunTimeCheck,
     Times,
+    TimingPlan,
     exponents,
     measure,
     median_below,
@@ -39,10 +39,10 @@ RUN_TIME, OUTPUT = (
 Power = tuple[float, float]
 
 
-def made_up(literal: Power, stream: Power, noise: float = 0.02) -> Callable[[int, int, Plan], Times]:
+def made_up(literal: Power, stream: Power, noise: float = 0.02) -> Callable[[int, int, TimingPlan], Times]:
     """Times that are a power of T (seconds at 64 N, exponent), with noise of both signs."""
 
-    def times(examples: int, dimension: int, plan: Plan) -> Times:
+    def times(examples: int, dimension: int, plan: TimingPlan) -> Times:
         del examples, dimension
         draw = np.random.default_rng(0).normal(0, noise, (2, plan.rounds, len(plan.epochs)))
         T = np.array(plan.epochs) / 64
@@ -51,7 +51,7 @@ def made_up(literal: Power, stream: Power, noise: float = 0.02) -> Callable[[int
     return times
 
 
-def judged(times: Callable[[int, int, Plan], Times], examples: int = 256) -> CheckResult:
+def judged(times: Callable[[int, int, TimingPlan], Times], examples: int = 256) -> CheckResult:
     check = RunTimeCheck("section-5-run-time", "measured", measured=times, examples=examples)
     context = Context(RUN_TIME, BUDGETS["smoke"], 0, "measured")
     assert check.cost(context) <= 4
@@ -89,7 +89,7 @@ def test_times_that_are_not_are_inconclusive_and_never_an_error(literal: Power, 
 
 
 def test_one_wild_round_changes_nothing() -> None:
-    def wild(examples: int, dimension: int, plan: Plan) -> Times:
+    def wild(examples: int, dimension: int, plan: TimingPlan) -> Times:
         times = made_up((0.1, 1.95), (0.004, 1.0))(examples, dimension, plan)
         times[1, 0, -1] *= 30
         return times
@@ -121,7 +121,7 @@ def test_exponents_of_a_power(power: float, scale: float) -> None:
 
 
 def test_measuring_takes_both_forms_at_every_size() -> None:
-    times = measure(4, 2, Plan((8, 64), 3, 0.1))
+    times = measure(4, 2, TimingPlan((8, 64), 3, 0.1))
     assert times.shape == (2, 3, 2)
     assert (times > 0).all()
 

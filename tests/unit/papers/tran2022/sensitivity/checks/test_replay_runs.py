@@ -8,16 +8,16 @@ from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.papers.tran2022.sensitivity.checks.nodes import patterns, short_nodes
 from dpverify.papers.tran2022.sensitivity.checks.pattern_figure import pattern_figure
-from dpverify.papers.tran2022.sensitivity.checks.replay_check import ReplayCheck
 from dpverify.papers.tran2022.sensitivity.checks.replay_runs import (
     FAULTS,
     NO_FAULT,
     Family,
-    Fault,
+    ReplayFault,
     RunCase,
     law,
     measured,
     random_ratios,
+    replayed,
     worst_schedule,
 )
 from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import ORDERINGS, Ordering
@@ -27,7 +27,7 @@ FAMILIES: tuple[Family, ...] = ("f", "g", "delta", "r")
 SPECS = load_specs()
 
 
-def ratios(family: Family, case: RunCase, ordering: Ordering, fault: Fault = NO_FAULT) -> list[float]:
+def ratios(family: Family, case: RunCase, ordering: Ordering, fault: ReplayFault = NO_FAULT) -> list[float]:
     found = []
     for start, end, distance in measured(family, case, ordering, fault):
         exact = float(law(family, start, end, case, ordering))
@@ -74,7 +74,7 @@ def test_schedules_are_permutations(ordering: Ordering) -> None:
 
 
 def judged(claim: str, family: Family, ordering: Ordering, names: tuple[str, str]) -> CheckResult:
-    check = ReplayCheck(claim, "replay", family=family, ends=names)
+    check = replayed(claim, family, names)
     statement = SPECS.claim(f"tran2022:{claim}").statement({"ordering": ordering})
     assert check.applies(statement)
     return check.run_block(Context(statement, BUDGETS["smoke"], 0, "replay"), 0)

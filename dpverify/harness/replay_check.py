@@ -1,0 +1,162 @@
+"""Sensitivity measured on a kernel, held against a closed form, and both against what is printed.
+
+A run's outputs are held fixed, as the definition of an adaptive mechanism has it, and its queries replayed on two
+neighbours. On worst-case neighbours each output must move by exactly what the closed form says; on random ones, never
+by more. Where the kernel does not follow the closed form, one of the two is wrong, and nothing is said of the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpverify.harness.checks import Check, missed_controls
+from dpverify.harness.context import Context
+from dpverify.harness.search.exact_results import counterexample
+from dpverify.harness.sides import LeftSide, Probe, Prober
+from dpverify.ledger.records import Status
+from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.exact.numbers import Exact
+from dpverify.symbolic.exact.statements import requires_hold
+
+TOLERANCE = 1e-11
+"""Relative rounding allowed between the kernel and the closed form."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How far one output moves between two neighbours."""
+
+    point: dict[str, Fraction]  # symbols of the statement
+    measured: float
+    law: Callable[[], Exact]  # the closed form, at the precision of the moment
+    where: str  # which output of which run, in words
+
+    def ratio(self, exact: float) -> float:
+        """Measured over exact; above 1 where something moves that should not."""
+        return self.measured / exact if exact else 1.0 + self.measured
+
+
+Replays = Callable[[Statement], Iterable[Moved]]
+
+
+@dataclass(frozen=True)
+class ReplayControl:
+    """A measurement with a planted fault."""
+
+    name: str
+    text: str
+    replays: Replays
+    at_declared_size: bool = False
+
+
+@dataclass(frozen=True)
+class ReplayCheck(Check):
+    """Measure every output of several runs on two neighbours, with what was released held fixed."""
+
+    replays: Replays = field(kw_only=True)  # on the worst-case neighbours
+    controls: Sequence[ReplayControl] = field(kw_only=True)
+    # the largest measured/exact over the outputs of one random run, and the run in words
+    random: Callable[[Statement, np.random.Generator], tuple[float, str]] = field(kw_only=True)
+    random_runs: Mapping[str, int] = field(kw_only=True)
+    share: float = field(kw_only=True)  # relative size of the smallest fault that is planted
+    region: str = field(default="", kw_only=True)
+    figures: Callable[[Statement], dict[str, dict[str, list[float]]]] | None = field(default=None, kw_only=True)
+
+    method: ClassVar[Method] = "exact-law"
+
+    def can_judge(self, statement: Statement) -> bool:
+        """Whether there is a formula on the right."""
+        return statement.rhs is not None
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds."""
+        return 0.5 + 0.005 * self.random_runs[context.budget.name]
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Measure, compare, and plant the faults.
+
+        "refuted" where a measured output is beyond the statement, else "not refuted".
+        """
+        statement, runs = context.statement, self.random_runs[context.budget.name]
+        own = list(self.replays(statement))
+        low, high, disagreement = _compare(own)
+        most, run = max((self.random(statement, context.rng(i)) for i in range(runs)), key=lambda found: found[0])
+        if most > 1.0 + TOLERANCE:
+            disagreement = disagreement or f"a random run ({run}) moves a node by {most:.12g} of its most"
+        controls = [_control(control, statement) for control in self.controls]
+        missed = missed_controls(controls)
+        violations = [] if disagreement else list(_beyond(statement, own))
+        status: Status = "refuted" if violations else "inconclusive" if missed or disagreement else "not refuted"
+        return CheckResult(
+            name=self.name,
+            method="exact-law",
+            status=status,
+            message="; ".join(filter(None, [disagreement, missed])),
+            n=len(own) + runs,
+            detects=f"a node that moves by more or less than the closed form, by a share of {self.share:g}",
+            statistic=f"measured/exact from 1{low - 1:+.1e} to 1{high - 1:+.1e} at {len(own)} nodes of the worst-case "
+            f"problem; at most {most:.6g} over {runs} random runs",
+            region=self.region,
+            leaves_out=self.leaves_out,
+            kernel_disagrees=bool(disagreement),
+            counterexamples=_shown(violations),
+            controls=controls,
+            figures={} if self.figures is None else self.figures(statement),
+        )
+
+
+def _compare(found: Iterable[Moved]) -> tuple[float, float, str]:
+    """Smallest and largest measured/exact, and the first output that is off, in words."""
+    low, high, off = 1.0, 1.0, ""
+    for moved in found:
+        exact = float(moved.law())
+        ratio = moved.ratio(exact)
+        low, high = min(low, ratio), max(high, ratio)
+        if abs(ratio - 1.0) > TOLERANCE and not off:
+            off = f"{moved.where}: measured {moved.measured!r}, exact {exact!r}"
+    return low, high, off
+
+
+def _control(control: ReplayControl, statement: Statement) -> ControlResult:
+    *_, off = _compare(control.replays(statement))
+    return ControlResult(
+        name=control.name,
+        fault=control.text,
+        at_declared_size=control.at_declared_size,
+        refuted=bool(off),
+        statistic=off,
+    )
+
+
+def _beyond(statement: Statement, found: Iterable[Moved]) -> Iterator[tuple[Probe, str]]:
+    """Measured outputs at which the statement fails, in the order of the runs, with what was measured."""
+    for moved in found:
+        if requires_hold(statement, moved.point) is not True:
+            continue
+        probe = Prober(statement, _side(moved)).probe(moved.point)
+        if probe is not None and probe.holds is False:
+            yield probe, f"measured on the kernels: {moved.measured:.12g}"
+
+
+def _side(moved: Moved) -> LeftSide:
+    return lambda point, statement: moved.law()
+
+
+def _shown(violations: Sequence[tuple[Probe, str]]) -> list[Counterexample]:
+    """The first violation, and the one with the largest ratio."""
+    if not violations:
+        return []
+    first, largest = violations[0], max(violations, key=lambda found: _ratio(found[0]))
+    others = [] if largest is first else [counterexample("largest-ratio", *largest)]
+    return [counterexample("smallest", *first), *others]
+
+
+def _ratio(probe: Probe) -> float:
+    right = float(probe.rhs.float)
+    return float(probe.lhs.float) / right if right else float("inf")
