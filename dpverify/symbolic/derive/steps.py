@@ -149,10 +149,15 @@ def premise_of(statement: Any, lhs: Any = None) -> Premise:
     return Premise(left, statement.relation[0] + "=" if statement.relation != "=" else "=", right, tuple(conditions))
 
 
+def bare(symbol: Any) -> Any:
+    """Symbol of the same name of which only is known whether it is an integer."""
+    return sympy.Symbol(symbol.name, **({"integer": True} if symbol.is_integer else {"real": True}))
+
+
 def symbol_conditions(symbol: Any) -> list[Condition]:
     """What a symbol's own assumptions ask of anything that is put in its place."""
     found: list[Condition] = [IsInteger(symbol)] if symbol.is_integer else []
-    plain = sympy.Symbol(symbol.name, integer=True) if symbol.is_integer else sympy.Symbol(symbol.name, real=True)
+    plain = bare(symbol)
     if symbol.is_positive:
         found.append(Holds(plain > 0))
     elif symbol.is_nonnegative:

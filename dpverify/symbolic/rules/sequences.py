@@ -17,7 +17,7 @@ from sympy import Dummy, Function, Integer, Lambda, Rational, Sum, Symbol, floor
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.rules.base import ForAll, Holds, IsInteger, Rule, Substitution, substitute
+from dpverify.symbolic.rules.base import Condition, ForAll, Holds, IsInteger, Rule
 
 a, b, d, p, r, s, u, v, x, y = (Symbol(name, real=True) for name in "abdprsuvxy")
 low, high = Symbol("low", real=True), Symbol("high", real=True)
@@ -32,15 +32,11 @@ def convolution(first: Any, second: Any, count: Any, index: Any = j) -> Any:
 
 
 @dataclass(frozen=True)
-class Same:
+class Same(Condition):
     """Two expressions are proven equal."""
 
     left: Any
     right: Any
-
-    def substituted(self, where: Substitution) -> Same:
-        """The condition of an instance."""
-        return Same(substitute(self.left, where), substitute(self.right, where))
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Whether sympy proves it."""
@@ -51,7 +47,7 @@ class Same:
 
 
 @dataclass(frozen=True)
-class BernsteinOrder:
+class BernsteinOrder(Condition):
     """``small <= large`` on an interval: the difference, a polynomial, has no negative Bernstein coefficient."""
 
     small: Any  # polynomials with rational coefficients in the variable
@@ -59,11 +55,6 @@ class BernsteinOrder:
     variable: Any  # A symbol, in an instance
     low: Any  # rational ends of the interval, in an instance
     high: Any
-
-    def substituted(self, where: Substitution) -> BernsteinOrder:
-        """The condition of an instance."""
-        parts = (self.small, self.large, self.variable, self.low, self.high)
-        return BernsteinOrder(*(substitute(part, where) for part in parts))
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Whether all coefficients are rational and none is negative; the degree is not raised."""
