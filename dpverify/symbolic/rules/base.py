@@ -169,12 +169,27 @@ class AreSetBits(Condition):
 
 @dataclass(frozen=True)
 class Instance:
-    """A rule with expressions in the place of its variables."""
+    """An inequality or equality between two expressions, with what must be proven of it."""
 
     lhs: Any
     relation: Relation
     rhs: Any
     conditions: tuple[Condition, ...] = ()
+
+    def at(self, where: Substitution) -> Instance:
+        """Put expressions in the place of variables; the conditions are not checked yet."""
+        lhs, rhs = substitute(self.lhs, where), substitute(self.rhs, where)
+        return Instance(lhs, self.relation, rhs, tuple(c.substituted(where) for c in self.conditions))
+
+
+def at_most(lhs: Any, rhs: Any) -> Instance:
+    """State that the left side is at most the right one."""
+    return Instance(lhs, "<=", rhs)
+
+
+def equal(lhs: Any, rhs: Any) -> Instance:
+    """State that the two sides are equal."""
+    return Instance(lhs, "=", rhs)
 
 
 @dataclass(frozen=True)
@@ -182,9 +197,7 @@ class Rule:
     """An inequality or identity that steps of a derivation may cite."""
 
     name: str  # how steps cite it
-    lhs: Any  # the two sides, in symbols and (for summands) undefined functions
-    relation: Relation
-    rhs: Any
+    says: Instance  # the two sides, in symbols and (for summands) undefined functions
     proof: str  # why the rule is true, in a sentence or two
     conditions: tuple[Condition, ...] = ()  # what must be proven of an instance
     ranges: Mapping[str, Variable] = field(default_factory=dict)  # values of its variables for its own test
@@ -196,12 +209,10 @@ class Rule:
         return frozenset(self.ranges) | frozenset(self.functions)
 
     def instance(self, where: Substitution) -> Instance:
-        """Put expressions in the place of the variables. Its conditions are not checked yet."""
+        """Put expressions in the place of the variables; the conditions are not checked yet."""
         if frozenset(where) != self.variables:
             raise ValueError(
                 f"the rule {self.name} has the variables {', '.join(sorted(self.variables))}, "
                 f"got {', '.join(sorted(where)) or 'none'}."
             )
-        sides = (substitute(side, where) for side in (self.lhs, self.rhs))
-        lhs, rhs = sides
-        return Instance(lhs, self.relation, rhs, tuple(c.substituted(where) for c in self.conditions))
+        return replace(self.says, conditions=self.conditions).at(where)
