@@ -17,9 +17,9 @@ LAST_BITS = 1 << 16
 def certify(mu: Real, epsilon: Real, delta: Real) -> bool:
     """Decide whether a Gaussian mechanism is (epsilon, delta)-DP, without rounding.
 
-    ``mu``: sensitivity over standard deviation, at least 0. Floats stand for the dyadic rationals that they are; of a
-    ball every point is meant. True only if it is certain that the exact delta is at most ``delta``. False is certain
-    too, unless an argument is a ball that holds both answers or the two sides agree to thousands of digits.
+    ``mu``: sensitivity over standard deviation, at least 0; floats stand for the dyadic rationals that they are, and of
+    a ball every point is meant. True is certain. False is too, unless an argument is a ball that holds both answers or
+    the two sides agree to thousands of digits.
     """
     for name, value in (("mu", mu), ("epsilon", epsilon), ("delta", delta)):
         if isinstance(value, float) and not math.isfinite(value):
@@ -28,15 +28,13 @@ def certify(mu: Real, epsilon: Real, delta: Real) -> bool:
             raise ValueError(f"{name} must be at least 0, got {name}={value}.")
     if delta >= 1 or (not isinstance(mu, arb) and mu == 0):
         return True
-    verdict = _decide(mu, epsilon, delta)
-    return bool(verdict)
+    return bool(_decide(mu, epsilon, delta))
 
 
 def delta_ball(mu: Real, epsilon: Real) -> arb:
-    """Enclose the exact delta at the working precision of ``flint.ctx``.
+    """Enclose Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu) at the working precision of ``flint.ctx``.
 
-    A ball that holds Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu). Its two terms may cancel; more bits
-    help.
+    The two terms may cancel; more bits help.
     """
     m, e = _ball(mu), _ball(epsilon)
     root = arb(2).sqrt()

@@ -21,7 +21,7 @@ FRACTION = 40  # steps of the continued fraction; from u = 3 on they give all di
 
 
 def mills(x: float) -> float:
-    """Mills ratio Phi(-x)/phi(x) of the standard normal law. sqrt(pi/2) erfcx(x/sqrt(2))."""
+    """Mills ratio Phi(-x)/phi(x) of the standard normal law: sqrt(pi/2) erfcx(x/sqrt(2))."""
     return ROOT_HALF_PI * float(erfcx(ROOT_HALF * x))
 
 

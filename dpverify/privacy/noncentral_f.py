@@ -44,10 +44,7 @@ def lower_noncentrality(statistic: float, first: int, second: int, alpha: float)
 
 
 def noncentrality_of(statistic: float, first: int, second: int, chance: float) -> float:
-    """Find the noncentrality at which F stays below a value with a chance.
-
-    At least 0; 0 where the chance is no larger without any noncentrality.
-    """
+    """Find the noncentrality at which F stays below a value with a chance; 0 where that is too much without any."""
     if cdf(first, second, 0.0, statistic) <= chance:
         return 0.0
     goal = _normal(chance)
@@ -60,7 +57,7 @@ def noncentrality_of(statistic: float, first: int, second: int, chance: float) -
 
 
 def quantile(first: int, second: int, noncentrality: float, chance: float) -> float:
-    """Smallest value that F stays below with a chance. With a relative error of some 1e-9."""
+    """Smallest value that F stays below with a chance, with a relative error of some 1e-9."""
     goal = _normal(chance)
 
     def lack(root: float) -> float:
@@ -73,8 +70,8 @@ def quantile(first: int, second: int, noncentrality: float, chance: float) -> fl
 def falling_root(of: Callable[[float], float], guess: float, step: float, *, least: float) -> float:
     """Find where a falling function crosses 0: bracket it, then false position, halving an end that stays.
 
-    The lower end of a bracket with a relative width of 5e-10, where the function is not below 0 as computed; or
-    ``least``. (scipy.optimize takes longer to load than an audit lasts.).
+    The lower end of a bracket with a relative width of 5e-10, or ``least``. (scipy.optimize takes longer to load than
+    an audit lasts.)
     """
     a = b = max(guess, least)
     above = below = of(a)

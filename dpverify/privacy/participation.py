@@ -27,8 +27,7 @@ class Bounds:
     lower: float  # the number is at least ``lower`` and at most ``upper``; both are rounded outward
     upper: float
     exact: bool  # whether nothing but the rounding of floating point lies between the two
-    # steps of a pattern that reaches ``lower``; None where it would be too long to write down
-    pattern: Pattern | None = None
+    pattern: Pattern | None = None  # steps of one that reaches ``lower``; None where it would be too long to write down
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.lower <= self.upper:
@@ -53,8 +52,7 @@ def check_ordering(ordering: str) -> Ordering:
 def patterns(steps: int, examples: int, ordering: Ordering) -> Iterator[Pattern]:
     """Give every pattern in which one example can recur.
 
-    Steps in rising order. A last epoch that is cut short may lack the example; where it is a whole epoch, no pattern
-    leaves it out. For T < N the empty pattern is among them.
+    Only a last epoch that is cut short may lack the example: for T < N the empty pattern is among them.
     """
     T, N = check.whole(1, steps=steps), check.whole(1, examples=examples)
     if check_ordering(ordering) == "once":

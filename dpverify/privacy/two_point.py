@@ -19,10 +19,7 @@ SCALES = (0.5, 1.0, 2.0, 3.0)
 
 
 def two_point_divergence(order: Fraction, p: Fraction, q: Fraction) -> arb:
-    """Renyi divergence of the law (p, 1-p) from (q, 1-q).
-
-    log(p^z q^(1-z) + (1-p)^z (1-q)^(1-z))/(z - 1), a ball at the working precision.
-    """
+    """Renyi divergence of the law (p, 1-p) from (q, 1-q): log(p^z q^(1-z) + (1-p)^z (1-q)^(1-z))/(z - 1)."""
     if order <= 1:
         raise ValueError(f"order must be above 1, got order={order}.")
     for name, value in (("p", p), ("q", q)):
@@ -34,18 +31,16 @@ def two_point_divergence(order: Fraction, p: Fraction, q: Fraction) -> arb:
 
 
 def two_point_delta(p: Fraction, q: Fraction, epsilon: arb) -> arb:
-    """Smallest delta at epsilon of the law (p, 1-p) against (q, 1-q), p above q.
-
-    The larger of p - exp(epsilon) q and 0.
-    """
+    """Smallest delta at epsilon of the law (p, 1-p) against (q, 1-q), p above q: p - exp(epsilon) q, at least 0."""
     return (_ball(p) - epsilon.exp() * _ball(q)).max(arb(0))
 
 
 def near_worst_laws() -> Iterator[tuple[Fraction, Fraction, Fraction, Fraction, Fraction]]:
     """Two-point laws near the worst for some orders, divergences and deltas.
 
-    The order, a sharp upper bound on the divergence, delta, p and q. At the epsilon that the classic conversion gives,
-    p = delta (1 - 1/order)^(order - 1) is the worst, but for the second outcome; smaller and larger p are among them.
+    Each with its order, a sharp upper bound on the divergence, delta, p and q. At the epsilon that the classic
+    conversion gives, p = delta (1 - 1/order)^(order - 1) is the worst, but for the second outcome; smaller and larger p
+    are among them.
     """
     for order in ORDERS:
         z = float(order)

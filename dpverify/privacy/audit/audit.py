@@ -60,55 +60,11 @@ def audit(
     remarks: Sequence[str] = (),
     report: Report | None = None,
 ) -> AuditResult:
-    """Bound the epsilon of a mechanism from below.
+    """Bound the epsilon of a mechanism from below; the arguments are those of ``dpverify.audit``.
 
-    Parameters
-    ----------
-    mechanism : callable
-        ``mechanism(dataset, rng) -> numbers``, an array of any one shape; or, with a parameter named ``size``,
-        ``mechanism(dataset, rng, size) -> (size, ...)`` array of independent outputs, which is faster.
-    datasets : pair, optional
-        Two neighbouring data sets; :func:`default_datasets` by default.
-    epsilon : float, optional
-        The claim, at least 0: with it there is a verdict.
-    delta : float
-        At which epsilon is bounded, in [0, 1).
-    n : int
-        Outputs per data set.
-    confidence : float
-        Chance that the bound is not above the truth, at least; in (0, 1).
-    law : {"any", "gaussian"}
-        Whether nothing is assumed of the outputs, or that they are Gaussian with one covariance.
-    score : callable, optional
-        ``score(outputs) -> (m,)`` numbers, larger where the second data set is likelier; for the law "any". By default
-        several models are learned on a tenth of the outputs.
-    seed : int
-        At least 0; the same seed gives the same result.
-    name : str
-        How the result names the mechanism; its own name by default.
-    remarks : sequence of str
-        Put before the notes of the result.
-    report : callable, optional
-        Told ``(done, all, label)`` as the audit goes on.
-
-    Returns
-    -------
-    AuditResult
-        After Ctrl-C, with ``interrupted`` and the bound from what was drawn.
-
-    Raises
-    ------
-    AuditError
-        If an argument is out of range, or the mechanism misbehaves: it raises, returns what is no finite number,
-        changes the shape of its output, changes its data set.
-
-    Examples
-    --------
-    >>> def mechanism(dataset, rng, size):
-    ...     return dataset.sum() + 2.0 * rng.normal(size=size)
-    >>> result = audit(mechanism, epsilon=1.0, n=20_000, law="gaussian")
-    >>> result.verdict, round(result.epsilon, 1)
-    ('refuted', 1.9)
+    ``name``: how the result names the mechanism, its own name by default. ``remarks``: put before the notes of the
+    result. ``report``: told ``(done, all, label)`` as the audit goes on. After Ctrl-C, the result has ``interrupted``
+    and the bound from what was drawn.
     """
     _check(epsilon, delta, n, confidence, law, score, seed)
     claim = None if epsilon is None else AuditClaim(epsilon=epsilon, delta=delta)

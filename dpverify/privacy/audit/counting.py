@@ -36,6 +36,7 @@ the bound is then one on the largest epsilon of the calls.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -66,21 +67,15 @@ def allowance(trials: int, delta: float, alpha: float) -> Allowance:
         return Allowance(0, alpha)
     if delta >= 1.0:
         return Allowance(trials, alpha)
-    low, high = -1, trials
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _above(middle, trials, delta) <= DELTA_SHARE * alpha:
-            high = middle
-        else:
-            low = middle
-    return Allowance(high, alpha - _above(high, trials, delta))
+    rounds = bisect_left(range(trials), True, key=lambda c: _above(c, trials, delta) <= DELTA_SHARE * alpha)
+    return Allowance(rounds, alpha - _above(rounds, trials, delta))
 
 
 def lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha: float) -> Floats:
-    """Lower confidence bound on epsilon at delta, from counts of guesses.
+    """Lower confidence bound on epsilon at delta, at least 0, from the counts of right and wrong guesses, K and J.
 
-    ``right``, ``wrong``: K and J: right and wrong guesses in the game above. Where a rule is chosen they may be
-    expected counts. At least 0. For one rule, fixed before the rounds; not for the largest over many.
+    For one rule, fixed before the rounds; not for the largest over many. Where a rule is chosen, the counts may be
+    expected ones.
     """
     c, a = allowance(trials, delta, alpha)
     kept, lost = np.broadcast_arrays(np.maximum(np.asarray(right, dtype=np.float64) - c, 0.0), wrong)

@@ -22,10 +22,7 @@ ZERO = 1100.0
 
 
 def lowest_bit(outputs: Floats) -> Floats:
-    """Exponent of the lowest bit that is set in any number of an output.
-
-    The smallest k such that some number of the output is an odd multiple of 2^k.
-    """
+    """Smallest k such that some number of the output is an odd multiple of 2^k: the lowest bit that is set."""
     mantissa, exponent = np.frexp(outputs.reshape(len(outputs), -1))
     whole = np.ldexp(mantissa, 53).astype(np.int64)
     lowest = np.log2(np.maximum(whole & -whole, 1).astype(np.float64)) + exponent - 53.0

@@ -10,9 +10,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpverify.privacy.audit.candidates import UserScore, repeating
-from dpverify.privacy.audit.hint import Hint
-from dpverify.privacy.audit.independence import BlockSpread
 from dpverify.privacy.audit.learning import Bet, learn
+from dpverify.privacy.audit.observations import BlockSpread, Hint
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Report
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Source
 
@@ -21,10 +20,7 @@ Bits = NDArray[np.bool_]
 
 
 def rounds_of(n: int) -> int:
-    """Rounds for about n samples per data set: both stay below n in all but one game of 15 000.
-
-    ``2 n - 4 sqrt(2 n)``, at least n.
-    """
+    """Rounds for about n samples per data set, ``2 n - 4 sqrt(2 n)``: both stay below n in all but one of 15 000."""
     return max(n, 2 * n - math.ceil(4.0 * math.sqrt(2.0 * n)))
 
 

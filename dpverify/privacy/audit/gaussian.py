@@ -45,7 +45,7 @@ class MuBound(NamedTuple):
 
 
 def bound_mu(low: ClassMoments, high: ClassMoments, alpha: float) -> MuBound:
-    """Lower confidence bound on mu. 0 where there are too few outputs."""
+    """Lower confidence bound on mu; 0 where there are too few outputs."""
     freedom = low.count + high.count - 2
     difference = (high.centre - low.centre) + (high.mean - low.mean)
     scatter = (low.scatter + high.scatter) / max(1, freedom)

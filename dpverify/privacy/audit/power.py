@@ -31,8 +31,7 @@ MOST = 1e3
 def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Power:
     """Power of the audit with nothing assumed, on a Gaussian mechanism in one dimension.
 
-    From the normal approximation to the log of the ratio of the counts, at a threshold that is off by ``MISPLACED`` to
-    the worse side.
+    By the normal approximation to the log of the ratio of the counts, at a threshold that is off by ``MISPLACED``.
     """
     claimed = mu_of(epsilon, delta)
     if trials < 1:
@@ -46,10 +45,7 @@ def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Pow
 
 
 def rounds(n: int) -> int:
-    """Rounds that are judged of a game with about n outputs per data set: nine tenths of it.
-
-    Nine tenths of ``2 n - 4 sqrt(2 n)``.
-    """
+    """Rounds that are judged of a game with about n outputs per data set: nine tenths of ``2 n - 4 sqrt(2 n)``."""
     return int(0.9 * (2 * n - 4.0 * math.sqrt(2.0 * n)))
 
 
@@ -77,10 +73,7 @@ def _smallest_n(enough: Callable[[int], bool]) -> int | None:
 
 
 def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: float) -> Power:
-    """Power of the audit of a Gaussian law, from the exact noncentral F distribution.
-
-    Of any Gaussian mechanism in so many dimensions.
-    """
+    """Power of the audit of a Gaussian law in so many dimensions, from the exact noncentral F distribution."""
     second = 2 * n - 1 - rank
     if second < 1 or rank < 1:
         return Power(chance=CHANCE, shortfall=None, largest_epsilon="inf")

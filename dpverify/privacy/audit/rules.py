@@ -94,10 +94,7 @@ def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: flo
 
 
 def calibrated(score: Floats, bits: Bits) -> Floats:
-    """Chance of the second data set at each score, cautiously: logistic regression on a line with four bends.
-
-    Chances in [0, 1].
-    """
+    """Chance of the second data set at each score, cautiously: logistic regression on a line with four bends."""
     clipped = np.clip(score, -12.0, 12.0)
     z = (clipped - clipped.mean()) / (clipped.std() + 1e-300)
     bends = np.quantile(z, [0.03, 0.2, 0.8, 0.97])

@@ -57,16 +57,13 @@ class Source:
             self.draw(np.array([which]))
 
     def draw(self, bits: Bits) -> Floats:
-        """Run the mechanism once per bit, on the data set that the bit says.
-
-        The outputs, flattened, in the order of the bits.
-        """
+        """Run the mechanism once per bit, on the data set that the bit says; the outputs, flattened, in that order."""
         out = self._draw_batches(bits) if self.batched else self._draw_calls(bits)
         self._check_datasets()
         return out
 
     def draw_pairs(self, pairs: int, coins: Generator) -> tuple[Floats, Floats]:
-        """Run the mechanism equally often on both data sets. The outputs on each data set, flattened."""
+        """Run the mechanism equally often on both data sets; the outputs on each of them, flattened."""
         if not self.batched:
             bits = coins.permutation(2 * pairs) < pairs
             x = self.draw(bits)

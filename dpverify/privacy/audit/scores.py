@@ -105,17 +105,13 @@ def _steps(model: HistGradientBoostingClassifier) -> Score:
 def atoms(x: Floats, b: Bits) -> Score:
     """Learn which exact values come with which data set: point masses, grids, and noise that was drawn before.
 
-    The score: the log ratio of how often a value was seen, of the coordinate where that says most; 0 where no value was
-    seen.
+    The score is the log ratio of how often a value was seen, of the coordinate where that says most; 0 for a new one.
     """
     return _table(x, b, lambda y: y)
 
 
 def cells(x: Floats, b: Bits, width: float) -> Score:
-    """Learn which small cells of each coordinate come with which data set: what is released almost exactly.
-
-    The score, as of :func:`atoms`.
-    """
+    """Learn as :func:`atoms` which small cells of each coordinate come with which data set: nearly exact releases."""
     shift = np.median(x, axis=0)
     step = (np.quantile(x, 0.75, axis=0) - np.quantile(x, 0.25, axis=0)) * width
     step = np.where(step > 0.0, step, 1.0)

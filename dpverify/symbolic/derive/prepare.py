@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy
 
-from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Link, Step, chained
+from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Link, Step, bare, chained
 from dpverify.symbolic.expressions.data import SetBits
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.prove.facts import Facts
@@ -45,7 +45,7 @@ class _Cleaner:
         for s in sorted(bound, key=str):
             if s.name in self.names:
                 raise DerivationError(f"{derivation.name}: the index {s} of a sum is also a variable.")
-        self.fresh = {s: _index(s) for s in bound}
+        self.fresh = {s: bare(s) for s in bound}
         self.bound = {s.name for s in bound}
 
     def expr(self, expr: Any, bound: frozenset[str] = frozenset()) -> Any:
@@ -102,10 +102,6 @@ class _Cleaner:
 
 def _is_applied(expr: Any) -> bool:
     return isinstance(expr, sympy.core.function.AppliedUndef)
-
-
-def _index(symbol: Any) -> Any:
-    return sympy.Symbol(symbol.name, integer=True) if symbol.is_integer else sympy.Symbol(symbol.name, real=True)
 
 
 def _expressions(derivation: Derivation) -> Iterator[Any]:

@@ -15,7 +15,7 @@ from dpverify.symbolic.exact.numbers import EvaluationError, UnsupportedError, V
 from dpverify.symbolic.expressions.data import shown
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.ranges import Points, Variable
-from dpverify.symbolic.prove.facts import Facts, differences
+from dpverify.symbolic.prove.facts import Facts, differences, own_signs
 
 _BITS = (170, 680)
 _PROBES = 4
@@ -37,7 +37,7 @@ class Setting:
         except ValueError as error:
             raise DerivationError(str(error)) from None
         tests = self.tests_of(assumptions)
-        tests += [_test(*sign) for s in self.symbols if s.name in variables for sign in _own_signs(s)]
+        tests += [_test(*sign) for s in self.symbols if s.name in variables for sign in own_signs(s)]
         tests += [_is_integer(s.name) for s in self.symbols if s.is_integer and s.name in variables]
         self.points = Points(variables, tests, points, f"{seed} {assumptions}")
         self.facts = replace(self.facts, witnesses=tuple(self.points.found[:_WITNESSES]))
@@ -66,14 +66,6 @@ class Setting:
 _ZERO = compile_expr(sympy.Integer(0))({}, 64)
 
 
-def _own_signs(symbol: Any) -> list[tuple[Any, bool]]:
-    if symbol.is_positive or symbol.is_negative:
-        return [(symbol if symbol.is_positive else -symbol, True)]
-    if symbol.is_nonnegative or symbol.is_nonpositive:
-        return [(symbol if symbol.is_nonnegative else -symbol, False)]
-    return []
-
-
 def _test(difference: Any, strict: bool) -> Any:
     value = compile_expr(difference)
     relation = ">" if strict else ">="
@@ -89,9 +81,8 @@ class Evaluation:
     """What the points say of one step."""
 
     evaluated: int = 0  # points at which both sides have a value
-    # the first point at which the relation is certainly false, with both sides; empty if there is none
-    violation: str = ""
-    undefined: str = ""  # the first point at which a side has no value; empty if there is none
+    violation: str = ""  # the first point at which the relation is certainly false, with both sides
+    undefined: str = ""  # the first point at which a side has no value
     slack: Number | None = None  # smallest ratio of the larger side to the smaller one, where both are positive
 
 

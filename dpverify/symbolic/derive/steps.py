@@ -10,7 +10,7 @@ import sympy
 
 from dpverify.symbolic.expressions.ranges import Variable
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
-from dpverify.symbolic.rules.base import Condition, Holds, Instance, IsInteger, Relation, substitute
+from dpverify.symbolic.rules.base import Condition, Holds, Instance, IsInteger, Relation
 
 ALGEBRA = "algebra"
 PREMISE = "premise"
@@ -94,7 +94,7 @@ Link: TypeAlias = Step | Cases
 
 
 @dataclass(frozen=True)
-class Premise:
+class Premise(Instance):
     """What another claim provides.
 
     Parameters
@@ -107,16 +107,10 @@ class Premise:
         What the claim assumes; proven of every use.
     """
 
-    lhs: Any
-    relation: Relation
-    rhs: Any
-    conditions: tuple[Condition, ...] = ()
-
     def instance(self, where: Mapping[str, Any]) -> Instance:
         """The premise with expressions in the place of some of its symbols (none: as it stands)."""
         full = {s.name: s for s in self.lhs.free_symbols | self.rhs.free_symbols} | dict(where)
-        lhs, rhs = substitute(self.lhs, full), substitute(self.rhs, full)
-        return Instance(lhs, self.relation, rhs, tuple(c.substituted(full) for c in self.conditions))
+        return self.at(full)
 
 
 def premise_of(statement: Any, lhs: Any = None) -> Premise:
@@ -149,10 +143,15 @@ def premise_of(statement: Any, lhs: Any = None) -> Premise:
     return Premise(left, statement.relation[0] + "=" if statement.relation != "=" else "=", right, tuple(conditions))
 
 
+def bare(symbol: Any) -> Any:
+    """Symbol of the same name of which only is known whether it is an integer."""
+    return sympy.Symbol(symbol.name, **({"integer": True} if symbol.is_integer else {"real": True}))
+
+
 def symbol_conditions(symbol: Any) -> list[Condition]:
     """What a symbol's own assumptions ask of anything that is put in its place."""
     found: list[Condition] = [IsInteger(symbol)] if symbol.is_integer else []
-    plain = sympy.Symbol(symbol.name, integer=True) if symbol.is_integer else sympy.Symbol(symbol.name, real=True)
+    plain = bare(symbol)
     if symbol.is_positive:
         found.append(Holds(plain > 0))
     elif symbol.is_nonnegative:

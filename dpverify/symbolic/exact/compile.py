@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from flint import ctx, fmpq
+from flint import arb, ctx, fmpq
 
 from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, free_names, walk
-from dpverify.symbolic.exact import elementary, geometric
+from dpverify.symbolic.exact import elementary
 from dpverify.symbolic.exact.numbers import (
     MAX_BITS,
     OO,
@@ -20,10 +20,11 @@ from dpverify.symbolic.exact.numbers import (
     UnsupportedError,
     Value,
     compare,
+    conjunction,
     to_value,
     working_precision,
 )
-from dpverify.symbolic.exact.sums import Closure, Env, finite_sum, geometric_series
+from dpverify.symbolic.exact.sums import Closure, Env, constant_ratio, distributed, finite_sum, geometric_series
 
 _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "log2": elementary.log2,
@@ -33,7 +34,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "exp": elementary.exp,
     "min": elementary.minimum,
     "max": elementary.maximum,
-    "abs": elementary.absolute,
+    "abs": abs,
 }
 
 #: Functions that derivations use beyond the formula language; ``#`` cannot occur in a printed name.
@@ -43,7 +44,7 @@ INTERNAL: dict[str, Callable[..., Value]] = {
     "#loggamma": elementary.loggamma,
     "#erf": elementary.erf,
     "#erfc": elementary.erfc,
-    "#pi": elementary.pi,
+    "#pi": arb.pi,
 }
 
 #: Functions of laws and vectors: a method of the value of their first argument.
@@ -52,11 +53,10 @@ _METHODS = {"#moment": "moment", "#norm": "norm", "#inner": "inner"}
 
 @lru_cache(maxsize=4096)
 def compile_formula(node: Formula, extended: bool = False) -> Closure:
-    """Compile a formula.
+    """Compile a formula to a function of a dict of values by name (``fmpq``, ``arb``, or callables for functions).
 
-    ``extended``: whether ``x/0`` is +oo or -oo by the sign of x, and ``log(0)`` is -oo, instead of a DomainError. From
-    a dict of values by name (``fmpq`` or ``arb``; callables for the functions of a paper) to the value at the working
-    precision. The dict may gain and lose the indices of sums during the call.
+    It returns the value at the working precision; the dict may gain and lose the indices of sums during the call.
+    ``extended``: whether ``x/0`` is +oo or -oo by the sign of x, and ``log(0)`` is -oo, instead of a DomainError.
     """
     return _Compiler(extended).node(node)
 
@@ -153,7 +153,7 @@ class _Compiler:
 
     def ratio(self, body: Formula, index: str) -> Closure | None:
         """Closure of the ratio of neighbouring terms, where it is constant."""
-        ratio = geometric.ratio(body, index)
+        ratio = constant_ratio(body, index)
         return None if ratio is None else self.node(ratio)
 
     def series(self, body: Formula, index: str) -> Callable[[Env, int], Value]:
@@ -179,7 +179,7 @@ class _Compiler:
                 if op == "*":
                     return lambda env, lo: inner(env, lo) * factor(env)
                 return lambda env, lo: divide(inner(env, lo), factor(env))
-        spread = geometric.distributed(body, index)
+        spread = distributed(body, index)
         return _unknown_series(index) if spread is None else self.series(spread, index)
 
 
@@ -275,12 +275,6 @@ def compile_relation(node: Compare, extended: bool = False) -> Callable[[Env], b
 
     def holds(env: Env) -> bool | None:
         values = [side(env) for side in sides]
-        undecided = False
-        for left, op, right in zip(values, node.ops, values[1:], strict=False):
-            answer = compare(left, op, right)
-            if answer is False:
-                return False
-            undecided = undecided or answer is None
-        return None if undecided else True
+        return conjunction(map(compare, values, node.ops, values[1:]))
 
     return holds

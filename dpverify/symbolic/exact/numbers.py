@@ -6,6 +6,7 @@ faster. A ball (``flint.arb``) is an interval that certainly contains the true v
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final, TypeAlias
 
@@ -125,3 +126,13 @@ def compare(left: Value, relation: str, right: Value) -> bool | None:
             return False
         return True if left <= right and left >= right else None
     raise ValueError(f"relation must be one of < <= > >= = ==, got {relation!r}.")
+
+
+def conjunction(answers: Iterable[bool | None]) -> bool | None:
+    """Join answers by "and", where None is undecided."""
+    undecided = False
+    for answer in answers:
+        if answer is False:
+            return False
+        undecided = undecided or answer is None
+    return None if undecided else True

@@ -4,38 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from dpverify.ledger.formula import Compare, Formula
+from dpverify.ledger.formula import Compare
 from dpverify.symbolic.exact.compile import compile_formula, compile_relation
 from dpverify.symbolic.exact.decide import decide
 from dpverify.symbolic.exact.evaluate import Point, holds_compiled, run, values
-from dpverify.symbolic.exact.numbers import Exact, Value, is_integer, to_exact, working_precision
+from dpverify.symbolic.exact.numbers import Exact, conjunction, is_integer, to_exact, working_precision
 from dpverify.symbolic.exact.sums import Closure, Env
 
+if TYPE_CHECKING:
+    from dpverify.ledger.statements import Statement
 
-class StatementLike(Protocol):
-    """What this module reads of a ledger statement."""
-
-    @property
-    def lhs(self) -> Formula | None:
-        """Left side, or None where a quantity that code measures stands there."""
-
-    @property
-    def relation(self) -> str | None:
-        """One of ``<= >= = < >``."""
-
-    @property
-    def rhs(self) -> Formula | None:
-        """Printed right side."""
-
-    @property
-    def requires(self) -> tuple[Compare, ...]:
-        """Conditions."""
-
-    @property
-    def let(self) -> tuple[tuple[str, Formula], ...]:
-        """Definitions in dependency order."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -56,16 +37,9 @@ class CompiledStatement:
 
         return at
 
-    def resolving(self, closure: Closure) -> Closure:
+    def resolving(self, closure: Callable[[Env], T]) -> Callable[[Env], T]:
         """Closure that first computes the definitions, at the precision of the moment."""
-        if not self.let:
-            return closure
-
-        def resolve(env: Env) -> Value:
-            full = self.defined(env)
-            return closure(full)
-
-        return resolve
+        return (lambda env: closure(self.defined(env))) if self.let else closure
 
     def defined(self, env: Env) -> Env:
         """Copy of the values with those of the definitions added."""
@@ -75,13 +49,13 @@ class CompiledStatement:
         return full
 
 
-_compiled: dict[int, tuple[StatementLike, CompiledStatement]] = {}
+_compiled: dict[int, tuple[Statement, CompiledStatement]] = {}
 
 
-def compile_statement(statement: StatementLike) -> CompiledStatement:
+def compile_statement(statement: Statement) -> CompiledStatement:
     """Compile a statement; the result is kept for the statement's identity.
 
-    Its parts as closures. Divisions by zero are errors, as printed formulas promise no infinities.
+    Divisions by zero are errors, as printed formulas promise no infinities.
     """
     entry = _compiled.get(id(statement))
     if entry is None or entry[0] is not statement:
@@ -91,7 +65,7 @@ def compile_statement(statement: StatementLike) -> CompiledStatement:
     return entry[1]
 
 
-def _compile(statement: StatementLike) -> CompiledStatement:
+def _compile(statement: Statement) -> CompiledStatement:
     return CompiledStatement(
         let=tuple((name, compile_formula(value)) for name, value in statement.let),
         lhs=None if statement.lhs is None else compile_formula(statement.lhs),
@@ -101,7 +75,7 @@ def _compile(statement: StatementLike) -> CompiledStatement:
     )
 
 
-def evaluate_statement(statement: StatementLike, point: Point, *, precision: int = 256) -> tuple[Exact | None, Exact]:
+def evaluate_statement(statement: Statement, point: Point, *, precision: int = 256) -> tuple[Exact | None, Exact]:
     """Evaluate both sides of a statement.
 
     Parameters
@@ -133,17 +107,14 @@ def evaluate_statement(statement: StatementLike, point: Point, *, precision: int
     return lhs, to_exact(run(compiled.resolving(compiled.rhs), dict(env), precision))
 
 
-def definitions(statement: StatementLike, point: Point, *, precision: int = 256) -> dict[str, Exact]:
-    """Values of all symbols at a point, those that the statement defines among them.
-
-    The point, and a value for each name in ``statement.let``.
-    """
+def definitions(statement: Statement, point: Point, *, precision: int = 256) -> dict[str, Exact]:
+    """Values of all symbols at a point, those that the statement defines among them."""
     with working_precision(precision):
         full = compile_statement(statement).defined(values(point))
     return {name: to_exact(value) for name, value in full.items()}
 
 
-def requires_hold(statement: StatementLike, point: Point) -> bool | None:
+def requires_hold(statement: Statement, point: Point) -> bool | None:
     """Whether a point meets every condition of a statement.
 
     Parameters
@@ -160,7 +131,7 @@ def requires_hold(statement: StatementLike, point: Point) -> bool | None:
     """
     compiled = compile_statement(statement)
     env = values(point)
-    return _all(holds_compiled(_resolved(compiled, condition), dict(env)) for condition in compiled.requires)
+    return conjunction(holds_compiled(compiled.resolving(condition), dict(env)) for condition in compiled.requires)
 
 
 def domains_hold(domains: Mapping[str, Any], point: Point) -> bool | None:
@@ -187,10 +158,10 @@ def domains_hold(domains: Mapping[str, Any], point: Point) -> bool | None:
             return False
         constraints: Sequence[Compare] = domain.constraints
         answers += [holds_compiled(compile_relation(constraint), dict(env)) for constraint in constraints]
-    return _all(answers)
+    return conjunction(answers)
 
 
-def decide_statement(statement: StatementLike, point: Point, lhs: Callable[[int], Exact] | None = None) -> bool | None:
+def decide_statement(statement: Statement, point: Point, lhs: Callable[[int], Exact] | None = None) -> bool | None:
     """Decide a statement at a point with certainty; its conditions are not looked at.
 
     Parameters
@@ -221,16 +192,3 @@ def decide_statement(statement: StatementLike, point: Point, lhs: Callable[[int]
     if lhs is None or compiled.rhs is None or compiled.relation is None:
         raise ValueError("the statement needs a left side, a relation and a right side to be decided.")
     return decide(lhs, compiled.relation, compiled.side(compiled.rhs, env))
-
-
-def _resolved(compiled: CompiledStatement, condition: Callable[[Env], bool | None]) -> Callable[[Env], bool | None]:
-    return lambda env: condition(compiled.defined(env))
-
-
-def _all(answers: Any) -> bool | None:
-    undecided = False
-    for answer in answers:
-        if answer is False:
-            return False
-        undecided = undecided or answer is None
-    return None if undecided else True

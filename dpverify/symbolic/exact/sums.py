@@ -1,12 +1,18 @@
-"""Sums on values: finite ones term by term or in closed form, infinite ones in closed form only."""
+"""Sums: finite ones term by term or in closed form, infinite ones in closed form only.
+
+Closed forms need summands whose neighbours have a constant ratio, ``(1 - alpha)**(N*i + 1)`` and the like.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from flint import arb, fmpq
 
+from dpverify.ledger.formula import Bin, Call, Formula, Name, Neg, Num, free_names
+from dpverify.ledger.formula.tree import Operator
 from dpverify.symbolic.exact import elementary
 from dpverify.symbolic.exact.numbers import (
     ONE,
@@ -75,7 +81,7 @@ def _closed_form(env: Env, body: Closure, index: str, lo: int, count: int, ratio
 def geometric_series(env: Env, body: Closure, index: str, lo: int, ratio: Closure) -> Value:
     """Sum of a geometric series from lo to infinity: first term / (1 - ratio).
 
-    The sum; +oo or -oo where the ratio is at least 1 and the first term is not 0.
+    +oo or -oo where the ratio is at least 1 and the first term is not 0.
     """
     first = term(env, body, index, lo)
     if first == 0:
@@ -100,3 +106,86 @@ def _series_from_zero(env: Env, body: Closure, index: str, lo: int, ratio: Closu
     if term(env, body, index, lo + 1) == 0:
         return ZERO
     raise DomainError(f"the sum over {index} to oo has no constant ratio: its first term is 0 and its second is not.")
+
+
+def constant_ratio(node: Formula, index: str) -> Formula | None:
+    """Ratio of the term at ``index + 1`` to the term at ``index``, where the summand shows that it is always the same.
+
+    A power of a zero base needs a positive slope: the ratio is then 0, which with ``0**0 = 1`` is right from the second
+    term on.
+    """
+    if index not in free_names(node):
+        return Num(Fraction(1))
+    match node:
+        case Neg(arg):
+            return constant_ratio(arg, index)
+        case Bin("*" | "/" as op, left, right):
+            return _combine(op, constant_ratio(left, index), constant_ratio(right, index))
+        case Bin("**", base, exponent):
+            return _ratio_of_power(base, exponent, index)
+        case Call("exp", (arg,)):
+            step = slope(arg, index)
+            return None if step is None else Call("exp", (step,))
+        case Call("sqrt" | "abs" as name, (arg,)):
+            inner = constant_ratio(arg, index)
+            return None if inner is None else Call(name, (inner,))
+        case _:
+            return None
+
+
+def _ratio_of_power(base: Formula, exponent: Formula, index: str) -> Formula | None:
+    if index not in free_names(exponent):
+        inner = constant_ratio(base, index)
+        return None if inner is None else Bin("**", inner, exponent)
+    if index in free_names(base):
+        return None
+    step = slope(exponent, index)
+    return None if step is None else Bin("**", base, step)
+
+
+def distributed(node: Formula, index: str) -> Formula | None:
+    """Multiply out a term with a constant ratio times a sum; None where the node is not such a product.
+
+    One factor of constant ratio is asked for, so that a product of many sums is not blown up.
+    """
+    match node:
+        case Bin("*", factor, Bin("+" | "-" as op, a, b)) if constant_ratio(factor, index) is not None:
+            return Bin(op, Bin("*", factor, a), Bin("*", factor, b))
+        case Bin("*", Bin("+" | "-" as op, a, b), factor) if constant_ratio(factor, index) is not None:
+            return Bin(op, Bin("*", a, factor), Bin("*", b, factor))
+        case _:
+            return None
+
+
+def slope(node: Formula, index: str) -> Formula | None:
+    """Coefficient of the index in a formula that is visibly affine in it; None in any other."""
+    if index not in free_names(node):
+        return Num(Fraction(0))
+    match node:
+        case Name():
+            return Num(Fraction(1))
+        case Neg(arg):
+            inner = slope(arg, index)
+            return None if inner is None else Neg(inner)
+        case Bin("+" | "-" as op, left, right):
+            return _combine(op, slope(left, index), slope(right, index))
+        case Bin("*", left, right) if index not in free_names(left):
+            return _combine("*", left, slope(right, index))
+        case Bin("*" | "/" as op, left, right) if index not in free_names(right):
+            return _combine(op, slope(left, index), right)
+        case _:
+            return None
+
+
+def _combine(op: Operator, left: Formula | None, right: Formula | None) -> Formula | None:
+    if left is None or right is None:
+        return None
+    match op, left, right:
+        case ("+", Num(value), other) | ("*", Num(value), other) if value == (op == "*"):
+            return other
+        case ("+" | "-", other, Num(value)) if value == 0:
+            return other
+        case ("*" | "/", other, Num(value)) if value == 1:
+            return other
+        case _:
+            return Bin(op, left, right)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any, Protocol
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 from dpverify.symbolic.exact import elementary
 from dpverify.symbolic.exact.numbers import Datum, DomainError, Value, to_ball, to_exact, to_value
@@ -96,7 +96,7 @@ class _GaussianNormValue(Datum):
 
     def moment(self, order: Value) -> Value:
         """``(2*v)**(p/2) * Gamma((d + p)/2) / Gamma(d/2)``, and ``d*v`` exactly for p = 2."""
-        v: Value = self.variance(dict(self.point), elementary.current_precision())
+        v: Value = self.variance(dict(self.point), int(ctx.prec))
         if order == 2:
             return v * self.dimension
         half = to_ball(order) / 2

@@ -18,44 +18,28 @@ from dpverify.symbolic.exact.compile import compile_formula
 from dpverify.symbolic.exact.evaluate import evaluate, run
 from dpverify.symbolic.exact.numbers import Exact, Value
 from dpverify.symbolic.exact.sums import Env
-from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Moment, Norm, PopCount
+from dpverify.symbolic.expressions.functions import Inner, Moment, Norm, PopCount
+from dpverify.symbolic.expressions.to_sympy import FUNCTIONS, RELATIONS
 
-_CALLS: dict[Any, str] = {
-    sympy.exp: "exp",
-    sympy.log: "log",
-    sympy.floor: "floor",
-    sympy.ceiling: "ceil",
-    sympy.Max: "max",
-    sympy.Min: "min",
-    sympy.Abs: "abs",
-    sympy.Mod: "mod",
+_CALLS: dict[Any, str] = {function: name for name, function in FUNCTIONS.items()} | {
     sympy.gamma: "#gamma",
     sympy.loggamma: "#loggamma",
     sympy.erf: "#erf",
     sympy.erfc: "#erfc",
-    Log2: "log2",
-    Bit: "bit",
     PopCount: "#popcount",
     Moment: "#moment",
     Norm: "#norm",
     Inner: "#inner",
 }
 
-_RELATIONS: dict[Any, str] = {
-    sympy.LessThan: "<=",
-    sympy.StrictLessThan: "<",
-    sympy.GreaterThan: ">=",
-    sympy.StrictGreaterThan: ">",
-    sympy.Equality: "=",
-}
+_RELATIONS = {relation: op for op, relation in RELATIONS.items()}
 
 
 @lru_cache(maxsize=4096)
 def from_sympy(expr: Any) -> Formula:
-    """Convert a sympy expression to a formula tree.
+    """Convert a sympy expression to a formula tree for the evaluator; it does not keep a printed shape.
 
-    ``expr``: built from rationals, symbols, sums, products, powers, and the functions that derivations use. A tree for
-    the evaluator; it does not keep a printed shape.
+    ``expr``: built from rationals, symbols, sums, products, powers, and the functions that derivations use.
     """
     if expr.is_Rational:
         return Num(Fraction(int(expr.p), int(expr.q)))
@@ -131,9 +115,8 @@ def _piecewise(expr: Any) -> Formula:
 def gaussian_integral(expr: Any) -> Any:
     """Closed form of a Gaussian integral over the real line.
 
-    The integral of ``c*exp(-a*x**2 + b*x + e)`` is ``c*sqrt(pi/a)*exp(e + b**2/(4*a))``.
-
-    The closed form; it is right where ``a > 0``, and has no real value elsewhere.
+    The integral of ``c*exp(-a*x**2 + b*x + e)`` is ``c*sqrt(pi/a)*exp(e + b**2/(4*a))`` where ``a > 0``; elsewhere that
+    has no real value.
     """
     if len(expr.limits) != 1 or expr.limits[0][1:] != (-sympy.oo, sympy.oo):
         raise TypeError(f"cannot evaluate {expr!r}: only integrals over the real line are known.")

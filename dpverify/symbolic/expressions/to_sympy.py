@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import sympy
 
 from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, free_names
+from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import compare, to_value
 from dpverify.symbolic.expressions.functions import Bit, Log2
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log": sympy.log,
     "log2": Log2,
     "floor": sympy.floor,
@@ -25,12 +27,21 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": sympy.Abs,
 }
 
-_RELATIONS: dict[str, Callable[..., Any]] = {
+RELATIONS: dict[str, Callable[..., Any]] = {
     "<": sympy.StrictLessThan,
     "<=": sympy.LessThan,
     ">": sympy.StrictGreaterThan,
     ">=": sympy.GreaterThan,
     "==": sympy.Eq,
+}
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "**": operator.pow,
 }
 
 
@@ -67,9 +78,9 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any]) -> Any:
         case Neg(arg):
             return -to_sympy(arg, symbols)
         case Bin(op, left, right):
-            return _binary(op, to_sympy(left, symbols), to_sympy(right, symbols))
+            return _OPERATORS[op](to_sympy(left, symbols), to_sympy(right, symbols))
         case Call(name, args):
-            function = _FUNCTIONS.get(name) or sympy.Function(name, real=True)
+            function = FUNCTIONS.get(name) or sympy.Function(name, real=True)
             return function(*(to_sympy(arg, symbols) for arg in args))
         case Sum(body, index, lo, hi):
             low, high = to_sympy(lo, symbols), to_sympy(hi, symbols)
@@ -77,25 +88,11 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any]) -> Any:
             return guarded_sum(to_sympy(body, {**symbols, index: i}), i, low, high)
 
 
-def _binary(op: str, left: Any, right: Any) -> Any:
-    match op:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "/":
-            return left / right
-        case _:
-            return left**right
-
-
 def guarded_sum(body: Any, index: Any, lo: Any, hi: Any) -> Any:
     """Sum that is 0 when ``hi < lo``.
 
-    0 for a range that is certainly empty; a plain ``Sum`` where ``hi >= lo - 1`` is known from the assumptions, since
-    sympy agrees with us there; a ``Piecewise`` otherwise.
+    A plain ``Sum`` where ``hi >= lo - 1`` is known from the assumptions, since sympy agrees with us there; a
+    ``Piecewise`` where the range may be empty by more.
     """
     if hi == sympy.oo:
         return sympy.Sum(body, (index, lo, hi))
@@ -107,22 +104,16 @@ def guarded_sum(body: Any, index: Any, lo: Any, hi: Any) -> Any:
 
 
 def to_relations(node: Compare, symbols: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Build sympy relations from a chain of comparisons.
-
-    One per link of the chain, without those that the symbols' assumptions imply.
-    """
+    """Build sympy relations from a chain of comparisons, without those that the symbols' assumptions imply."""
     sides = [to_sympy(side, symbols) for side in node.operands]
-    links = [_RELATIONS[op](a, b) for a, op, b in zip(sides, node.ops, sides[1:], strict=False)]
+    links = [RELATIONS[op](a, b) for a, op, b in zip(sides, node.ops, sides[1:], strict=False)]
     if sympy.false in links:
         raise ValueError(f"the condition {node} contradicts the domains of its symbols.")
     return tuple(link for link in links if link is not sympy.true)
 
 
 def symbol_for(name: str, kind: str, constraints: tuple[Compare, ...]) -> Any:
-    """Build a symbol with the assumptions that its domain gives by itself.
-
-    Real or integer, and positive, nonnegative, negative or nonpositive where a bound says so.
-    """
+    """Build a symbol with the assumptions that its domain gives by itself: its kind, and its sign if a bound has it."""
     assumptions = {"integer" if kind == "integer" else "real": True}
     for constraint in constraints:
         pairs = zip(constraint.operands, constraint.ops, constraint.operands[1:], strict=False)
@@ -135,8 +126,6 @@ def symbol_for(name: str, kind: str, constraints: tuple[Compare, ...]) -> Any:
 
 
 def _sign(op: str, bound: Formula) -> dict[str, bool]:
-    from dpverify.symbolic.exact.evaluate import evaluate
-
     value = to_value(evaluate(bound, {}))
     for sign, strict, loose in ((">", "positive", "nonnegative"), ("<", "negative", "nonpositive")):
         if op.startswith(sign):

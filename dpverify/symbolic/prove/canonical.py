@@ -1,22 +1,25 @@
-"""Sums in one shape, so that equal sums look equal: index from 0, named by nesting depth, constant factors outside."""
+"""Expressions in one shape, so that equal ones look equal: expanded into monomials, and sums with one kind of index.
+
+The index of a sum runs from 0 and is named by the depth of nesting; constant factors stand outside.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import sympy
 
-from dpverify.symbolic.prove.expansion import expanded
 from dpverify.symbolic.prove.facts import Facts
 
 _FEW_TERMS = 6
+_HINTS = {"power_exp": False, "power_base": False, "log": False, "deep": True}
 
 
 def canonical(expr: Any, facts: Facts) -> Any:
-    """Rewrite every sum of an expression.
+    """Rewrite every sum of an expression; finite sums of sums are split, short ranges of numbers are written out.
 
-    ``facts``: what may be assumed; a sum of equal terms becomes a product only where its range is proven not to be
-    negative. An equal expression. Finite sums of sums are split; ranges that are numbers and short are written out.
+    A sum of equal terms becomes a product only where the facts prove that its range is not negative.
     """
     return expr.replace(lambda e: isinstance(e, sympy.Sum), lambda e: _sum(e, facts))
 
@@ -73,3 +76,49 @@ def depth_of(expr: Any) -> int:
     if isinstance(expr, sympy.Sum):
         return len(expr.limits) + depth_of(expr.function)
     return max((depth_of(arg) for arg in expr.args), default=0)
+
+
+@lru_cache(maxsize=20_000)
+def expanded(expr: Any) -> Any:
+    """Expand products and integer powers, to a sum of monomials in symbols and functions.
+
+    ``gamma**(2*k - 2)`` and ``exp(a - b)`` stay as they are, so that they can be compared with others of their kind;
+    over numeric bases ``2**(u + 1)`` becomes ``2*2**u``.
+    """
+    result = sympy.expand(expr, **_HINTS)
+    split = result.replace(_has_numeric_base, _split_exponent)
+    return result if split == result else sympy.expand(split, **_HINTS)
+
+
+def _has_numeric_base(expr: Any) -> bool:
+    return bool(expr.is_Pow and expr.base.is_Rational and expr.base.is_positive and expr.exp.is_Add)
+
+
+def _split_exponent(power: Any) -> Any:
+    constant, rest = power.exp.as_coeff_Add()
+    return power.base**constant * power.base**rest if constant.is_Integer else power
+
+
+def squares(symbols: list[Any]) -> list[Any]:
+    """Squares of differences of symbols and of their distances from 1: nonnegative, and no products of other facts."""
+    real = [s for s in symbols if s.is_real]
+    return [(a - b) ** 2 for i, a in enumerate(real) for b in (*real[i + 1 :], sympy.Integer(1))]
+
+
+def common_denominator(expr: Any) -> Any:
+    """Product of the bases that stand under a fraction bar in the terms of a sum, each to its highest power.
+
+    1 where there is no fraction bar. Exponentials are never turned into denominators.
+    """
+    powers: dict[Any, Any] = {}
+    for term in sympy.Add.make_args(expr):
+        for factor in sympy.Mul.make_args(term):
+            if factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative and not factor.base.is_Rational:
+                powers[factor.base] = max(powers.get(factor.base, 0), -factor.exp)
+    return sympy.Mul(*(base**exponent for base, exponent in powers.items()))
+
+
+@lru_cache(maxsize=50_000)
+def symbols_of(expr: Any) -> frozenset[Any]:
+    """Free symbols of an expression: sympy walks the whole tree each time it is asked."""
+    return frozenset(expr.free_symbols)

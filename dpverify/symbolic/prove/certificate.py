@@ -16,7 +16,7 @@ from flint import fmpq
 
 from dpverify.symbolic.exact.numbers import EvaluationError, to_ball, working_precision
 from dpverify.symbolic.expressions.from_sympy import compile_expr
-from dpverify.symbolic.prove.expansion import expanded, squares
+from dpverify.symbolic.prove.canonical import expanded, squares
 from dpverify.symbolic.prove.simplex import solve
 
 Fact = tuple[Any, bool]

@@ -9,12 +9,10 @@ from typing import Any
 import sympy
 
 from dpverify.symbolic.expressions.functions import Log2
-from dpverify.symbolic.prove.canonical import canonical
-from dpverify.symbolic.prove.expansion import common_denominator, expanded
-from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.canonical import canonical, common_denominator, expanded
+from dpverify.symbolic.prove.facts import Facts, witnessed
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 from dpverify.symbolic.prove.timing import within
-from dpverify.symbolic.prove.witnesses import witnessed
 
 _SECONDS = 10.0
 _MAX_OPERATIONS = 160

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+from random import Random
 from typing import Any
 
 import sympy
@@ -14,6 +17,10 @@ from dpverify.symbolic.expressions.from_sympy import compile_expr, index_name
 _BITS = 64
 _ZERO = to_value(0)
 _MAX_WITNESSES = 12
+_TRIES = 400
+_WANTED = 6
+_REALS = tuple(map(Fraction, ("1/1000", "1/10", "1/3", "1/2", "9/10", "1", "3/2", "2", "9")))
+_INTEGERS = tuple(map(Fraction, (1, 2, 3, 4, 7, 30)))
 
 
 class FalseAssumptionError(ValueError):
@@ -104,20 +111,64 @@ def differences(relation: Any) -> list[tuple[Any, bool]]:
     raise ValueError(f"an assumption must be built from <= < >= > = and And, got {relation}.")
 
 
+def own_signs(symbol: Any) -> list[tuple[Any, bool]]:
+    """Signs that a symbol carries by itself, as in :func:`differences`."""
+    signs = ((symbol, symbol.is_positive, symbol.is_nonnegative), (-symbol, symbol.is_negative, symbol.is_nonpositive))
+    return [(side, bool(strict)) for side, strict, loose in signs if strict or loose]
+
+
 def symbol_facts(symbols: Iterable[Any]) -> list[tuple[Any, bool]]:
-    """Signs that symbols carry by themselves, as in :func:`differences`."""
+    """Signs that symbols carry by themselves, tightened by one where a strict one is of an integer."""
     found: list[tuple[Any, bool]] = []
-    for s in symbols:
-        if s.is_positive:
-            found.append((s, True))
-            if s.is_integer:
-                found.append((s - 1, False))
-        elif s.is_nonnegative:
-            found.append((s, False))
-        if s.is_negative:
-            found.append((-s, True))
-            if s.is_integer:
-                found.append((-s - 1, False))
-        elif s.is_nonpositive:
-            found.append((-s, False))
+    for symbol in symbols:
+        for side, strict in own_signs(symbol):
+            found += [(side, True), (side - 1, False)] if strict and symbol.is_integer else [(side, strict)]
     return found
+
+
+def witnessed(facts: Facts, symbols: set[Any]) -> Facts:
+    """Give facts witnesses that know some symbols: points that satisfy them, found by trying, if any are.
+
+    Symbols that the present witnesses do not know get values that fit their assumptions, and nothing else.
+    """
+    if facts.witnesses:
+        missing = sorted((s for s in symbols if index_name(s) not in facts.witnesses[0]), key=str)
+        return replace(facts, witnesses=_completed(facts.witnesses, missing)) if missing else facts
+    known = frozenset(symbols).union(*(f.free_symbols for f in (*facts.nonnegative, *facts.positive)))
+    return replace(facts, witnesses=_search(facts, known))
+
+
+def _completed(witnesses: Any, missing: list[Any]) -> tuple[dict[str, Any], ...]:
+    rng = Random("extended witnesses")
+    return tuple({**w, **{index_name(s): to_value(_value(s, rng)) for s in missing}} for w in witnesses)
+
+
+@lru_cache(maxsize=2000)
+def _search(facts: Facts, symbols: frozenset[Any]) -> tuple[dict[str, Any], ...]:
+    ordered = sorted(symbols, key=lambda s: s.name)
+    rng = Random("witnesses")
+    found: list[dict[str, Any]] = []
+    for _ in range(_TRIES):
+        point = {index_name(s): to_value(_value(s, rng)) for s in ordered}
+        if _satisfies(facts, point):
+            found.append(point)
+            if len(found) == _WANTED:
+                break
+    return tuple(found)
+
+
+def _value(symbol: Any, rng: Random) -> Fraction:
+    size = rng.choice(_INTEGERS if symbol.is_integer else _REALS)
+    sign = -1 if symbol.is_nonpositive or (not symbol.is_nonnegative and rng.random() < 0.4) else 1
+    if rng.random() < 0.1 and not symbol.is_nonzero:
+        sign = 0
+    return sign * size
+
+
+def _satisfies(facts: Facts, point: dict[str, Any]) -> bool:
+    for bounds, relation in ((facts.nonnegative, ">="), (facts.positive, ">")):
+        for f in bounds:
+            value = value_at(f, point)
+            if value is None or not compare(value, relation, _ZERO):
+                return False
+    return True

@@ -10,10 +10,9 @@ import sympy
 from dpverify.symbolic.exact.numbers import EvaluationError
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.prove.atoms import atoms_of, facts_about, facts_between
+from dpverify.symbolic.prove.canonical import common_denominator, expanded, symbols_of
 from dpverify.symbolic.prove.certificate import combine
-from dpverify.symbolic.prove.expansion import common_denominator, expanded, symbols_of
-from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, differences, symbol_facts
-from dpverify.symbolic.prove.witnesses import witnessed
+from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, differences, symbol_facts, witnessed
 
 _DEPTH = 4
 _MAX_OPERATIONS = 220

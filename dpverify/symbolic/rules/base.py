@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, Self
 
 import sympy
 
@@ -15,16 +16,6 @@ from dpverify.symbolic.prove.signs import implied
 
 Relation = Literal["<=", ">=", "="]
 Substitution = Mapping[str, Any]
-
-
-class Condition(Protocol):
-    """A side condition of a rule."""
-
-    def substituted(self, where: Substitution) -> Condition:
-        """The condition of an instance."""
-
-    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
-        """Whether it is proven."""
 
 
 def substitute(expr: Any, where: Substitution) -> Any:
@@ -38,14 +29,23 @@ def substitute(expr: Any, where: Substitution) -> Any:
 
 
 @dataclass(frozen=True)
-class Holds:
+class Condition(ABC):
+    """A side condition of a rule; its fields are expressions."""
+
+    def substituted(self, where: Substitution) -> Self:
+        """The condition of an instance."""
+        return replace(self, **{part.name: substitute(getattr(self, part.name), where) for part in fields(self)})
+
+    @abstractmethod
+    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+        """Whether it is proven."""
+
+
+@dataclass(frozen=True)
+class Holds(Condition):
     """A relation between scalars."""
 
     relation: Any  # such as ``x <= 1``
-
-    def substituted(self, where: Substitution) -> Holds:
-        """The relation of an instance."""
-        return Holds(substitute(self.relation, where))
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Whether the facts imply it."""
@@ -56,7 +56,7 @@ class Holds:
 
 
 @dataclass(frozen=True)
-class ForAll:
+class ForAll(Condition):
     """A relation for every integer of a range."""
 
     index: Any  # the integer
@@ -83,14 +83,10 @@ class ForAll:
 
 
 @dataclass(frozen=True)
-class IsInteger:
+class IsInteger(Condition):
     """The expression takes integer values by the assumptions on its symbols."""
 
     expr: Any
-
-    def substituted(self, where: Substitution) -> IsInteger:
-        """The condition of an instance."""
-        return IsInteger(substitute(self.expr, where))
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Whether sympy knows it."""
@@ -101,14 +97,10 @@ class IsInteger:
 
 
 @dataclass(frozen=True)
-class IsRandom:
+class IsRandom(Condition):
     """The symbol is declared as a random variable, of any law."""
 
     variable: Any
-
-    def substituted(self, where: Substitution) -> IsRandom:
-        """The condition of an instance."""
-        return IsRandom(substitute(self.variable, where))
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Whether it is declared so; sums and multiples of vectors count as well."""
@@ -120,14 +112,10 @@ class IsRandom:
 
 
 @dataclass(frozen=True)
-class IsVector:
+class IsVector(Condition):
     """Every symbol of the expression that is not a declared vector is a number, and there is a vector among them."""
 
     variable: Any
-
-    def substituted(self, where: Substitution) -> IsVector:
-        """The condition of an instance."""
-        return IsVector(substitute(self.variable, where))
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Whether the expression is linear in declared vectors."""
@@ -143,16 +131,12 @@ class IsVector:
 
 
 @dataclass(frozen=True)
-class IsGaussianNorm:
+class IsGaussianNorm(Condition):
     """The symbol is declared as the norm of a Gaussian vector of this dimension and variance."""
 
     variable: Any
     dimension: Any
     variance: Any
-
-    def substituted(self, where: Substitution) -> IsGaussianNorm:
-        """The condition of an instance."""
-        return IsGaussianNorm(*(substitute(e, where) for e in (self.variable, self.dimension, self.variance)))
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Whether it is declared so, with equal parameters."""
@@ -168,15 +152,11 @@ class IsGaussianNorm:
 
 
 @dataclass(frozen=True)
-class AreSetBits:
+class AreSetBits(Condition):
     """The function is declared to list the set bits of this integer."""
 
     position: Any
     of: Any
-
-    def substituted(self, where: Substitution) -> AreSetBits:
-        """The condition of an instance."""
-        return AreSetBits(substitute(self.position, where), substitute(self.of, where))
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Whether it is declared so, for an equal integer."""
@@ -189,12 +169,27 @@ class AreSetBits:
 
 @dataclass(frozen=True)
 class Instance:
-    """A rule with expressions in the place of its variables."""
+    """An inequality or equality between two expressions, with what must be proven of it."""
 
     lhs: Any
     relation: Relation
     rhs: Any
     conditions: tuple[Condition, ...] = ()
+
+    def at(self, where: Substitution) -> Instance:
+        """Put expressions in the place of variables; the conditions are not checked yet."""
+        lhs, rhs = substitute(self.lhs, where), substitute(self.rhs, where)
+        return Instance(lhs, self.relation, rhs, tuple(c.substituted(where) for c in self.conditions))
+
+
+def at_most(lhs: Any, rhs: Any) -> Instance:
+    """State that the left side is at most the right one."""
+    return Instance(lhs, "<=", rhs)
+
+
+def equal(lhs: Any, rhs: Any) -> Instance:
+    """State that the two sides are equal."""
+    return Instance(lhs, "=", rhs)
 
 
 @dataclass(frozen=True)
@@ -202,9 +197,7 @@ class Rule:
     """An inequality or identity that steps of a derivation may cite."""
 
     name: str  # how steps cite it
-    lhs: Any  # the two sides, in symbols and (for summands) undefined functions
-    relation: Relation
-    rhs: Any
+    says: Instance  # the two sides, in symbols and (for summands) undefined functions
     proof: str  # why the rule is true, in a sentence or two
     conditions: tuple[Condition, ...] = ()  # what must be proven of an instance
     ranges: Mapping[str, Variable] = field(default_factory=dict)  # values of its variables for its own test
@@ -216,12 +209,10 @@ class Rule:
         return frozenset(self.ranges) | frozenset(self.functions)
 
     def instance(self, where: Substitution) -> Instance:
-        """Put expressions in the place of the variables. Its conditions are not checked yet."""
+        """Put expressions in the place of the variables; the conditions are not checked yet."""
         if frozenset(where) != self.variables:
             raise ValueError(
                 f"the rule {self.name} has the variables {', '.join(sorted(self.variables))}, "
                 f"got {', '.join(sorted(where)) or 'none'}."
             )
-        sides = (substitute(side, where) for side in (self.lhs, self.rhs))
-        lhs, rhs = sides
-        return Instance(lhs, self.relation, rhs, tuple(c.substituted(where) for c in self.conditions))
+        return replace(self.says, conditions=self.conditions).at(where)

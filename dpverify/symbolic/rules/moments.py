@@ -7,7 +7,7 @@ from sympy import Symbol, sqrt
 from dpverify.symbolic.expressions.data import AnyVector, GaussianNorm
 from dpverify.symbolic.expressions.functions import Inner, Moment, Norm
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
-from dpverify.symbolic.rules.base import IsGaussianNorm, IsRandom, IsVector, Rule
+from dpverify.symbolic.rules.base import IsGaussianNorm, IsRandom, IsVector, Rule, at_most, equal
 
 X, u, w = Symbol("X"), Symbol("u"), Symbol("w")
 d = Symbol("d", integer=True, positive=True)
@@ -18,72 +18,56 @@ _GAUSSIAN: dict[str, Variable] = {"d": integer(1, 40), "v": real(0, 9), "X": Gau
 RULES = (
     Rule(
         "jensen-sqrt",
-        Moment(X, 1),
-        "<=",
-        sqrt(Moment(X, 2)),
+        at_most(Moment(X, 1), sqrt(Moment(X, 2))),
         "Jensen: the square is convex, so (E|X|)**2 <= E|X|**2.",
         (IsRandom(X),),
         {"X": AnyVector(4)},
     ),
     Rule(
         "gaussian-second-moment",
-        Moment(X, 2),
-        "=",
-        d * v,
+        equal(Moment(X, 2), d * v),
         "Each of the d coordinates has mean 0 and variance v.",
         (IsGaussianNorm(X, d, v),),
         _GAUSSIAN,
     ),
     Rule(
         "chi-mean",
-        Moment(X, 1),
-        "<=",
-        sqrt(d * v),
+        at_most(Moment(X, 1), sqrt(d * v)),
         "Jensen, with E||X||**2 = d*v.",
         (IsGaussianNorm(X, d, v),),
         _GAUSSIAN,
     ),
     Rule(
         "minkowski",
-        sqrt(Moment(u + w, 2)),
-        "<=",
-        sqrt(Moment(u, 2)) + sqrt(Moment(w, 2)),
+        at_most(sqrt(Moment(u + w, 2)), sqrt(Moment(u, 2)) + sqrt(Moment(w, 2))),
         "The triangle inequality of the space of square-integrable random variables.",
         (IsVector(u), IsVector(w)),
         {"u": AnyVector(4), "w": AnyVector(4)},
     ),
     Rule(
         "moment-triangle",
-        Moment(u + w, 1),
-        "<=",
-        Moment(u, 1) + Moment(w, 1),
+        at_most(Moment(u + w, 1), Moment(u, 1) + Moment(w, 1)),
         "The triangle inequality at every value, and the mean is linear and monotone.",
         (IsVector(u), IsVector(w)),
         {"u": AnyVector(4), "w": AnyVector(4)},
     ),
     Rule(
         "norm-triangle",
-        Norm(u + w),
-        "<=",
-        Norm(u) + Norm(w),
+        at_most(Norm(u + w), Norm(u) + Norm(w)),
         "Cauchy-Schwarz, after squaring.",
         (IsVector(u), IsVector(w)),
         {"u": AnyVector(4), "w": AnyVector(4)},
     ),
     Rule(
         "cauchy-schwarz",
-        Inner(u, w),
-        "<=",
-        Norm(u) * Norm(w),
+        at_most(Inner(u, w), Norm(u) * Norm(w)),
         "The discriminant of the nonnegative quadratic ||u + t*w||**2 in t is not positive.",
         (IsVector(u), IsVector(w)),
         {"u": AnyVector(4), "w": AnyVector(4)},
     ),
     Rule(
         "norm-square",
-        Norm(u + w) ** 2,
-        "=",
-        Norm(u) ** 2 + 2 * Inner(u, w) + Norm(w) ** 2,
+        equal(Norm(u + w) ** 2, Norm(u) ** 2 + 2 * Inner(u, w) + Norm(w) ** 2),
         "The inner product is bilinear.",
         (IsVector(u), IsVector(w)),
         {"u": AnyVector(4), "w": AnyVector(4)},

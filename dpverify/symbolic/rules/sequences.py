@@ -17,7 +17,7 @@ from sympy import Dummy, Function, Integer, Lambda, Rational, Sum, Symbol, floor
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.rules.base import ForAll, Holds, IsInteger, Rule, Substitution, substitute
+from dpverify.symbolic.rules.base import Condition, ForAll, Holds, IsInteger, Rule, at_most, equal
 
 a, b, d, p, r, s, u, v, x, y = (Symbol(name, real=True) for name in "abdprsuvxy")
 low, high = Symbol("low", real=True), Symbol("high", real=True)
@@ -32,15 +32,11 @@ def convolution(first: Any, second: Any, count: Any, index: Any = j) -> Any:
 
 
 @dataclass(frozen=True)
-class Same:
+class Same(Condition):
     """Two expressions are proven equal."""
 
     left: Any
     right: Any
-
-    def substituted(self, where: Substitution) -> Same:
-        """The condition of an instance."""
-        return Same(substitute(self.left, where), substitute(self.right, where))
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Whether sympy proves it."""
@@ -51,7 +47,7 @@ class Same:
 
 
 @dataclass(frozen=True)
-class BernsteinOrder:
+class BernsteinOrder(Condition):
     """``small <= large`` on an interval: the difference, a polynomial, has no negative Bernstein coefficient."""
 
     small: Any  # polynomials with rational coefficients in the variable
@@ -59,11 +55,6 @@ class BernsteinOrder:
     variable: Any  # A symbol, in an instance
     low: Any  # rational ends of the interval, in an instance
     high: Any
-
-    def substituted(self, where: Substitution) -> BernsteinOrder:
-        """The condition of an instance."""
-        parts = (self.small, self.large, self.variable, self.low, self.high)
-        return BernsteinOrder(*(substitute(part, where) for part in parts))
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Whether all coefficients are rational and none is negative; the degree is not raised."""
@@ -96,27 +87,24 @@ _TERM = convolution(u, v, i)
 RULES = (
     Rule(
         "convolution-next",
-        convolution(u, v, m + 1),
-        "=",
-        u * convolution(u, v, m) + v**m,
+        equal(convolution(u, v, m + 1), u * convolution(u, v, m) + v**m),
         "The term j = 0 is v**m; each other one is u times the term j - 1 of the shorter sum.",
         (Holds(m >= 0), IsInteger(m)),
         {"u": _RATE, "v": _RATE, "m": integer(0, 12)},
     ),
     Rule(
         "convolution-nonnegative",
-        Integer(0),
-        "<=",
-        convolution(u, v, m),
+        at_most(Integer(0), convolution(u, v, m)),
         "Every term is a product of powers of numbers that are not negative, with exponents that are not negative.",
         (Holds(u >= 0), Holds(v >= 0), IsInteger(m)),
         {"u": _RATE, "v": _RATE, "m": integer(-1, 12)},
     ),
     Rule(
         "convolution-squares",
-        Sum(p * _TERM**2 + r * _TERM * v**i + s * v ** (2 * i), (i, 0, m - 1)),
-        "=",
-        d - a * convolution(u, v, m) ** 2 - b * convolution(u, v, m) * v**m - d * v ** (2 * m),
+        equal(
+            Sum(p * _TERM**2 + r * _TERM * v**i + s * v ** (2 * i), (i, 0, m - 1)),
+            d - a * convolution(u, v, m) ** 2 - b * convolution(u, v, m) * v**m - d * v ** (2 * m),
+        ),
         "Telescoping: by the conditions the term i is P_i - P_(i+1), P_i = a*c_i**2 + b*c_i*v**i + d*v**(2*i), as "
         "c_(i+1) = u*c_i + v**i; and P_0 = d.",
         (
@@ -135,18 +123,17 @@ RULES = (
     ),
     Rule(
         "convolution-increments",
-        convolution(u, v, m) ** 2,
-        "=",
-        Sum((u**2 - 1) * _TERM**2 + 2 * u * _TERM * v**i + v ** (2 * i), (i, 0, m - 1)),
+        equal(
+            convolution(u, v, m) ** 2,
+            Sum((u**2 - 1) * _TERM**2 + 2 * u * _TERM * v**i + v ** (2 * i), (i, 0, m - 1)),
+        ),
         "Telescoping: the term i is c_(i+1)**2 - c_i**2, and c_0 = 0.",
         (Holds(m >= 0), IsInteger(m)),
         {"u": _RATE, "v": _RATE, "m": integer(0, 12)},
     ),
     Rule(
         "convolution-sum",
-        Sum(p * _TERM + s * v**i, (i, 0, m - 1)),
-        "=",
-        d - a * convolution(u, v, m) - d * v**m,
+        equal(Sum(p * _TERM + s * v**i, (i, 0, m - 1)), d - a * convolution(u, v, m) - d * v**m),
         "Telescoping: by the conditions the term i is P_i - P_(i+1), P_i = a*c_i + d*v**i; and P_0 = d.",
         (Same(a * (1 - u), p), Same(d * (1 - v) - a, s), Holds(m >= 0), IsInteger(m)),
         {
@@ -156,27 +143,21 @@ RULES = (
     ),
     Rule(
         "arithmetic-geometric",
-        Sum(i * x ** (m - i), (i, 0, m)),
-        "=",
-        (m - x * (1 - x**m) / (1 - x)) / (1 - x),
+        equal(Sum(i * x ** (m - i), (i, 0, m)), (m - x * (1 - x**m) / (1 - x)) / (1 - x)),
         "Induction on m: x times the right side, plus m + 1, is the right side for m + 1; both are 0 for m = 0.",
         (Holds(sympy.Ne(x, 1)), Holds(m >= 0), IsInteger(m)),
         {"x": _RATE, "m": integer(0, 30)},
     ),
     Rule(
         "sum-integers",
-        Sum(i, (i, 0, m)),
-        "=",
-        m * (m + 1) / 2,
+        equal(Sum(i, (i, 0, m)), m * (m + 1) / 2),
         "Induction on m; the term 0 adds nothing.",
         (Holds(m >= 0), IsInteger(m)),
         {"m": integer(0, 40)},
     ),
     Rule(
         "sum-by-blocks",
-        Sum(f(floor(t / n)), (t, 1, top)),
-        "<=",
-        n * Sum(f(i), (i, 0, floor(top / n))),
+        at_most(Sum(f(floor(t / n)), (t, 1, top)), n * Sum(f(i), (i, 0, floor(top / n)))),
         "floor(t/n) = i for n values of t at most, and no term is negative.",
         (ForAll(i, Integer(0), sympy.oo, f(i) >= 0), Holds(n >= 1), IsInteger(n), IsInteger(top), Holds(top >= 0)),
         {"n": integer(1, 9), "top": integer(0, 60)},
@@ -184,18 +165,14 @@ RULES = (
     ),
     Rule(
         "power-chord",
-        x**y,
-        "<=",
-        1 - (1 - x**d) * y / d,
+        at_most(x**y, 1 - (1 - x**d) * y / d),
         "x**y is convex in y, so on [0, d] it lies below the chord from (0, 1) to (d, x**d); 0**y is 0 for y > 0.",
         (Holds(x >= 0), Holds(y >= 0), Holds(y <= d), Holds(d > 0)),
         {"x": real(0, 3), "d": real(0, 5, open_lo=True), "y": real(0, d)},
     ),
     Rule(
         "bernstein",
-        a,
-        "<=",
-        b,
+        at_most(a, b),
         "b - a is a combination of its Bernstein coefficients, with weights that are not negative on the interval.",
         (BernsteinOrder(a, b, x, low, high), Holds(low <= x), Holds(x <= high)),
         {"low": real(-1, 0), "high": real(1, 2), "x": real(low, high), "a": _ANY, "b": real(a, 9)},

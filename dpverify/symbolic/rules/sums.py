@@ -6,7 +6,7 @@ import sympy
 from sympy import Dummy, Function, Integer, Integral, Lambda, Max, Piecewise, Sum, Symbol, exp, log, oo, pi, sqrt
 
 from dpverify.symbolic.expressions.ranges import integer, real
-from dpverify.symbolic.rules.base import ForAll, Holds, IsInteger, Rule
+from dpverify.symbolic.rules.base import ForAll, Holds, IsInteger, Rule, at_most, equal
 
 x, c, s, k = (Symbol(name, real=True) for name in "xcsk")
 m, lo, hi, more = (Symbol(name, integer=True) for name in ("m", "lo", "hi", "more"))
@@ -21,18 +21,14 @@ _LARGER = Lambda(i, 2 / (3 + i**2))
 RULES = (
     Rule(
         "geometric-series",
-        Sum(x**i, (i, 0, oo)),
-        "=",
-        1 / (1 - x),
+        equal(Sum(x**i, (i, 0, oo)), 1 / (1 - x)),
         "(1 - x) times the partial sum is 1 - x**(n + 1), which tends to 1.",
         (Holds(x >= 0), Holds(x < 1)),
         {"x": _RATIO},
     ),
     Rule(
         "exponential-series",
-        Sum(c ** (-i) * exp(-x * i), (i, 0, oo)),
-        "<=",
-        Max(1, 1 / (x - log(1 / c))) / (1 - exp(-1)),
+        at_most(Sum(c ** (-i) * exp(-x * i), (i, 0, oo)), Max(1, 1 / (x - log(1 / c))) / (1 - exp(-1))),
         "With y = x - log(1/c) it is the geometric series of the ratio exp(-y) < 1, that is 1/(1 - exp(-y)). On (0, 1] "
         "the chord of exp(-y) gives 1 - exp(-y) >= y*(1 - exp(-1)); above 1, exp(-y) <= exp(-1).",
         (Holds(c > 0), Holds(x - log(1 / c) > 0)),
@@ -40,27 +36,21 @@ RULES = (
     ),
     Rule(
         "geometric-sum",
-        Sum(x**i, (i, 0, m - 1)),
-        "=",
-        (1 - x**m) / (1 - x),
+        equal(Sum(x**i, (i, 0, m - 1)), (1 - x**m) / (1 - x)),
         "(1 - x) times the sum telescopes; the empty sum is 0.",
         (Holds(sympy.Ne(x, 1)), Holds(m >= 0), IsInteger(m)),
         {"x": real(-3, 3), "m": integer(0, 30)},
     ),
     Rule(
         "geometric-sum-bound",
-        Sum(x**i, (i, 0, m)),
-        "<=",
-        1 / (1 - x),
+        at_most(Sum(x**i, (i, 0, m)), 1 / (1 - x)),
         "The terms are nonnegative: the sum is at most the series.",
         (Holds(x >= 0), Holds(x < 1), IsInteger(m)),
         {"x": _RATIO, "m": integer(-2, 60)},
     ),
     Rule(
         "sum-termwise",
-        Sum(f(i), (i, lo, hi)),
-        "<=",
-        Sum(g(i), (i, lo, hi)),
+        at_most(Sum(f(i), (i, lo, hi)), Sum(g(i), (i, lo, hi))),
         "Add up the inequalities between the terms.",
         (ForAll(i, lo, hi, f(i) <= g(i)),),
         {"lo": integer(-3, 5), "hi": integer(-3, 30)},
@@ -68,9 +58,7 @@ RULES = (
     ),
     Rule(
         "sum-at-most",
-        Sum(f(i), (i, lo, hi)),
-        "<=",
-        (hi - lo + 1) * c,
+        at_most(Sum(f(i), (i, lo, hi)), (hi - lo + 1) * c),
         "Each of the hi - lo + 1 terms is at most c.",
         (ForAll(i, lo, hi, f(i) <= c), Holds(hi - lo + 1 >= 0), IsInteger(lo), IsInteger(hi)),
         {"lo": integer(-3, 5), "hi": integer(-3, 30), "c": real(1, 2)},
@@ -78,9 +66,7 @@ RULES = (
     ),
     Rule(
         "sum-extend",
-        Sum(f(i), (i, lo, hi)),
-        "<=",
-        Sum(f(i), (i, lo, more)),
+        at_most(Sum(f(i), (i, lo, hi)), Sum(f(i), (i, lo, more))),
         "The terms added are nonnegative.",
         (ForAll(i, lo, oo, f(i) >= 0), Holds(hi <= more)),
         {"lo": integer(-3, 5), "hi": integer(-3, 30), "more": integer(-3, 40)},
@@ -88,9 +74,7 @@ RULES = (
     ),
     Rule(
         "sum-to-infinity",
-        Sum(f(i), (i, lo, hi)),
-        "<=",
-        Sum(f(i), (i, lo, oo)),
+        at_most(Sum(f(i), (i, lo, hi)), Sum(f(i), (i, lo, oo))),
         "The terms added are nonnegative.",
         (ForAll(i, lo, oo, f(i) >= 0),),
         {"lo": integer(-3, 5), "hi": integer(-3, 30)},
@@ -98,9 +82,7 @@ RULES = (
     ),
     Rule(
         "sum-split-first",
-        Sum(f(i), (i, lo, hi)),
-        "=",
-        f(lo) + Sum(f(i), (i, lo + 1, hi)),
+        equal(Sum(f(i), (i, lo, hi)), f(lo) + Sum(f(i), (i, lo + 1, hi))),
         "Write the first term apart; there is one.",
         (Holds(lo <= hi), IsInteger(lo)),
         {"lo": integer(-3, 5), "hi": integer(-3, 30)},
@@ -108,9 +90,7 @@ RULES = (
     ),
     Rule(
         "sum-reverse",
-        Sum(f(i), (i, lo, hi)),
-        "=",
-        Sum(f(lo + hi - i), (i, lo, hi)),
+        equal(Sum(f(i), (i, lo, hi)), Sum(f(lo + hi - i), (i, lo, hi))),
         "i -> lo + hi - i maps the range onto itself.",
         (IsInteger(lo), IsInteger(hi)),
         {"lo": integer(-3, 5), "hi": integer(-3, 30)},
@@ -118,9 +98,7 @@ RULES = (
     ),
     Rule(
         "guarded-sum",
-        Piecewise((Sum(f(i), (i, lo, hi)), hi >= lo), (0, True)),
-        "=",
-        Sum(f(i), (i, lo, hi)),
+        equal(Piecewise((Sum(f(i), (i, lo, hi)), hi >= lo), (0, True)), Sum(f(i), (i, lo, hi))),
         "A sum over no integers is 0.",
         (IsInteger(lo), IsInteger(hi)),
         {"lo": integer(-3, 5), "hi": integer(-4, 30)},
@@ -128,9 +106,7 @@ RULES = (
     ),
     Rule(
         "empty-sum",
-        Sum(f(i), (i, lo, hi)),
-        "=",
-        Integer(0),
+        equal(Sum(f(i), (i, lo, hi)), Integer(0)),
         "A sum over no integers is 0.",
         (Holds(hi <= lo - 1), IsInteger(lo), IsInteger(hi)),
         {"lo": integer(-3, 5), "hi": integer(-9, 4)},
@@ -138,27 +114,21 @@ RULES = (
     ),
     Rule(
         "convolution-from-end",
-        Sum(c**i * x ** (hi - i), (i, 0, hi)),
-        "=",
-        c**hi * Sum(c ** (-i) * x**i, (i, 0, hi)),
+        equal(Sum(c**i * x ** (hi - i), (i, 0, hi)), c**hi * Sum(c ** (-i) * x**i, (i, 0, hi))),
         "i -> hi - i maps the range onto itself, and c**(hi - i) = c**hi * c**(-i).",
         (Holds(c > 0), IsInteger(hi)),
         {"c": real(0, 2, open_lo=True), "x": real(-1, 2), "hi": integer(-3, 20)},
     ),
     Rule(
         "sum-constant",
-        Sum(c, (i, lo, hi)),
-        "=",
-        (hi - lo + 1) * c,
+        equal(Sum(c, (i, lo, hi)), (hi - lo + 1) * c),
         "There are hi - lo + 1 equal terms.",
         (Holds(hi - lo + 1 >= 0), IsInteger(lo), IsInteger(hi)),
         {"lo": integer(-3, 5), "hi": integer(-4, 30), "c": real(-2, 2)},
     ),
     Rule(
         "gaussian-integral",
-        Integral(exp(k - (v - c) ** 2 / (2 * s**2)) / (s * sqrt(2 * pi)), (v, -oo, oo)),
-        "=",
-        exp(k),
+        equal(Integral(exp(k - (v - c) ** 2 / (2 * s**2)) / (s * sqrt(2 * pi)), (v, -oo, oo)), exp(k)),
         "A Gaussian density of mean c and standard deviation s integrates to 1.",
         (Holds(s > 0),),
         {"k": real(-5, 5), "c": real(-5, 5), "s": real(0, 5, open_lo=True)},

@@ -30,7 +30,7 @@ def test_a_paper_shows_what_it_declares(specs: Specs) -> None:
     assert paper.info.title == "A toy paper"
     assert paper.symbols["N"].api == "n_examples"
     assert paper.domains["N"] == parse_domain("integer, N >= 1")
-    assert paper.functions["G_win"].arity == 2
+    assert paper.vocabulary.functions["G_win"].arity == 2
     assert list(paper.quantities) == ["expected_noise_norm"]
 
 

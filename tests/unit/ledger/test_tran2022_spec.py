@@ -130,7 +130,7 @@ def test_everything_declared_is_used() -> None:
     assert set(paper().symbols) == named
     assert set(paper().quantities) == {s.quantity for s in statements if s.quantity}
     text = (bundled_specs() / "tran2022" / "claims.toml").read_text(encoding="utf-8")
-    for function in paper().functions:
+    for function in paper().vocabulary.functions:
         assert len(re.findall(rf"\b{function}\(", text)) >= 2, function
 
 

@@ -10,9 +10,8 @@ from dpverify.symbolic.exact.numbers import to_value
 from dpverify.symbolic.expressions.functions import Bit, Log2, PopCount
 from dpverify.symbolic.prove import certificate, signs
 from dpverify.symbolic.prove.atoms import facts_between
-from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
+from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, witnessed
 from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_nonzero, is_positive
-from dpverify.symbolic.prove.witnesses import witnessed
 
 x, y, h = (Symbol(name, real=True) for name in "xyh")
 a, g, V, ell, rho = (Symbol(name, positive=True) for name in ("alpha", "gamma", "V", "ell", "rho"))
