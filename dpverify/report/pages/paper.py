@@ -65,15 +65,15 @@ def _front(key: str, run: Run, layout: Layout, paper: PaperSpec | None, others: 
         index=INDEX,
         told=told,
         others=other_links(others),
-        summary=md.document(summary(run.results, places, layout.part_links())),
+        summary=summary(run.results, places, layout.part_links()),
         whole=whole,
         judged=judged,
         places=places,
         parts=parts,
         claims=_claims(by_claim(judged), "figures", told + parts) if whole else "",
         untested=_untested(run.results),
-        legend=md.document(status_legend()),
-        manifest=md.document(manifest(key, run)),
+        legend=status_legend(),
+        manifest=manifest(key, run),
     )
 
 

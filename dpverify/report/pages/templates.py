@@ -12,15 +12,15 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from dpverify.report import markdown as md
 from dpverify.report import words
-from dpverify.report.collect import claim_id, counterexamples, derivations, pictures
+from dpverify.report.collect import claim_id, counterexamples, derivations, is_vacuous, pictures
 from dpverify.report.pages import evidence
 from dpverify.report.pages.figures import figure_block, figure_place
 from dpverify.report.pages.verdict_table import verdict_table
 
 FILTERS: tuple[Callable[..., object], ...] = (
-    *(md.anchor, md.bullets, md.cell, md.code, md.inline_math, md.math_block, md.prose, md.quote),
+    *(md.anchor, md.bullets, md.cell, md.code, md.inline_math, md.math_block, md.one_line, md.prose, md.quote),
     *(words.kind_words, words.mark, words.pin_words, words.reading_words, words.relation_words, words.status_label),
-    *(claim_id, counterexamples, derivations, pictures),
+    *(claim_id, counterexamples, derivations, is_vacuous, pictures),
     *(evidence.checks_block, evidence.counterexample_table, evidence.derivation_block, evidence.slack_lines),
     *(figure_block, figure_place, verdict_table),
 )
