@@ -69,6 +69,11 @@ def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
     return dict(sorted(found.items()))
 
 
+def is_vacuous(result: Result) -> bool:
+    """Whether the printed bound says no more than the trivial one."""
+    return result.vacuous is not None and result.vacuous.value
+
+
 def all_checks(result: Result) -> list[CheckResult]:
     """The checks of the printed statement and those of its amendment."""
     return [*result.checks, *(result.amendment.checks if result.amendment else [])]

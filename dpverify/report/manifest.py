@@ -18,12 +18,10 @@ BESIDE_THE_WORD = (
 )
 
 
-def status_legend() -> list[str]:
+def status_legend() -> str:
     """The status words and what stands beside them."""
-    return [
-        md.table(["status", "means"], [[status_label(status), MEANINGS[status]] for status in STATUSES]),
-        BESIDE_THE_WORD,
-    ]
+    words = md.table(["status", "means"], [[status_label(status), MEANINGS[status]] for status in STATUSES])
+    return f"{words}\n\n{BESIDE_THE_WORD}"
 
 
 def false_alarm_line(chance: float, what: str = "this run") -> str:
@@ -33,7 +31,7 @@ def false_alarm_line(chance: float, what: str = "this run") -> str:
     return f"The chance that any red in {what} is false, due to chance alone, is at most {show_float(chance, 2)}."
 
 
-def manifest(key: str, run: Run) -> list[str]:
+def manifest(key: str, run: Run) -> str:
     """How the run of a paper was made, and with what."""
     info = run.run
     facts = [
@@ -46,10 +44,6 @@ def manifest(key: str, run: Run) -> list[str]:
     ]
     rows = [[md.prose(name), md.code(value)] for name, value in facts if value]
     rows.append(["data", md.link(md.code(f"data/{key}.json"), f"data/{key}.json")])
-    return [
-        "> [!WARNING]\n> The run was interrupted: claims after the interruption are not in it."
-        if info.interrupted
-        else "",
-        false_alarm_line(run_false_alarm(run)),
-        md.table(["", ""], rows),
-    ]
+    cut = "> [!WARNING]\n> The run was interrupted: claims after the interruption are not in it."
+    blocks = [cut if info.interrupted else "", false_alarm_line(run_false_alarm(run)), md.table(["", ""], rows)]
+    return "\n\n".join(filter(None, blocks))

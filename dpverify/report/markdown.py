@@ -127,7 +127,12 @@ def folded(summary: str, block: str) -> str:
 
 def bullets(items: Iterable[str]) -> str:
     """A list of markdown fragments, one line each."""
-    return "\n".join(f"- {' '.join(item.split())}" for item in items)
+    return "\n".join(f"- {one_line(item)}" for item in items)
+
+
+def one_line(fragment: str) -> str:
+    """A fragment without line ends, and with single blanks."""
+    return " ".join(fragment.split())
 
 
 def document(blocks: Iterable[str]) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from pathlib import Path
+from typing import Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -31,41 +32,7 @@ LIGHT = "#dcdcdc"
 WIDTH = 7.6
 """Width of a figure in inches; 547 points, what GitHub's column holds with room to spare."""
 
-_SETTINGS: dict[Any, Any] = {  # keys: matplotlib gave them a type of their own only in 3.11
-    "font.family": ["DejaVu Sans"],  # ships with matplotlib, which prefers its own copy
-    "mathtext.fontset": "dejavusans",
-    "font.size": 9.0,
-    "axes.titlesize": 10.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.titlepad": 20.0,
-    "axes.labelsize": 9.0,
-    "axes.labelcolor": BLACK,
-    "axes.edgecolor": GREY,
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.grid.which": "major",
-    "axes.unicode_minus": True,
-    "grid.color": "#e6e6e6",
-    "grid.linewidth": 0.6,
-    "xtick.color": GREY,
-    "ytick.color": GREY,
-    "xtick.labelcolor": BLACK,
-    "ytick.labelcolor": BLACK,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-    "text.color": BLACK,
-    "lines.solid_capstyle": "round",
-    "hatch.linewidth": 0.7,
-    "figure.facecolor": "white",
-    "axes.facecolor": "white",
-    "savefig.facecolor": "white",
-    "svg.fonttype": "path",
-    "svg.hashsalt": "dpverify",
-}
+_SETTINGS = Path(__file__).with_name("figures.mplstyle")
 
 
 @contextmanager
@@ -73,7 +40,7 @@ def look() -> Iterator[None]:
     """The settings under which figures are drawn and written; whatever the user had comes back afterwards."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
+        mpl.rcParams.update(mpl.rc_params_from_file(_SETTINGS, use_default_template=False))
         yield
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import Result, Run
-from dpverify.report.collect import counterexamples, run_false_alarm
+from dpverify.report.collect import counterexamples, is_vacuous, run_false_alarm
 from dpverify.report.manifest import false_alarm_line
 from dpverify.report.numbers import show_point, show_sides, show_slack
 from dpverify.report.words import ASCII_MARKS, MARKS, counts, counts_words, item_id, pin_words, plural
@@ -108,7 +108,8 @@ def _table(results: Sequence[Result], console: Console) -> Table:
         table.add_column("slack", justify="right", no_wrap=True)
     table.add_column("why", ratio=1, overflow="fold")
     for names, result in _same_reason(results):
-        cells = [Text("\n".join(names)), Text(show_slack(result.slack)), _why(result, console)]
+        slacks = Text(readable(show_slack(result.slack), console))
+        cells = [Text("\n".join(names)), slacks, _why(result, console)]
         table.add_row(*(cells if slack else [cells[0], cells[2]]))
     return table
 
@@ -118,7 +119,7 @@ def _stack(results: Sequence[Result], console: Console) -> Group:
     lines: list[Text | Padding] = []
     for names, result in _same_reason(results):
         slack = f"  slack {show_slack(result.slack)}" if result.slack else ""
-        lines.extend([Text("\n".join(names) + slack), Padding(_why(result, console), (0, 0, 0, 4))])
+        lines.extend([Text("\n".join(names) + readable(slack, console)), Padding(_why(result, console), (0, 0, 0, 4))])
     return Group(*lines, Text())
 
 
@@ -147,7 +148,7 @@ def _plain(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _vacuous(result: Result) -> str:
-    return "vacuous" if result.vacuous is not None and result.vacuous.value else ""
+    return "vacuous" if is_vacuous(result) else ""
 
 
 def _loud(result: Result) -> str:

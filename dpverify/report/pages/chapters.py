@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 
-from jinja2 import StrictUndefined, TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import TemplateError
 
 from dpverify.ledger.chapters import Chapter, Passage, calls
 from dpverify.ledger.results import Result
@@ -16,6 +14,7 @@ from dpverify.report import markdown as md
 from dpverify.report.collect import ReportError
 from dpverify.report.pages.fill import Filler, MissingError
 from dpverify.report.pages.places import Places
+from dpverify.report.pages.templates import environment
 
 _ROW = re.compile(r"^\|.*", re.MULTILINE)
 
@@ -45,7 +44,7 @@ def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
     try:
         for condition in conditions:
             filler.require(condition)
-        yield _environment().from_string(_rows_kept(passage.text.strip())).render(filler.functions)
+        yield environment().from_string(_rows_kept(passage.text.strip())).render(filler.functions)
     except MissingError as missing:
         if not passage.optional:
             yield f"*A passage is left out here: {md.prose(str(missing))}.*"
@@ -54,10 +53,3 @@ def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
 def _rows_kept(template: str) -> str:
     """The template, with nothing filled into a row of a table that could end the cell."""
     return _ROW.sub(lambda row: row[0].replace("}}", "| cell }}"), template)
-
-
-@cache
-def _environment() -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
-    environment.filters["cell"] = md.cell
-    return environment

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
-from dpverify.ledger.results import CheckResult, Counterexample, DerivationResult, Slack, StepResult, Vacuous
+from dpverify.ledger.results import (
+    CheckResult,
+    ControlResult,
+    Counterexample,
+    DerivationResult,
+    Slack,
+    StepResult,
+    Vacuous,
+)
 from dpverify.report import markdown as md
 from dpverify.report.numbers import ratio, show, show_both, show_count, show_float, show_point
 from dpverify.report.words import COUNTEREXAMPLES, METHODS, status_label
@@ -12,25 +21,54 @@ from dpverify.report.words import COUNTEREXAMPLES, METHODS, status_label
 FOLDED = 4
 """A derivation with more steps is folded: a reader sees that it is complete, and opens it to see how."""
 
+T = TypeVar("T")
 
-def counterexample_block(examples: Sequence[Counterexample]) -> str:
+_EXAMPLES: Mapping[str, Callable[[Counterexample], str]] = {
+    "counterexample": lambda example: COUNTEREXAMPLES[example.kind],
+    "at": lambda example: md.code(show_point(example.parameters)),
+    "left side": lambda example: show_both(example.lhs),
+    "right side": lambda example: show_both(example.rhs),
+    "left / right": lambda example: show_float(ratio(example.lhs, example.rhs), 4),
+    "note": lambda example: md.prose(example.note),
+}
+_STEPS: Mapping[str, Callable[[tuple[int, StepResult]], str]] = {
+    "step": lambda one: str(one[0]),
+    "relation": lambda one: md.inline_math({"<=": r"\le", ">=": r"\ge"}.get(one[1].relation, one[1].relation)),
+    "expression": lambda one: md.inline_math(one[1].latex) or md.code(one[1].expression),
+    "rule": lambda one: md.prose(one[1].rule),
+    "premises": lambda one: ", ".join(map(md.code, one[1].premises)),
+    "status": lambda one: f"**{one[1].status}**" if one[1].status in {"undecided", "fails"} else one[1].status,
+    "points": lambda one: str(one[1].points or ""),
+    "slack": lambda one: show(one[1].slack) if one[1].slack else "",
+    "note": lambda one: md.prose(one[1].note),
+}
+_CHECKS: Mapping[str, Callable[[CheckResult], str]] = {
+    "check": lambda check: md.code(check.name),
+    "method": lambda check: METHODS[check.method],
+    "outcome": lambda check: (
+        status_label(check.status) + ("\n**kernel disagrees with the algebra**" if check.kernel_disagrees else "")
+    ),
+    "n": lambda check: show_count(check.n) if check.n else "",
+    "alpha": lambda check: show_float(check.alpha, 2) if check.alpha else "",
+    "power": lambda check: show_float(check.power) if check.power else "",
+    "smallest fault it must see": lambda check: md.prose(check.detects),
+    "statistic": lambda check: md.prose(check.statistic),
+}
+_CONTROLS: Mapping[str, Callable[[tuple[str, ControlResult]], str]] = {
+    "check": lambda one: md.code(one[0]),
+    "planted fault": lambda one: md.prose(one[1].fault or one[1].name),
+    "at the declared size": lambda one: "yes" if one[1].at_declared_size else "",
+    "seen": lambda one: "seen" if one[1].refuted else "**not seen**",
+    "statistic": lambda one: md.prose(one[1].statistic),
+}
+
+
+def counterexample_table(examples: Iterable[Counterexample]) -> str:
     """The counterexamples: where, both sides (exact and as floats), their ratio."""
-    rows = [
-        [
-            COUNTEREXAMPLES[example.kind],
-            md.code(show_point(example.parameters)),
-            show_both(example.lhs),
-            show_both(example.rhs),
-            show_float(ratio(example.lhs, example.rhs), 4),
-            md.prose(example.note),
-        ]
-        for example in examples
-    ]
-    header, rows = _drop_empty(["counterexample", "at", "left side", "right side", "left / right", "note"], rows)
-    return md.table(header, rows)
+    return _table(_EXAMPLES, examples)
 
 
-def slack_line(slack: Slack | None, vacuous: Vacuous | None, region: str) -> str:
+def slack_lines(slack: Slack | None, vacuous: Vacuous | None = None, region: str = "") -> str:
     """Slack, vacuity and region, a line each."""
     lines = []
     if slack is not None:
@@ -43,87 +81,38 @@ def slack_line(slack: Slack | None, vacuous: Vacuous | None, region: str) -> str
     return md.bullets(lines)
 
 
-def derivation_block(derivation: DerivationResult) -> list[str]:
+def derivation_block(derivation: DerivationResult) -> str:
     """A derivation: what it is, then its steps as a table, folded where they are many and none fails."""
     whose = "ours" if derivation.whose == "ours" else "the paper's own chain"
     state = "complete" if derivation.complete else "**not complete**"
     note = f" {md.prose(derivation.note)}" if derivation.note else ""
-    header = ["step", "relation", "expression", "rule", "premises", "status", "points", "slack", "note"]
-    rows = [_step_row(number, step) for number, step in enumerate(derivation.steps)]
-    header, rows = _drop_empty(header, rows)
-    steps = md.table(header, rows)
-    if derivation.complete and len(rows) > FOLDED:
-        steps = md.folded(f"its {len(rows)} steps", steps)
-    return [f"Derivation {md.code(derivation.name)} ({whose}; {state}).{note}", steps]
+    steps, number = _table(_STEPS, enumerate(derivation.steps)), len(derivation.steps)
+    if derivation.complete and number > FOLDED:
+        steps = md.folded(f"its {number} steps", steps)
+    return f"Derivation {md.code(derivation.name)} ({whose}; {state}).{note}\n\n{steps}"
 
 
-def _step_row(number: int, step: StepResult) -> list[str]:
-    bold = "**" if step.status in {"undecided", "fails"} else ""
-    return [
-        str(number),
-        md.inline_math({"<=": r"\le", ">=": r"\ge"}.get(step.relation, step.relation)),
-        md.inline_math(step.latex) or md.code(step.expression),
-        md.prose(step.rule),
-        ", ".join(map(md.code, step.premises)),
-        f"{bold}{step.status}{bold}",
-        str(step.points) if step.points else "",
-        show(step.slack) if step.slack else "",
-        md.prose(step.note),
-    ]
-
-
-def checks_block(checks: Sequence[CheckResult], region: str = "") -> list[str]:
+def checks_block(checks: Sequence[CheckResult], region: str = "") -> str:
     """The plans of the checks and what came out; then what each said, its planted faults, and what it leaves out."""
-    header = ["check", "method", "outcome", "n", "alpha", "power", "smallest fault it must see", "statistic"]
-    header, rows = _drop_empty(header, [_check_row(check) for check in checks])
-    said = [f"{md.code(c.name)}: {md.prose(c.message)}" for c in checks if c.message]
-    regions = [f"{md.code(c.name)}: {md.prose(c.region)}" for c in checks if c.region not in {"", region}]
-    left_out = [f"{md.code(c.name)}: {md.prose(c.leaves_out)}" for c in checks if c.leaves_out]
-    return [
-        md.table(header, rows),
-        _titled("What the checks said:", said),
-        _titled("Where they looked:", regions),
-        controls_block(checks),
-        _titled("What the evidence leaves out:", left_out),
+    controls = [(check.name, control) for check in checks for control in check.controls]
+    blocks = [
+        _table(_CHECKS, checks),
+        _titled("What the checks said:", ((check.name, check.message) for check in checks)),
+        _titled("Where they looked:", ((check.name, check.region) for check in checks if check.region != region)),
+        _table(_CONTROLS, controls),
+        _titled("What the evidence leaves out:", ((check.name, check.leaves_out) for check in checks)),
     ]
+    return "\n\n".join(filter(None, blocks))
 
 
-def _check_row(check: CheckResult) -> list[str]:
-    disagrees = "\n**kernel disagrees with the algebra**" if check.kernel_disagrees else ""
-    return [
-        md.code(check.name),
-        METHODS[check.method],
-        status_label(check.status) + disagrees,
-        show_count(check.n) if check.n else "",
-        show_float(check.alpha, 2) if check.alpha else "",
-        show_float(check.power) if check.power else "",
-        md.prose(check.detects),
-        md.prose(check.statistic),
-    ]
-
-
-def controls_block(checks: Sequence[CheckResult]) -> str:
-    """The planted faults of all checks, and whether each was seen."""
-    rows = [
-        [
-            md.code(check.name),
-            md.prose(control.fault or control.name),
-            "yes" if control.at_declared_size else "",
-            "seen" if control.refuted else "**not seen**",
-            md.prose(control.statistic),
-        ]
-        for check in checks
-        for control in check.controls
-    ]
-    header, rows = _drop_empty(["check", "planted fault", "at the declared size", "seen", "statistic"], rows)
-    return md.table(header, rows)
-
-
-def _titled(title: str, lines: Sequence[str]) -> str:
+def _titled(title: str, said: Iterable[tuple[str, str]]) -> str:
+    """A list of what each check has to say, those left out that say nothing."""
+    lines = [f"{md.code(name)}: {md.prose(text)}" for name, text in said if text]
     return f"{title}\n\n{md.bullets(lines)}" if lines else ""
 
 
-def _drop_empty(header: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
-    """Leave out the columns in which no row has anything to say."""
-    kept = [column for column in range(len(header)) if any(row[column] for row in rows)]
-    return [header[column] for column in kept], [[row[column] for column in kept] for row in rows]
+def _table(columns: Mapping[str, Callable[[T], str]], items: Iterable[T]) -> str:
+    """A table with a row for each item, without the columns in which no row has anything to say."""
+    rows = [[show_one(item) for show_one in columns.values()] for item in items]
+    kept = [name for name, cells in zip(columns, zip(*rows, strict=True), strict=False) if any(cells)]
+    return md.table(kept, [[cell for name, cell in zip(columns, row, strict=True) if name in kept] for row in rows])

@@ -7,12 +7,14 @@ to numbers; the drawing ``noise-variance`` of the registry below makes the pictu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from matplotlib.figure import Figure
 
-from dpverify.report.collect import ReportError
+from dpverify.report import markdown as md
+from dpverify.report.collect import Picture, ReportError
 from dpverify.report.drawings import (
     epsilon,
     error_parts,
@@ -28,6 +30,9 @@ from dpverify.report.drawings.columns import Data, Shape, read
 from dpverify.report.style import to_svg
 
 Columns = Mapping[str, Sequence[float]]
+
+
+_IMAGE = re.compile(r"^!\[.*\]\((?:[^()]*/)?([^/()]+)\)$", re.MULTILINE)
 
 
 class Drawing(Protocol):
@@ -78,3 +83,19 @@ def svg(name: str, columns: Columns) -> bytes:
     kind = drawing(name)
     data = read(name, columns, kind.SHAPE)
     return to_svg(lambda: kind.draw(data), kind.caption(data))
+
+
+def figure_block(picture: Picture, folder: str) -> str:
+    """A figure with its caption under it; ``folder`` is that of the figures, seen from the page."""
+    text = md.prose(caption(picture.name, picture.columns))
+    return f"![{text}]({folder}/{picture.file})\n\n*{text}*"
+
+
+def figure_place(picture: Picture) -> str:
+    """The anchor of a figure that stands apart from its claim."""
+    return f"figure-{picture.file.removesuffix('.svg')}"
+
+
+def figures_in(text: str) -> set[str]:
+    """Files of the figures that a piece of markdown shows, without their folder."""
+    return {*_IMAGE.findall(text)}

@@ -13,7 +13,7 @@ from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
 from dpverify.report.collect import claim_id, counterexamples, pictures
 from dpverify.report.numbers import ratio, show_both, show_float, show_slack
-from dpverify.report.pages.claim import figure_block, figure_place
+from dpverify.report.pages.figures import figure_block, figure_place
 from dpverify.report.pages.places import Places
 from dpverify.report.pages.summary import counterexample_words
 from dpverify.report.terms import TermError, common_factor, term

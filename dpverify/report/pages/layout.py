@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dpverify.ledger.results import Result, Run
-from dpverify.report import markdown as md
 from dpverify.report.collect import slug
 from dpverify.report.pages.claim import claim_section
 from dpverify.report.pages.parts import by_part
@@ -89,4 +88,4 @@ def _chunks(groups: list[list[Result]], sizes: Sequence[int]) -> list[list[list[
 
 
 def _size(group: Sequence[Result]) -> int:
-    return len(md.document(claim_section(group)).encode())
+    return len(claim_section(group).encode())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from dpverify.ledger.results import Counterexample, Result
 from dpverify.report import markdown as md
@@ -11,36 +12,40 @@ from dpverify.report.collect import by_claim, claim_id, counterexamples, paper_o
 from dpverify.report.numbers import show_both, show_point, show_slack
 from dpverify.report.pages.parts import by_part, is_box, is_result
 from dpverify.report.pages.places import Places
+from dpverify.report.pages.templates import render
 from dpverify.report.words import counts, counts_words, plural, reading_words
-
-DISAGREE = "The sources disagree, so the code or the algebra here is wrong; nothing is said of the paper"
-
-STEPS = "All records of each part: its results, their proofs, the text. A step may fail where its result stands."
 
 LONGEST_FORMULA = 160
 """Characters of a formula that the first page shows; a longer one is in the claim's own section."""
 
 
-def summary(results: Sequence[Result], places: Places, parts: Mapping[str, str] | None = None) -> list[str]:
-    """The short account of one paper, as blocks of markdown. Blocks; those about nothing are left out."""
+def summary(results: Sequence[Result], places: Places, parts: Mapping[str, str] | None = None) -> str:
+    """The short account of one paper; ``parts`` are those that have pages of their own, with the pages."""
     main = [r for r in results if is_result(claim_id(r))]
-    stands = [r for r in main if r.status in {"proved", "not refuted"}]
     falls = [r for r in main if r.status == "refuted"]
     boxes = [r for group in by_claim(results) if is_box(group) for r in group if r.status == "refuted"]
-    open_ = [r for r in results if r.status == "inconclusive" and not r.sources_disagree]
-    on = _Page(results, places)
-    mended = on.table(["result", "corrected", "status"], [r for r in falls if r.amendment], _repair)
-    return [
-        _totals(results),
-        *_warnings(results, on),
-        _part("What stands", "", on.lines(stands, _stand, _stand)),
-        _part("What falls", "", on.lines(falls, _fall, _reason)),
-        _part("What is repaired", "", mended),
-        _part("What an implementer must not copy", "", on.table(["line", "where", "why", "instead"], boxes, _box)),
-        _part("Step by step", STEPS, _steps(results, places, parts or {})),
-        _part("What is undecided", "", on.lines(open_, _reason, _reason)),
-        _part("What is not yet judged", "", _untested(results, places)),
-    ]
+    alike = partial(_alike, Counter(result.claim for result in results))
+
+    def table(header: Sequence[str], shown: Iterable[Result], cells: Callable[[Result, Places], list[str]]) -> str:
+        rows = alike(shown, lambda result: tuple(cells(result, places)))
+        return md.table(header, [[f"{places.link(r)}\n{readings}", *cells(r, places)] for r, readings in rows])
+
+    return render(
+        "summary",
+        places=places,
+        alike=alike,
+        smallest=_smallest,
+        totals=_totals(results),
+        disagree=[r for r in results if r.sources_disagree],
+        contradict=[r for r in results if r.contradicts],
+        stands=[r for r in main if r.status in {"proved", "not refuted"}],
+        falls=falls,
+        repaired=table(["result", "corrected", "status"], [r for r in falls if r.amendment], _repair),
+        boxes=table(["line", "where", "why", "instead"], boxes, _box),
+        steps=_steps(results, places, parts or {}),
+        undecided=[r for r in results if r.status == "inconclusive" and not r.sources_disagree],
+        untested=_untested(results, places),
+    )
 
 
 def counterexample_words(example: Counterexample) -> str:
@@ -64,43 +69,21 @@ def corrected(result: Result, places: Places) -> str:
     return formula + (f" for {', '.join(map(md.code, amendment.requires))}" if amendment.requires else "")
 
 
-class _Page:
-    """Lines and rows about claims, readings of which the same is to be said taken together.
+def _alike(
+    readings: Mapping[str, int], results: Iterable[Result], told: Callable[[Result], object]
+) -> list[tuple[Result, str]]:
+    """Readings of one claim of which the same is told, taken together: the first, and all of them in words.
 
-    Readings are named where they are not all that the claim has.
+    ``readings``: how many a claim has; they are not named where all are meant.
     """
-
-    def __init__(self, results: Sequence[Result], places: Places) -> None:
-        self.places, self.readings = places, Counter(result.claim for result in results)
-
-    def lines(self, results: Iterable[Result], tail: Callable[[Result], str], told: Callable[[Result], str]) -> str:
-        """A list: the claim's link, its readings, the tail; ``told`` says what makes two readings alike."""
-        return md.bullets(
-            self.places.link(result) + (f" ({readings})" if readings else "") + tail(result)
-            for result, readings in self._alike(results, told)
-        )
-
-    def table(
-        self, header: Sequence[str], results: Iterable[Result], cells: Callable[[Result, Places], tuple[str, ...]]
-    ) -> str:
-        """A table: the claim's link and readings, then the cells."""
-        rows = [
-            [f"{self.places.link(result)}\n{readings}", *cells(result, self.places)]
-            for result, readings in self._alike(results, lambda r: cells(r, self.places))
-        ]
-        return md.table(header, rows)
-
-    def _alike(self, results: Iterable[Result], told: Callable[[Result], object]) -> Iterator[tuple[Result, str]]:
-        shared: dict[tuple[str, object], list[Result]] = {}
-        for result in results:
-            shared.setdefault((result.claim, told(result)), []).append(result)
-        for (claim, _), group in shared.items():
-            all_of_them = len(group) == self.readings[claim]
-            yield group[0], "" if all_of_them else " and ".join(md.prose(reading_words(r.reading)) for r in group)
-
-
-def _part(title: str, lead: str, body: str) -> str:
-    return "\n\n".join(filter(None, [f"**{title}**", lead, body])) if body else ""
+    shared: dict[tuple[str, object], list[Result]] = {}
+    for result in results:
+        shared.setdefault((result.claim, told(result)), []).append(result)
+    words = " and ".join
+    return [
+        (alike[0], "" if len(alike) == readings[claim] else words(md.prose(reading_words(r.reading)) for r in alike))
+        for (claim, _), alike in shared.items()
+    ]
 
 
 def _totals(results: Sequence[Result]) -> str:
@@ -109,51 +92,22 @@ def _totals(results: Sequence[Result]) -> str:
     return f"{plural(claims, 'claim')}{verdicts}: {counts_words(counts(r.status for r in results))}."
 
 
-def _warnings(results: Sequence[Result], on: _Page) -> list[str]:
-    cases: list[tuple[str, Callable[[Result], bool]]] = [
-        (DISAGREE, lambda r: r.sources_disagree),
-        ("The evidence contradicts the pinned verdict", lambda r: r.contradicts),
-    ]
-    blocks = []
-    for text, concerned in cases:
-        links = on.lines([r for r in results if concerned(r)], lambda _: "", lambda _: "")
-        blocks.append(
-            "\n".join(f"> {line}" for line in ["[!WARNING]", f"{text}:", *links.splitlines()]) if links else ""
-        )
-    return blocks
-
-
-def _stand(result: Result) -> str:
-    vacuous = ", vacuous" if result.vacuous is not None and result.vacuous.value else ""
-    return f", {result.status}{vacuous}: {md.prose(result.reason)}"
-
-
-def _fall(result: Result) -> str:
-    example = _smallest(result)
-    seen = f" {example[:1].upper()}{example[1:].rstrip('.')}." if example else ""
-    return f": {md.prose(result.reason)}{seen}"
-
-
 def _smallest(result: Result) -> str:
+    """The smallest counterexample in a sentence, with a blank before it; "" where there is none."""
     order = {"smallest": 0, "interior": 1, "largest-ratio": 2}
     examples = sorted(counterexamples(result), key=lambda example: order[example.kind])
-    return counterexample_words(examples[0]) if examples else ""
+    words = counterexample_words(examples[0]).rstrip(".") if examples else ""
+    return f" {words[:1].upper()}{words[1:]}." if words else ""
 
 
-def _reason(result: Result) -> str:
-    return f": {md.prose(result.reason)}"
-
-
-def _repair(result: Result, places: Places) -> tuple[str, ...]:
+def _repair(result: Result, places: Places) -> list[str]:
     amendment = result.amendment
-    if amendment is None:
-        return "", ""
-    slack = f", slack {show_slack(amendment.slack)}" if amendment.slack else ""
-    return corrected(result, places), f"{amendment.status}{slack}"
+    slack = f", slack {show_slack(amendment.slack)}" if amendment and amendment.slack else ""
+    return [corrected(result, places), f"{amendment.status}{slack}" if amendment else ""]
 
 
-def _box(result: Result, places: Places) -> tuple[str, ...]:
-    return md.prose(result.where), md.prose(result.reason), corrected(result, places) or "no corrected statement yet"
+def _box(result: Result, places: Places) -> list[str]:
+    return [md.prose(result.where), md.prose(result.reason), corrected(result, places) or "no corrected statement yet"]
 
 
 def _steps(results: Sequence[Result], places: Places, parts: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dpverify.ledger.results import CheckResult, Result
 from dpverify.report import markdown as md
+from dpverify.report.collect import is_vacuous
 from dpverify.report.numbers import show_count, show_float, show_slack
 from dpverify.report.pages.places import Places
 from dpverify.report.words import METHODS, kind_words, pin_words, plural, reading_words, status_label
@@ -35,7 +36,7 @@ def status_cell(result: Result) -> str:
     """The status with everything that stands beside the word."""
     pin = pin_words(result)
     notes = [
-        "vacuous" if result.vacuous is not None and result.vacuous.value else "",
+        "vacuous" if is_vacuous(result) else "",
         "**sources disagree**" if result.sources_disagree else "",
         "" if pin == "as pinned" else f"**{pin}**" if result.contradicts else pin,
     ]

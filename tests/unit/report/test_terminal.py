@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from dpverify.ledger.results import Run
+from dpverify.ledger.results import Run, Slack
 from dpverify.report.terminal import print_run
 from dpverify.report.words import item_id
-from tests.unit.report.sample import result
+from tests.unit.report.sample import about, exact, result
 
 
 def printed(run: Run, width: int = 110, *, terminal: bool = True, encoding: str = "utf-8") -> str:
@@ -66,6 +66,10 @@ def test_terminal_without_unicode_gets_ascii(run: Run) -> None:
         text = printed(run, 120, terminal=terminal, encoding="ascii")
         assert "left 4, right 7/2 ~ 3.5" in text
     assert "x refuted (4)" in printed(run, 120, encoding="ascii")
+    endless = Slack(min=exact("1"), typical=about(float("inf")))
+    large = [msgspec.structs.replace(result("lemma-1", "Lemma 1", "count", "proved"), slack=endless)]
+    for width in (60, 120):
+        assert "1 / oo" in printed(msgspec.structs.replace(run, results=large), width, encoding="ascii")
 
 
 def test_brackets_are_not_taken_for_markup(run: Run) -> None:

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from dpverify.ledger.results import DerivationResult, Result, Run, StepResult
-from dpverify.report.markdown import document
 from dpverify.report.pages.claim import claim_section
 from dpverify.report.pages.evidence import derivation_block
 from dpverify.report.pages.paper import paper_pages
@@ -157,7 +156,7 @@ def test_hostile_text_stays_text() -> None:
 
 @pytest.mark.parametrize(("name", "made"), [("proved", rdp()), ("refuted", conversion())])
 def test_section_is_as_it_was_when_somebody_read_it(name: str, made: Result) -> None:
-    assert document(claim_section([made])) == (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
+    assert claim_section([made]) == (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("steps", "complete", "folded"), [(5, True, True), (4, True, False), (5, False, False)])
@@ -166,7 +165,7 @@ def test_a_long_derivation_that_is_complete_is_folded_and_still_a_table(
 ) -> None:
     step = StepResult(expression="x", latex="x", relation="=", rule="algebra", status="checked")
     chain = DerivationResult(name="d", whose="ours", steps=[step] * steps, complete=complete)
-    text = document(derivation_block(chain))
+    text = derivation_block(chain)
     assert ("<details>" in text) is folded
     assert (f"<summary>its {steps} steps</summary>\n\n| step |" in text) is folded
     assert tables(text) == 1

@@ -1,0 +1,47 @@
+"""The templates of the pages, ``dpverify/report/templates``, and the words and escapes that they may use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from dpverify.report import markdown as md
+from dpverify.report import words
+from dpverify.report.collect import claim_id, counterexamples, derivations, is_vacuous, pictures
+from dpverify.report.pages import evidence
+from dpverify.report.pages.figures import figure_block, figure_place
+from dpverify.report.pages.verdict_table import verdict_table
+
+FILTERS: tuple[Callable[..., object], ...] = (
+    *(md.anchor, md.bullets, md.cell, md.code, md.inline_math, md.math_block, md.one_line, md.prose, md.quote),
+    *(words.kind_words, words.mark, words.pin_words, words.reading_words, words.relation_words, words.status_label),
+    *(claim_id, counterexamples, derivations, is_vacuous, pictures),
+    *(evidence.checks_block, evidence.counterexample_table, evidence.derivation_block, evidence.slack_lines),
+    *(figure_block, figure_place, verdict_table),
+)
+
+_GAP = re.compile(r"\n{3,}")
+
+
+@cache
+def environment() -> ImmutableSandboxedEnvironment:
+    """What fills in templates: strictly, and as markdown, so that nothing is escaped but by the filters."""
+    made = ImmutableSandboxedEnvironment(
+        loader=FileSystemLoader(Path(__file__).parents[1] / "templates"),
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {function.__name__: function for function in FILTERS}
+    return made
+
+
+def render(name: str, **given: object) -> str:
+    """A template, filled in: blocks with one empty line between them, and a newline at the end."""
+    return _GAP.sub("\n\n", environment().get_template(f"{name}.md.j2").render(given)).strip("\n") + "\n"
