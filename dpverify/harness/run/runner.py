@@ -9,16 +9,14 @@ from concurrent.futures import Executor
 from contextlib import suppress
 
 from dpverify.harness.run.engine import Report, run_jobs
-from dpverify.harness.run.hashes import evidence_hashes
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.harness.run.registry import PAPERS
 from dpverify.harness.run.suite import Suite, declared
-from dpverify.harness.run.task_pair import ask_beside
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.results import Result, Run, RunInfo
 from dpverify.ledger.specs import Specs
 
-WORTH_WORKERS = 10.0
+SECONDS_FOR_WORKERS = 10.0
 """Declared core seconds from which worker processes save more time than they take to start; about 2 s each."""
 
 
@@ -37,7 +35,7 @@ def verify(
     progress: Report | None = None,
     source: str = PAPERS,
     spare: bool = False,
-    beside: Executor | None = None,
+    early: Executor | None = None,
 ) -> Run:
     """Judge claims.
 
@@ -59,7 +57,7 @@ def verify(
         Where checks are found: "module:function".
     spare : bool
         Start no workers where they would take longer to start than the work does.
-    beside : concurrent.futures.Executor or None
+    early : concurrent.futures.Executor or None
         One worker process that was started already, to share the work; it is shut down where others are started.
 
     Returns
@@ -73,18 +71,17 @@ def verify(
         If an argument is outside its range.
     """
     start = time.perf_counter()
-    suite = Suite(specs, budget, seed, source)
-    cases = [case for claim in (specs.claims() if claims is None else claims) for case in suite.cases(claim)]
+    cases = Suite(specs, budget, seed, source).readings(specs.claims() if claims is None else claims)
     work = [job for case in cases for job in case.jobs]
-    workers = 1 if spare and jobs > 1 and declared(work) < WORTH_WORKERS else jobs
-    if workers > 1 and beside is not None:  # it would do nothing, and hold memory
+    workers = 1 if spare and jobs > 1 and declared(work) < SECONDS_FOR_WORKERS else jobs
+    if workers > 1 and early is not None:  # it would do nothing, and hold memory
         with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the process has just died
-            beside.shutdown(wait=False, cancel_futures=True)
-        beside = None
-    hashes = ask_beside(beside, evidence_hashes, [(case.judged, case.modules) for case in cases])
-    found, interrupted = run_jobs(work, workers, progress, beside)
+            early.shutdown(wait=False, cancel_futures=True)
+        early = None
+    hashes = [case.evidence_hash for case in cases]  # now: later, Ctrl-C would cost the verdicts
+    found, interrupted = run_jobs(work, workers, progress, early)
     results, place = [], 0
-    for case, evidence in zip(cases, hashes(), strict=True):
+    for case, evidence in zip(cases, hashes, strict=True):
         results.append(case.result(found[place : place + len(case.jobs)], evidence))
         place += len(case.jobs)
     info = RunInfo(

@@ -20,7 +20,7 @@ from dpverify.harness.run.registry import recorded_share
 from dpverify.harness.run.suite import Suite, declared
 from dpverify.harness.run.task_pool import DIED
 from dpverify.harness.run.tasks import Job
-from dpverify.ledger import Specs
+from dpverify.ledger import SpecError, Specs
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import CheckResult, Result, Run, decode
 from dpverify.papers import SEARCH_SECONDS
@@ -113,7 +113,7 @@ def test_no_workers_are_started_for_less_than_they_take(
         return run_jobs(jobs, 1)
 
     monkeypatch.setattr(runner, "run_jobs", here)
-    monkeypatch.setattr(runner, "WORTH_WORKERS", worth)
+    monkeypatch.setattr(runner, "SECONDS_FOR_WORKERS", worth)
     verify(demo, [demo.claim("demo:sum")], jobs=2, source=SOURCE + "load", spare=True)
     verify(demo, [demo.claim("demo:sum")], jobs=2, source=SOURCE + "load")
     assert asked == [workers, 2]
@@ -134,22 +134,22 @@ def process() -> Iterator[Executor]:
 
 
 @pytest.mark.slow
-def test_results_do_not_depend_on_a_process_beside(run: Run, demo: Specs) -> None:
-    with process() as beside:
-        assert without_times(verify(demo, source=SOURCE + "load", beside=beside)) == without_times(run)
+def test_results_do_not_depend_on_an_early_worker(run: Run, demo: Specs) -> None:
+    with process() as worker:
+        assert without_times(verify(demo, source=SOURCE + "load", early=worker)) == without_times(run)
 
 
 @pytest.mark.slow
-def test_a_process_beside_that_dies_costs_the_check_that_killed_it_only(demo: Specs) -> None:
+def test_an_early_worker_that_dies_costs_the_check_that_killed_it_only(demo: Specs) -> None:
     claims = [demo.claim(f"demo:{name}") for name in ("bits", "root", "size")]
-    with process() as beside:  # it takes the first check, and this process the last one
-        run = verify(demo, claims, source=SOURCE + "load_broken", beside=beside)
+    with process() as worker:  # it takes the first check, and this process the last one
+        run = verify(demo, claims, source=SOURCE + "load_broken", early=worker)
     found = by_claim(run)
     assert found["bits"].checks[0].error == DIED
     assert [found[name].status for name in ("bits", "size")] == ["inconclusive", "not refuted"]
 
 
-def test_a_process_beside_that_was_ended_leaves_the_work_to_this_one(run: Run, demo: Specs) -> None:
+def test_an_early_worker_that_was_ended_leaves_the_work_to_this_one(run: Run, demo: Specs) -> None:
     class Ended(Executor):
         def submit(self, *_: object, **__: object) -> Future[Any]:
             future = Future[Any]()
@@ -157,7 +157,7 @@ def test_a_process_beside_that_was_ended_leaves_the_work_to_this_one(run: Run, d
             return future
 
     claims = [demo.claim("demo:sum")]
-    results = verify(demo, claims, source=SOURCE + "load", beside=Ended()).results
+    results = verify(demo, claims, source=SOURCE + "load", early=Ended()).results
     assert [result.status for result in results] == [r.status for r in run.results if r.claim == "demo:sum"]
 
 
@@ -185,7 +185,7 @@ def test_a_check_waits_for_its_least_budget_and_costs_nothing_till_then(demo: Sp
         ("full", {}),
     ):
         suite = Suite(demo, budget, 0, SOURCE + "load_patient")
-        jobs = [job for claim in claims for case in suite.cases(claim) for job in case.jobs]
+        jobs = [job for case in suite.readings(claims) for job in case.jobs]
         assert declared(jobs) == len(jobs) - len(waiting)
         results = by_claim(verify(demo, claims, budget, source=SOURCE + "load_patient"))
         for claim, least in waiting.items():
@@ -270,7 +270,7 @@ def test_arguments_outside_their_ranges_are_refused(demo: Specs, arguments: dict
 
 
 def test_a_check_of_an_unknown_claim_is_refused(demo: Specs) -> None:
-    with pytest.raises(ValueError, match="claim of check 'orphan' must be one of demo, got claim='nowhere'"):
+    with pytest.raises(SpecError, match="demo must have the claim 'nowhere', which the check 'orphan' judges"):
         Suite(demo, "smoke", 0, SOURCE + "load_orphan")
 
 
@@ -279,7 +279,7 @@ def test_a_share_that_is_written_down_is_taken_and_nothing_else_is_imported(demo
     assert Suite(demo, "smoke", 0, SOURCE + "load").shares.divisible > SEARCH_SECONDS["smoke"]
     suite = Suite(demo, "smoke", 0)
     assert suite.shares == Shares(SEARCH_SECONDS["smoke"], math.inf)
-    assert suite.cases(demo.claim("demo:sum"))[0].jobs == ()  # the demonstration is none of our papers
+    assert suite.readings([demo.claim("demo:sum")])[0].jobs == ()  # the demonstration is none of our papers
 
 
 def test_the_manifest_has_no_time_and_no_path(run: Run) -> None:
