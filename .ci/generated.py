@@ -75,7 +75,7 @@ def not_fresh() -> Iterator[str]:
         hashes = {
             (case.claim.key, reading_key(case.reading)): (case.claim.record_hash, case.evidence_hash)
             for claim in specs.claims(key)
-            for case in suite.readings([claim])
+            for case in suite.cases(claim)
         }
         if key in runs:
             yield from map(str, stale(runs[key], hashes))

@@ -108,9 +108,9 @@ def verify_run(
     """
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
     chosen = loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
-    from dpverify import harness
+    from dpverify.harness.run.runner import verify as judge
 
-    return harness.verify(loaded, chosen, budget, seed, jobs, progress, spare=spare, early=early)
+    return judge(loaded, chosen, budget, seed, jobs, progress, spare=spare, early=early)
 
 
 def audit(

@@ -113,11 +113,12 @@ class SpecFile(pytest.File):
         evidence = known[directory]
         lines = self.path.read_text(encoding="utf-8").splitlines()
         places = {text.strip(): line for line, text in enumerate(lines)}
-        for case in evidence.suite.readings(evidence.suite.specs.claims(self.path.parent.name)):
-            if case.jobs:
-                yield from self._items(evidence, case, places.get(f'id = "{case.claim.record.id}"', 0))
-            else:
-                evidence.untested.append(case.claim.key)
+        for claim in evidence.suite.specs.claims(self.path.parent.name):
+            for case in evidence.suite.cases(claim):
+                if case.jobs:
+                    yield from self._items(evidence, case, places.get(f'id = "{claim.record.id}"', 0))
+                else:
+                    evidence.untested.append(claim.key)
 
     def _items(self, evidence: SessionEvidence, case: JudgedReading, line: int) -> Iterator[pytest.Item]:
         from dpverify.harness.run.tasks import item_id

@@ -55,7 +55,7 @@ def verify(
         stack.callback(_write_report, run, loaded, report)
         stack.callback(_write_json, run, json)
         _show(run, on_stderr=json == STDOUT)
-    from dpverify.harness import exit_code
+    from dpverify.harness.run.runner import exit_code
 
     return exit_code(run)
 
@@ -63,7 +63,7 @@ def verify(
 def _show(run: Run, *, on_stderr: bool) -> None:
     from rich.console import Console
 
-    from dpverify.harness import errors
+    from dpverify.harness.run.runner import errors
     from dpverify.report.terminal import print_run
 
     print_run(run, Console(stderr=on_stderr))

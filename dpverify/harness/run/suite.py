@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpverify.harness.budget import Shares, budget_named, shares
@@ -62,14 +62,14 @@ class Suite:
 
     def computed_shares(self) -> Shares:
         """Share the budget out by what all checks of all papers declare; this imports them all."""
-        jobs = [job for each in self.readings(self.specs.claims()) for job in each.jobs if job.due]
+        jobs = [job for claim in self.specs.claims() for case in self.cases(claim) for job in case.jobs if job.due]
         divisible = [_cost(job) for job in jobs if job.find().divisible]
         whole = [_cost(job) for job in jobs if not job.find().divisible]
         return shares(divisible, whole, self.budget.seconds)
 
-    def readings(self, claims: Iterable[ClaimSpec]) -> list[JudgedReading]:
-        """List what is to be judged of some claims: each under each choice of its readings."""
-        return [self._reading(claim, reading) for claim in claims for reading in claim.readings()]
+    def cases(self, claim: ClaimSpec) -> list[JudgedReading]:
+        """List what is to be judged of a claim: one for each choice of its readings."""
+        return [self._reading(claim, reading) for reading in claim.readings()]
 
     def _reading(self, claim: ClaimSpec, reading: dict[str, str]) -> JudgedReading:
         checks = self._checks_of(claim.paper)

@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from dpverify.harness import Progress, errors, exit_code, unconfirmed, verify
 from dpverify.harness.budget import Shares
 from dpverify.harness.run import runner
-from dpverify.harness.run.engine import INTERRUPTED, run_jobs
+from dpverify.harness.run.engine import INTERRUPTED, Progress, run_jobs
+from dpverify.harness.run.judge import unconfirmed
 from dpverify.harness.run.manifest import machine, versions
 from dpverify.harness.run.registry import recorded_share
+from dpverify.harness.run.runner import errors, exit_code, verify
 from dpverify.harness.run.suite import Suite, declared
 from dpverify.harness.run.task_pool import DIED
 from dpverify.harness.run.tasks import Job
@@ -185,7 +186,7 @@ def test_a_check_waits_for_its_least_budget_and_costs_nothing_till_then(demo: Sp
         ("full", {}),
     ):
         suite = Suite(demo, budget, 0, SOURCE + "load_patient")
-        jobs = [job for case in suite.readings(claims) for job in case.jobs]
+        jobs = [job for claim in claims for case in suite.cases(claim) for job in case.jobs]
         assert declared(jobs) == len(jobs) - len(waiting)
         results = by_claim(verify(demo, claims, budget, source=SOURCE + "load_patient"))
         for claim, least in waiting.items():
@@ -279,7 +280,7 @@ def test_a_share_that_is_written_down_is_taken_and_nothing_else_is_imported(demo
     assert Suite(demo, "smoke", 0, SOURCE + "load").shares.divisible > SEARCH_SECONDS["smoke"]
     suite = Suite(demo, "smoke", 0)
     assert suite.shares == Shares(SEARCH_SECONDS["smoke"], math.inf)
-    assert suite.readings([demo.claim("demo:sum")])[0].jobs == ()  # the demonstration is none of our papers
+    assert suite.cases(demo.claim("demo:sum"))[0].jobs == ()  # the demonstration is none of our papers
 
 
 def test_the_manifest_has_no_time_and_no_path(run: Run) -> None:
