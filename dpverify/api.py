@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from dpverify import harness
-from dpverify.harness.run.engine import Report
 from dpverify.ledger import Specs, load_specs
 from dpverify.ledger.results import Result, Run
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from dpverify.harness.run.engine import Report
     from dpverify.privacy.audit.records import AuditResult
 
 Budget: TypeAlias = Literal["smoke", "standard", "full"]
@@ -79,7 +79,7 @@ def verify_run(
     jobs: int = 1,
     progress: Report | None = None,
     spare: bool = False,
-    beside: Executor | None = None,
+    early: Executor | None = None,
 ) -> Run:
     """Judge claims and return the whole run: the results with the manifest that a report needs.
 
@@ -91,7 +91,7 @@ def verify_run(
         Called after each block of work with a ``Progress``.
     spare : bool
         Start no worker processes where that would take longer than the work.
-    beside : concurrent.futures.Executor, optional
+    early : concurrent.futures.Executor, optional
         One worker process that was started already, to share the work; it is shut down where others are started.
 
     Returns
@@ -107,9 +107,10 @@ def verify_run(
         When ``budget``, ``seed`` or ``jobs`` is outside its range.
     """
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
-    return harness.verify(
-        loaded, loaded.select(claims, paper), budget, seed, jobs, progress, spare=spare, beside=beside
-    )
+    chosen = loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
+    from dpverify.harness.run.runner import verify as judge
+
+    return judge(loaded, chosen, budget, seed, jobs, progress, spare=spare, early=early)
 
 
 def audit(

@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:  # loaded when a spec is collected: the plugin is registered in every pytest run of the environment
     from _pytest._code.code import ExceptionInfo, TerminalRepr
 
-    from dpverify.harness.run.suite import Case, Suite
+    from dpverify.harness.run.suite import JudgedReading, Suite
     from dpverify.harness.run.tasks import Job
     from dpverify.ledger.claims import ClaimSpec
     from dpverify.ledger.records import Status
@@ -57,7 +57,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             terminalreporter.line(line)
 
 
-class Evidence:
+class SessionEvidence:
     """What the checks of one specs folder found so far in this session; each check runs once."""
 
     def __init__(self, directory: Path, config: pytest.Config) -> None:
@@ -93,7 +93,7 @@ class Evidence:
         yield f"chance that any red among these simulations is false: at most {alpha:.2g}"
 
 
-EVIDENCE: pytest.StashKey[dict[Path, Evidence]] = pytest.StashKey()
+EVIDENCE: pytest.StashKey[dict[Path, SessionEvidence]] = pytest.StashKey()
 
 
 class SpecFile(pytest.File):
@@ -107,20 +107,20 @@ class SpecFile(pytest.File):
         directory = self.path.parent.parent
         try:
             if directory not in known:
-                known[directory] = Evidence(directory, self.config)
+                known[directory] = SessionEvidence(directory, self.config)
         except (SpecError, ValueError) as error:
             raise self.CollectError(str(error)) from error
         evidence = known[directory]
         lines = self.path.read_text(encoding="utf-8").splitlines()
-        for claim in evidence.suite.specs.papers[self.path.parent.name].claims.values():
-            line = next((i for i, text in enumerate(lines) if text.strip() == f'id = "{claim.record.id}"'), 0)
+        places = {text.strip(): line for line, text in enumerate(lines)}
+        for claim in evidence.suite.specs.claims(self.path.parent.name):
             for case in evidence.suite.cases(claim):
                 if case.jobs:
-                    yield from self._items(evidence, case, line)
+                    yield from self._items(evidence, case, places.get(f'id = "{claim.record.id}"', 0))
                 else:
                     evidence.untested.append(claim.key)
 
-    def _items(self, evidence: Evidence, case: Case, line: int) -> Iterator[pytest.Item]:
+    def _items(self, evidence: SessionEvidence, case: JudgedReading, line: int) -> Iterator[pytest.Item]:
         from dpverify.harness.run.tasks import item_id
 
         for job in case.jobs:
@@ -139,7 +139,7 @@ class EvidenceError(Exception):
 class ClaimItem(pytest.Item):
     """What both kinds of item share."""
 
-    evidence: Evidence
+    evidence: SessionEvidence
     claim: ClaimSpec
     line: int
 
@@ -197,7 +197,7 @@ class CheckItem(ClaimItem):
 class PinItem(ClaimItem):
     """The pinned verdict of one claim under one reading, against all of its checks together."""
 
-    case: Case
+    case: JudgedReading
 
     def runtest(self) -> None:
         """Fail where the checks together contradict the pin or each other; note a pin that they do not confirm."""

@@ -14,7 +14,7 @@ from rich.console import Console
 if TYPE_CHECKING:
     from types import FrameType
 
-    from dpverify.harness import Progress
+    from dpverify.harness.run.engine import Progress
 
 
 @contextmanager

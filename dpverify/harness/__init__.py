@@ -1,14 +1,15 @@
-"""Checks of claims: plans, exact tests, counterexample search, controls, and the runner that judges."""
+"""Checks of claims: what an author of one needs, under six concepts (docs/writing-a-check.md).
+
+claim: PaperChecks; statement: Statement; point: Point, Context; check: the four kinds and what they are made of;
+planted fault: Planted, Outcome, Control; budget: Budget, BUDGETS. What runs and judges them is in ``harness.run``.
+"""
 
 from dpverify.harness.budget import BUDGETS, Budget
 from dpverify.harness.checks import Check
 from dpverify.harness.context import Context, Point
 from dpverify.harness.derivation_check import DerivationCheck
 from dpverify.harness.planted import Outcome, Planted
-from dpverify.harness.run.engine import Progress
-from dpverify.harness.run.judge import unconfirmed
 from dpverify.harness.run.registry import PaperChecks
-from dpverify.harness.run.runner import errors, exit_code, verify
 from dpverify.harness.search.exact_results import Vacuity
 from dpverify.harness.search.exhaustive_check import ExhaustiveCheck
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
@@ -20,6 +21,7 @@ from dpverify.harness.statistics.plan import Plan
 from dpverify.harness.statistics.tails import Bounded, SubGaussian
 from dpverify.harness.statistics.trajectory_law import TrajectoryLaw
 from dpverify.harness.statistics.trajectory_tests import TrajectoryEffect
+from dpverify.ledger.statements import Statement
 
 __all__ = [
     "BUDGETS",
@@ -39,18 +41,14 @@ __all__ = [
     "Plan",
     "Planted",
     "Point",
-    "Progress",
     "ProportionBound",
     "ProportionEffect",
     "RuleCheck",
     "SearchCheck",
+    "Statement",
     "SubGaussian",
     "TrajectoryEffect",
     "TrajectoryLaw",
     "Vacuity",
-    "errors",
-    "exit_code",
     "of_variant",
-    "unconfirmed",
-    "verify",
 ]

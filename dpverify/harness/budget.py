@@ -34,18 +34,7 @@ class Budget:
     perturbed: int
 
     def reaches(self, least: BudgetName) -> bool:
-        """Whether this budget is the least one that is asked for, or a larger one.
-
-        Parameters
-        ----------
-        least : str
-            "smoke", "standard" or "full".
-
-        Returns
-        -------
-        bool
-            By the order of the budgets.
-        """
+        """Whether this budget is the least one that is asked for, or a larger one."""
         names = list(BUDGETS)
         return names.index(self.name) >= names.index(least)
 

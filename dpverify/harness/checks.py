@@ -54,18 +54,7 @@ class Check:
         return "" if self.least_budget == "smoke" else f"runs from the {self.least_budget} budget on"
 
     def applies(self, statement: Statement) -> bool:
-        """Whether this check can judge a statement.
-
-        Parameters
-        ----------
-        statement : Statement
-            Of the check's claim.
-
-        Returns
-        -------
-        bool
-            By variant, reading, and what the check needs of a statement.
-        """
+        """Whether this check can judge a statement of its claim: by variant, by reading, and by what it needs."""
         chosen = all(statement.reading.get(name) == choice for name, choice in self.readings.items())
         return chosen and statement.variant in self.variants and self.can_judge(statement)
 
@@ -78,18 +67,7 @@ class Check:
         return 1.0
 
     def beyond_share(self, context: Context) -> str:
-        """Say that the check needs more than its share of the budget.
-
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-
-        Returns
-        -------
-        str
-            What it needs and what there is; empty where it fits.
-        """
+        """Say what the check needs beyond its share of the budget; empty where it fits."""
         needs, share, budget = self.cost(context), context.share, context.budget.name
         if needs <= share:
             return ""

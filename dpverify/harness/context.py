@@ -57,38 +57,15 @@ class Context:
     share: float = math.inf
 
     def entropy(self, stream: str = "") -> list[int]:
-        """Words that seed a stream of this check: the claim, the check, the stream and the run's seed.
-
-        Parameters
-        ----------
-        stream : str
-            Name of the stream; a control has its own.
-
-        Returns
-        -------
-        list of int
-            The run's seed, then eight words of 32 bits.
-        """
+        """Words that seed a stream: the run's seed, then a hash of the claim, the check and the stream."""
         text = "\0".join((self.statement.key, self.check, stream))
         digest = hashlib.sha256(text.encode()).digest()
         return [self.seed, *(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 32, 4))]
 
     def rng(self, block: int, stream: str = "") -> np.random.Generator:
-        """Random numbers of one replication block.
+        """Random numbers of one replication block, counted from 0; a control has a stream of its own.
 
         They depend on the claim, the check, the stream, the run's seed and the block, so that another claim or another
         worker changes nobody's draw.
-
-        Parameters
-        ----------
-        block : int
-            Number of the block, from 0.
-        stream : str
-            Name of the stream; a control has its own.
-
-        Returns
-        -------
-        numpy.random.Generator
-            Seeded, independent of all others.
         """
         return np.random.default_rng(np.random.SeedSequence([*self.entropy(stream), block]))

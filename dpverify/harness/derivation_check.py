@@ -54,18 +54,8 @@ class DerivationCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check the derivation, compare it, and run the controls.
 
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Always 0.
-
-        Returns
-        -------
-        CheckResult
-            "proved", or "inconclusive" with the reason. A failing step of a derivation of ours is an error of ours; a
-            failing step of the paper's own chain is a finding.
+        "proved", or "inconclusive" with the reason. A failing step of a derivation of ours is an error of ours; a
+        failing step of the paper's own chain is a finding.
         """
         from dpverify.symbolic.derive.conclude import compare_with
         from dpverify.symbolic.derive.derivation import check_derivation

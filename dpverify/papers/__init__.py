@@ -15,6 +15,7 @@ INDEX = Path(__file__).with_name("index.json")
 """Generated from the files with checks by ``.ci/generated.py --write``."""
 
 
+@cache
 def load(key: str) -> PaperChecks | None:
     """Load the checks of a paper by its key, such as ``tran2022``; None where no code is written for it yet."""
     from dpverify.harness.run.discovery import load_paper

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.harness.run.processes import process_pool
+from dpverify.processes import process_pool
 
 LONG = 60.0
 """Seconds of work that nobody waits for."""

@@ -42,7 +42,7 @@ def load_paper(key: str, package: str, known: Mapping[str, IndexedFile]) -> Pape
     checks = PaperChecks(key, package)
     for module, source in check_files(package):
         file = known.get(module)
-        checks.later(module, file.claims if file and file.source == source else claims_in(module))
+        checks.announce(module, file.claims if file and file.source == source else claims_in(module))
     return checks
 
 

@@ -7,16 +7,19 @@ grows neither with the number of blocks nor with that of checks.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from threadpoolctl import threadpool_limits
 
-from dpverify.harness.run.task_pair import run_beside
-from dpverify.harness.run.task_pool import Outcomes, Task, run_in_pool
-from dpverify.harness.run.tasks import BlockOutcome, Job, describe, run_task, single_threaded
+from dpverify.harness.run.early_worker import run_with_early_worker
+from dpverify.harness.run.task_pool import Outcomes, run_in_pool
+from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, run_task
+from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult
 
 INTERRUPTED = "interrupted before it was decided"
@@ -24,27 +27,19 @@ INTERRUPTED = "interrupted before it was decided"
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
+    """How far a run is."""
 
-    Attributes
-    ----------
-    done, total : int
-        Blocks.
-    label : str
-        The check whose block was last to end.
-    """
-
-    done: int
+    done: int  # blocks
     total: int
-    label: str
+    label: str  # the check whose block was last to end
 
 
 Report = Callable[[Progress], None]
 
 
 @dataclass
-class _Desk:
-    """Where the parts of one job come together."""
+class _RunningJob:
+    """A job with the parts of it that are there; they are joined in the order of the blocks."""
 
     job: Job
     blocks: int
@@ -55,8 +50,8 @@ class _Desk:
     waiting: dict[int, BlockOutcome] = field(default_factory=dict)
     result: CheckResult | None = None
 
-    def take(self, block: int, outcome: BlockOutcome) -> None:
-        """Take in the outcome of a block; finish after the last."""
+    def add(self, block: int, outcome: BlockOutcome) -> None:
+        """Add the outcome of a block; finish after the last."""
         self.waiting[block] = outcome
         while self.folded in self.waiting:
             ready = self.waiting.pop(self.folded)
@@ -64,100 +59,83 @@ class _Desk:
             self.seconds += ready.seconds
             self.error = self.error or ready.error
             if not self.error:
-                self._guarded(lambda: self._fold(ready.part))  # noqa: B023  called at once, in this turn of the loop
+                with self._own_errors():
+                    self.total = self.job.find().fold(self.total, ready.part)
         if self.folded == self.blocks:
             self.finish()
-
-    def _fold(self, part: Any) -> None:
-        self.total = self.job.find().fold(self.total, part)
 
     def finish(self) -> None:
         """Turn the parts into a result."""
         if not self.error:
-            self._guarded(self._finish)
-        if self.result is None or self.error:
-            self.result = failed(self.job, self.error)
+            with self._own_errors():
+                self.result = self.job.find().finish(self.job.context, self.total)
+        if self.result is None or self.error:  # an error of ours, never a verdict on the paper
+            self.result = self._without_verdict("inconclusive", f"error: {self.error}", self.error)
         self.result = msgspec.structs.replace(self.result, seconds=round(self.seconds, 3))
         self.total = None
 
-    def _finish(self) -> None:
-        self.result = self.job.find().finish(self.job.context, self.total)
+    def close(self) -> CheckResult:
+        """Give the result; that of an interrupted job says so."""
+        return self.result or self._without_verdict("inconclusive", INTERRUPTED)
 
-    def _guarded(self, action: Callable[[], None]) -> None:
+    def _without_verdict(self, status: Status, message: str, error: str = "") -> CheckResult:
+        method = self.job.find().method
+        return CheckResult(name=self.job.check, method=method, status=status, message=message, error=error)
+
+    @contextmanager
+    def _own_errors(self) -> Iterator[None]:
         try:
-            action()
+            yield
         except Exception as error:  # noqa: BLE001  as in run_task: it is this check's error
             self.error = describe(error)
 
-
-def failed(job: Job, error: str) -> CheckResult:
-    """Result of a check that broke: inconclusive, with the error text.
-
-    An error of ours, never a verdict on the paper.
-    """
-    return CheckResult(
-        name=job.check, method=job.find().method, status="inconclusive", message=f"error: {error}", error=error
-    )
-
-
-def not_due(job: Job) -> CheckResult:
-    """Result of a check that runs in larger budgets only."""
-    check = job.find()
-    return CheckResult(name=job.check, method=check.method, status="untested", message=check.runs_from)
+    @classmethod
+    def opened(cls, job: Job) -> _RunningJob:
+        """Plan a job; it is finished already where it has no blocks."""
+        opened = cls(job, 0)
+        with opened._own_errors():
+            if not job.due:
+                opened.result = opened._without_verdict("untested", job.find().runs_from)
+                return opened
+            opened.blocks = job.find().blocks(job.context)
+        if opened.blocks == 0:
+            opened.finish()
+        return opened
 
 
 def run_jobs(
-    jobs: Sequence[Job], workers: int, progress: Report | None = None, beside: Executor | None = None
+    jobs: Sequence[Job], workers: int, progress: Report | None = None, early: Executor | None = None
 ) -> tuple[list[CheckResult], bool]:
-    """Run checks.
+    """Run checks, in this process or, with more than one worker, in others; an early worker shares the work of one.
 
-    One per job, in their order; the same for any number of workers. Whether Ctrl-C came first; what was not decided by
-    then is inconclusive.
+    One result per job, in their order; the same for any number of workers. Whether Ctrl-C came first; what was not
+    decided by then is inconclusive.
     """
     if workers < 1:
         raise ValueError(f"jobs must be at least 1, got jobs={workers}.")
-    with single_threaded():
-        desks = [_open(job) for job in jobs]
-        opened = [desk.job for desk in desks]
-        tasks = deque((place, block) for place, desk in enumerate(desks) for block in range(desk.blocks))
+    with threadpool_limits(1):  # the order of sums, and so the last digit, depends on the number of threads
+        running = [_RunningJob.opened(job) for job in jobs]
+        tasks = deque((place, block) for place, each in enumerate(running) for block in range(each.blocks))
         total = len(tasks)
-        if workers > 1:
-            run = run_in_pool(opened, tasks, workers)
-        else:
-            run = _run_here(opened, tasks) if beside is None else run_beside(opened, tasks, beside)
+        run = _outcomes(list(jobs), tasks, workers, early)
         interrupted = False
         try:
-            for done, (place, block, outcome) in enumerate(run, 1):
-                desks[place].take(block, outcome)
+            for done, ((place, block), outcome) in enumerate(run, 1):
+                running[place].add(block, outcome)
                 if progress is not None:
-                    progress(Progress(done, total, desks[place].job.label))
+                    progress(Progress(done, total, jobs[place].label))
         except KeyboardInterrupt:
             interrupted = True
         finally:
             run.close()
-    return [_close(desk) for desk in desks], interrupted
+    return [each.close() for each in running], interrupted
 
 
-def _open(job: Job) -> _Desk:
-    try:
-        if not job.due:
-            return _Desk(job, 0, result=not_due(job))
-        desk = _Desk(job, job.find().blocks(job.context))
-    except Exception as error:  # noqa: BLE001  as in run_task: a plan that cannot be made is this check's error
-        desk = _Desk(job, 0, error=describe(error))
-    if desk.blocks == 0:
-        desk.finish()
-    return desk
-
-
-def _close(desk: _Desk) -> CheckResult:
-    if desk.result is None:
-        return CheckResult(
-            name=desk.job.check, method=desk.job.find().method, status="inconclusive", message=INTERRUPTED
-        )
-    return desk.result
-
-
-def _run_here(jobs: list[Job], tasks: deque[Task]) -> Outcomes:
-    for place, block in tasks:
-        yield place, block, run_task(jobs[place], block)
+def _outcomes(jobs: list[Job], tasks: deque[Task], workers: int, early: Executor | None) -> Outcomes:
+    if workers > 1:
+        yield from run_in_pool(jobs, tasks, workers)
+    elif early is not None:
+        yield from run_with_early_worker(jobs, tasks, early)
+    else:
+        for place, block in tasks:
+            yield (place, block), run_task(jobs[place], block)

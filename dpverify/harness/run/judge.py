@@ -53,7 +53,7 @@ def judge(
     amended: Sequence[CheckResult],
     evidence_hash: str,
 ) -> Result:
-    """Sum up what was found about one claim under one choice of its readings. With the pinned status beside it."""
+    """Sum up what was found about one claim under one choice of its readings. The pinned status goes with it."""
     verdict = claim.verdict(reading)
     status, reason = decide_status(printed)
     if verdict is not None and verdict.reason and (verdict.status == status or not printed):
@@ -99,18 +99,7 @@ def contradicts(pinned: Status, found: Status) -> bool:
 
 
 def unconfirmed(result: Result) -> bool:
-    """Whether a pin was neither confirmed nor contradicted: the evidence of this run is weaker than the pin.
-
-    Parameters
-    ----------
-    result : Result
-        Of a claim.
-
-    Returns
-    -------
-    bool
-        False where nothing is pinned.
-    """
+    """Whether a pin was neither confirmed nor contradicted: the evidence of this run is weaker than the pin."""
     pairs = [(result.pinned, result.status)]
     if result.amendment is not None:
         pairs.append((result.amendment.pinned, result.amendment.status))

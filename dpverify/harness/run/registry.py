@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
-from typing import TypeVar
+from typing import NamedTuple
 
 from dpverify.harness.checks import Check
 
 PAPERS = "dpverify.papers:load"
 """Where checks are found by default: a module, and its function from a paper's key to its checks or None."""
 
-Key = TypeVar("Key")
 
-
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A check and the module that made it."""
 
     check: Check
     module: str  # name of the module; the evidence hash covers all it imports
 
 
-@dataclass(frozen=True)
-class _Later:
-    """A file of checks that is imported when one of its claims is asked for."""
-
-    module: str
-    claims: frozenset[str]
-
-    def load(self, key: str) -> PaperChecks:
-        """Import the file, and hold its claims against those that it was announced with."""
-        checks: PaperChecks = import_module(self.module).CHECKS
-        if checks.key != key:
-            raise ValueError(f"{self.module} must belong to {key}, got key={checks.key!r}.")
-        if wrong := sorted(checks.claims() ^ self.claims):
-            raise ValueError(f"{self.module} must judge the claims that it is announced with, got {', '.join(wrong)}.")
-        return checks
-
-
 class PaperChecks:
-    """The checks of one paper.
+    """The checks of one paper, or of one of its files.
 
     Parameters
     ----------
@@ -54,9 +33,9 @@ class PaperChecks:
     def __init__(self, key: str, module: str) -> None:
         self.key = key
         self.module = module
-        self._entries: dict[tuple[str, str], Entry] = {}
-        self._later: list[_Later] = []
-        self._whole: dict[str, dict[str, Entry]] = {}  # the checks of a claim, by name, once it was asked for
+        self._own: dict[tuple[str, str], Entry] = {}
+        self._announced: list[tuple[str, frozenset[str]]] = []
+        self._found: dict[str | None, dict[tuple[str, str], Entry]] = {}  # what was asked for, by claim
 
     def add(self, *checks: Check) -> None:
         """Add checks.
@@ -72,108 +51,62 @@ class PaperChecks:
             If a claim has a check of this name already, or the name cannot stand in a pytest id.
         """
         for check in checks:
-            self._insert(Entry(check, self.module))
+            if not check.name or set(check.name) & set("[]|:= "):
+                rule = "must be a word without []|:= and spaces"
+                raise ValueError(f"name of a check of {check.claim} {rule}, got name={check.name!r}.")
+            _put(self._own, Entry(check, self.module))
+        self._found.clear()
 
-    def later(self, module: str, claims: Iterable[str]) -> None:
-        """Announce another file of the same paper: it is imported when one of its claims is asked for.
-
-        Parameters
-        ----------
-        module : str
-            Its name; it has its checks as ``CHECKS``.
-        claims : iterable of str
-            Ids, without the paper, of all claims that it judges, and of no others.
-        """
-        self._later.append(_Later(module, frozenset(claims)))
-        self._whole.clear()
+    def announce(self, module: str, claims: Iterable[str]) -> None:
+        """Announce another file of the paper with all claims that it judges; it is imported when one is asked for."""
+        self._announced.append((module, frozenset(claims)))
+        self._found.clear()
 
     def claims(self) -> set[str]:
         """Ids, without the paper, of the claims that have a check; nothing is imported for it."""
-        return {claim for claim, _ in self._entries}.union(*(part.claims for part in self._later))
+        return {claim for claim, _ in self._own}.union(*(claims for _, claims in self._announced))
 
     def entries(self, claim: str | None = None) -> list[Entry]:
-        """List checks in the order in which they were added, those of announced files last.
-
-        Parameters
-        ----------
-        claim : str or None
-            Id of a claim without the paper; None for all.
-
-        Returns
-        -------
-        list of Entry
-            The checks, each with its module.
-
-        Raises
-        ------
-        ValueError
-            If an announced file judges other claims than it was announced with, or a name is taken.
-        """
-        if claim is not None:
-            return list(self._of(claim).values())
-        found = dict(self._entries)
-        for part in self._later:
-            for entry in part.load(self.key).entries():
-                _put(found, (entry.check.claim, entry.check.name), entry)
-        return list(found.values())
+        """List the checks of a claim, or all, in the order in which they were added; announced files come last."""
+        return list(self._of(claim).values())
 
     def of(self, claim: str) -> list[Check]:
-        """List the checks of a claim.
-
-        Parameters
-        ----------
-        claim : str
-            Id of the claim without the paper.
-
-        Returns
-        -------
-        list of Check
-            In the order in which they were added.
-        """
+        """List the checks of a claim."""
         return [entry.check for entry in self.entries(claim)]
 
     def find(self, claim: str, name: str) -> Check:
-        """Find a check.
+        """Find a check by its claim, without the paper, and its name."""
+        return self._of(claim)[claim, name].check
 
-        Parameters
-        ----------
-        claim, name : str
-            Id of the claim without the paper, and name of the check.
+    def _of(self, claim: str | None) -> dict[tuple[str, str], Entry]:
+        if claim not in self._found:
+            found: dict[tuple[str, str], Entry] = {}
+            for file in self._files(claim):
+                for entry in file._own.values():
+                    if claim in {None, entry.check.claim}:
+                        _put(found, entry)
+            self._found[claim] = found
+        return self._found[claim]
 
-        Returns
-        -------
-        Check
-            The check.
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return self._of(claim)[name].check
-
-    def _of(self, claim: str) -> dict[str, Entry]:
-        if claim not in self._whole:
-            found = {name: entry for (judged, name), entry in self._entries.items() if judged == claim}
-            for part in self._later:
-                if claim in part.claims:
-                    for entry in part.load(self.key).entries(claim):
-                        _put(found, entry.check.name, entry)
-            self._whole[claim] = found
-        return self._whole[claim]
-
-    def _insert(self, entry: Entry) -> None:
-        claim, name = entry.check.claim, entry.check.name
-        if not name or set(name) & set("[]|:= "):
-            raise ValueError(f"name of a check of {claim} must be a word without []|:= and spaces, got name={name!r}.")
-        _put(self._entries, (claim, name), entry)
-        self._whole.clear()
+    def _files(self, claim: str | None) -> Iterator[PaperChecks]:
+        """Import the announced files that judge a claim, and hold their claims against those announced."""
+        yield self
+        for module, claims in self._announced:
+            if claim is None or claim in claims:
+                checks: PaperChecks = import_module(module).CHECKS
+                if checks.key != self.key:
+                    raise ValueError(f"{module} must belong to {self.key}, got key={checks.key!r}.")
+                if wrong := sorted(checks.claims() ^ claims):
+                    rule = "must judge the claims that it is announced with"
+                    raise ValueError(f"{module} {rule}, got {', '.join(wrong)}.")
+                yield checks
 
 
-def _put(entries: dict[Key, Entry], key: Key, entry: Entry) -> None:
-    if key in entries:
-        raise ValueError(f"name of a check of {entry.check.claim} must be new, got name={entry.check.name!r} twice.")
-    entries[key] = entry
+def _put(entries: dict[tuple[str, str], Entry], entry: Entry) -> None:
+    claim, name = entry.check.claim, entry.check.name
+    if (claim, name) in entries:
+        raise ValueError(f"name of a check of {claim} must be new, got name={name!r} twice.")
+    entries[claim, name] = entry
 
 
 def recorded_share(source: str, budget: str) -> float | None:

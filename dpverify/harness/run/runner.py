@@ -9,16 +9,14 @@ from concurrent.futures import Executor
 from contextlib import suppress
 
 from dpverify.harness.run.engine import Report, run_jobs
-from dpverify.harness.run.hashes import evidence_hashes
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.harness.run.registry import PAPERS
 from dpverify.harness.run.suite import Suite, declared
-from dpverify.harness.run.task_pair import ask_beside
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.results import Result, Run, RunInfo
 from dpverify.ledger.specs import Specs
 
-WORTH_WORKERS = 10.0
+SECONDS_FOR_WORKERS = 10.0
 """Declared core seconds from which worker processes save more time than they take to start; about 2 s each."""
 
 
@@ -37,54 +35,27 @@ def verify(
     progress: Report | None = None,
     source: str = PAPERS,
     spare: bool = False,
-    beside: Executor | None = None,
+    early: Executor | None = None,
 ) -> Run:
-    """Judge claims.
+    """Judge claims, or all, with the checks of a ``source``, "module:function"; all checks share the budget.
 
-    Parameters
-    ----------
-    specs : Specs
-        All papers; the budget is shared out over their checks.
-    claims : sequence of ClaimSpec or None
-        Which to judge; None for all.
-    budget : str
-        "smoke", "standard" or "full".
-    seed : int
-        Seed of the run, at least 0.
-    jobs : int
-        Worker processes; results do not depend on it.
-    progress : callable or None
-        Told after each block.
-    source : str
-        Where checks are found: "module:function".
-    spare : bool
-        Start no workers where they would take longer to start than the work does.
-    beside : concurrent.futures.Executor or None
-        One worker process that was started already, to share the work; it is shut down where others are started.
-
-    Returns
-    -------
-    Run
-        Results in the order of the claims and their readings; after Ctrl-C, what was decided so far.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+    ``spare``: start no workers where that takes longer than the work. ``early``: one worker process that was started
+    already, to share the work; it is shut down where others are started. Results come in the order of the claims and
+    their readings, whatever the number of ``jobs``; after Ctrl-C, what was decided so far.
     """
     start = time.perf_counter()
     suite = Suite(specs, budget, seed, source)
     cases = [case for claim in (specs.claims() if claims is None else claims) for case in suite.cases(claim)]
     work = [job for case in cases for job in case.jobs]
-    workers = 1 if spare and jobs > 1 and declared(work) < WORTH_WORKERS else jobs
-    if workers > 1 and beside is not None:  # it would do nothing, and hold memory
+    workers = 1 if spare and jobs > 1 and declared(work) < SECONDS_FOR_WORKERS else jobs
+    if workers > 1 and early is not None:  # it would do nothing, and hold memory
         with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the process has just died
-            beside.shutdown(wait=False, cancel_futures=True)
-        beside = None
-    hashes = ask_beside(beside, evidence_hashes, [(case.judged, case.modules) for case in cases])
-    found, interrupted = run_jobs(work, workers, progress, beside)
+            early.shutdown(wait=False, cancel_futures=True)
+        early = None
+    hashes = [case.evidence_hash for case in cases]  # now: later, Ctrl-C would cost the verdicts
+    found, interrupted = run_jobs(work, workers, progress, early)
     results, place = [], 0
-    for case, evidence in zip(cases, hashes(), strict=True):
+    for case, evidence in zip(cases, hashes, strict=True):
         results.append(case.result(found[place : place + len(case.jobs)], evidence))
         place += len(case.jobs)
     info = RunInfo(
@@ -102,35 +73,13 @@ def verify(
 
 
 def exit_code(run: Run) -> int:
-    """Exit code of a run.
-
-    Parameters
-    ----------
-    run : Run
-        A whole or an interrupted run.
-
-    Returns
-    -------
-    int
-        130 after Ctrl-C; 1 where a pin is contradicted, the sources disagree, or a check broke; else 0.
-    """
+    """130 after Ctrl-C; 1 where a pin is contradicted, the sources disagree, or a check broke; else 0."""
     if run.run.interrupted:
         return 130
     return int(any(r.contradicts or r.sources_disagree or errors(r) for r in run.results))
 
 
 def errors(result: Result) -> list[str]:
-    """Errors of ours, by check.
-
-    Parameters
-    ----------
-    result : Result
-        Of a claim.
-
-    Returns
-    -------
-    list of str
-        One line per check that broke.
-    """
+    """Errors of ours, one line per check that broke."""
     checks = (*result.checks, *(result.amendment.checks if result.amendment is not None else ()))
     return [f"{check.name}: {check.error}" for check in checks if check.error]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dpverify.harness.budget import Shares, budget_named, shares
 from dpverify.harness.context import Context
@@ -13,27 +13,29 @@ from dpverify.harness.run.judge import judge
 from dpverify.harness.run.registry import PAPERS, Entry, PaperChecks, load_checks, recorded_share
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.errors import SpecError
 from dpverify.ledger.results import CheckResult, Result
 from dpverify.ledger.specs import Specs
 from dpverify.ledger.statements import Statement
 
 
 @dataclass(frozen=True)
-class Case:
+class JudgedReading:
     """A claim under one choice of its readings, with the checks that apply."""
 
     claim: ClaimSpec
     reading: dict[str, str]  # the choice
     printed: tuple[Job, ...]  # checks of the printed statement and of the corrected one
     amended: tuple[Job, ...]
-    # the record's hash, with the text of the amendment where there is one; both with the domains of their symbols
-    judged: str
     modules: tuple[str, ...]  # where the checks are from
 
     @property
     def evidence_hash(self) -> str:
         """Hash of the record, the amendment, and the code of the checks; made when asked for: it reads many files."""
-        return evidence_hash(self.judged, self.modules)
+        verdict = self.claim.verdict(self.reading)
+        amendment = None if verdict is None else verdict.amendment
+        judged = self.claim.record_hash + ("" if amendment is None else self.claim.text(amendment))
+        return evidence_hash(judged, self.modules)
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -54,80 +56,51 @@ class Suite:
             raise ValueError(f"seed must be at least 0, got seed={seed}.")
         self.specs, self.budget, self.seed, self.source = specs, budget_named(budget), seed, source
         self._checks: dict[str, PaperChecks | None] = {}
-        self._cases: dict[str, list[Case]] = {}
+        self.shares = Shares(math.inf, math.inf)  # while they are made out
         share = recorded_share(source, budget)
         self.shares = self.computed_shares() if share is None else Shares(share, math.inf)
 
     def computed_shares(self) -> Shares:
         """Share the budget out by what all checks of all papers declare; this imports them all."""
-        every = (job for claim in self.specs.claims() for case in self._open(claim) for job in case.jobs)
-        jobs = [job for job in every if job.due]
+        jobs = [job for claim in self.specs.claims() for case in self.cases(claim) for job in case.jobs if job.due]
         divisible = [_cost(job) for job in jobs if job.find().divisible]
         whole = [_cost(job) for job in jobs if not job.find().divisible]
         return shares(divisible, whole, self.budget.seconds)
 
-    def cases(self, claim: ClaimSpec) -> list[Case]:
-        """List what is to be judged of a claim. One per choice of its readings."""
-        return [
-            replace(case, printed=self._shared(case.printed), amended=self._shared(case.amended))
-            for case in self._open(claim)
-        ]
+    def cases(self, claim: ClaimSpec) -> list[JudgedReading]:
+        """List what is to be judged of a claim: one for each choice of its readings."""
+        return [self._reading(claim, reading) for reading in claim.readings()]
 
-    def _open(self, claim: ClaimSpec) -> list[Case]:
-        """Cases of a claim, without their shares."""
-        if claim.key not in self._cases:
-            self._cases[claim.key] = self._cases_of(claim, math.inf)
-        return self._cases[claim.key]
-
-    def _checks_of(self, paper: str) -> PaperChecks | None:
-        if paper not in self._checks:
-            self._checks[paper] = checks = load_checks(self.source, paper)
-            if checks is not None:
-                _known_claims_only(self.specs, paper, checks)
-        return self._checks[paper]
-
-    def _shared(self, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
-        return tuple(replace(job, context=replace(job.context, share=self._share(job))) for job in jobs)
-
-    def _share(self, job: Job) -> float:
-        return self.shares.divisible if job.find().divisible else self.shares.whole
-
-    def _cases_of(self, claim: ClaimSpec, share: float) -> list[Case]:
+    def _reading(self, claim: ClaimSpec, reading: dict[str, str]) -> JudgedReading:
         checks = self._checks_of(claim.paper)
         entries = [] if checks is None else checks.entries(claim.record.id)
-        cases = []
-        for reading in claim.readings():
-            verdict = claim.verdict(reading)
-            amendment = None if verdict is None else verdict.amendment
-            printed = self._jobs(claim, claim.statement(reading), entries, share)
-            amended: tuple[Job, ...] = ()
-            judged = claim.record_hash
-            if amendment is not None:
-                amended = self._jobs(claim, claim.statement(reading, "amended"), entries, share)
-                judged += claim.text(amendment)
-            used = {job.check for job in (*printed, *amended)}
-            modules = tuple(entry.module for entry in entries if entry.check.name in used)
-            cases.append(Case(claim, reading, printed, amended, judged, modules))
-        return cases
+        verdict = claim.verdict(reading)
+        printed, amended = self._jobs(claim, claim.statement(reading), entries), tuple[Job, ...]()
+        if verdict is not None and verdict.amendment is not None:
+            amended = self._jobs(claim, claim.statement(reading, "amended"), entries)
+        used = {job.check for job in (*printed, *amended)}
+        modules = tuple(entry.module for entry in entries if entry.check.name in used)
+        return JudgedReading(claim, reading, printed, amended, modules)
 
-    def _jobs(self, claim: ClaimSpec, statement: Statement, entries: list[Entry], share: float) -> tuple[Job, ...]:
-        return tuple(
-            Job(
-                self.source,
-                claim.paper,
-                claim.record.id,
-                entry.check.name,
-                Context(statement, self.budget, self.seed, entry.check.name, share=share),
-            )
-            for entry in entries
-            if entry.check.applies(statement)
-        )
+    def _checks_of(self, paper: str) -> PaperChecks | None:
+        """Load the checks of a paper; refuse specs that lack a claim which one of them judges."""
+        if paper not in self._checks:
+            self._checks[paper] = checks = load_checks(self.source, paper)
+            missing = [] if checks is None else sorted(checks.claims() - self.specs.papers[paper].claims.keys())
+            if checks is not None and missing:
+                names = ", ".join(repr(check.name) for check in checks.of(missing[0]))
+                rule = f"{paper} must have the claim {missing[0]!r}, which the check {names} judges"
+                raise SpecError(str(self.specs.directory), "", "", "", rule)
+        return self._checks[paper]
 
-
-def _known_claims_only(specs: Specs, key: str, checks: PaperChecks) -> None:
-    for claim in sorted(checks.claims() - specs.papers[key].claims.keys()):
-        for check in checks.of(claim):
-            raise ValueError(f"claim of check {check.name!r} must be one of {key}, got claim={claim!r}.")
+    def _jobs(self, claim: ClaimSpec, statement: Statement, entries: list[Entry]) -> tuple[Job, ...]:
+        jobs = []
+        for check, _ in entries:
+            if check.applies(statement):
+                share = self.shares.divisible if check.divisible else self.shares.whole
+                context = Context(statement, self.budget, self.seed, check.name, share=share)
+                jobs.append(Job(self.source, claim.paper, claim.record.id, check.name, context))
+        return tuple(jobs)
 
 
 def _cost(job: Job) -> float:

@@ -1,8 +1,7 @@
-"""Blocks of checks in worker processes: bundles of short ones, new checks first, and what to do where a worker dies.
+"""Blocks of checks in worker processes, and what to do where a worker dies.
 
-Only a few blocks are under way at a time. Short blocks travel in bundles: to send one and wake a worker costs a good
-part of a millisecond. Until the first block of a check is back, other workers begin other checks, where there are any:
-in two processes at once, the first blocks would compile the same kernels twice.
+Only a few blocks are under way at a time. Until the first block of a check is back, other workers begin other checks,
+where there are any: in two processes at once, the first blocks would compile the same kernels twice.
 """
 
 from __future__ import annotations
@@ -12,17 +11,14 @@ from collections.abc import Generator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 
-from dpverify.harness.run.processes import process_pool
-from dpverify.harness.run.tasks import BlockOutcome, Job, describe, prepare_worker, run_bundle
+from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, prepare_worker, run_in_worker
+from dpverify.processes import process_pool
 
 PER_WORKER = 2
-"""Bundles under way per worker."""
-BUNDLE_SECONDS, BUNDLE_BLOCKS = 0.05, 16
-"""A bundle takes about as long as this, judged by the slowest block of its check so far, and has at most this many."""
+"""Blocks under way per worker."""
 DIED = "the worker process died while it ran this check"
 
-Task = tuple[int, int]  # number of the job, number of the block
-Outcomes = Generator[tuple[int, int, BlockOutcome], None, None]
+Outcomes = Generator[tuple[Task, BlockOutcome], None, None]
 
 
 def run_in_pool(jobs: list[Job], tasks: deque[Task], workers: int) -> Outcomes:
@@ -31,75 +27,38 @@ def run_in_pool(jobs: list[Job], tasks: deque[Task], workers: int) -> Outcomes:
     Each task with its outcome, as they come.
     """
     while tasks:
-        suspects: list[Task] = []
-        yield from _run_pool_once(jobs, tasks, workers, suspects)
-        for task in suspects:
-            alone, dead = deque([task]), list[Task]()
-            yield from _run_pool_once(jobs, alone, 1, dead)
-            if dead:
-                yield *task, BlockOutcome(None, 0.0, DIED)
+        for suspect in (yield from _run_until_death(jobs, tasks, workers)):
+            if (yield from _run_until_death(jobs, deque([suspect]), 1)):
+                yield suspect, BlockOutcome(None, 0.0, DIED)
 
 
-def _run_pool_once(jobs: list[Job], tasks: deque[Task], workers: int, suspects: list[Task]) -> Outcomes:
-    """Run tasks until all are done or a worker dies; then say which were under way."""
-    under_way: dict[Future[list[BlockOutcome]], list[Task]] = {}
-    slowest: dict[int, float] = {}
-    aside: dict[int, list[Task]] = {}
+def _run_until_death(
+    jobs: list[Job], tasks: deque[Task], workers: int
+) -> Generator[tuple[Task, BlockOutcome], None, list[Task]]:
+    """Run tasks until all are done or a worker dies; return those that were under way then."""
+    under_way: dict[Future[BlockOutcome], Task] = {}
+    suspects: list[Task] = []
     with process_pool(workers, prepare_worker, (jobs,), wait=True) as pool:
         while (tasks or under_way) and not suspects:
             while tasks and len(under_way) < PER_WORKER * workers and not suspects:
-                bundle = bundle_of(tasks, slowest, workers)
-                _set_aside(bundle[0], tasks, aside)
+                task = _next(tasks, {place for place, block in under_way.values() if block == 0})
                 try:
-                    under_way[pool.submit(run_bundle, bundle[0][0], [block for _, block in bundle])] = bundle
+                    under_way[pool.submit(run_in_worker, *task)] = task
                 except BrokenProcessPool:
-                    suspects.extend(bundle)
+                    suspects.append(task)
             done, _ = wait(under_way, return_when=FIRST_COMPLETED)
             for future in sorted(done, key=under_way.__getitem__):
-                bundle = under_way.pop(future)
-                error = future.exception()
-                if isinstance(error, BrokenProcessPool):
-                    suspects.extend(bundle)
-                    continue
-                found = future.result() if error is None else [BlockOutcome(None, 0.0, describe(error))] * len(bundle)
-                _put_back(bundle[0][0], tasks, aside)
-                for (place, block), outcome in zip(bundle, found, strict=True):
-                    slowest[place] = max(slowest.get(place, 0.0), outcome.seconds)
-                    yield place, block, outcome
-        for place in sorted(aside, reverse=True):
-            _put_back(place, tasks, aside)
-        for bundle in under_way.values():
-            suspects.extend(bundle)
-        suspects.sort()
+                task = under_way.pop(future)
+                if isinstance(error := future.exception(), BrokenProcessPool):
+                    suspects.append(task)
+                else:
+                    yield task, future.result() if error is None else BlockOutcome(None, 0.0, describe(error))
+        return sorted([*suspects, *under_way.values()])
 
 
-def _set_aside(first: Task, tasks: deque[Task], aside: dict[int, list[Task]]) -> None:
-    """Keep the other blocks of a check back while its first one is under way, unless nothing else is left to do."""
-    place, block = first
-    if block == 0:
-        aside[place] = []
-        while tasks and tasks[0][0] == place:
-            aside[place].append(tasks.popleft())
-    if not tasks:
-        for waiting in sorted(aside, reverse=True):
-            _put_back(waiting, tasks, aside)
-
-
-def _put_back(place: int, tasks: deque[Task], aside: dict[int, list[Task]]) -> None:
-    """Put the blocks of a check that were set aside, if any, before all others."""
-    tasks.extendleft(reversed(aside.pop(place, [])))
-
-
-def bundle_of(tasks: deque[Task], slowest: dict[int, float], workers: int) -> list[Task]:
-    """Take the next tasks, of one check; one alone until it is known how long they take, and fewer near the end.
-
-    What one worker gets at once.
-    """
-    place, _ = tasks[0]
-    most = 1
-    if place in slowest:
-        most = min(int(BUNDLE_SECONDS / max(slowest[place], 1e-6)), BUNDLE_BLOCKS, len(tasks) // (PER_WORKER * workers))
-    taken = [tasks.popleft()]
-    while tasks and len(taken) < most and tasks[0][0] == place:
-        taken.append(tasks.popleft())
-    return taken
+def _next(tasks: deque[Task], begun: set[int]) -> Task:
+    """Take the next task, if possible of a check that is not among those whose first block is under way."""
+    index = next((index for index, (place, _) in enumerate(tasks) if place not in begun), 0)
+    task = tasks[index]
+    del tasks[index]
+    return task

@@ -5,8 +5,7 @@ from __future__ import annotations
 import signal
 import time
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,9 @@ from threadpoolctl import threadpool_limits
 from dpverify.harness.checks import Check
 from dpverify.harness.context import Context
 from dpverify.harness.run.registry import load_checks
+
+Task = tuple[int, int]
+"""Number of the job, number of the block."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,9 @@ def run_task(job: Job, block: int) -> BlockOutcome:
     return BlockOutcome(part, time.perf_counter() - start)
 
 
-def run_bundle(place: int, blocks: Sequence[int]) -> list[BlockOutcome]:
-    """Run some blocks of one job of this worker process, one after the other."""
-    return [run_task(_jobs[place], block) for block in blocks]
+def run_in_worker(place: int, block: int) -> BlockOutcome:
+    """Run one block of a job of this worker process."""
+    return run_task(_jobs[place], block)
 
 
 def describe(error: BaseException) -> str:
@@ -87,13 +89,6 @@ def describe(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" (in {frames[-1].name}, {Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
-
-
-@contextmanager
-def single_threaded() -> Iterator[None]:
-    """Keep linear algebra to one thread: the order of its sums, and so the last digit, depends on their number."""
-    with threadpool_limits(1):
-        yield
 
 
 def prepare_worker(jobs: Sequence[Job]) -> None:

@@ -71,20 +71,7 @@ class Vacuity:
     def judge(self, statement: Statement) -> Vacuous:
         """Compare the statement's right side with the trivial bound on the grid.
 
-        Parameters
-        ----------
-        statement : Statement
-            With a formula on the right.
-
-        Returns
-        -------
-        Vacuous
-            True where the bound never beats the trivial one; the onset is the first value from which it always does.
-
-        Raises
-        ------
-        ValueError
-            If the grid is empty or leaves out the symbol.
+        True where the bound never beats the trivial one; the onset is the first value from which it always does.
         """
         grid = [as_point(p) for p in self.points]
         if not grid or any(self.along not in p for p in grid):

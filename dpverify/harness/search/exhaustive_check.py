@@ -71,20 +71,7 @@ class ExhaustiveCheck(Check):
         return {"smoke": 0.3, "standard": 1.5}.get(context.budget.name, 10.0)
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Go through all points, then through them again for each control until it is refuted.
-
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Always 0.
-
-        Returns
-        -------
-        CheckResult
-            What was found.
-        """
+        """Go through all points, then through them again for each control until it is refuted."""
         statement = context.statement
         found, notes, outside = self._go_through(context, statement, self.lhs, self.holds, stop=False)
         controls = self._controls(context, statement, found)
@@ -118,17 +105,7 @@ class ExhaustiveCheck(Check):
     def meets_conditions(self, point: Point, statement: Statement) -> bool:
         """Whether a point certainly meets the conditions of a statement, as far as they are about the point.
 
-        Parameters
-        ----------
-        point : mapping
-            Of this check.
-        statement : Statement
-            Of its claim.
-
-        Returns
-        -------
-        bool
-            True as well for a point of a rule that does not set all symbols of the statement.
+        True as well for a point of a rule that does not set all symbols of the statement.
         """
         if not statement.requires or (self.holds is not None and not point.keys() >= set(statement.free)):
             return True

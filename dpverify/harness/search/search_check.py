@@ -80,20 +80,7 @@ class SearchCheck(Check):
         return self.seconds_each * context.budget.examples * (3 + len(self.planted))
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Search, shrink, and run the controls.
-
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Always 0.
-
-        Returns
-        -------
-        CheckResult
-            What was found.
-        """
+        """Search, shrink, and run the controls."""
         context = replace(context, statement=self._narrowed(context.statement))
         statement, examples = context.statement, self._examples(context)
         sampler = self._sampler(statement)

@@ -151,13 +151,7 @@ class ProportionBound:
     bound: Callable[[Context], float] | None = None
 
     def collect(self, context: Context, sample: Sample) -> Moments:
-        """Sum up one block.
-
-        Raises
-        ------
-        ValueError
-            If the sample holds anything but zeros and ones.
-        """
+        """Sum up one block; it must hold zeros and ones only."""
         values = np.asarray(sample, dtype=np.float64)
         if not np.all((values == 0.0) | (values == 1.0)):
             raise ValueError("sample of a ProportionBound must hold zeros and ones only.")

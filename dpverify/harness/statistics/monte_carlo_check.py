@@ -104,25 +104,7 @@ class MonteCarloCheck(Check):
         return self._plan(here).blocks * len(self._streams(here))
 
     def run_block(self, context: Context, block: int) -> tuple[int, Any]:
-        """Draw one block of one sample.
-
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Counts through the blocks of the first sample, then of the next.
-
-        Returns
-        -------
-        tuple of int and object
-            Number of the sample, and the judge's sums.
-
-        Raises
-        ------
-        ValueError
-            If a simulation returns another number of replications than it was asked for.
-        """
+        """Draw one block of one sample: the number of the sample, and the judge's sums."""
         here = self._at_point(context)
         plan = self._plan(here)
         place, number = divmod(block, plan.blocks)
@@ -143,20 +125,10 @@ class MonteCarloCheck(Check):
         return sums
 
     def finish(self, context: Context, total: Sums | None) -> CheckResult:
-        """Judge the check's own sample, and each faulty one.
+        """Judge each sample.
 
-        Parameters
-        ----------
-        context : Context
-            What the check ran on.
-        total : dict or None
-            Sums by sample.
-
-        Returns
-        -------
-        CheckResult
-            "not refuted", "refuted" with the confidence limit, or "inconclusive": over budget, a control missed, or a
-            kernel that does not follow its law.
+        "not refuted", "refuted" with the confidence limit, or "inconclusive": over budget, a control missed, or a
+        kernel that does not follow its law.
         """
         here = self._at_point(context)
         plan = self._plan(here)

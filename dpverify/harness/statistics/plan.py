@@ -74,31 +74,9 @@ class Plan:
         return -(-self.n // self.block_size)
 
     def size_of(self, block: int) -> int:
-        """Replications of one block; the last may be smaller.
-
-        Parameters
-        ----------
-        block : int
-            Number of the block, from 0.
-
-        Returns
-        -------
-        int
-            At least 1.
-        """
+        """Replications of one block, counted from 0; the last may be smaller."""
         return min(self.block_size, self.n - block * self.block_size)
 
     def seconds(self, runs: int) -> float:
-        """Core seconds the plan is declared to take.
-
-        Parameters
-        ----------
-        runs : int
-            How often the sample is drawn: once, and once more per control.
-
-        Returns
-        -------
-        float
-            Core seconds.
-        """
+        """Core seconds the plan is declared to take where the sample is drawn so often: once, and once per control."""
         return (self.seconds_each or self.effect.seconds) * self.n * runs

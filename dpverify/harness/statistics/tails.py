@@ -30,19 +30,7 @@ class SubGaussian:
     def radius(self, n: int, variance: float, alpha: float) -> float:
         """How far the sample mean may lie on one side of the mean, except with probability alpha.
 
-        Parameters
-        ----------
-        n : int
-            Sample size.
-        variance : float
-            Sample variance; not used by this bound.
-        alpha : float
-            Error probability, one-sided.
-
-        Returns
-        -------
-        float
-            ``scale * sqrt(2 log(1/alpha) / n)``.
+        ``scale * sqrt(2 log(1/alpha) / n)``; the sample variance is not used.
         """
         return self.scale * math.sqrt(2.0 * math.log(1.0 / alpha) / n)
 
@@ -75,19 +63,8 @@ class Bounded:
     def radius(self, n: int, variance: float, alpha: float) -> float:
         """How far the sample mean may lie on one side of the mean, except with probability alpha.
 
-        Parameters
-        ----------
-        n : int
-            Sample size, at least 2.
-        variance : float
-            Sample variance with divisor ``n - 1``.
-        alpha : float
-            Error probability, one-sided.
-
-        Returns
-        -------
-        float
-            ``sqrt(2 variance log(2/alpha) / n) + 7 (hi - lo) log(2/alpha) / (3 (n - 1))``; infinite for n < 2.
+        ``sqrt(2 variance log(2/alpha) / n) + 7 (hi - lo) log(2/alpha) / (3 (n - 1))``, with the sample variance of
+        divisor ``n - 1``; infinite for n < 2.
         """
         if n < 2:
             return math.inf

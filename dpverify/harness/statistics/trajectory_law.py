@@ -60,43 +60,13 @@ class TrajectoryLaw:
             raise ValueError(f"pairs must be one of {', '.join(get_args(Pairs))}, got pairs={self.pairs!r}.")
 
     def collect(self, context: Context, sample: Sample | Pieces) -> TrajectoryStatistics:
-        """Whiten one block by the covariance and sum it up, as ``collect`` does.
-
-        Parameters
-        ----------
-        context : Context
-            Gives the covariance its parameters.
-        sample
-            As there.
-
-        Returns
-        -------
-        TrajectoryStatistics
-            The block's sums.
-
-        Raises
-        ------
-        ValueError
-            If the sample or the covariance has a wrong shape or is not finite.
-        """
+        """Whiten one block by the covariance and sum it up."""
         return collect(whitening(self.covariance(context)), sample, pairs=self.pairs, share=self.share)
 
     def decide(self, context: Context, statistics: TrajectoryStatistics, alpha: float) -> Judgement:
         """Say whether the sample follows the law, and which test says otherwise.
 
-        Parameters
-        ----------
-        context : Context
-            Gives the covariance its parameters.
-        statistics : TrajectoryStatistics
-            Sums of all blocks.
-        alpha : float
-            Chance of "disagrees" where the law holds, over all tests together.
-
-        Returns
-        -------
-        Judgement
-            "agrees" or "disagrees"; with the figure "noise-variance".
+        ``alpha`` is the chance of "disagrees" where the law holds, over all tests together.
         """
         outcomes = trajectory_tests(statistics, alpha)
         against = sorted((o for o in outcomes if o.refuted), key=lambda o: o.p_value)
@@ -129,27 +99,7 @@ class TrajectoryLaw:
         return {name: column.tolist() for name, column in columns.items()}
 
     def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
-        """Faults of the declared sizes, each put into a sample of the check's own.
-
-        Parameters
-        ----------
-        context : Context
-            Not used here; the faults ask for the covariance when they are planted.
-        effect : Effect
-            Must be a :class:`TrajectoryEffect`.
-
-        Returns
-        -------
-        list of PlantedFault
-            One per declared size.
-
-        Raises
-        ------
-        TypeError
-            If the effect is of another kind.
-        ValueError
-            If it is planned for pairs that are compared in another way.
-        """
+        """Faults of the declared sizes of a :class:`TrajectoryEffect`, each put into a sample of the check's own."""
         if not isinstance(effect, TrajectoryEffect):
             raise TypeError(f"effect of a TrajectoryLaw must be a TrajectoryEffect, got {type(effect).__name__}.")
         if effect.pairs != self.pairs:
@@ -167,10 +117,10 @@ class TrajectoryLaw:
             faults.append(PlantedFault("correlation", fault, lambda c, s, _: self._mix_last(c, s, keep, r)))
         return faults
 
-    def _mix_last(self, context: Context, sample: Sample, keep: float, take: float) -> Sample:
-        """Replace the last whitened row by ``keep`` times itself and ``take`` times the first."""
+    def _mix_last(self, context: Context, sample: Sample, keep: float, add: float) -> Sample:
+        """Replace the last whitened row by ``keep`` times itself and ``add`` times the first."""
         by = whitening(self.covariance(context))
-        change = (keep - 1.0) * by.step(sample, -1 % len(by.factor)) + take * by.step(sample, 0)
+        change = (keep - 1.0) * by.step(sample, -1 % len(by.factor)) + add * by.step(sample, 0)
         faulty = sample.copy()
         faulty[:, -1, :] += by.factor[-1, -1] * change
         return faulty

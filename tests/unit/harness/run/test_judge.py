@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from dpverify.harness import unconfirmed
-from dpverify.harness.run.judge import contradicts, decide_status, judge, sources_disagree
+from dpverify.harness.run.judge import contradicts, decide_status, judge, sources_disagree, unconfirmed
 from dpverify.ledger import Specs
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, Counterexample, Method, Number, Result, Slack

@@ -37,11 +37,11 @@ def announced(monkeypatch: pytest.MonkeyPatch, name: str, *checks: Check, key: s
 
 def test_announced_files_are_imported_for_their_claims_only(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = PaperChecks("demo", "checks")
-    whole.later(
+    whole.announce(
         announced(monkeypatch, "first", Nothing("lemma-1", "a"), Nothing("lemma-2", "a")), ["lemma-1", "lemma-2"]
     )
-    whole.later("no.such.module", ["lemma-3"])
-    whole.later(announced(monkeypatch, "second", Nothing("lemma-1", "b")), ["lemma-1"])
+    whole.announce("no.such.module", ["lemma-3"])
+    whole.announce(announced(monkeypatch, "second", Nothing("lemma-1", "b")), ["lemma-1"])
     whole.add(Nothing("lemma-1", "own"))
     assert whole.claims() == {"lemma-1", "lemma-2", "lemma-3"}
     assert [check.name for check in whole.of("lemma-1")] == ["own", "a", "b"]
@@ -57,16 +57,16 @@ def test_announced_files_judge_what_they_are_announced_with(monkeypatch: pytest.
     module = announced(monkeypatch, "part", Nothing("lemma-1", "a"), Nothing("lemma-2", "a"))
     for claims in (["lemma-1"], ["lemma-1", "lemma-2", "lemma-3"]):
         whole = PaperChecks("demo", "checks")
-        whole.later(module, claims)
+        whole.announce(module, claims)
         with pytest.raises(ValueError, match=r"announced_part must judge the claims .* got lemma-[23]\."):
             whole.of("lemma-1")
     other = PaperChecks("demo", "checks")
-    other.later(announced(monkeypatch, "other", Nothing("lemma-1", "a"), key="another"), ["lemma-1"])
+    other.announce(announced(monkeypatch, "other", Nothing("lemma-1", "a"), key="another"), ["lemma-1"])
     with pytest.raises(ValueError, match="must belong to demo"):
         other.of("lemma-1")
     twice = PaperChecks("demo", "checks")
     for _ in range(2):
-        twice.later(module, ["lemma-1", "lemma-2"])
+        twice.announce(module, ["lemma-1", "lemma-2"])
     with pytest.raises(ValueError, match="twice"):
         twice.of("lemma-1")
     with pytest.raises(ValueError, match="twice"):

@@ -11,16 +11,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from dpverify.harness import Progress, errors, exit_code, unconfirmed, verify
 from dpverify.harness.budget import Shares
 from dpverify.harness.run import runner
-from dpverify.harness.run.engine import INTERRUPTED, run_jobs
+from dpverify.harness.run.engine import INTERRUPTED, Progress, run_jobs
+from dpverify.harness.run.judge import unconfirmed
 from dpverify.harness.run.manifest import machine, versions
 from dpverify.harness.run.registry import recorded_share
+from dpverify.harness.run.runner import errors, exit_code, verify
 from dpverify.harness.run.suite import Suite, declared
 from dpverify.harness.run.task_pool import DIED
 from dpverify.harness.run.tasks import Job
-from dpverify.ledger import Specs
+from dpverify.ledger import SpecError, Specs
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import CheckResult, Result, Run, decode
 from dpverify.papers import SEARCH_SECONDS
@@ -113,7 +114,7 @@ def test_no_workers_are_started_for_less_than_they_take(
         return run_jobs(jobs, 1)
 
     monkeypatch.setattr(runner, "run_jobs", here)
-    monkeypatch.setattr(runner, "WORTH_WORKERS", worth)
+    monkeypatch.setattr(runner, "SECONDS_FOR_WORKERS", worth)
     verify(demo, [demo.claim("demo:sum")], jobs=2, source=SOURCE + "load", spare=True)
     verify(demo, [demo.claim("demo:sum")], jobs=2, source=SOURCE + "load")
     assert asked == [workers, 2]
@@ -134,22 +135,22 @@ def process() -> Iterator[Executor]:
 
 
 @pytest.mark.slow
-def test_results_do_not_depend_on_a_process_beside(run: Run, demo: Specs) -> None:
-    with process() as beside:
-        assert without_times(verify(demo, source=SOURCE + "load", beside=beside)) == without_times(run)
+def test_results_do_not_depend_on_an_early_worker(run: Run, demo: Specs) -> None:
+    with process() as worker:
+        assert without_times(verify(demo, source=SOURCE + "load", early=worker)) == without_times(run)
 
 
 @pytest.mark.slow
-def test_a_process_beside_that_dies_costs_the_check_that_killed_it_only(demo: Specs) -> None:
+def test_an_early_worker_that_dies_costs_the_check_that_killed_it_only(demo: Specs) -> None:
     claims = [demo.claim(f"demo:{name}") for name in ("bits", "root", "size")]
-    with process() as beside:  # it takes the first check, and this process the last one
-        run = verify(demo, claims, source=SOURCE + "load_broken", beside=beside)
+    with process() as worker:  # it takes the first check, and this process the last one
+        run = verify(demo, claims, source=SOURCE + "load_broken", early=worker)
     found = by_claim(run)
     assert found["bits"].checks[0].error == DIED
     assert [found[name].status for name in ("bits", "size")] == ["inconclusive", "not refuted"]
 
 
-def test_a_process_beside_that_was_ended_leaves_the_work_to_this_one(run: Run, demo: Specs) -> None:
+def test_an_early_worker_that_was_ended_leaves_the_work_to_this_one(run: Run, demo: Specs) -> None:
     class Ended(Executor):
         def submit(self, *_: object, **__: object) -> Future[Any]:
             future = Future[Any]()
@@ -157,7 +158,7 @@ def test_a_process_beside_that_was_ended_leaves_the_work_to_this_one(run: Run, d
             return future
 
     claims = [demo.claim("demo:sum")]
-    results = verify(demo, claims, source=SOURCE + "load", beside=Ended()).results
+    results = verify(demo, claims, source=SOURCE + "load", early=Ended()).results
     assert [result.status for result in results] == [r.status for r in run.results if r.claim == "demo:sum"]
 
 
@@ -270,7 +271,7 @@ def test_arguments_outside_their_ranges_are_refused(demo: Specs, arguments: dict
 
 
 def test_a_check_of_an_unknown_claim_is_refused(demo: Specs) -> None:
-    with pytest.raises(ValueError, match="claim of check 'orphan' must be one of demo, got claim='nowhere'"):
+    with pytest.raises(SpecError, match="demo must have the claim 'nowhere', which the check 'orphan' judges"):
         Suite(demo, "smoke", 0, SOURCE + "load_orphan")
 
 

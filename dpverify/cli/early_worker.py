@@ -1,6 +1,6 @@
-"""A process beside this one for a run of a few claims: both load the code at once, and then share the checks.
+"""A worker process for a run of a few claims, started before their code is loaded here: both load it at once.
 
-It is started before the code of the checks is loaded here, and nothing heavy is imported at the top of this file.
+Nothing heavy is imported at the top of this file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dpverify.bench.cores import usable_cores
 from dpverify.cli.machine import collect_seldom
-from dpverify.harness.run.processes import process_pool
+from dpverify.processes import process_pool
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -21,11 +21,8 @@ FEW = 8
 
 
 @contextmanager
-def process_beside(claims: Sequence[str]) -> Iterator[Executor | None]:
-    """Start a process that loads the code of some claims' checks; it is ended when the block is left.
-
-    With one worker; None for no claims, for more than a few, for patterns, or on one core.
-    """
+def early_worker(claims: Sequence[str]) -> Iterator[Executor | None]:
+    """Start a process that loads the checks of some claims; none for patterns, for many claims, or on one core."""
     if not 0 < len(claims) <= FEW or set("*?[") & set("".join(claims)) or usable_cores() < 2:
         yield None
         return
@@ -35,16 +32,12 @@ def process_beside(claims: Sequence[str]) -> Iterator[Executor | None]:
 
 
 def _load(claims: list[str]) -> None:
-    """Import the checks of the claims and read their code, in the process beside."""
     collect_seldom()
     from dpverify.harness.run.tasks import prepare_worker
-
-    prepare_worker([])
-    from dpverify.harness.run.hashes import import_closure
     from dpverify.papers import load
 
+    prepare_worker([])
     for claim in claims:
         paper, colon, name = claim.partition(":")
-        checks = load(paper) if colon else None
-        if checks is not None:
-            import_closure(entry.module for entry in checks.entries(name))  # kept, for their evidence hashes
+        if colon and (checks := load(paper)) is not None:
+            checks.entries(name)

@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from dpverify.cli import beside
-from dpverify.cli.beside import FEW, process_beside
+from dpverify.cli import early_worker as module
+from dpverify.cli.early_worker import FEW, early_worker
 
 
 @pytest.mark.parametrize(("claims", "cores"), [(0, 2), (FEW + 1, 2), (1, 1)])
 def test_no_process_for_no_claims_for_many_or_on_one_core(
     claims: int, cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(beside, "usable_cores", lambda: cores)
-    with process_beside(["tran2022:lemma-12"] * claims) as pool:
+    monkeypatch.setattr(module, "usable_cores", lambda: cores)
+    with early_worker(["tran2022:lemma-12"] * claims) as pool:
         assert pool is None
 
 
@@ -20,9 +20,9 @@ def test_the_process_has_loaded_the_checks_of_the_claims_and_ends(monkeypatch: p
     import multiprocessing
     import threading
 
-    monkeypatch.setattr(beside, "usable_cores", lambda: 2)
+    monkeypatch.setattr(module, "usable_cores", lambda: 2)
     before, threads = multiprocessing.active_children(), set(threading.enumerate())
-    with process_beside(["tran2022:proposition-18"]) as pool:
+    with early_worker(["tran2022:proposition-18"]) as pool:
         assert pool is not None
         loaded = pool.submit(_loaded).result()
         assert "dpverify.papers.tran2022.trees.checks.compose" in loaded
