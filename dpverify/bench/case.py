@@ -20,18 +20,14 @@ Kind = Literal["ratio", "seconds", "exponent", "memory", "memory-exponent"]
 Form: TypeAlias = Callable[[], object]
 """Does the work once, on what was prepared. Whatever it returns is dropped, but for a :class:`Usage`."""
 
-Counts: TypeAlias = Mapping[str, Mapping[str, float]]
-"""Form to what it counts ("additions of vectors") to how many: numbers that no machine changes."""
-
 
 @dataclass(frozen=True)
 class Usage:
-    """What a child process used; a form that runs one returns it, and its peak memory is kept."""
+    """What a form that runs other processes says of them."""
 
-    peak: int  # most memory it held at a time, in bytes
-    parts: Mapping[str, float] = field(default_factory=dict)  # seconds of its parts by name, where it tells
+    peak: int = 0  # most memory that one of them held at a time, in bytes; 0 where nothing is known
     seconds: float | None = None  # what counts as the time of the call, where that is not how long it took
-    core_seconds: float = 0.0  # seconds of cores that it used, with the processes that it waited for
+    core_seconds: float = 0.0  # seconds of cores that they used
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ class Missing:
 
 
 Forms: TypeAlias = Mapping[str, Form | Missing]
-"""The forms of a case by name, in the order of the report."""
+"""The forms of a case by name."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +63,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class BenchCase:
     """Something that is measured."""
 
     name: str  # unique in its group, in small letters with hyphens
@@ -75,19 +71,16 @@ class Case:
     # ``prepare(seed=..., **parameters)`` makes the input and gives the forms. It runs in a fresh process, once a pass;
     # every form is called once before anything is timed, so that kernels are compiled by then.
     prepare: Callable[..., Forms]
-    limit: str  # the form that the others are divided by: a physical limit, the literal algorithm, or a peer
-    # names of all forms, in order, for lists and for ``pytest tests/bench``; empty: those that the case names anyway
-    forms: Sequence[str] = ()
+    forms: Sequence[str]  # names of all forms, in the order of the report
+    limit: str = ""  # a physical limit, the literal algorithm, or a peer; the first form by default
     parameters: Mapping[str, int | float] = field(default_factory=dict)  # sizes, given to ``prepare`` by name
-    targets: Sequence[Target] = ()  # what must be reached
+    targets: Sequence[Target] = ()
     work: float = 1.0  # items of a call (steps, normals, tasks), for seconds per item
     item: str = "call"  # what an item is, in the singular
     # what is read; ``thread`` for kernels of one thread, ``wall`` for several threads and whole commands
     clock: Clock = "thread"
-    counts: Callable[..., Counts] | None = None  # ``counts(**parameters)`` gives operation counts of the forms
-    # ``memory(seed=..., **parameters)`` gives forms like ``prepare``; each is run in a fresh process, once to compile
-    # and once for the memory that it adds at its peak. Its forms need not be those of ``prepare``.
-    memory: Callable[..., Mapping[str, Form]] | None = None
+    # ``counts(**parameters)``: form to what it counts ("additions of vectors") to how many; no machine changes them
+    counts: Callable[..., Mapping[str, Mapping[str, float]]] | None = None
     # forms too slow for every round: timed once in each of the first three passes, and not called before, so that
     # ``prepare`` must have compiled them on something small
     sparse: Sequence[str] = ()
@@ -97,31 +90,25 @@ class Case:
     # the limit is code that users run, not a plain way of doing the work: a comparison of two runs watches it too
     limit_is_ours: bool = False
     long: bool = False  # minutes: only with ``--long``, or when the group is named
-    sweep: str = ""  # filled in by :func:`sweep`
+    sweep: str = ""  # name and parameter of the sweep that it is part of, filled in by :func:`sweep`
     over: str = ""
 
-    def names(self) -> tuple[str, ...]:
-        """Names of its forms, as far as the case tells them without preparing anything.
-
-        The limit first where they are not listed.
-        """
-        timed = [target for target in self.targets if "memory" not in target.kind]
-        told = [name for target in timed for name in (target.form, target.to)]
-        return tuple(self.forms) or tuple(dict.fromkeys(filter(None, [self.limit, *told, *self.sparse, *self.peers])))
+    def __post_init__(self) -> None:
+        """Let the first form be the limit where none is named."""
+        object.__setattr__(self, "limit", self.limit or self.forms[0])
 
 
 def sweep(
-    case: Case,
+    case: BenchCase,
     over: str,
     values: Sequence[int | float],
     *,
     work: Callable[..., float] | None = None,
     also: Callable[[int | float], Mapping[str, int | float]] | None = None,
-) -> tuple[Case, ...]:
-    """Make a case at several sizes; a power of the size is then fitted to the seconds of each form.
+) -> tuple[BenchCase, ...]:
+    """Make a case at several sizes, ``<name>-<over>-<size>``; a power of the size is fitted to the times of each form.
 
-    ``case``: the case; its parameters are those that stay. Targets of an exponent hold for the sweep, others at the
-    sizes that they name, or at every size. One per size, named ``<name>-<over>-<size>``.
+    Targets of an exponent hold for the sweep, others at the sizes that they name, or at every size.
     """
     if len(values) < 2 or list(values) != sorted(set(values)):
         raise ValueError(f"values={list(values)}: a sweep needs two sizes or more, increasing")

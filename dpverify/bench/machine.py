@@ -1,16 +1,21 @@
-"""What it is measured on: the kind of processor, its cores, its memory, and how busy it is."""
+"""What it is measured on: the kind of processor, its cores, its memory, and how busy it is.
+
+Nothing heavy is imported: the command line asks for the cores too.
+"""
 
 from __future__ import annotations
 
 import os
-import platform
-import resource
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 
-from dpverify.harness.run import manifest
 
-_CPUINFO, _STAT = Path("/proc/cpuinfo"), Path("/proc/stat")
+def usable_cores() -> int:
+    """Count the cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Watch:
@@ -37,46 +42,36 @@ class Watch:
 
 
 def machine() -> dict[str, str]:
-    """Kind of machine, without its name.
+    """Kind of machine, without its name: system, architecture, cores; processor and memory where the system tells."""
+    from dpverify.harness.run import manifest
 
-    System, architecture, cores, and where the system tells: processor and memory.
-    """
     found = manifest.machine()
-    processor = _processor()
-    if processor:
-        found["processor"] = processor
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        found |= {"processor": names[0]} if names else {}
     if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
         found["memory"] = f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.1f} GiB"
     return found
 
 
 def load() -> float:
-    """Processes that wanted a core, mean of the last minute. NaN-free: 0 where the system does not tell."""
-    try:
+    """Processes that wanted a core, mean of the last minute; 0 where the system does not tell."""
+    with suppress(OSError, AttributeError):
         return os.getloadavg()[0]
-    except (OSError, AttributeError):
-        return 0.0
-
-
-def _processor() -> str:
-    try:
-        lines = _CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return platform.processor()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
+    return 0.0
 
 
 def _own_seconds() -> float:
     """Processor seconds of this process and of its children that have ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def _all_seconds() -> float | None:
     """Processor seconds of everything on this machine, what a hypervisor took from it included."""
     try:
-        words = _STAT.read_text().split("\n", 1)[0].split()
+        words = Path("/proc/stat").read_text().split("\n", 1)[0].split()
     except OSError:
         return None
     ticks = [int(word) for word in words[1:9]]  # user nice system idle iowait irq softirq steal

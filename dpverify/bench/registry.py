@@ -1,4 +1,4 @@
-"""Which groups of cases there are: one module each, loaded when it is asked for."""
+"""Which groups of cases there are: one module of ``cases`` each, loaded when it is asked for."""
 
 from __future__ import annotations
 
@@ -7,19 +7,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 
-from dpverify.bench.case import Case
+from dpverify.bench.case import BenchCase
 
-GROUPS = {
-    "noise": "cases.noise",
-    "optimizers": "cases.optimizers",
-    "reconstruction": "cases.reconstruction",
-    "monte-carlo": "cases.monte_carlo",
-    "accounting": "cases.accounting",
-    "audit": "cases.audit",
-    "start-up": "cases.start_up",
-    "verification": "cases.verification",
-}
-"""Group to its module in this package: a docstring, whose first line says what the group is, and ``CASES``."""
+GROUPS = (
+    "noise", "optimizers", "reconstruction", "monte-carlo", "accounting", "audit", "start-up", "verification",
+)  # fmt: skip
 
 
 class GroupError(ValueError):
@@ -37,28 +29,20 @@ class Group:
 
     name: str  # its name on the command line
     title: str  # first line of its module's docstring, without the full stop
-    cases: tuple[Case, ...]  # in the order of the report
+    cases: tuple[BenchCase, ...]  # in the order of the report
 
 
 def load(name: str) -> Group:
     """Load one group."""
-    if name not in GROUPS:
-        raise GroupError(name)
-    module = import_module(f"dpverify.bench.{GROUPS[name]}")
-    cases = tuple(module.CASES)
-    names = [case.name for case in cases]
-    twice = sorted({each for each in names if names.count(each) > 1})
-    if twice:
-        raise ValueError(f"group {name}: two cases have the name {twice[0]!r}")
-    title = (module.__doc__ or "").strip().splitlines()[0].rstrip(".")
-    return Group(name, title, cases)
+    module = import_module(f"dpverify.bench.cases.{name.replace('-', '_')}")
+    return Group(name, (module.__doc__ or "").splitlines()[0].rstrip("."), tuple(module.CASES))
 
 
 def select(names: Sequence[str], *, long: bool = False) -> list[Group]:
-    """The groups that a run measures. In the order of :data:`GROUPS`, without groups that have no case to measure."""
+    """The groups that a run measures, all by default, without those that have no case to measure."""
     for name in names:
         if name not in GROUPS:
-            load(name)  # complains
+            raise GroupError(name)
     chosen = []
     for name in GROUPS:
         if not names or name in names:

@@ -6,20 +6,18 @@ over the run: other addresses, other neighbours, another clock rate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from numpy.random import SeedSequence
 
-from dpverify.bench.child import Request
-from dpverify.bench.children import ask
-from dpverify.bench.collect import Desk, aims, fits
-from dpverify.bench.cores import usable_cores
-from dpverify.bench.machine import Watch, load, machine
-from dpverify.bench.measure import SPARSE_PASSES
-from dpverify.bench.registry import Group, select
+from dpverify.bench.case import BenchCase
+from dpverify.bench.machine import Watch, load, machine, usable_cores
+from dpverify.bench.measure import YARDSTICK, FormTimes, Measured
+from dpverify.bench.process import measure_afresh
+from dpverify.bench.registry import Group
 from dpverify.harness.run.manifest import commit, versions
-from dpverify.report.bench.records import Bench, BenchInfo
+from dpverify.report.bench.records import Bench, BenchInfo, CaseRecord, FormRecord, Role, TargetRecord
 
 Progress = Callable[[int, int, str], None]
 """Told how many measurements are done, of how many, and what is measured."""
@@ -37,28 +35,28 @@ USUAL, QUICK = Amount(11, 5), Amount(3, 3)
 """Eleven passes against eleven: a comparison of a whole run can find a change although some of their pairs overlap."""
 
 
-def run(
-    groups: Sequence[Group],
-    amount: Amount = USUAL,
-    *,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Bench:
+@dataclass
+class _Passes:
+    """A case with what its passes gave so far."""
+
+    group: str
+    case: BenchCase
+    found: list[Measured] = field(default_factory=list)
+    error: str = ""  # what went wrong; the case is not measured again then
+
+    def due(self, turn: int) -> bool:
+        return not self.error and turn < (self.case.passes or turn + 1)
+
+
+def run(groups: Sequence[Group], amount: Amount = USUAL, *, seed: int = 0, progress: Progress | None = None) -> Bench:
     """Measure. All that was measured; after Ctrl-C, until then."""
-    watch = Watch()
-    desks = [Desk(group.name, case) for group in groups for case in group.cases]
-    interrupted = False
-    steps = _steps(groups, desks, amount, seed)
+    watch, interrupted = Watch(), False
+    cases = [_Passes(group.name, case) for group in groups for case in group.cases]
     try:
-        for done, total, label in steps:
-            if progress is not None:
-                progress(done, total, label)
+        _measure(cases, amount, seed, progress or (lambda *_: None))
     except KeyboardInterrupt:
         interrupted = True
-    finally:
-        steps.close()
-    there_are = ((group.name, case) for group in select([], long=True) for case in group.cases)
-    records = [record for desk in desks if (record := desk.record()) is not None]
+    records = [case_record(each.group, each.case, each.found, each.error) for each in cases if each.found or each.error]
     measured = {group.name: group.title for group in groups if any(record.group == group.name for record in records)}
     info = BenchInfo(
         groups=list(measured),
@@ -76,45 +74,67 @@ def run(
         seconds=round(watch.seconds(), 1),
         interrupted=interrupted,
     )
-    return Bench(runs=[info], groups=measured, cases=records, fits=fits(desks), aims=aims(there_are))
+    return Bench(runs=[info], groups=measured, cases=records)
 
 
-def _steps(
-    groups: Sequence[Group], desks: Sequence[Desk], amount: Amount, seed: int
-) -> Generator[tuple[int, int, str], None, None]:
-    """Measure step by step; done, total, and what comes next."""
-    at = int(SeedSequence(seed).generate_state(1)[0])
-    total = sum(min(amount.passes, desk.case.passes or amount.passes) for desk in desks)
+def _measure(cases: Sequence[_Passes], amount: Amount, seed: int, progress: Progress) -> None:
+    drawn = int(SeedSequence(seed).generate_state(1)[0])
+    total = sum(min(amount.passes, each.case.passes or amount.passes) for each in cases)
     done = 0
     for turn in range(amount.passes):
-        for group in groups:
-            here = {desk.case.name: desk for desk in desks if desk.group == group.name and _due(desk, turn, amount)}
-            if not here:
-                continue
-            request = Request(group=group.name, cases=list(here), seed=at, rounds=amount.rounds, turn=turn)
-            label = f"pass {turn + 1} of {amount.passes}: {group.name}"
-            yield done, total, label
-            for answer in ask(request):
-                here[answer.case].take(answer)
-                if answer.measured is not None or answer.error:
-                    done += 1
-                yield done, total, f"{label}/{answer.case}"
-            for name, desk in here.items():
-                if turn < (1 if amount.passes <= QUICK.passes else SPARSE_PASSES):
-                    for _ in _memory(desk, at):
-                        yield done, total, f"{label}/{name}: memory"
+        for group in dict.fromkeys(each.group for each in cases):
+            here = [each for each in cases if each.group == group and each.due(turn)]
+            answers = measure_afresh([each.case for each in here], seed=drawn, rounds=amount.rounds, turn=turn)
+            try:
+                for each in here:
+                    progress(done, total, f"pass {turn + 1} of {amount.passes}: {group}/{each.case.name}")
+                    found = next(answers)
+                    done, each.error = done + 1, found.error
+                    each.found += [] if found.error else [found]
+            finally:
+                answers.close()  # ends its process
 
 
-def _due(desk: Desk, turn: int, amount: Amount) -> bool:
-    return not desk.error and turn < min(amount.passes, desk.case.passes or amount.passes)
+def case_record(group: str, case: BenchCase, passes: Sequence[Measured], error: str = "") -> CaseRecord:
+    """What is kept of a case and its passes."""
+    forms = [_form_record(case, name, passes) for name in (*case.forms, YARDSTICK)]
+    return CaseRecord(
+        group=group,
+        name=case.name,
+        title=case.title,
+        limit=case.limit,
+        parameters={name: float(value) for name, value in case.parameters.items()},
+        work=float(case.work),
+        item=case.item,
+        clock=case.clock,
+        sweep=case.sweep,
+        over=case.over,
+        forms=[form for form in forms if form.missing or any(form.samples)],
+        targets=[
+            TargetRecord(
+                form=target.form,
+                kind=target.kind,
+                to=(target.to or case.limit) if target.kind == "ratio" else "",
+                at_most=target.at_most,
+                at_least=target.at_least,
+                words=target.words,
+            )
+            for target in case.targets
+        ],
+        limit_is_ours=case.limit_is_ours,
+        error=error,
+    )
 
 
-def _memory(desk: Desk, seed: int) -> Generator[None, None, None]:
-    """The memory of every form, each in a process of its own."""
-    place, forms = 0, 1 if desk.case.memory is not None else 0
-    while place < forms and not desk.error:
-        yield
-        for answer in ask(Request(group=desk.group, cases=[desk.case.name], seed=seed, memory=place)):
-            desk.take(answer)
-            forms = answer.forms or forms
-        place += 1
+def _form_record(case: BenchCase, name: str, passes: Sequence[Measured]) -> FormRecord:
+    roles: dict[str, Role] = {**dict.fromkeys(case.peers, "peer"), case.limit: "limit", YARDSTICK: "yardstick"}
+    times = [found.times.get(name, FormTimes()) for found in passes]
+    return FormRecord(
+        name=name,
+        role=roles.get(name, "measured"),
+        missing=next((found.missing[name] for found in passes if name in found.missing), ""),
+        samples=[each.seconds for each in times],  # empty where a sparse form was left out: passes keep their places
+        added=[each.added for each in times if each.added is not None],
+        peaks=[peak for each in times for peak in each.peaks],
+        counts=next((dict(found.counts[name]) for found in passes if name in found.counts), {}),
+    )

@@ -1,23 +1,107 @@
-"""Whole runs of ``dpverify verify`` as forms: cold and warm, alone and several at once."""
+"""Whole commands as forms, and whole runs of ``dpverify verify``: cold and warm, alone and several at once."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import finalize
 
 from dpverify.bench.case import Usage
-from dpverify.bench.commands import CommandError, dpverify, empty_cache, run_command
-from dpverify.bench.cores import usable_cores
+from dpverify.bench.machine import usable_cores
+from dpverify.bench.process import ONE_THREAD
+
+CACHE_VARIABLE = "NUMBA_CACHE_DIR"
+"""Environment variable that says where compiled kernels are kept; an empty folder there makes a run cold."""
 
 JUDGED = (0, 1)
 """Exit codes of a run that went to its end; what it says of its pins is not what is measured."""
+
+LAUNCHER = """
+import os, sys, time
+begin = time.perf_counter()
+child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, used = os.wait4(child, 0)
+seconds = time.perf_counter() - begin
+cores = used.ru_utime + used.ru_stime
+os.write(int(sys.argv[1]), f"{os.waitstatus_to_exitcode(status)} {used.ru_maxrss} {seconds} {cores}".encode())
+"""
+"""A small process between this one and the command: the kernel counts what a process held before it became the command
+as the command's own, and this one may hold much."""
+
+
+class CommandError(RuntimeError):
+    """A command that is measured ended as it should not."""
+
+
+def run_python(*words: str, cache: Path | None = None, codes: Sequence[int] = (0,)) -> Usage:
+    """Run this interpreter with these words to its end, its output thrown away; kernels are kept in ``cache``.
+
+    How long it took, and the most memory that it, or the largest of the child processes that it waited for, held.
+    """
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as told_by_it, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", LAUNCHER, str(writing), sys.executable, *words],
+            env=_environment(cache), stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True,
+            pass_fds=(writing,),
+        )  # fmt: skip
+        os.close(writing)
+        try:
+            process.wait()
+        except BaseException:  # interrupted: the command and its own children end too
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+            raise
+        code, peak, seconds, cores = (float(word) for word in told_by_it.read().split() or (1, 0, 0, 0))
+        if code not in codes:
+            errors.seek(0)
+            told = errors.read().decode(errors="replace").strip().splitlines() or ["no message"]
+            raise CommandError(f"python {' '.join(words)}: exit code {code:.0f}: {told[-1]}")
+    return Usage(int(peak) * (1 if sys.platform == "darwin" else 1024), seconds, cores)
+
+
+def _environment(cache: Path | None) -> dict[str, str]:
+    """The environment of a command: this one's without ``ONE_THREAD``, with this package, kernels kept in ``cache``."""
+    inherited = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
+    home = str(Path(__file__).resolve().parents[2])
+    inherited["PYTHONPATH"] = os.pathsep.join(filter(None, [home, inherited.get("PYTHONPATH")]))
+    return inherited if cache is None else {**inherited, CACHE_VARIABLE: str(cache)}
+
+
+@dataclass(frozen=True)
+class VerifyRun:
+    """A run of ``dpverify verify``."""
+
+    used: Usage
+    checks: float  # core seconds of all its checks
+    verdicts: Sequence[tuple[str, str, str]]  # claim, reading and status
+
+
+def verify(*words: str, cache: Path) -> VerifyRun:
+    """Run ``dpverify verify``."""
+    with tempfile.TemporaryDirectory(prefix="dpverify-run-") as folder:
+        file = Path(folder) / "run.json"
+        used = run_python("-m", "dpverify", "verify", *words, "--json", str(file), cache=cache, codes=JUDGED)
+        return VerifyRun(used, *read_results(json.loads(file.read_bytes())["results"]))
+
+
+def read_results(results: Sequence[Mapping[str, Any]]) -> tuple[float, list[tuple[str, str, str]]]:
+    """Seconds of all checks of a run, those of amendments too, and its verdicts."""
+    checks = [check for each in results for part in (each, each["amendment"] or {}) for check in part.get("checks", [])]
+    verdicts = [(each["claim"], json.dumps(each["reading"], sort_keys=True), each["status"]) for each in results]
+    return sum(float(check["seconds"]) for check in checks), verdicts
 
 
 class ColdThenWarm:
@@ -26,7 +110,7 @@ class ColdThenWarm:
     def __init__(self, *words: str) -> None:
         self._words = words
         self._cache = Path(tempfile.mkdtemp(prefix="dpverify-cold-"))
-        self._runs: dict[str, _WholeRun] = {}
+        self._runs: dict[str, VerifyRun] = {}
         # ignore_errors: a run that was interrupted may still write to it.
         finalize(self, shutil.rmtree, self._cache, ignore_errors=True)
 
@@ -34,97 +118,46 @@ class ColdThenWarm:
         """Run with an empty folder."""
         shutil.rmtree(self._cache)
         self._cache.mkdir()
-        return replace(self._run("cold"), parts={})
+        return self._run("cold")
 
     def warm(self) -> Usage:
-        """Run with the folder as the run before left it. Peak memory, and the seconds of each check."""
+        """Run with the folder as the run before left it."""
         used = self._run("warm")
         if self._runs["warm"].verdicts != self._runs["cold"].verdicts:
             raise CommandError("the cold run and the warm one came to different verdicts")
         return used
 
     def checks(self) -> Usage:
-        """Tell how long the checks of the last warm run take if all cores share them evenly and nothing else is done.
-
-        Its time is the sum of the checks' own seconds over the cores.
-        """
-        return Usage(0, seconds=self._runs["warm"].checks / usable_cores())
+        """Tell how long the checks of the last warm run take if the cores share them evenly and do nothing else."""
+        return Usage(seconds=self._runs["warm"].checks / usable_cores())
 
     def compilation(self) -> Usage:
-        """Tell how much longer the last cold run took than the last warm one.
-
-        Its time is the difference, at least a millisecond.
-        """
-        return Usage(0, seconds=max(self._runs["cold"].seconds - self._runs["warm"].seconds, 1e-3))
+        """Tell how much longer the last cold run took than the last warm one; at least a millisecond."""
+        cold, warm = (self._runs[name].used.seconds or 0.0 for name in ("cold", "warm"))
+        return Usage(seconds=max(cold - warm, 1e-3))
 
     def compilation_on_one_core(self) -> Usage:
-        """Tell how many more seconds of cores the last cold run used than the last warm one.
-
-        Its time is the difference, at least a millisecond.
-        """
-        return Usage(0, seconds=max(self._runs["cold"].core_seconds - self._runs["warm"].core_seconds, 1e-3))
+        """Tell how many more seconds of cores the last cold run used than the last warm one; at least a millisecond."""
+        cold, warm = (self._runs[name].used.core_seconds for name in ("cold", "warm"))
+        return Usage(seconds=max(cold - warm, 1e-3))
 
     def _run(self, name: str) -> Usage:
-        used, found = _verify(*self._words, cache=self._cache)
-        parts = check_seconds(found)
-        seconds = 0.0 if used.seconds is None else used.seconds
-        self._runs[name] = _WholeRun(seconds, used.core_seconds, sum(parts.values()), verdicts(found))
-        return replace(used, parts=parts)
+        self._runs[name] = verify(*self._words, cache=self._cache)
+        return self._runs[name].used
 
 
-class _WholeRun(NamedTuple):
-    """What is kept of a run: its seconds, those of cores, those of its checks, and its verdicts."""
+def cold_at_once(claim: str, processes: int) -> Usage:
+    """Judge one claim in several processes at once, with one empty folder of compiled kernels for all of them.
 
-    seconds: float
-    core_seconds: float
-    checks: float
-    verdicts: Sequence[tuple[str, str, str]]
-
-
-class Crowd:
-    """Several processes that judge one claim at once, with one empty folder of compiled kernels for all."""
-
-    def __init__(self, claim: str, processes: int) -> None:
-        self._claim, self._processes = claim, processes
-
-    def alone(self) -> Usage:
-        """Run one process with an empty folder."""
-        return self._cold(1)
-
-    def together(self) -> Usage:
-        """Run all of them with one empty folder. The largest peak memory among them."""
-        return self._cold(self._processes)
-
-    def _cold(self, count: int) -> Usage:
-        with empty_cache() as folder, ThreadPoolExecutor(count) as threads:
-            runs = [threads.submit(_verify, self._claim, "--jobs", "1", cache=folder) for _ in range(count)]
-            done = [run.result() for run in runs]
-        told = {json.dumps(verdicts(found), sort_keys=True) for _, found in done}
-        if len(told) != 1:
-            raise CommandError(f"{count} processes that compiled at once came to {len(told)} different verdicts")
-        return Usage(max(used.peak for used, _ in done))
-
-
-def _verify(*words: str, cache: Path) -> tuple[Usage, Mapping[str, Any]]:
-    with tempfile.TemporaryDirectory(prefix="dpverify-run-") as folder:
-        file = Path(folder) / "run.json"
-        used = run_command(dpverify("verify", *words, "--json", str(file)), cache=cache, codes=JUDGED)
-        return used, json.loads(file.read_bytes())
-
-
-def check_seconds(run: Mapping[str, Any]) -> dict[str, float]:
-    """Seconds of every check of a run. ``claim[reading|printed|check]`` to core seconds."""
-    found = {}
-    for result in run["results"]:
-        reading = ",".join(f"{name}={choice}" for name, choice in result["reading"].items())
-        amended = (result.get("amendment") or {}).get("checks", [])
-        for variant, checks in (("printed", result["checks"]), ("amended", amended)):
-            for check in checks:
-                inside = "|".join(filter(None, [reading, variant, check["name"]]))
-                found[f"{result['claim']}[{inside}]"] = float(check["seconds"])
-    return found
-
-
-def verdicts(run: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """What a run says: claim, reading and status."""
-    return [(each["claim"], json.dumps(each["reading"], sort_keys=True), each["status"]) for each in run["results"]]
+    The largest peak memory among them.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="dpverify-cold-", ignore_cleanup_errors=True) as folder,
+        ThreadPoolExecutor(processes) as threads,
+    ):
+        runs = [threads.submit(verify, claim, "--jobs", "1", cache=Path(folder)) for _ in range(processes)]
+        done = [run.result() for run in runs]
+    told = {json.dumps(each.verdicts, sort_keys=True) for each in done}
+    if len(told) != 1:
+        raise CommandError(f"{processes} processes that compiled at once came to {len(told)} different verdicts")
+    return Usage(max(each.used.peak for each in done))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from dpverify.bench.cores import usable_cores
+from dpverify.bench.machine import usable_cores
 from dpverify.cli.exits import BAD_INPUT, OK
 
 PACKAGES = ("numpy", "scipy", "numba", "sympy", "python-flint", "hypothesis", "msgspec", "scikit-learn", "matplotlib")

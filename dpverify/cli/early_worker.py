@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dpverify.bench.cores import usable_cores
+from dpverify.bench.machine import usable_cores
 from dpverify.cli.machine import collect_seldom
 from dpverify.processes import process_pool
 

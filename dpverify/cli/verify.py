@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from dpverify.bench.cores import usable_cores
+from dpverify.bench.machine import usable_cores
 from dpverify.cli.early_worker import early_worker
 from dpverify.cli.exits import BadInput, complain
 from dpverify.cli.machine import collect_seldom

@@ -13,7 +13,7 @@ from time import perf_counter
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from dpverify.bench.case import Case, Forms, Missing, Usage
+from dpverify.bench.case import BenchCase, Forms, Missing, Usage
 from dpverify.bench.measure import CLOCKS, calls_for
 from dpverify.bench.registry import select
 
@@ -25,18 +25,18 @@ LONG = 2.0  # seconds of a call that is timed once
 def found() -> Iterator[pytest.ParameterSet]:
     for group in select([]):
         for case in group.cases:
-            for form in case.names():
+            for form in case.forms:
                 mark = pytest.mark.benchmark(group=f"{group.name}: {case.name}, limit {case.limit}")
                 yield pytest.param(case, form, id=f"{group.name}-{case.name}-{form}", marks=mark)
 
 
 @lru_cache(maxsize=1)  # the forms of a case follow one another: its input is made once, and no two at a time
-def prepared(case: Case) -> Forms:
+def prepared(case: BenchCase) -> Forms:
     return case.prepare(seed=0, **case.parameters)
 
 
 @pytest.mark.parametrize(("case", "form"), list(found()))
-def test_form(benchmark: BenchmarkFixture, case: Case, form: str) -> None:
+def test_form(benchmark: BenchmarkFixture, case: BenchCase, form: str) -> None:
     work = prepared(case)[form]
     if isinstance(work, Missing):
         pytest.skip(work.why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpverify.bench.case import Case, Forms, Target, sweep
+from dpverify.bench.case import BenchCase, Forms, Target, sweep
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -89,9 +89,9 @@ def _whole(*, seed: int, n: int) -> Forms:
     }
 
 
-def _both(name: str, title: str, prepare: Any) -> tuple[Case, ...]:
+def _both(name: str, title: str, prepare: Any) -> tuple[BenchCase, ...]:
     """Over the number of outputs, of one number and of eight."""
-    case = Case(name, title, prepare, limit="draw", forms=("draw", "bound"), item="output", clock="process",
+    case = BenchCase(name, title, prepare, forms=("draw", "bound"), item="output", clock="process",
                 targets=[Target("bound", at_most=1.0)])  # fmt: skip
     return tuple(
         replace(made, passes=3) if made.parameters["n"] > 10**6 else made
@@ -102,11 +102,11 @@ def _both(name: str, title: str, prepare: Any) -> tuple[Case, ...]:
     )
 
 
-def _wholes() -> tuple[Case, ...]:
+def _wholes() -> tuple[BenchCase, ...]:
     """Over the number of outputs; with few of them, what an audit takes whatever their number is more than drawing."""
     given = ("law given", "law given, claim true")
-    case = Case("whole-audit", "Whole audits of 2 n outputs, a rule learned where nothing is assumed", _whole,
-                limit="draw", forms=("draw", *given, "nothing assumed"), item="output", clock="process",
+    case = BenchCase("whole-audit", "Whole audits of 2 n outputs, a rule learned where nothing is assumed", _whole,
+                forms=("draw", *given, "nothing assumed"), item="output", clock="process",
                 targets=[Target(form, at_most=2.0, at=(100_000, 1_000_000)) for form in given])  # fmt: skip
     few, usual, many = sweep(case, "n", (10_000, 100_000, 1_000_000), work=lambda *, n: 2.0 * n)
     return few, usual, replace(many, sparse=("nothing assumed",), rounds=2)

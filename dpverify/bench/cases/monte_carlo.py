@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpverify.bench.case import Case, Forms, Missing, Target, Usage, peer, sweep
+from dpverify.bench.case import BenchCase, Forms, Missing, Target, Usage, peer, sweep
 
 if TYPE_CHECKING:
     from dpverify.harness.statistics.trajectory_statistics import Pairs
@@ -26,7 +26,7 @@ def _blocks(size: int, T: int, d: int, pairs: Pairs) -> dict[str, Any]:
 
     import numpy as np
 
-    from dpverify.bench.cases.naps import some_context
+    from dpverify.bench.cases.sleeps import some_context
     from dpverify.harness.statistics.pieces import drawn_in_pieces
     from dpverify.harness.statistics.trajectory_statistics import TrajectoryStatistics
     from dpverify.kernels.tape import fill_normal
@@ -81,11 +81,6 @@ def _one_after_the_other(*, seed: int, replications: int, size: int, T: int, d: 
     }
 
 
-def _memory(*, seed: int, replications: int, size: int, T: int, d: int) -> dict[str, Any]:
-    forms = _one_after_the_other(seed=seed, replications=replications, size=size, T=T, d=d)
-    return {CHECK: forms[CHECK]}
-
-
 def _engine(*, seed: int, tasks: int) -> Forms:
     """The same sleeping tasks in turn in one process, half of them for each of two workers; and sent to workers.
 
@@ -95,35 +90,35 @@ def _engine(*, seed: int, tasks: int) -> Forms:
     from concurrent.futures import ProcessPoolExecutor
     from time import perf_counter
 
-    from dpverify.bench.cases import naps
+    from dpverify.bench.cases import sleeps
 
     del seed
 
     def turn() -> None:
         for _ in range(tasks // WORKERS):
-            naps.nap()
+            sleeps.sleep_once()
 
     def pool() -> Usage:
         with ProcessPoolExecutor(WORKERS, multiprocessing.get_context("spawn")) as made:
-            list(made.map(naps.nap, range(naps.WARM)))
+            list(made.map(sleeps.sleep_once, range(sleeps.WARM)))
             begin = perf_counter()
-            list(made.map(naps.nap, range(tasks)))
-            return Usage(0, {}, perf_counter() - begin)
+            list(made.map(sleeps.sleep_once, range(tasks)))
+            return Usage(seconds=perf_counter() - begin)
 
     def by_joblib(joblib: Any) -> Any:
         def run() -> Usage:
             with joblib.Parallel(n_jobs=WORKERS) as made:
-                made(joblib.delayed(naps.nap)() for _ in range(naps.WARM))
+                made(joblib.delayed(sleeps.sleep_once)() for _ in range(sleeps.WARM))
                 begin = perf_counter()
-                made(joblib.delayed(naps.nap)() for _ in range(tasks))
-                return Usage(0, {}, perf_counter() - begin)
+                made(joblib.delayed(sleeps.sleep_once)() for _ in range(tasks))
+                return Usage(seconds=perf_counter() - begin)
 
         return run
 
     theirs: Any | Missing = peer("joblib", by_joblib)
     return {
         SLEEP: turn,
-        ENGINE: lambda: Usage(0, {}, naps.engine_seconds(tasks, WORKERS)),
+        ENGINE: lambda: Usage(seconds=sleeps.engine_seconds(tasks, WORKERS)),
         POOL: pool,
         JOBLIB: theirs,
     }
@@ -131,19 +126,18 @@ def _engine(*, seed: int, tasks: int) -> Forms:
 
 def _engine_from_the_start(*, seed: int, tasks: int) -> Forms:
     """The same tasks and all that comes before them: workers are started, and load what they need."""
-    from dpverify.bench.cases import naps
+    from dpverify.bench.cases import sleeps
 
     forms = _engine(seed=seed, tasks=tasks)
-    return {SLEEP: forms[SLEEP], ENGINE: lambda: Usage(0, {}, naps.engine_seconds_from_the_start(tasks, WORKERS))}
+    return {SLEEP: forms[SLEEP], ENGINE: lambda: Usage(seconds=sleeps.engine_seconds_from_the_start(tasks, WORKERS))}
 
 
-def _law_case(threads: int, words: str) -> Case:
+def _law_case(threads: int, words: str) -> BenchCase:
     target = Target(CHECK, at_most=1 / 0.6, words="0.6 of the rate of drawing alone")
-    return Case(
+    return BenchCase(
         f"noise-law-threads-{threads}",
         f"The noise-law check at T = 1023, d = 8, all pairs of steps by their signs, {words}",
         _law,
-        limit=DRAW,
         forms=(DRAW, RUNS, CHECK),
         parameters={"size": BLOCK, "T": 1023, "d": 8, "threads": threads},
         work=BLOCK * threads,
@@ -153,30 +147,27 @@ def _law_case(threads: int, words: str) -> Case:
     )
 
 
-CASES: tuple[Case, ...] = (
+CASES: tuple[BenchCase, ...] = (
     _law_case(1, "one thread"),
     _law_case(WORKERS, "two threads"),
     *sweep(
-        Case(
+        BenchCase(
             "replications",
             "The noise-law check at T = 255, by inner products, over the number of replications, in blocks of 64",
             _one_after_the_other,
-            limit=DRAW,
             forms=(DRAW, CHECK),
             parameters={"size": 64, "T": 255, "d": 8},
             item="trajectory",
-            memory=_memory,
             targets=[Target(CHECK, at_most=0.1, kind="memory-exponent", words="flat in the number of replications")],
         ),
         "replications",
         (128, 512, 2048),
         work=lambda *, replications, size, T, d: float(replications),
     ),
-    Case(
+    BenchCase(
         "engine",
         "Tasks that sleep 5 ms, on two workers that are at work already: neither their start nor their first tasks",
         _engine,
-        limit=SLEEP,
         forms=(SLEEP, ENGINE, POOL, JOBLIB),
         parameters={"tasks": 1000},
         work=1000,
@@ -187,11 +178,10 @@ CASES: tuple[Case, ...] = (
         targets=[Target(ENGINE, at_most=1 / 0.98, words="0.98 of what two workers can do")],
         rounds=1,
     ),
-    Case(
+    BenchCase(
         "engine-from-the-start",
         "The same with the start of the workers, from the call to the result",
         _engine_from_the_start,
-        limit=SLEEP,
         forms=(SLEEP, ENGINE),
         parameters={"tasks": 1000},
         work=1000,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpverify.bench.case import Case, Forms, Target, sweep
+from dpverify.bench.case import BenchCase, Forms, Target, sweep
 
 ALPHA, SCALE = 0.1, 1.0
 
@@ -105,19 +105,6 @@ def _steps(*, seed: int, d: int, calls: int) -> Forms:
     }
 
 
-def _memory(*, seed: int, T: int, d: int) -> dict[str, Any]:
-    """The per-step object over a whole run: its state must not grow with T but by a vector for each doubling."""
-    from dpverify.kernels.tape import generator
-    from dpverify.papers.tran2022.algorithms.tree_noise.steps import TreeNoise
-
-    def run() -> None:
-        noise = TreeNoise(T, d, alpha=ALPHA, scale=SCALE, rng=generator(seed))
-        for _ in range(T):
-            noise.step()
-
-    return {"call": run}
-
-
 def _one_step(*, seed: int, T: int, d: int) -> Forms:
     return _steps(seed=seed, d=d, calls=T)
 
@@ -126,13 +113,12 @@ def _numbers(*, T: int, d: int) -> float:
     return float(T * d)
 
 
-CASES: tuple[Case, ...] = (
+CASES: tuple[BenchCase, ...] = (
     *sweep(
-        Case(
+        BenchCase(
             "trajectory",
             "Whole trajectory in one kernel, T d = 1,000,000, output stored, against the library's draw",
             _trajectory,
-            limit="draw",
             forms=("draw", "noise", "noise, library's draw", "noise, not stored", "our draw"),
             item="normal",
             targets=[Target("noise", at_most=1.2)],
@@ -143,11 +129,10 @@ CASES: tuple[Case, ...] = (
         also=lambda d: {"T": int(1_000_000 // d)},
     ),
     *sweep(
-        Case(
+        BenchCase(
             "trajectory-d-10",
             "Whole trajectory in one kernel at d = 10, output stored, against the library's draw",
             _trajectory,
-            limit="draw",
             forms=("draw", "noise", "noise, library's draw", "noise, not stored", "our draw"),
             parameters={"d": 10},
             item="normal",
@@ -158,11 +143,10 @@ CASES: tuple[Case, ...] = (
         work=_numbers,
     ),
     *sweep(
-        Case(
+        BenchCase(
             "against-a-sum",
             "The same against numbers that the library draws and adds up, stored by neither but for the noise",
             _against_a_sum,
-            limit="draw, add up",
             forms=("draw, add up", "noise", "noise, not stored"),
             item="normal",
         ),
@@ -172,11 +156,10 @@ CASES: tuple[Case, ...] = (
         also=lambda d: {"T": int(1_000_000 // d)},
     ),
     *sweep(
-        Case(
+        BenchCase(
             "literal",
             "One multiply-add a step, against all nodes of COMPOSE(1, t)",
             _literal,
-            limit="stream",
             limit_is_ours=True,
             forms=("stream", "literal"),
             parameters={"d": 100},
@@ -187,11 +170,10 @@ CASES: tuple[Case, ...] = (
         (255, 1023, 4095),
         work=lambda *, T, d: float(T),
     ),
-    Case(
+    BenchCase(
         "one-call-a-step",
         "One Python call a step, d = 10",
         _steps,
-        limit="draw",
         forms=("draw", "call", "call, into an array", "call, our draw"),
         parameters={"d": 10, "calls": 100_000},
         work=100_000,
@@ -199,15 +181,13 @@ CASES: tuple[Case, ...] = (
         targets=[Target("call", at_most=0.8e-6, kind="seconds")],
     ),
     *sweep(
-        Case(
+        BenchCase(
             "memory-of-steps",
             "Memory of the noise, one call a step",
             _one_step,
-            limit="draw",
             forms=("draw", "call", "call, into an array", "call, our draw"),
             parameters={"d": 10_000},
             item="step",
-            memory=_memory,
             targets=[Target("call", at_most=0.3, kind="memory-exponent", words="vectors kept: log2(T)")],
         ),
         "T",

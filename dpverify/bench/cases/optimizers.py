@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpverify.bench.case import Case, Forms, Target
+from dpverify.bench.case import BenchCase, Forms, Target
 
 N, D, BATCH = 32_561, 123, 256
 """Size of the data set a9a; its rows have about 14 ones each, and so have ours."""
@@ -145,12 +145,11 @@ def _written_out(*, seed: int, n: int, d: int, batch: int) -> Forms:
     return {"clipped sum": lambda: clipped_logistic(rows, order, w, 0.5, out), "written out in numpy": in_numpy}
 
 
-CASES: tuple[Case, ...] = (
-    Case(
+CASES: tuple[BenchCase, ...] = (
+    BenchCase(
         "dp-nsgd",
         "DP-NSGD, one example a step, against drawing d numbers by the library and the same steps without noise",
         _dp_nsgd,
-        limit="parts",
         limit_is_ours=True,
         forms=("parts", "step", "step without noise", "draw", "gradient"),
         parameters={"n": N, "d": D, "steps": 20_000},
@@ -158,11 +157,10 @@ CASES: tuple[Case, ...] = (
         item="step",
         targets=[Target("step", at_most=1.25)],
     ),
-    Case(
+    BenchCase(
         "sr-nsgd",
         "SR-NSGD, one example a step, against its three gradients and the library's draw of its five vectors or fewer",
         _sr_nsgd,
-        limit="gradients and draw",
         limit_is_ours=True,
         forms=("gradients and draw", "three gradients", "step", "step without noise"),
         parameters={"n": 4096, "d": D, "steps": 4096},
@@ -170,11 +168,10 @@ CASES: tuple[Case, ...] = (
         item="gradient",
     ),
     *(
-        Case(
+        BenchCase(
             f"clipped-batch-{name}",
             f"Clipped gradients of a batch of {BATCH}, {name} of them clipped, against two plain passes over its rows",
             _clipped,
-            limit="read twice",
             forms=("read twice", "clipped sum"),
             parameters={"n": N, "d": D, "batch": BATCH, "batches": 127, "part": part},
             work=127,
@@ -183,11 +180,10 @@ CASES: tuple[Case, ...] = (
         )
         for name, part in (("none", 0.0), ("half", 0.5), ("all", 1.0))
     ),
-    Case(
+    BenchCase(
         "clipped-batch-in-numpy",
         f"The same batch of {BATCH}, one call, against numpy with every gradient written out",
         _written_out,
-        limit="clipped sum",
         limit_is_ours=True,
         forms=("clipped sum", "written out in numpy"),
         parameters={"n": N, "d": D, "batch": BATCH},

@@ -7,19 +7,25 @@ clears the pages of a new one, whoever fills it. What that adds to the stream is
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from dpverify.bench.case import Case, Forms, Target, sweep
+from dpverify.bench.case import BenchCase, Forms, Target, sweep
 
 GAMMA = 0.05
 PRINTED, LOOKED_UP, STREAM, READING = "literal", "literal, coefficients looked up", "stream", "reading"
 NEW_OUTPUT = "stream, into a new array each time"
+ALL, LARGE, LARGE_STREAM = (
+    (READING, PRINTED, LOOKED_UP, STREAM), (READING, PRINTED, STREAM, NEW_OUTPUT), (READING, STREAM, NEW_OUTPUT),
+)  # fmt: skip
 
 
-def _forms(*, seed: int, N: int, d: int, epochs: float, one_output: bool = False) -> Forms:
-    """All T = epochs N outputs, from nodes of unit Gaussians; a new array each time, or always the same."""
-    from functools import partial
+def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) -> Forms:
+    """All T = epochs N outputs, from nodes of unit Gaussians.
 
+    Into an array that is always the same where a new one is a form of its own, else into a new one each time.
+    """
     import numpy as np
 
     from dpverify.bench.cases.arrays import aligned
@@ -45,27 +51,13 @@ def _forms(*, seed: int, N: int, d: int, epochs: float, one_output: bool = False
     if not all(np.allclose(one, found[0], rtol=1e-12, atol=1e-12) for one in found):
         raise ValueError("the forms do not agree")
     nodes, total = nodes_of(round(epochs * N)), aligned(d)
-    out = aligned(round(epochs * N), d) if one_output else None
+    out = aligned(round(epochs * N), d) if NEW_OUTPUT in names else None
     timed: dict[str, Any] = {
         name: partial(form, nodes, examples=N, alpha=1 / N, gamma=GAMMA, out=out) for name, form in forms.items()
     }
-    if one_output:
-        timed[NEW_OUTPUT] = partial(reconstruct, nodes, examples=N, alpha=1 / N, gamma=GAMMA)
-    return {READING: lambda: [read_all(family, total) for family in nodes], **timed}
-
-
-def _one_output(*, seed: int, N: int, d: int, epochs: float) -> Forms:
-    return _forms(seed=seed, N=N, d=d, epochs=epochs, one_output=True)
-
-
-def _without_literal(*, seed: int, N: int, d: int, epochs: float) -> Forms:
-    forms = _one_output(seed=seed, N=N, d=d, epochs=epochs)
-    return {name: forms[name] for name in (READING, STREAM, NEW_OUTPUT)}
-
-
-def _large(*, seed: int, N: int, d: int, epochs: float) -> Forms:
-    forms = _one_output(seed=seed, N=N, d=d, epochs=epochs)
-    return {name: forms[name] for name in (READING, PRINTED, STREAM, NEW_OUTPUT)}
+    timed[NEW_OUTPUT] = partial(reconstruct, nodes, examples=N, alpha=1 / N, gamma=GAMMA)
+    timed[READING] = lambda: [read_all(family, total) for family in nodes]
+    return {name: timed[name] for name in names}
 
 
 def _counts(*, N: int, d: int, epochs: float) -> dict[str, dict[str, float]]:
@@ -73,47 +65,28 @@ def _counts(*, N: int, d: int, epochs: float) -> dict[str, dict[str, float]]:
     from dpverify.papers.tran2022.run_time.operation_counts_bounds import coefficient_terms, literal_total, stream_total
 
     steps = round(epochs * N)
-    literal, stream = literal_total(steps, N), stream_total(steps, N)
-    vectors, nodes = "additions of vectors", "nodes read"
-    found = {vectors: float(literal.adds), nodes: float(literal.reads)}
-    return {
-        PRINTED: {**found, "terms of coefficients": float(coefficient_terms(steps, N))},
-        LOOKED_UP: found,
-        STREAM: {vectors: float(stream.adds), nodes: float(stream.reads)},
-    }
-
-
-def _counts_of_large(*, N: int, d: int, epochs: float) -> dict[str, dict[str, float]]:
-    found = _counts(N=N, d=d, epochs=epochs)
-    return {PRINTED: found[PRINTED], STREAM: found[STREAM], NEW_OUTPUT: found[STREAM]}
-
-
-def _stream_counts(*, N: int, d: int, epochs: float) -> dict[str, dict[str, float]]:
-    found = _counts_of_large(N=N, d=d, epochs=epochs)
-    return {name: found[name] for name in (STREAM, NEW_OUTPUT)}
+    literal, stream = (
+        {"additions of vectors": float(total.adds), "nodes read": float(total.reads)}
+        for total in (literal_total(steps, N), stream_total(steps, N))
+    )
+    terms = {"terms of coefficients": float(coefficient_terms(steps, N))}
+    return {PRINTED: {**literal, **terms}, LOOKED_UP: literal, STREAM: stream, NEW_OUTPUT: stream}
 
 
 def _steps(*, N: int, d: int, epochs: float) -> float:
     return float(round(epochs * N))
 
 
-def _state(*, seed: int, N: int, d: int, steps: int) -> dict[str, Any]:
-    """Step after step with nodes that are made when they are needed: what stays is the state."""
-
-    def run() -> None:
-        from dpverify.bench.cases.reconstruction_limits import run_without_nodes
-
-        run_without_nodes(N, d, steps, 1 / N, GAMMA)
-
-    return {STREAM: run}
-
-
-def _state_times(*, seed: int, N: int, d: int, steps: int) -> Forms:
+def _state(*, seed: int, N: int, d: int, steps: int) -> Forms:
+    """Step after step with nodes that are made when they are needed: the memory that it adds is the state."""
     from dpverify.bench.cases.arrays import aligned
-    from dpverify.bench.cases.reconstruction_limits import add_constants
+    from dpverify.bench.cases.reconstruction_limits import add_constants, run_without_nodes
 
-    run, out = _state(seed=seed, N=N, d=d, steps=steps)[STREAM], aligned(d)
-    return {"writing three nodes a step": lambda: add_constants(steps, out), STREAM: run}
+    out = aligned(d)
+    return {
+        "writing three nodes a step": lambda: add_constants(steps, out),
+        STREAM: lambda: run_without_nodes(N, d, steps, 1 / N, GAMMA),
+    }
 
 
 def _state_bytes(N: int, d: int) -> float:
@@ -121,94 +94,43 @@ def _state_bytes(N: int, d: int) -> float:
     return 1.5 * 4 * 8 * N * d + 2e6
 
 
-CASES: tuple[Case, ...] = (
+def _case(name: str, title: str, forms: tuple[str, ...], *targets: Target, **parameters: int) -> BenchCase:
+    return BenchCase(
+        name, title, partial(_forms, forms), forms=forms, parameters=parameters, item="step", counts=_counts,
+        targets=targets,
+    )  # fmt: skip
+
+
+OVER_T = _case(
+    "over-t", "All steps at N = 256, d = 8, over the number of epochs T/N", ALL,
+    *(Target(literal, at_least=15, to=STREAM, at=(64,)) for literal in (PRINTED, LOOKED_UP)), N=256, d=8,
+)  # fmt: skip
+OVER_N = _case("over-n", "All steps at T = 8 N, d = 16, N a power of two, one less and one more", ALL, d=16, epochs=8)
+OVER_D = _case("over-d", "All steps at N = 256, T = 8 N, over d", ALL, N=256, epochs=8)
+AT_LARGE_SIZE = _case(
+    "large", "All steps at N = 1024, T = 64 N, d = 128: 400 MB of nodes, into 67 MB that are there before", LARGE,
+    Target(STREAM, at_most=5), Target(PRINTED, at_least=100, to=STREAM), N=1024, d=128, epochs=64,
+)  # fmt: skip
+LARGE_OVER_T = _case(
+    "large-over-t",
+    "The stream at N = 1024, d = 128, into an array that is there before, over the number of epochs T/N", LARGE_STREAM,
+    Target(STREAM, at_most=5), Target(STREAM, at_most=1.05, kind="exponent"), N=1024, d=128,
+)  # fmt: skip
+
+CASES: tuple[BenchCase, ...] = (
+    *sweep(OVER_T, "epochs", (8, 16, 32, 64), work=_steps),
+    *sweep(OVER_N, "N", (255, 256, 257, 512, 1024), work=_steps),
+    *sweep(OVER_D, "d", (1, 8, 64, 512), work=_steps),
+    replace(AT_LARGE_SIZE, work=64 * 1024, sparse=(PRINTED,), rounds=3),
+    *sweep(replace(LARGE_OVER_T, rounds=2), "epochs", (32, 64, 128), work=_steps),
     *sweep(
-        Case(
-            "over-t",
-            "All steps at N = 256, d = 8, over the number of epochs T/N",
-            _forms,
-            limit=READING,
-            parameters={"N": 256, "d": 8},
-            forms=(READING, PRINTED, LOOKED_UP, STREAM),
-            item="step",
-            counts=_counts,
-            targets=[Target(literal, at_least=15, to=STREAM, at=(64,)) for literal in (PRINTED, LOOKED_UP)],
-        ),
-        "epochs",
-        (8, 16, 32, 64),
-        work=_steps,
-    ),
-    *sweep(
-        Case(
-            "over-n",
-            "All steps at T = 8 N, d = 16, N a power of two, one less and one more",
-            _forms,
-            limit=READING,
-            parameters={"d": 16, "epochs": 8},
-            forms=(READING, PRINTED, LOOKED_UP, STREAM),
-            item="step",
-            counts=_counts,
-        ),
-        "N",
-        (255, 256, 257, 512, 1024),
-        work=_steps,
-    ),
-    *sweep(
-        Case(
-            "over-d",
-            "All steps at N = 256, T = 8 N, over d",
-            _forms,
-            limit=READING,
-            parameters={"N": 256, "epochs": 8},
-            forms=(READING, PRINTED, LOOKED_UP, STREAM),
-            item="step",
-            counts=_counts,
-        ),
-        "d",
-        (1, 8, 64, 512),
-        work=_steps,
-    ),
-    Case(
-        "large",
-        "All steps at N = 1024, T = 64 N, d = 128: 400 MB of nodes, into 67 MB that are there before",
-        _large,
-        limit=READING,
-        parameters={"N": 1024, "d": 128, "epochs": 64},
-        forms=(READING, PRINTED, STREAM, NEW_OUTPUT),
-        work=64 * 1024,
-        item="step",
-        counts=_counts_of_large,
-        sparse=(PRINTED,),
-        targets=[Target(STREAM, at_most=5), Target(PRINTED, at_least=100, to=STREAM)],
-        rounds=3,
-    ),
-    *sweep(
-        Case(
-            "large-over-t",
-            "The stream at N = 1024, d = 128, into an array that is there before, over the number of epochs T/N",
-            _without_literal,
-            limit=READING,
-            parameters={"N": 1024, "d": 128},
-            forms=(READING, STREAM, NEW_OUTPUT),
-            item="step",
-            counts=_stream_counts,
-            targets=[Target(STREAM, at_most=5), Target(STREAM, at_most=1.05, kind="exponent")],
-            rounds=2,
-        ),
-        "epochs",
-        (32, 64, 128),
-        work=_steps,
-    ),
-    *sweep(
-        Case(
+        BenchCase(
             "memory",
             "Memory of the stream at N = 1024, d = 64, nodes made as they are needed",
-            _state_times,
-            limit="writing three nodes a step",
-            parameters={"N": 1024, "d": 64},
+            _state,
             forms=("writing three nodes a step", STREAM),
+            parameters={"N": 1024, "d": 64},
             item="step",
-            memory=_state,
             targets=[
                 Target(STREAM, at_most=_state_bytes(1024, 64), kind="memory", words="4 N d numbers and half as much"),
                 Target(STREAM, at_most=0.2, kind="memory-exponent", words="nothing that grows with T"),

@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
-from dpverify.bench.case import Case, Forms, Target
+from functools import partial
+
+from dpverify.bench.case import BenchCase, Forms, Target
 
 EMPTY = "python -c pass"
 
 
-def _command(*words: str) -> Forms:
-    from dpverify.bench.commands import python, warm
+def _command(*words: str, seed: int) -> Forms:
+    from dpverify.bench.whole_runs import run_python
 
-    return {EMPTY: warm(python("-c", "pass")), "dpverify": warm(python(*words))}
-
-
-def _help(*, seed: int) -> Forms:
-    return _command("-m", "dpverify", "--help")
+    return {EMPTY: lambda: run_python("-c", "pass"), "dpverify": lambda: run_python(*words)}
 
 
-def _import(*, seed: int) -> Forms:
-    return _command("-c", "import dpverify")
-
-
-def _one_claim(*, seed: int) -> Forms:
-    return _command("-m", "dpverify", "verify", "tran2022:lemma-12", "--budget", "smoke")
+def _case(name: str, title: str, words: str, most: float, rounds: int | None = None) -> BenchCase:
+    """A command with the kernels that are kept already, and the seconds that it may take."""
+    return BenchCase(
+        name,
+        title,
+        partial(_command, *words.split(maxsplit=1 if words.startswith("-c") else -1)),
+        forms=(EMPTY, "dpverify"),
+        clock="wall",
+        rounds=rounds,
+        targets=[Target("dpverify", at_most=most, kind="seconds")],
+    )
 
 
 CASES = (
-    Case(
-        "help",
-        "dpverify --help",
-        _help,
-        limit=EMPTY,
-        forms=(EMPTY, "dpverify"),
-        clock="wall",
-        targets=[Target("dpverify", at_most=0.3, kind="seconds")],
-    ),
-    Case(
-        "import",
-        "import dpverify",
-        _import,
-        limit=EMPTY,
-        forms=(EMPTY, "dpverify"),
-        clock="wall",
-        targets=[Target("dpverify", at_most=0.1, kind="seconds")],
-    ),
-    Case(
+    _case("help", "dpverify --help", "-m dpverify --help", 0.3),
+    _case("import", "import dpverify", "-c import dpverify", 0.1),
+    _case(
         "one-claim",
         "dpverify verify tran2022:lemma-12 --budget smoke, warm",
-        _one_claim,
-        limit=EMPTY,
-        forms=(EMPTY, "dpverify"),
-        clock="wall",
+        "-m dpverify verify tran2022:lemma-12 --budget smoke",
+        3.0,
         rounds=1,
-        targets=[Target("dpverify", at_most=3.0, kind="seconds")],
     ),
 )

@@ -1,10 +1,10 @@
-"""Verification: whole runs, cold and warm, and each of their checks."""
+"""Verification: whole runs, cold and warm, and what compiling takes of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
-from dpverify.bench.case import Case, Forms, Target
+from dpverify.bench.case import BenchCase, Forms, Target
 
 COLD, WARM = "cold", "warm"
 CHECKS, COMPILATION, ON_ONE_CORE = "its checks, shared by the cores", "cold − warm", "cold − warm, seconds of cores"
@@ -13,7 +13,7 @@ IN_TURN = (COLD, WARM, CHECKS, COMPILATION, ON_ONE_CORE)
 """First the cold run, then the warm one with the kernels that it left, then what the two tell."""
 
 
-def _budget(budget: str) -> Forms:
+def _budget(budget: str, *, seed: int) -> Forms:
     from dpverify.bench.whole_runs import ColdThenWarm
 
     runs = ColdThenWarm("--budget", budget)
@@ -21,32 +21,24 @@ def _budget(budget: str) -> Forms:
     return dict(zip(IN_TURN, forms, strict=True))
 
 
-def _smoke(*, seed: int) -> Forms:
-    return _budget("smoke")
-
-
-def _standard(*, seed: int) -> Forms:
-    return _budget("standard")
-
-
 def _at_once(*, seed: int, processes: int) -> Forms:
-    from dpverify.bench.whole_runs import Crowd
+    from dpverify.bench.whole_runs import cold_at_once
 
-    crowd = Crowd("tran2022:theorem-4-sensitivity", processes)
-    return {"one process": crowd.alone, "at once": crowd.together}
+    claim = "tran2022:theorem-4-sensitivity"
+    return {"one process": lambda: cold_at_once(claim, 1), "at once": lambda: cold_at_once(claim, processes)}
 
 
-def _whole(budget: str, prepare: Callable[..., Forms], *targets: Target, passes: int) -> Case:
-    return Case(
+def _whole(budget: str, *targets: Target) -> BenchCase:
+    return BenchCase(
         budget,
         f"dpverify verify --budget {budget}, all claims",
-        prepare,
+        partial(_budget, budget),
+        forms=IN_TURN,
         limit=CHECKS,
         limit_is_ours=True,
-        forms=IN_TURN,
         clock="wall",
         sparse=IN_TURN,
-        passes=passes,
+        passes=1,
         long=True,
         targets=targets,
     )
@@ -55,19 +47,16 @@ def _whole(budget: str, prepare: Callable[..., Forms], *targets: Target, passes:
 CASES = (
     _whole(
         "smoke",
-        _smoke,
         Target(WARM, at_most=180.0, kind="seconds"),
         Target(COMPILATION, at_most=60.0, kind="seconds", words="compiling all that it needs, on 2 cores"),
-        passes=1,
     ),
-    _whole("standard", _standard, Target(WARM, at_most=1800.0, kind="seconds"), passes=1),
-    Case(
+    _whole("standard", Target(WARM, at_most=1800.0, kind="seconds")),
+    BenchCase(
         "compile-at-once",
         "Processes that compile the same kernels into one empty folder at once, and agree",
         _at_once,
-        limit="one process",
-        limit_is_ours=True,
         forms=("one process", "at once"),
+        limit_is_ours=True,
         parameters={"processes": 4},
         clock="wall",
         sparse=("one process", "at once"),

@@ -1,88 +1,65 @@
-"""Figures of the benchmarks: one per sweep, and one more where its memory was measured."""
+"""Figures of the benchmarks: one per group, with a small plot of time over size for each of its sweeps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from statistics import median
-from typing import Literal
 
-from dpverify.report.bench import sweep as bench_sweep
-from dpverify.report.bench.records import Bench, CaseRecord, FitRecord, FormRecord
-from dpverify.report.bench.sweep import Line
-from dpverify.report.bench.words import show_value
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from dpverify.report.bench.records import Bench, CaseRecord
+from dpverify.report.bench.statistics import form_of, growth, sweeps
+from dpverify.report.bench.words import show_bound, show_value
 from dpverify.report.numbers import show_float
-from dpverify.report.style import to_svg
+from dpverify.report.style import BLUE, GREEN, GREY, ORANGE, SKY, VERMILLION, WIDTH, logarithmic, to_svg
 
-What = Literal["seconds", "memory"]
+LOOKS = ((GREY, "s"), (BLUE, "D"), (VERMILLION, "o"), (GREEN, "^"), (ORANGE, "v"), (SKY, "P"))
+"""Colour and marker of each line."""
 
-UNITS: dict[What, str] = {"seconds": "time of one call", "memory": "memory added at the peak"}
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure of the page."""
-
-    group: str  # what it shows
-    sweep: str
-    file: str  # its file in ``figures``
-    caption: str  # what it says
-    svg: bytes  # the picture
+COLUMNS, HEIGHT = 2, 2.9
 
 
-def pictures(bench: Bench) -> list[Picture]:
-    """All figures of a run."""
-    sweeps: dict[tuple[str, str], list[CaseRecord]] = {}
-    for case in bench.cases:
-        if case.sweep:
-            sweeps.setdefault((case.group, case.sweep), []).append(case)
-    found = []
-    for (group, sweep), cases in sweeps.items():
-        fits = [fit for fit in bench.fits if (fit.group, fit.sweep) == (group, sweep)]
-        for what in ("seconds", "memory"):
-            picture = _picture(group, sweep, cases, fits, "seconds" if what == "seconds" else "memory")
-            if picture is not None:
-                found.append(picture)
+def figures(bench: Bench) -> dict[str, tuple[str, bytes]]:
+    """Group to what its figure says, and the figure; groups without a sweep have none."""
+    found = {}
+    for group in bench.groups:
+        here = sweeps(bench, group)
+        if here:
+            caption = f"Time of one call over size, with fitted powers: {', '.join(here)}."
+            found[group] = caption, to_svg(partial(_draw, here), caption)
     return found
 
 
-def _picture(
-    group: str, sweep: str, cases: Sequence[CaseRecord], fits: Sequence[FitRecord], what: What
-) -> Picture | None:
-    powers = {fit.form: fit.exponent for fit in fits if fit.what == what}
-    lines = list(_lines(cases, what, {name: power.median for name, power in powers.items()}))
-    if not lines:
-        return None
-    title, over = cases[0].title, cases[0].over
-    first = cases[0].parameters
-    fixed = {name: value for name, value in first.items() if all(case.parameters[name] == value for case in cases)}
-    subtitle = ", ".join(f"{name} = {show_float(value)}" for name, value in fixed.items())
-    caption = bench_sweep.caption(
-        title, over, UNITS[what], {name: (power.median, power.low, power.high) for name, power in powers.items()}
-    )
-    draw = partial(bench_sweep.draw, title, subtitle, over, what, UNITS[what], lines)
-    end = "" if what == "seconds" else "-memory"
-    return Picture(group, sweep, f"bench-{group}-{sweep}{end}.svg", caption, to_svg(draw, caption))
+def _draw(here: Mapping[str, Sequence[CaseRecord]]) -> Figure:
+    rows = -(-len(here) // COLUMNS)
+    figure = Figure(figsize=(WIDTH, HEIGHT * rows), layout="constrained")
+    for place, (name, cases) in enumerate(here.items()):
+        _plot(figure.add_subplot(rows, COLUMNS, place + 1), name, cases)
+    return figure
 
 
-def _lines(cases: Sequence[CaseRecord], what: What, powers: dict[str, float]) -> Iterator[Line]:
-    over = cases[0].over
-    for name in dict.fromkeys(form.name for case in cases for form in case.forms):
-        points = []
-        for case in cases:
-            form = next((each for each in case.forms if each.name == name), None)
-            values = _values(form, what) if form is not None else []
-            if values:
-                points.append((case.parameters[over], median(values), min(values), max(values)))
-        if len(points) > 1:
-            sizes, middles, low, high = zip(*points, strict=True)
-            grows = f"\n{over} to the power {show_value(powers[name], 'exponent')}" if name in powers else ""
-            yield Line(f"{name}{grows}", sizes, middles, low, high)
-
-
-def _values(form: FormRecord, what: What) -> list[float]:
-    """One value a pass; what adds no memory at all is drawn as one page, which a logarithmic axis can show."""
-    if what == "seconds":
-        return [median(rounds) for rounds in form.samples if rounds]
-    return [float(max(each, 4096)) for each in form.added]
+def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
+    """Median of the passes of each form, and the range of all of them, both axes logarithmic."""
+    over, ends, sizes = cases[0].over, list[float](), [case.parameters[case.over] for case in cases]
+    powers = {each.form: each.exponent.median for each in growth(cases) if each.what == "seconds"}
+    for (form, power), (color, marker) in zip(powers.items(), LOOKS * len(powers), strict=False):
+        passes = [[median(rounds) for rounds in form_of(case, form).samples if rounds] for case in cases]
+        low, high = [min(values) for values in passes], [max(values) for values in passes]
+        label = f"{form}: power {show_value(power, 'exponent')}"
+        axes.fill_between(sizes, low, high, color=color, alpha=0.18, lw=0)
+        axes.plot(sizes, [median(values) for values in passes], marker=marker, ms=4, mfc="white", mec=color,
+                  color=color, lw=1.4, label=label)  # fmt: skip
+        ends += [*low, *high]
+    axes.set(xscale="log", yscale="log", xlabel=over)
+    bounds = min(ends) / 1.6, max(ends) * 1.6 * (max(ends) / min(ends) + 1.0) ** (0.12 * len(powers))  # room for names
+    logarithmic(axes.yaxis, *bounds)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: show_bound(value, "seconds")))
+    told = [size for place, size in enumerate(sizes) if place == 0 or size > 1.05 * sizes[place - 1]]
+    axes.xaxis.set_ticks(told, [show_float(size) for size in told])
+    axes.xaxis.set_ticks([], minor=True)
+    axes.set_ylim(*bounds)
+    axes.set_title(name, pad=6)
+    axes.legend(loc="upper left", fontsize=6.5, frameon=False, labelspacing=0.3)

@@ -1,28 +1,33 @@
-"""The page on speed, benchmarks.md: the result, each target, every case with its spread, how it was measured."""
+"""The page on speed, benchmarks.md: the result, each target, every case with its interval, how it was measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from math import log
-from statistics import median
+from collections.abc import Iterator, Mapping, Sequence
 
 from dpverify.report import markdown as md
-from dpverify.report.bench.figures import Picture
-from dpverify.report.bench.kinds import show_kinds
-from dpverify.report.bench.records import Bench, BenchInfo, CaseRecord, FitRecord, FormRecord, busy
-from dpverify.report.bench.targets import result, targets_table
+from dpverify.report.bench.records import Bench, BenchInfo, CaseRecord, FormRecord, busy
+from dpverify.report.bench.statistics import (
+    JudgedTarget,
+    all_targets,
+    counted,
+    growth,
+    judged_targets,
+    ratio_of,
+    sweeps,
+)
 from dpverify.report.bench.words import (
-    show_counts,
+    MARKS,
+    about,
     show_interval,
     show_memory,
     show_parameters,
-    show_seconds,
     show_sizes,
-    show_spread,
-    show_value,
+    show_target,
+    show_time,
 )
 from dpverify.report.manifest import GENERATED
 from dpverify.report.numbers import show_float
+from dpverify.report.words import plural
 
 PAGE = "benchmarks.md"
 DATA = "benchmarks"
@@ -44,22 +49,19 @@ minutes apart and have other addresses; the input is the same in all passes of a
 called once to compile, then timed in turns, the order rotated from round to round; a measurement repeats a call until
 it lasts 20 ms; the garbage collector is off. Slow forms are timed once in each of the first passes, and whole runs in
 turn: cold, then warm. One thread and its processor time, unless the case says otherwise (process: all threads; wall:
-time that passes). Beside a limit that is ours the library draws 100,000 normal numbers, in the same turns: by that, a
+time that passes). In the same turns as a limit that is ours the library draws 100,000 normal numbers: by that, a
 comparison of two runs sees such a limit become slower too.""",
     """\
 A round gives one ratio of a form to its limit, a pass the median of its rounds. Printed is the median of the passes,
 with an interval for the median made of their order alone, which assumes no law: rounds of one process are not
 independent, passes are as far as one machine on one day allows. Of eleven passes it runs from the second to the tenth
-and has a level of 99%; of nine from the second to the eighth, 96%; of fewer than six from the smallest to the largest,
-which holds the median less often: that level stands beside it (of three passes 75%, of two 50%; one run has none). The
-spread is that of single rounds: middle half, then extremes. Where passes fall into two groups more than 10% apart, the
-page says where they lie: then the interval is no spread, and the next run has both kinds again.""",
+and has a level of 99%; of fewer than six from the smallest to the largest, which holds the median less often: that
+level stands beside it (of three passes 75%, of two 50%; one run has none).""",
     """\
 A target is met, or missed, where the whole interval is on one side of it, and else too close to tell; with three passes
-or fewer that is a weaker word, and the number of passes stands beside it. An exponent is fitted to few sizes: where
-time is no power of the size, the one between the two largest sizes differs from the fitted one. An exponent below 1 of
-a sweep over small sizes is what a call costs whatever its size, and no evidence of slow growth: targets of growth are
-of large sizes alone.""",
+or fewer that is a weaker word, and the number of passes stands beside it. An exponent is fitted to few sizes, by least
+squares of logarithms in each pass. An exponent below 1 of a sweep over small sizes is what a call costs whatever its
+size, and no evidence of slow growth: targets of growth are of large sizes alone.""",
     """\
 Memory with a plus is what a call adds at its peak to what the process held before; without one it is the most that a
 command, or the largest of its processes, held, or the process that started it, some 17 MiB, if that was more. An output
@@ -67,40 +69,86 @@ that the call makes anew is part of it; one that is there before is not. None is
 do. Counts are operations, which no machine changes.""",
 )
 
-SLOWEST = 20
-"""Checks that are listed one by one."""
 
-
-def bench_page(bench: Bench, pictures: Sequence[Picture]) -> str:
-    """The page."""
+def bench_page(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> str:
+    """The page; ``figures``: group to the caption of its figure, and the figure."""
     return md.document(
         [
             GENERATED,
             "# How fast it is",
-            *result(bench),
+            *_result(bench),
             *_warnings(bench),
             " ".join(INTRODUCTION.split()),
             "## Targets, one by one",
-            targets_table(bench),
-            *(block for name, title in bench.groups.items() for block in _group(bench, name, title, pictures)),
+            _targets(bench),
+            *(block for name in bench.groups for block in _group(bench, name, figures)),
             "## How it was measured",
             *(" ".join(text.split()) for text in METHOD),
-            *(block for info in bench.runs for block in _manifest(info, several=len(bench.runs) > 1)),
+            *(_manifest(info) for info in bench.runs),
             _where(),
         ]
     )
 
 
-def _where() -> str:
-    data, words = (
-        f"data/{DATA}.json",
-        ("dpverify bench --long --report reports", "--long", "dpverify bench --against FILE"),
-    )
-    made, long, compared = map(md.code, words)
-    return (
-        f"Every sample is in {md.link(md.code(data), data)}. Made by {made}; without {long} whole runs are not "
-        f"measured again, and stay with the facts of the run that measured them. {compared} compares two runs."
-    )
+def _result(bench: Bench) -> Iterator[str]:
+    """How many targets are met, those that are not, and what is closest to its bound in each group."""
+    found = all_targets(bench)
+    if not found:
+        yield "No case that was measured has a target."
+        return
+    total = f"**{plural(len(found), 'target')}: {counted(found, MARKS)}.**"
+    rest = [
+        f"{_name(each)} ({each.cases[0].group}): {md.prose(_with_sizes(each))}, {md.prose(show_target(each.target))}, "
+        f"is {show_interval(each.value, each.target.kind) or 'not known'}: {each.outcome}"
+        for each in found
+        if each.outcome != "met"
+    ]
+    yield f"{total} Not met:\n\n{md.bullets(rest)}" if rest else total
+    rows = []
+    for name, title in bench.groups.items():
+        here = list(judged_targets(bench, name))
+        if here:
+            met, worst = sum(each.outcome == "met" for each in here), max(here, key=share_of_bound)
+            what = f"{_name(worst)}: {md.prose(_with_sizes(worst))}"
+            rows.append([md.link(md.prose(title or name), f"#{name}"), f"{met} of {len(here)}", what, *_value(worst)])
+    header = ["group", "targets met", "closest to its bound, or farthest beyond", "target", "measured (interval)"]
+    yield md.table(header, rows)
+
+
+def share_of_bound(judged: JudgedTarget) -> float:
+    """How much of its bound is used up: 1 at the bound, more beyond it, 0 where nothing was measured."""
+    target, value = judged.target, judged.value
+    if value is None:
+        return 0.0
+    if target.at_least is not None:
+        return target.at_least / max(value.median, 1e-300)
+    return value.median / target.at_most if target.at_most else 0.0
+
+
+def _targets(bench: Bench) -> str:
+    """Each target with what was measured of it, and over how many passes."""
+    rows = []
+    for each in all_targets(bench):
+        case, sizes = each.cases[0], show_sizes(each)
+        what = md.link(md.prose(case.title), f"#{case.group}") + (f"\n{md.prose(sizes)}" if sizes else "")
+        passes = "" if each.value is None else str(each.value.passes)
+        rows.append([what, md.prose(about(each.target)), *_value(each), passes, MARKS[each.outcome]])
+    return md.table(["case", "what", "target", "measured (interval)", "passes", ""], rows)
+
+
+def _value(judged: JudgedTarget) -> list[str]:
+    return [md.prose(show_target(judged.target)), show_interval(judged.value, judged.target.kind)]
+
+
+def _with_sizes(judged: JudgedTarget) -> str:
+    """What a target is about; growth with the sizes that it is of."""
+    sizes = f" ({show_sizes(judged)})" if len(judged.cases) > 1 else ""
+    return f"{about(judged.target)}{sizes}"
+
+
+def _name(judged: JudgedTarget) -> str:
+    case = judged.cases[0]
+    return md.prose(case.sweep if len(judged.cases) > 1 else case.name)
 
 
 def _warnings(bench: Bench) -> Iterator[str]:
@@ -115,110 +163,52 @@ def _warnings(bench: Bench) -> Iterator[str]:
             yield f"> [!NOTE]\n> A quick run, of {info.passes} passes: its intervals have a level of 75%. {groups}."
 
 
-def _group(bench: Bench, name: str, title: str, pictures: Sequence[Picture]) -> Iterator[str]:
+def _group(bench: Bench, name: str, figures: Mapping[str, tuple[str, bytes]]) -> Iterator[str]:
     cases = [case for case in bench.cases if case.group == name]
-    yield f"{md.anchor(name)}\n\n## {md.prose(title or name)}"
+    yield f"{md.anchor(name)}\n\n## {md.prose(bench.groups[name] or name)}"
     yield _cases(cases)
     for case in cases:
         if case.error:
             yield f"> [!WARNING]\n> {md.code(case.name)} could not be measured: {md.prose(case.error)}"
-    yield from _fits([fit for fit in bench.fits if fit.group == name], cases)
-    for picture in pictures:
-        if picture.group == name:
-            yield f"![{md.escape(picture.caption)}](figures/{picture.file})"
-    for case in cases:
-        yield from _parts(case)
+    rows = [
+        [md.code(sweep), md.prose(each.form), each.what, show_interval(each.exponent, "exponent")]
+        for sweep, here in sweeps(bench, name).items()
+        for each in growth(here)
+    ]
+    if rows:
+        yield "Powers of the size, fitted to each pass:"
+        yield md.table(["sweep", "form", "of", "exponent (interval)"], rows)
+    if name in figures:
+        yield f"![{md.escape(figures[name][0])}](figures/bench-{name}.svg)"
 
 
 def _cases(cases: Sequence[CaseRecord]) -> str:
     rows = []
-    memory = any(show_memory(form) for case in cases for form in case.forms)
     counts = any(form.counts for case in cases for form in case.forms)
     for case in cases:
         clock = f"{case.clock} time" if case.clock != "thread" else ""
         first = "\n".join(filter(None, [f"**{md.prose(case.title)}**", md.prose(show_parameters(case)), clock]))
         for form in case.forms:
-            row = [first, *_form(case, form)]
-            row += [show_memory(form)] if memory else []
-            row += [md.prose(show_counts(form))] if counts else []
-            rows.append(row)
-            first = ""
-    header = ["case", "form", "time", "ratio to the limit (interval)", "spread of rounds", "passes × rounds"]
-    return md.table(header + ["peak memory"] * memory + ["counts"] * counts, rows)
+            if form.role != "yardstick":
+                told = "\n".join(f"{name}: {show_float(value)}" for name, value in form.counts.items())
+                rows.append([first, *_form(case, form), *[md.prose(told)] * counts])
+                first = ""
+    header = ["case", "form", "time", "ratio to the limit (interval)", "passes × rounds", "peak memory"]
+    return md.table(header + ["counts"] * counts, rows)
 
 
 def _form(case: CaseRecord, form: FormRecord) -> list[str]:
-    if form.missing:
-        return [md.prose(form.name), md.prose(form.missing), "", "", ""]
-    role = {"limit": "the limit, ours" if case.limit_is_ours else "the limit", "peer": "a peer", "measured": ""}[
-        form.role
-    ]
-    name = md.prose(form.name) + (f" ({role})" if role else "")
-    if form.seconds is None:
-        return [name, "", "", "", ""]
-    each = form.seconds.median / case.work
-    time = show_seconds(each) + (f" a {case.item}" if case.work != 1 else "")
-    rounds = {len(values) for values in form.samples if values}
-    made = f"{form.seconds.passes} × {'–'.join(map(str, sorted({min(rounds), max(rounds)})))}"
-    ratio = "1" if form.role == "limit" else show_interval(form.ratio)
-    spread = "\n".join(filter(None, [show_spread(form.ratio), show_kinds(case, form)]))
-    return [name, time, ratio, spread, made]
+    limit = "the limit, ours" if case.limit_is_ours else "the limit"
+    role = {"limit": f" ({limit})", "peer": " (a peer)"}.get(form.role, "")
+    ratio = "1" if form.role == "limit" else show_interval(ratio_of(case, form.name))
+    rounds = [len(values) for values in form.samples if values]
+    made = f"{len(rounds)} × {'–'.join(map(str, sorted({min(rounds), max(rounds)})))}" if rounds else ""
+    return [md.prose(form.name) + role, md.prose(show_time(case, form)), ratio, made, show_memory(form)]
 
 
-def _fits(fits: Sequence[FitRecord], cases: Sequence[CaseRecord]) -> Iterator[str]:
-    rows = [
-        [
-            md.code(fit.sweep),
-            md.prose(fit.form),
-            fit.what,
-            show_sizes(fit),
-            show_interval(fit.exponent, "exponent"),
-            _last_exponent(fit, [case for case in cases if case.sweep == fit.sweep]),
-            str(fit.exponent.passes),
-        ]
-        for fit in fits
-    ]
-    if rows:
-        yield "Powers of the size, fitted to each pass (least squares of logarithms):"
-        yield md.table(
-            ["sweep", "form", "of", "sizes", "exponent (interval)", "between the two largest", "passes"], rows
-        )
-
-
-def _last_exponent(fit: FitRecord, cases: Sequence[CaseRecord]) -> str:
-    """Power between the two largest sizes: where it differs from the fitted one, there is no one power."""
-    values = []
-    for case in cases[-2:]:
-        form = next(form for form in case.forms if form.name == fit.form)
-        middles = [median(rounds) for rounds in form.samples if rounds] if fit.what == "seconds" else form.added
-        values.append((log(case.parameters[fit.over]), log(max(median(middles), 1.0 if fit.what == "memory" else 0.0))))
-    (x, y), (further, higher) = values
-    return show_value((higher - y) / (further - x), "exponent")
-
-
-def _parts(case: CaseRecord) -> Iterator[str]:
-    """Seconds of the parts of a command, such as the checks of a run: the slowest, and their share."""
-    for form in case.forms:
-        if not form.parts:
-            continue
-        middles = {name: median(seconds) for name, seconds in form.parts.items()}
-        total = sum(middles.values())
-        worst = sorted(middles, key=lambda name: (-middles[name], name))[:SLOWEST]
-        share = sum(middles[name] for name in worst) / total if total else 0.0
-        yield (
-            f"{md.prose(case.title)}, {md.prose(form.name)}: {len(middles)} parts take {show_seconds(total)} in "
-            f"all; the slowest {len(worst)} take {share:.0%} of it. All of them are in the data."
-        )
-        yield md.table(
-            ["part", "time", "share"],
-            [[md.code(name), show_seconds(middles[name]), f"{middles[name] / total:.1%}"] for name in worst],
-            right=[1, 2],
-        )
-
-
-def _manifest(info: BenchInfo, *, several: bool) -> Iterator[str]:
+def _manifest(info: BenchInfo) -> str:
     facts = [
-        ("groups", ", ".join(info.groups) if several else ""),
+        ("groups", ", ".join(info.groups)),
         ("passes, at most", str(info.passes)),
         ("rounds in a pass, at most", str(info.rounds)),
         ("seed", str(info.seed)),
@@ -231,4 +221,16 @@ def _manifest(info: BenchInfo, *, several: bool) -> Iterator[str]:
         *((f"version of {name}", version) for name, version in sorted(info.versions.items())),
         *((f"machine: {name}", value) for name, value in sorted(info.machine.items())),
     ]
-    yield md.table(["", ""], [[md.prose(name), md.code(value)] for name, value in facts if value])
+    return md.table(["", ""], [[md.prose(name), md.code(value)] for name, value in facts if value])
+
+
+def _where() -> str:
+    data, words = (
+        f"data/{DATA}.json",
+        ("dpverify bench --long --report reports", "--long", "dpverify bench --against FILE"),
+    )
+    made, long, compared = map(md.code, words)
+    return (
+        f"Every sample is in {md.link(md.code(data), data)}. Made by {made}; without {long} whole runs are not "
+        f"measured again, and stay with the facts of the run that measured them. {compared} compares two runs."
+    )

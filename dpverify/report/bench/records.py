@@ -1,4 +1,4 @@
-"""What a run of the benchmarks found, as typed records: ``data/benchmarks.json``. The page needs nothing else."""
+"""What a run of the benchmarks measured, as typed records: ``data/benchmarks.json``. The page needs nothing else."""
 
 from __future__ import annotations
 
@@ -8,55 +8,34 @@ import msgspec
 
 from dpverify.ledger.records import Record
 
-SCHEMA = 1
+SCHEMA = 2
 """The version of the JSON that this code reads and writes."""
 
-Role = Literal["limit", "measured", "peer"]
-Outcome = Literal["met", "too close to tell", "missed", "not measured"]
+Role = Literal["limit", "measured", "peer", "yardstick"]
 Change = Literal["slower", "faster", "no difference seen", "too few passes"]
 
 
-class Interval(Record, frozen=True, kw_only=True):
-    """A median over passes with its confidence interval, and the spread of all rounds.
-
-    ``low`` and ``high`` are order statistics of the passes' values; they hold the median with probability ``level`` at
-    least, whatever the law. ``quartiles`` and ``extremes`` describe single rounds, over all passes.
-    """
-
-    median: float
-    low: float
-    high: float
-    level: float
-    passes: int
-    rounds: int
-    quartiles: tuple[float, float]
-    extremes: tuple[float, float]
-
-
 class FormRecord(Record, frozen=True, kw_only=True):
-    """One form of a case: every sample, and what they come to.
+    """One form of a case.
 
-    ``samples[k]`` are the seconds of one call in each round of pass k, ``repeats[k]`` how many calls one of them is the
-    mean of. ``added`` are bytes that a call added at its peak in fresh processes, ``call_added`` in that of the
-    first pass; ``peaks`` is the most that a child process held.
+    ``samples[k]`` are the seconds of one call in each round of pass k. ``added`` are bytes that a call added at its
+    peak, one value for each of the first passes; ``peaks`` is the most that a child process held.
+
+    The yardstick is no form of the case: it is the library's draw of 100,000 normal numbers, timed in the same turns
+    where the limit is our own code. By it a comparison of two runs sees that the limit itself became slower.
     """
 
     name: str
     role: Role
     missing: str = ""
     samples: list[list[float]] = []
-    repeats: list[int] = []
     added: list[int] = []
     peaks: list[int] = []
-    call_added: int | None = None
-    parts: dict[str, list[float]] = {}
     counts: dict[str, float] = {}
-    seconds: Interval | None = None
-    ratio: Interval | None = None
 
 
 class TargetRecord(Record, frozen=True, kw_only=True):
-    """A target, what was measured of it, and whether it is met."""
+    """A target of a case, or of the sweep that it is part of where it is about growth."""
 
     form: str
     kind: str
@@ -64,16 +43,10 @@ class TargetRecord(Record, frozen=True, kw_only=True):
     at_most: float | None = None
     at_least: float | None = None
     words: str = ""
-    value: Interval | None = None
-    outcome: Outcome = "not measured"
 
 
 class CaseRecord(Record, frozen=True, kw_only=True):
-    """One case, measured.
-
-    ``yardstick[k]`` are the seconds that the library's draw of 100,000 normal numbers took in each round of pass k,
-    where the limit is our own code: by it a comparison of two runs sees that the limit itself became slower.
-    """
+    """One case, measured."""
 
     group: str
     name: str
@@ -88,30 +61,7 @@ class CaseRecord(Record, frozen=True, kw_only=True):
     forms: list[FormRecord] = []
     targets: list[TargetRecord] = []
     limit_is_ours: bool = False
-    yardstick: list[list[float]] = []
     error: str = ""
-
-
-class FitRecord(Record, frozen=True, kw_only=True):
-    """A power of the size, fitted over a sweep to the seconds or the memory of one form; one value a pass."""
-
-    group: str
-    sweep: str
-    over: str
-    form: str
-    what: Literal["seconds", "memory"]
-    exponent: Interval
-    sizes: list[float]
-    target: TargetRecord | None = None
-
-
-class AimRecord(Record, frozen=True, kw_only=True):
-    """A target that there is, whether it was measured or not: of a case, or of a sweep where it is about growth."""
-
-    group: str
-    name: str
-    title: str
-    target: TargetRecord
 
 
 class BenchInfo(Record, frozen=True, kw_only=True):
@@ -138,44 +88,27 @@ class BenchInfo(Record, frozen=True, kw_only=True):
 
 
 class Bench(Record, frozen=True, kw_only=True):
-    """What was measured in one run, or in several that measured different groups; ``groups`` is name to title.
-
-    ``aims`` are the targets of all groups, so that a reader learns of those that were not measured.
-    """
+    """What was measured in one run, or in several that measured different groups; ``groups`` is name to title."""
 
     schema: int = SCHEMA
     kind: Literal["dpverify benchmarks"] = "dpverify benchmarks"
     runs: list[BenchInfo]
     groups: dict[str, str]
     cases: list[CaseRecord]
-    fits: list[FitRecord] = []
-    aims: list[AimRecord] = []
 
 
-class Comparison(Record, frozen=True, kw_only=True):
-    """One form of one case in two runs: by which factor its ratio to the limit has changed.
-
-    Of the limit itself (``of_limit``), where that is our own code: its ratio to the yardstick ``to``.
-    """
+class SpeedChange(Record, frozen=True, kw_only=True):
+    """By which factor the ratio of one form ``to`` another has changed between two runs, with a 95% interval."""
 
     group: str
     case: str
     form: str
     to: str
-    of_limit: bool = False
     factor: float
     low: float
     high: float
-    level: float
-    p: float
-    corrected: float
-    would_see: float | None
+    corrected: float  # p after the correction for all comparisons of the two runs
     change: Change
-
-
-def decode(data: bytes) -> Bench:
-    """Decode a run; raises ``msgspec.DecodeError`` where the JSON is not one."""
-    return msgspec.json.decode(data, type=Bench)
 
 
 BUSY = 0.1
@@ -192,12 +125,9 @@ def merged(new: Bench, old: Bench) -> Bench:
 
     Groups in the order of ``old``, then those that it has not.
     """
-    taken = set(new.groups)
-    kept = [(info, [name for name in info.groups if name not in taken]) for info in old.runs]
+    kept = [(info, [name for name in info.groups if name not in new.groups]) for info in old.runs]
     return Bench(
         runs=[*(msgspec.structs.replace(info, groups=names) for info, names in kept if names), *new.runs],
         groups={**old.groups, **new.groups},
-        cases=[*(case for case in old.cases if case.group not in taken), *new.cases],
-        fits=[*(fit for fit in old.fits if fit.group not in taken), *new.fits],
-        aims=new.aims or old.aims,
+        cases=[*(case for case in old.cases if case.group not in new.groups), *new.cases],
     )

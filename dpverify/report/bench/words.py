@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from statistics import median
 
-from dpverify.report.bench.records import CaseRecord, FitRecord, FormRecord, Interval, Outcome, TargetRecord
+from dpverify.report.bench.records import CaseRecord, FormRecord, TargetRecord
+from dpverify.report.bench.statistics import LEVEL, JudgedTarget, MedianInterval, Outcome
 from dpverify.report.numbers import show_float
 
 MARKS: dict[Outcome, str] = {
@@ -15,27 +16,19 @@ MARKS: dict[Outcome, str] = {
     "not measured": "– not measured",
 }
 
-LEVEL = 0.95
-"""An interval of a lower level than this says which it has."""
-
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
 def show_seconds(value: float) -> str:
     """A time in the unit that suits it, with three digits: ``1.23 ms``."""
-    for unit, name in _UNITS:
-        if value >= unit:
-            return f"{three(value / unit)} {name}"
-    return f"{three(value / 1e-9)} ns"
+    unit, name = next((each for each in _UNITS if value >= each[0]), _UNITS[-1])
+    return f"{three(value / unit)} {name}"
 
 
 def show_bytes(value: float) -> str:
     """A number of bytes in the unit that suits it: ``12.5 MiB``."""
-    for unit, name in _SIZES:
-        if value >= unit:
-            return f"{three(value / unit)} {name}"
-    return f"{value:.0f} B"
+    return next((f"{three(value / unit)} {name}" for unit, name in _SIZES if value >= unit), f"{value:.0f} B")
 
 
 def three(value: float) -> str:
@@ -57,7 +50,7 @@ def show_value(value: float, kind: str) -> str:
     return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # adding 0 makes a negative zero a plain one
 
 
-def show_interval(value: Interval | None, kind: str = "ratio") -> str:
+def show_interval(value: MedianInterval | None, kind: str = "ratio") -> str:
     """Median and interval: ``1.12 (1.10 to 1.15)``, or ``(1.10 to 1.15, 75%)`` where it holds the median less often.
 
     One pass has no interval, and says so.
@@ -74,22 +67,18 @@ def show_interval(value: Interval | None, kind: str = "ratio") -> str:
     return f"{show_value(value.median, kind)} ({low} to {high}{level})"
 
 
-def show_spread(value: Interval | None) -> str:
-    """Middle half of the rounds, and their extremes: ``1.10–1.13, 1.05–1.40``."""
-    if value is None or value.rounds == 1:
-        return ""
-    middle, ends = ("–".join(map(three, pair)) for pair in (value.quartiles, value.extremes))
-    return f"{middle}, {ends}"
-
-
 def show_parameters(case: CaseRecord) -> str:
     """Sizes of a case: ``N = 1024, T = 65536``."""
     return ", ".join(f"{name} = {show_float(value)}" for name, value in case.parameters.items())
 
 
-def show_sizes(fit: FitRecord) -> str:
-    """Sizes of a sweep: ``T = 10 to 1000, 3 sizes``."""
-    return f"{fit.over} = {show_float(fit.sizes[0])} to {show_float(fit.sizes[-1])}, {len(fit.sizes)} sizes"
+def show_sizes(judged: JudgedTarget) -> str:
+    """Sizes that a target is about; of a sweep: ``T = 10 to 1000, 3 sizes``."""
+    first, *rest = judged.cases
+    if not rest:
+        return show_parameters(first)
+    ends = (show_float(case.parameters[case.over]) for case in (first, rest[-1]))
+    return f"{first.over} = {' to '.join(ends)}, {len(judged.cases)} sizes"
 
 
 def show_target(target: TargetRecord) -> str:
@@ -108,7 +97,7 @@ def show_bound(value: float, kind: str) -> str:
 
 
 def about(target: TargetRecord) -> str:
-    """What a target is about: ``stream over reading``, ``exponent of stream``."""
+    """What a target is about: ``stream / reading``, ``exponent of the time of stream``."""
     return {
         "ratio": f"{target.form} / {target.to}",
         "seconds": f"time of {target.form}",
@@ -118,14 +107,15 @@ def about(target: TargetRecord) -> str:
     }[target.kind]
 
 
+def show_time(case: CaseRecord, form: FormRecord) -> str:
+    """Median time of an item: ``1.23 ms a step``; of a form that was not timed, why."""
+    middles = [median(rounds) for rounds in form.samples if rounds]
+    each = f" a {case.item}" if case.work != 1 else ""
+    return show_seconds(median(middles) / case.work) + each if middles else form.missing
+
+
 def show_memory(form: FormRecord) -> str:
     """Memory at the peak: what a call added, or what a child process held."""
     if form.peaks and not form.added:
         return show_bytes(median(form.peaks))
-    values = form.added or ([] if form.call_added is None else [form.call_added])
-    return f"+{show_bytes(median(values))}" if values else ""
-
-
-def show_counts(form: FormRecord) -> str:
-    """Operation counts: ``additions of vectors: 1.2e6``."""
-    return "\n".join(f"{name}: {show_float(value)}" for name, value in form.counts.items())
+    return f"+{show_bytes(median(form.added))}" if form.added else ""

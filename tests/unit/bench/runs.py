@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dpverify.bench import yardstick
-from dpverify.bench.case import Case, Forms, Target
-from dpverify.bench.child import Answer
-from dpverify.bench.collect import Desk, fits
-from dpverify.bench.measure import Measured, Times
-from dpverify.report.bench.records import Bench, BenchInfo
+from dpverify.bench.case import BenchCase, Forms, Target
+from dpverify.bench.measure import FormTimes, Measured
+from dpverify.bench.run import case_record
+from dpverify.report.bench.records import Bench, BenchInfo, CaseRecord
+
+Seconds = Mapping[str, Sequence[float]]
 
 
 def nothing(*, seed: int, **_: float) -> Forms:
@@ -17,20 +17,19 @@ def nothing(*, seed: int, **_: float) -> Forms:
     return {"limit": lambda: None, "ours": lambda: None}
 
 
-def case(name: str = "sum", *, targets: Sequence[Target] = (), **fields: object) -> Case:
-    return Case(name, f"The {name}", nothing, limit="limit", targets=targets, **fields)  # type: ignore[arg-type]  # any field
+def case(
+    name: str = "sum", *, targets: Sequence[Target] = (), forms: Sequence[str] = ("limit", "ours"), **fields: object
+) -> BenchCase:
+    return BenchCase(name, f"The {name}", nothing, forms, targets=targets, **fields)  # type: ignore[arg-type]  # any field
 
 
-def measured(seconds: Mapping[str, Sequence[float]]) -> Measured:
-    times = {name: Times(list(values)) for name, values in seconds.items()}
-    return Measured(times=times, yardstick=times.pop(yardstick.NAME, None))
+def measured(seconds: Seconds) -> Measured:
+    return Measured({name: FormTimes(list(values)) for name, values in seconds.items()})
 
 
-def desk(case_: Case, passes: Sequence[Mapping[str, Sequence[float]]], group: str = "noise") -> Desk:
-    made = Desk(group, case_)
-    for seconds in passes:
-        made.take(Answer(case=case_.name, measured=measured(seconds)))
-    return made
+def record(case_: BenchCase, passes: Sequence[Seconds | Measured], group: str = "noise", error: str = "") -> CaseRecord:
+    found = [each if isinstance(each, Measured) else measured(each) for each in passes]
+    return case_record(group, case_, found, error)
 
 
 def info(groups: Sequence[str] = ("noise",), **fields: object) -> BenchInfo:
@@ -47,9 +46,6 @@ def info(groups: Sequence[str] = ("noise",), **fields: object) -> BenchInfo:
     )
 
 
-def bench(*desks: Desk, **fields: object) -> Bench:
-    names = list(dict.fromkeys(each.group for each in desks))
-    records = [record for each in desks if (record := each.record()) is not None]
-    return Bench(
-        runs=[info(names, **fields)], groups={name: f"All {name}" for name in names}, cases=records, fits=fits(desks)
-    )
+def bench(*cases: CaseRecord, **fields: object) -> Bench:
+    names = list(dict.fromkeys(each.group for each in cases))
+    return Bench(runs=[info(names, **fields)], groups={name: f"All {name}" for name in names}, cases=list(cases))

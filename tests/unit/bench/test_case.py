@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 
 import pytest
 
-from dpverify.bench.case import Case, Missing, Target, peer, sweep
+from dpverify.bench.case import BenchCase, Missing, Target, peer, sweep
 from dpverify.bench.registry import GROUPS, GroupError, load, select
 from tests.unit.bench.runs import case, nothing
 
@@ -17,7 +18,7 @@ def test_a_target_has_one_bound(bounds: dict[str, float]) -> None:
 
 
 def test_a_sweep_is_a_case_per_size() -> None:
-    template = Case("sum", "The sum", nothing, limit="limit", parameters={"d": 2})
+    template = BenchCase("sum", "The sum", nothing, ("limit", "ours"), parameters={"d": 2})
     small, large = sweep(template, "T", (10, 1000), work=lambda *, T, d, **_: T * d, also=lambda T: {"N": T / 10})
     assert (small.name, large.name) == ("sum-t-10", "sum-t-1000")
     assert large.parameters == {"d": 2, "T": 1000, "N": 100}
@@ -47,14 +48,9 @@ def test_a_peer_that_is_not_there_says_so() -> None:
     assert callable(peer("math", lambda module: module.gamma))
 
 
-def test_names_are_those_that_a_case_tells() -> None:
-    targets = [
-        Target("ours", at_most=1.0),
-        Target("ours", at_least=9.0, to="slow"),
-        Target("stream", 1.0, kind="memory"),
-    ]
-    assert case(targets=targets, peers=("theirs",)).names() == ("limit", "ours", "slow", "theirs")
-    assert case(targets=targets, forms=("limit", "ours")).names() == ("limit", "ours")
+def test_the_first_form_is_the_limit_where_none_is_named() -> None:
+    assert case(forms=("ours", "limit")).limit == "ours"
+    assert case(forms=("ours", "limit"), limit="limit").limit == "limit"
 
 
 @pytest.mark.parametrize("name", GROUPS)
@@ -62,8 +58,12 @@ def test_every_group_is_there_and_its_forms_are_told(name: str) -> None:
     group = load(name)
     assert group.title
     assert group.cases
+    names = [each.name for each in group.cases]
+    assert len(names) == len(set(names))
     for each in group.cases:
-        assert each.limit in each.forms
+        told = {form for target in each.targets for form in (target.form, target.to) if form}
+        assert {each.limit, *each.sparse, *each.peers, *told} <= set(each.forms)
+        assert pickle.loads(pickle.dumps(each)).name == each.name  # it goes to a process of its own
         assert each.name == each.name.lower().replace("_", "-").replace(" ", "-")
 
 

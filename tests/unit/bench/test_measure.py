@@ -1,26 +1,49 @@
 from __future__ import annotations
 
 import gc
-from time import perf_counter, sleep
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from dpverify.bench import measure
-from dpverify.bench.case import Case, Forms, Missing, Usage
-from dpverify.bench.measure import calls_for, measure_case
+from dpverify.bench.case import BenchCase, Form, Forms, Missing, Usage
+from dpverify.bench.measure import YARDSTICK, calls_for, measure_case
 from dpverify.bench.memory import added_memory
 
 
-def of(made: Forms, **fields: object) -> Case:
-    limit = next(iter(made))
-    return Case("toy", "A toy", lambda *, seed: made, limit=limit, **fields)  # type: ignore[arg-type]  # any field
+class OwnClock:
+    """A clock that only moves when it is told to: by what a form takes, not by what this machine does."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def takes(self, seconds: float) -> Form:
+        def form() -> None:
+            self.now += seconds
+
+        return form
 
 
-def calls(order: list[str], name: str) -> object:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> OwnClock:
+    made = OwnClock()
+    monkeypatch.setattr(measure, "CLOCKS", dict.fromkeys(measure.CLOCKS, made))
+    monkeypatch.setattr(measure, "perf_counter", made)
+    return made
+
+
+def of(made: Forms, **fields: object) -> BenchCase:
+    return BenchCase("toy", "A toy", lambda *, seed: made, tuple(made), **fields)  # type: ignore[arg-type]  # any field
+
+
+def calls(order: list[str], name: str) -> Callable[[], Usage]:
     def form() -> Usage:
         order.append(name)
-        return Usage(0)
+        return Usage()
 
     return form
 
@@ -28,70 +51,74 @@ def calls(order: list[str], name: str) -> object:
 def test_forms_are_called_in_turns_and_the_order_rotates() -> None:
     order: list[str] = []
     forms = {name: calls(order, name) for name in "abc"}
-    found = measure_case(of(forms, clock="wall"), rounds=3, turn=1)  # type: ignore[arg-type]  # forms are forms
+    found = measure_case(of(forms, clock="wall"), rounds=3, turn=1)
     assert "".join(order) == "abc" + "bca" + "cab" + "abc"
     assert {name: len(times.seconds) for name, times in found.times.items()} == {"a": 3, "b": 3, "c": 3}
 
 
-def test_a_fast_form_is_repeated_until_it_can_be_measured() -> None:
-    found = measure_case(of({"pass": lambda: None}), rounds=2)
-    times = found.times["pass"]
-    assert times.repeats > 1000
-    assert times.repeats * min(times.seconds) > measure.SHORTEST / 3
-    assert calls_for(lambda: sleep(0.002), perf_counter, 0.01)[0] <= 12
+def test_a_fast_form_is_repeated_until_it_can_be_measured(clock: OwnClock) -> None:
+    calls, took = calls_for(clock.takes(0.002), clock, 0.01)
+    assert 5 <= calls <= 12
+    assert took == pytest.approx(0.002 * calls)
+    assert calls_for(clock.takes(0.5), clock, 0.01) == (1, 0.5)
 
 
-def test_a_form_that_sleeps_does_not_count_for_ever() -> None:
-    assert calls_for(lambda: sleep(0.05), lambda: 0.0, 0.01)[0] <= 4
+def test_a_form_that_sleeps_does_not_count_for_ever(clock: OwnClock) -> None:
+    assert calls_for(clock.takes(0.05), lambda: 0.0, 0.01)[0] <= 4
 
 
-def test_the_time_of_twice_the_work_is_twice_the_time() -> None:
-    def work(times: int) -> None:
-        for _ in range(times):
-            sum(range(2000))
-
-    found = measure_case(of({"once": lambda: work(20), "twice": lambda: work(40)}), rounds=5)
-    ratio = found.medians()["twice"] / found.medians()["once"]
-    assert 1.6 < ratio < 2.4
+def test_the_time_of_twice_the_work_is_twice_the_time(clock: OwnClock) -> None:
+    found = measure_case(of({"once": clock.takes(1e-4), "twice": clock.takes(2e-4)}), rounds=5)
+    assert found.times["once"].seconds == pytest.approx([1e-4] * 5)
+    assert found.times["twice"].seconds == pytest.approx([2e-4] * 5)
 
 
-def test_slow_rounds_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure, "ROUND_BUDGET", 0.1)
-    assert len(measure_case(of({"sleep": lambda: sleep(0.06)}, clock="wall"), rounds=9).times["sleep"].seconds) == 1
-    assert len(measure_case(of({"sleep": lambda: sleep(0.02)}, clock="wall"), rounds=9).times["sleep"].seconds) in {
-        3,
-        4,
-    }
+@pytest.mark.parametrize(("seconds", "rounds"), [(0.06, 9), (1.0, 2), (9.0, 1)])
+def test_slow_rounds_are_fewer(seconds: float, rounds: int, clock: OwnClock) -> None:
+    found = measure_case(of({"slow": clock.takes(seconds)}), rounds=9)
+    assert found.times["slow"].seconds == pytest.approx([seconds] * rounds)
 
 
-def test_beside_a_limit_of_ours_the_library_draws() -> None:
-    forms: Forms = {"limit": lambda: None, "ours": lambda: None}
-    found, plain = (measure_case(of(forms, limit_is_ours=ours), rounds=3) for ours in (True, False))
-    assert list(found.times) == ["limit", "ours"]
-    assert found.yardstick is not None
-    assert len(found.yardstick.seconds) == 3
-    assert 1e-5 < min(found.yardstick.seconds) < 1.0
-    assert plain.yardstick is None
+def test_in_turns_with_a_limit_of_ours_the_library_draws(clock: OwnClock) -> None:
+    forms: Forms = {"limit": clock.takes(1.0), "ours": clock.takes(1.0)}
+
+    def drawn() -> Form:
+        return clock.takes(0.25)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measure, "yardstick", drawn)
+        found, plain = (measure_case(of(forms, limit_is_ours=ours), rounds=1) for ours in (True, False))
+    assert set(found.times) == {"limit", "ours", YARDSTICK}
+    assert found.times[YARDSTICK].seconds == pytest.approx([0.25])
+    assert set(plain.times) == {"limit", "ours"}
+    drawn_numbers = measure.yardstick()()
+    assert isinstance(drawn_numbers, np.ndarray)
+    assert drawn_numbers.shape == (100_000,)
 
 
 def test_a_case_may_ask_for_fewer_rounds_and_never_for_more() -> None:
-    forms: Forms = {"run": lambda: Usage(0)}
+    forms: Forms = {"run": Usage}
     made = [len(measure_case(of(forms, rounds=most), rounds=5).times["run"].seconds) for most in (2, 9, None)]
     assert made == [2, 5, 5]
 
 
 def test_a_sparse_form_is_called_once_in_the_first_passes_only() -> None:
     order: list[str] = []
-    case = of({"limit": lambda: None, "slow": calls(order, "slow")}, sparse=("slow",))  # type: ignore[dict-item]  # a form
+    case = of({"limit": lambda: None, "slow": calls(order, "slow")}, sparse=("slow",))
     found = [measure_case(case, rounds=1, turn=turn) for turn in range(5)]
     assert order == ["slow"] * 3
     assert ["slow" in each.times for each in found] == [True, True, True, False, False]
 
 
 def test_what_a_command_tells_is_kept() -> None:
-    told = Usage(2**20, parts={"check": 0.5}, seconds=7.0)
-    times = measure_case(of({"run": lambda: told}), rounds=2).times["run"]
-    assert (times.seconds, times.peaks, times.parts) == ([7.0, 7.0], [2**20] * 2, {"check": [0.5, 0.5]})
+    times = measure_case(of({"run": lambda: Usage(2**20, seconds=7.0)}), rounds=2).times["run"]
+    assert (times.seconds, times.peaks, times.added) == ([7.0, 7.0], [2**20] * 2, None)
+
+
+def test_operations_are_counted_once() -> None:
+    case = of({"limit": lambda: None}, counts=lambda: {"limit": {"additions": 3.0}})
+    found = [measure_case(case, rounds=1, turn=turn).counts for turn in (0, 1)]
+    assert found == [{"limit": {"additions": 3.0}}, {}]
 
 
 def test_a_missing_form_says_why() -> None:
@@ -100,10 +127,12 @@ def test_a_missing_form_says_why() -> None:
     assert list(found.times) == ["limit"]
 
 
-@pytest.mark.parametrize("fields", [{"sparse": ("no",)}, {"forms": ("limit",)}])
-def test_names_must_be_those_that_prepare_gives(fields: dict[str, object]) -> None:
+def test_names_must_be_those_that_prepare_gives() -> None:
+    forms: Forms = {"limit": lambda: None, "ours": lambda: None}
     with pytest.raises(ValueError, match="prepare gives"):
-        measure_case(of({"limit": lambda: None, "ours": lambda: None}, **fields))
+        measure_case(of(forms, sparse=("no",)))
+    with pytest.raises(ValueError, match="prepare gives"):
+        measure_case(BenchCase("toy", "A toy", lambda *, seed: forms, ("limit",)))
 
 
 def test_no_garbage_is_collected_meanwhile() -> None:
@@ -120,13 +149,13 @@ def test_added_memory_is_what_the_call_touches(mebibytes: int) -> None:
     def work() -> float:
         return float(np.ones(mebibytes * 2**17).sum() + kept[0])
 
-    found = added_memory(work) / 2**20
-    assert mebibytes - 1 <= found <= mebibytes + 3
+    work()
+    assert mebibytes - 1 <= (added_memory(work) or 0) / 2**20 <= mebibytes + 3
 
 
-def test_the_first_pass_takes_the_memory_of_every_form() -> None:
+def test_the_first_passes_take_the_memory_of_every_form() -> None:
     forms = {"small": lambda: np.ones(2**10).sum(), "large": lambda: np.ones(2**22).sum()}
-    first, second = (measure_case(of(forms), rounds=1, turn=turn).times for turn in (0, 1))
+    first, second = (measure_case(of(forms), rounds=1, turn=turn).times for turn in (0, 3))
     assert first["small"].added is not None
     assert first["large"].added is not None
     assert first["small"].added < 2**20
@@ -135,19 +164,19 @@ def test_the_first_pass_takes_the_memory_of_every_form() -> None:
 
 
 def test_a_call_that_allocates_nothing_adds_next_to_nothing() -> None:
-    assert added_memory(lambda: None) < 2**20
+    assert (added_memory(lambda: None) or 0) < 2**20
 
 
-def test_a_sparse_form_has_its_memory_from_the_call_that_is_timed() -> None:
+def test_no_call_is_made_for_memory_alone_that_takes_long_or_works_elsewhere(clock: OwnClock) -> None:
     order: list[str] = []
 
-    def large() -> float:
-        order.append("large")
-        return float(np.ones(2**22).sum())
+    def slow() -> None:
+        order.append("slow")
+        clock.now += 3.0
 
-    forms: Forms = {"limit": lambda: None, "large": large, "command": lambda: Usage(0)}
-    times = measure_case(of(forms, sparse=("large", "command")), rounds=1, turn=0).times
-    assert order == ["large"]
-    assert times["large"].added is not None
-    assert 31 * 2**20 < times["large"].added < 36 * 2**20
-    assert times["command"].added is None  # it is no process: nothing is known of its memory
+    forms: Forms = {"limit": clock.takes(1.0), "slow": slow, "command": calls(order, "command")}
+    times = measure_case(of(forms, sparse=("slow", "command")), rounds=1, turn=0).times
+    assert order == ["slow", "command"]
+    assert times["limit"].added is not None
+    assert times["slow"].added is None
+    assert times["command"].added is None

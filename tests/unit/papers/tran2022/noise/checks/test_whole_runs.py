@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.bench.cases.naps import some_context
+from dpverify.bench.cases.sleeps import some_context
 from dpverify.harness import Context
 from dpverify.harness.statistics.pieces import Pieces, replications_of_a_piece
 from dpverify.harness.statistics.whole_runs import plan_to_see

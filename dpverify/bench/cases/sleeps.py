@@ -19,14 +19,14 @@ WARM = 40
 """Blocks that are over before the clock starts: by then all workers are at work."""
 
 
-def nap(_: int = 0) -> int:
+def sleep_once(_: int = 0) -> int:
     """Sleep once; 1."""
     sleep(SECONDS)
     return 1
 
 
 @dataclass(frozen=True)
-class Naps(Check):
+class SleepCheck(Check):
     """Sleep in every block, and count the blocks."""
 
     count: int = field(kw_only=True)  # blocks
@@ -39,7 +39,7 @@ class Naps(Check):
 
     def run_block(self, context: Context, block: int) -> int:
         """Sleep; 1."""
-        return nap()
+        return sleep_once()
 
     def fold(self, sofar: int | None, part: int) -> int:
         """Add up."""
@@ -53,7 +53,7 @@ class Naps(Check):
 def load(key: str) -> PaperChecks:
     """Give checks to the engine's workers: the key is the number of blocks."""
     checks = PaperChecks(key, __name__)
-    checks.add(Naps("naps", "naps", count=int(key)))
+    checks.add(SleepCheck("sleeps", "sleeps", count=int(key)))
     return checks
 
 
@@ -64,19 +64,13 @@ def some_context() -> Context:
 
 
 def engine_seconds(blocks: int, workers: int) -> float:
-    """Run blocks through the engine.
-
-    Seconds from the end of the last block before to the end of the last: without the start of the workers.
-    """
+    """Run blocks through the engine: seconds from the end of the last warm block to that of the last of all."""
     ends = _ends(blocks + WARM, workers)
     return ends[-1] - ends[WARM - 1]
 
 
 def engine_seconds_from_the_start(blocks: int, workers: int) -> float:
-    """Run blocks through the engine, and count the start of the workers.
-
-    Seconds from the call to the end of the last block.
-    """
+    """Run blocks through the engine: seconds from the call to the end of the last block."""
     begin = perf_counter()
     return _ends(blocks, workers)[-1] - begin
 
@@ -84,7 +78,7 @@ def engine_seconds_from_the_start(blocks: int, workers: int) -> float:
 def _ends(blocks: int, workers: int) -> list[float]:
     """When each block was over."""
     ends = list[float]()
-    job = Job(f"{__name__}:load", str(blocks), "naps", "naps", some_context())
+    job = Job(f"{__name__}:load", str(blocks), "sleeps", "sleeps", some_context())
 
     def told(progress: Progress) -> None:
         ends.append(perf_counter())
