@@ -14,7 +14,6 @@ from dpverify.papers.tran2022.accounting.theorem_parameters import TheoremParame
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_balls import certify
 from dpverify.privacy.gaussian_safe import missed_epsilon, missed_mu, safe_epsilon
-from dpverify.privacy.participation import check_ordering
 
 THEOREMS = {"dp-nsgd": theorem_6, "sr-nsgd": theorem_9}
 
@@ -22,10 +21,9 @@ THEOREMS = {"dp-nsgd": theorem_6, "sr-nsgd": theorem_9}
 def calibrate(request: CalibrateRequest) -> Calibration:
     """Calibrate the noise of an algorithm to (epsilon, delta).
 
-    With ``sigma.exact`` certified: the exact trade-off of the composed Gaussian mechanism at the accountant's upper
-    bound of mu is decided in ball arithmetic. Its lower bound says how much less sigma might do.
-
-    Source: Theorems 4 and 8 (``tran2022:theorem-4-dp``, ``theorem-8-dp``) for the printed sigma.
+    ``sigma.exact`` is certified: the exact trade-off of the composed Gaussian mechanism at the accountant's upper bound
+    of mu is decided in ball arithmetic. Its lower bound says how much less sigma might do. The printed sigma is that of
+    ``tran2022:theorem-4-dp`` and ``theorem-8-dp``.
     """
     theorem = THEOREMS[request.algorithm](request.n, request.d, request.epsilon, request.delta, request.asked_steps)
     setting = _setting(request, theorem)
@@ -55,9 +53,7 @@ def calibrate(request: CalibrateRequest) -> Calibration:
             eta=theorem.eta,
         ),
         sigma=_trio(sigma),
-        node_std={
-            node: _trio({name: value * unit for name, value in sigma.items()}) for node, unit in noise.node_std.items()
-        },
+        node_std={node: _trio(sigma, unit) for node, unit in noise.node_std.items()},
         epsilon_bought=real(bought["printed"]),
         delta_bought=min(1.0, delta_of(mu["printed"], request.epsilon) * UP),
         bought=_trio(bought),
@@ -83,7 +79,7 @@ def _setting(request: CalibrateRequest, theorem: TheoremParameters) -> Setting:
         eta=theorem.eta if request.eta is None else request.eta,
         lipschitz=request.lipschitz,
         smoothness=request.smoothness,
-        ordering=check_ordering(request.ordering),
+        ordering=request.ordering,
     )
 
 
@@ -106,8 +102,8 @@ def _run(request: CalibrateRequest, setting: Setting) -> RunParameters:
     )
 
 
-def _trio(values: Mapping[str, float]) -> Trio:
-    return Trio(printed=real(values["printed"]), proof=real(values["proof"]), exact=real(values["exact"]))
+def _trio(values: Mapping[str, float], unit: float = 1.0) -> Trio:
+    return Trio(**{name: real(value * unit) for name, value in values.items()})
 
 
 def _warnings(request: CalibrateRequest, setting: Setting) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import MOST_STEPS
-from dpverify.privacy.participation import check_ordering
+from dpverify.privacy.participation import Ordering, check_ordering
 
 ALGORITHMS = ("dp-nsgd", "sr-nsgd")
 
@@ -29,7 +29,7 @@ class CalibrateRequest:
     alpha: float | None = None
     gamma: float | None = None
     eta: float | None = None
-    ordering: str = "fresh"  # ``fresh`` or ``once``
+    ordering: Ordering = "fresh"
 
     def __post_init__(self) -> None:
         if self.algorithm not in ALGORITHMS:
@@ -38,7 +38,7 @@ class CalibrateRequest:
         check.whole(1, MOST_STEPS - 1, n=self.n)
         check.whole(1, MOST_STEPS - 1, d=self.d)
         check.positive(epsilon=self.epsilon)
-        if not 0.0 < check.positive(delta=self.delta) < 1.0:
+        if not check.positive(delta=self.delta) < 1.0:
             raise check.ArgumentError("delta", self.delta, "must be above 0 and below 1")
         if self.steps is not None and self.epochs is not None:
             both = f"steps={self.steps} and epochs={self.epochs}"
@@ -51,7 +51,7 @@ class CalibrateRequest:
         check.not_negative(smoothness=self.smoothness)
         if self.alpha is not None:
             check.weight(alpha=self.alpha)
-        if self.gamma is not None and not 0.0 <= check.not_negative(gamma=self.gamma) <= 1.0:
+        if self.gamma is not None and not check.not_negative(gamma=self.gamma) <= 1.0:
             raise check.ArgumentError("gamma", self.gamma, "must be at least 0 and at most 1")
         if self.eta is not None:
             check.positive(eta=self.eta)

@@ -23,7 +23,7 @@ class Trio(Record, frozen=True, kw_only=True):
 
 
 class RunParameters(Record, frozen=True, kw_only=True):
-    """The run: N, d, T, weights, length of a step, G, L, the ordering."""
+    """The run that is calibrated."""
 
     n: int
     d: int

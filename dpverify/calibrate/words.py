@@ -18,7 +18,7 @@ ROWS = {
 
 
 def summary(result: Calibration) -> str:
-    """Tell a calibration to a person. Several lines, without a line end at the end."""
+    """Tell a calibration to a person, in several lines."""
     return "\n".join((*_run(result), "", *_table(result), "", *_ending(result)))
 
 

@@ -44,7 +44,7 @@ def train(
     from dpverify.train import run_train
 
     return run_train(
-        algorithm,
+        algorithm=algorithm,
         data=data,
         n=n,
         steps=steps,

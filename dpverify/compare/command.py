@@ -15,15 +15,11 @@ from dpverify.compare.request import CompareRequest
 from dpverify.compare.result import CompareResult
 from dpverify.compare.run import compare
 from dpverify.compare.words import summary
-from dpverify.kernels.check import ArgumentError
-from dpverify.ledger.errors import printable
 from dpverify.ledger.records import encode
-from dpverify.problems.errors import DataError
-from dpverify.report.collect import ReportError
-from dpverify.report.files import STDOUT, check_target, deliver
+from dpverify.report.answer import answer
+from dpverify.report.files import STDOUT, deliver
 from dpverify.report.pages.places import INDEX
 from dpverify.report.pages.write import regenerate
-from dpverify.train.command import BAD_INPUT, DONE, INTERRUPTED
 
 
 def run_compare(
@@ -34,8 +30,7 @@ def run_compare(
     Parameters
     ----------
     json : str or None
-        File for the ``CompareResult``, or ``-`` for stdout; the text then goes to
-        stderr.
+        File for the ``CompareResult``, or ``-`` for stdout; the text then goes to stderr.
     figure : Path or None
         File for the figure, ``*.svg``.
     report : Path or None
@@ -48,21 +43,16 @@ def run_compare(
     int
         0: done. 2: bad input, one line on stderr. 130: interrupted, with the finished seeds written.
     """
-    try:
-        check_target("json", Path(json) if json not in (None, STDOUT) else None)
-        check_target("figure", figure, suffix=".svg")
+
+    def work() -> bool:
         request = CompareRequest(**asked)
         check_report(report)
         result = _compare_with_progress(request)
         deliver(summary(result), encode(result), json, figure, lambda: _figure(result))
         _report(request, result, report, sys.stderr if json == STDOUT else sys.stdout)
-    except (ArgumentError, DataError, ReportError) as error:
-        sys.stderr.write(f"dpverify: {printable(str(error), 2000)}\n")
-        return BAD_INPUT
-    except KeyboardInterrupt:
-        sys.stderr.write("dpverify: interrupted\n")
-        return INTERRUPTED
-    return INTERRUPTED if result.interrupted else DONE
+        return result.interrupted
+
+    return answer(work, json, figure)
 
 
 def _compare_with_progress(request: CompareRequest) -> CompareResult:

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Literal
 
 from dpverify.compare.methods import METHODS
-from dpverify.compare.result import LEVEL, MEASURES, CompareResult, Interval, interval
+from dpverify.compare.result import LEVEL, MEASURES, CompareResult, MeanInterval, interval
 
 PAIRS = tuple((second, first) for first, second in combinations(METHODS, 2))
 """Every pair of methods, the later one first: ``dp-nsgd`` minus ``nsgd``."""
@@ -22,8 +22,8 @@ class Difference:
 
     first: str  # the methods: first minus second
     second: str
-    measure: str  # what was measured
-    interval: Interval  # mean and corrected interval
+    measure: str
+    interval: MeanInterval  # corrected for all that are judged together
 
     @property
     def seen(self) -> Seen:
@@ -46,7 +46,7 @@ def corrected_level(count: int) -> float:
 
 
 def differences(result: CompareResult, level: float) -> dict[tuple[str, str, str], Difference]:
-    """Every difference of a comparison. By first method, second method and measure."""
+    """Every difference of a comparison, by first method, second method and measure."""
     outcomes = {method.name: method.outcomes for method in result.methods}
     found = {}
     for first, second in PAIRS:

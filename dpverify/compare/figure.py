@@ -16,10 +16,7 @@ COLORS = (style.GREY, style.BLUE, style.VERMILLION, style.GREEN, style.ORANGE)
 
 
 def draw(result: CompareResult) -> Figure:
-    """Draw both gradient norms, training loss and test error, two by two.
-
-    Each panel has every seed as a pale dot, the mean as a full one, and its interval as a line.
-    """
+    """Draw the measures, two by two: every seed as a pale dot, the mean as a full one, its interval as a line."""
     figure = Figure(figsize=(style.WIDTH, HEIGHT))
     width, tall = (style.WIDTH - LEFT - RIGHT - GAP) / 2, (HEIGHT - TOP - BOTTOM - ROOM) / 2
     for place, measure in enumerate(MEASURES):
@@ -60,6 +57,6 @@ def subtitle(result: CompareResult) -> str:
 
 
 def svg(result: CompareResult) -> bytes:
-    """Draw the comparison as SVG. The same bytes for the same numbers."""
+    """Draw the comparison as SVG, the same bytes for the same numbers."""
     title = f"Methods compared on {result.data.name}: gradient norm, training loss and test error"
     return style.to_svg(lambda: draw(result), title)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import msgspec
 
+from dpverify.compare.baseline import Descent, Iterates, descend, full_batch_std, looks, step_length
 from dpverify.privacy.sampled import sampled_std
 from dpverify.problems.data import Dataset
 from dpverify.problems.logistic import LogisticRegression
-from dpverify.train.baseline import Descent, Iterates, descend, full_batch_std, looks, step_length
 from dpverify.train.optimizer import optimizer
 from dpverify.train.privacy import Guarantee, account
 from dpverify.train.request import Request
@@ -50,8 +50,6 @@ def prepare(request: Request, name: str, dataset: Dataset, problem: LogisticRegr
     settings, guarantee = account(asked, settings, dataset, problem)
     if name == "nsgd":
         guarantee = Guarantee(f"{NOT_CERTIFIED}: there is no noise")
-    elif dataset.standardised:
-        guarantee = _words(asked, dataset, "")
     _, constants = optimizer(asked.algorithm, problem, settings)
     numbers = Descent(1, settings.steps, 0.0, settings.eta)
     run = _normalized(asked.algorithm, settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from dpverify.compare.differences import PAIRS, Difference, corrected_level, differences, family
-from dpverify.compare.record import Comparison, Comparisons
+from dpverify.compare.record import Comparisons, RecordedComparison
 from dpverify.compare.result import MEASURES, CompareResult
 from dpverify.compare.seen import seen
 from dpverify.compare.words import HEADS, show_interval
@@ -28,7 +28,7 @@ STANDARDISED = "Its columns were standardised with the training part's means and
 
 
 def page(comparisons: Comparisons) -> str:
-    """Write the page. ``comparison.md``; the same text for the same numbers."""
+    """Write ``comparison.md``, the same text for the same numbers."""
     results = [one.result for one in comparisons.comparisons]
     level = corrected_level(family(results))
     pictured = zip(comparisons.comparisons, figure_names(comparisons), strict=True)
@@ -47,7 +47,7 @@ def page(comparisons: Comparisons) -> str:
 
 
 def figure_names(comparisons: Comparisons) -> list[str]:
-    """Names of the figures' files, one for each comparison, all different."""
+    """Names of the figures' files, one for each comparison."""
     names: list[str] = []
     for one in comparisons.comparisons:
         stem = slug("comparison", one.result.data.name, "epsilon", show_float(one.result.epsilon))
@@ -58,7 +58,7 @@ def figure_names(comparisons: Comparisons) -> list[str]:
     return names
 
 
-def _section(one: Comparison, name: str, level: float) -> Iterator[str]:
+def _section(one: RecordedComparison, name: str, level: float) -> Iterator[str]:
     result = one.result
     where = f"{result.data.name}, epsilon = {show_float(result.epsilon)}"
     yield f"## {md.prose(where)}"

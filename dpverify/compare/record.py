@@ -15,7 +15,7 @@ from dpverify.compare.result import CompareResult
 from dpverify.ledger.records import Record
 
 
-class Comparison(Record, frozen=True, kw_only=True):
+class RecordedComparison(Record, frozen=True, kw_only=True):
     """A comparison and how to make it again."""
 
     command: str  # the command line, with the name of the data file and not its place
@@ -30,14 +30,14 @@ class Comparisons(Record, frozen=True, kw_only=True):
     """All of ``data/comparison.json``."""
 
     schema: Literal[1] = 1
-    comparisons: list[Comparison]
+    comparisons: list[RecordedComparison]
 
 
-def recorded(request: CompareRequest, result: CompareResult) -> Comparison:
-    """Put beside a result what it takes to make it again. Both, with versions and machine."""
+def recorded(request: CompareRequest, result: CompareResult) -> RecordedComparison:
+    """Put a result together with what it takes to make it again."""
     from dpverify.harness.run.manifest import commit, machine, versions
 
-    return Comparison(
+    return RecordedComparison(
         command=command(request),
         source=_source(request.data),
         versions=versions(),
@@ -62,15 +62,10 @@ def command(request: CompareRequest) -> str:
     return shlex.join(words)
 
 
-def merged(old: Comparisons | None, new: Comparison) -> Comparisons:
+def merged(old: Comparisons | None, new: RecordedComparison) -> Comparisons:
     """Add a comparison to those on a page; one made by the same command is replaced in its place."""
-    listed = [] if old is None else list(old.comparisons)
-    places = [place for place, one in enumerate(listed) if one.command == new.command]
-    if places:
-        listed[places[0]] = new
-    else:
-        listed.append(new)
-    return Comparisons(comparisons=listed)
+    listed = {one.command: one for one in ([] if old is None else old.comparisons)}
+    return Comparisons(comparisons=list({**listed, new.command: new}.values()))
 
 
 def decode(content: bytes) -> Comparisons:

@@ -12,11 +12,11 @@ import msgspec
 
 from dpverify.compare.figure import svg
 from dpverify.compare.page import figure_names, page
-from dpverify.compare.record import Comparison, Comparisons, decode, merged
+from dpverify.compare.record import Comparisons, RecordedComparison, decode, merged
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
-from dpverify.report.files import check_folder, write_whole
-from dpverify.report.folder import differing
+from dpverify.report.files import check_folder
+from dpverify.report.folder import differing, update
 
 DATA = "data/comparison.json"
 PAGE = "comparison.md"
@@ -44,11 +44,8 @@ def read(folder: Path) -> Comparisons | None:
         raise ArgumentError(NAME, str(path), f"holds comparisons that cannot be read ({words})") from error
 
 
-def add(folder: Path, comparison: Comparison) -> list[str]:
-    """Record a comparison beside those that are there, and write page and figures anew.
-
-    The files that changed or went away, sorted.
-    """
+def add(folder: Path, comparison: RecordedComparison) -> list[str]:
+    """Record a comparison with those that are there; returns the files that changed or went away, sorted."""
     comparisons = merged(read(folder), comparison)
     return _update(folder, {DATA: encode(comparisons), **render(comparisons)})
 
@@ -75,14 +72,10 @@ def render(comparisons: Comparisons) -> dict[str, bytes]:
 
 
 def _update(folder: Path, files: Mapping[str, bytes]) -> list[str]:
-    changed = differing(folder, files)
-    for name in changed:
-        check_folder(NAME, (folder / name).parent)
-        write_whole(NAME, folder / name, files[name])
-    gone = _left(folder, files)
-    for name in gone:
-        (folder / name).unlink()
-    return sorted([*changed, *gone])
+    try:
+        return update(folder, files, _left(folder, files))
+    except OSError as error:
+        raise ArgumentError(NAME, str(folder), f"must be a folder that can be written ({error})") from error
 
 
 def _left(folder: Path, wanted: Mapping[str, bytes]) -> list[str]:

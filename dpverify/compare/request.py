@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpverify.kernels import check
+from dpverify.problems.rows import RowScaling
 from dpverify.train.request import Request
 
 MOST_EPSILON = 1e6
@@ -21,9 +22,8 @@ class CompareRequest:
     epsilon, delta : float
         Privacy of every private method, for replacing one example.
     data, n, steps, epochs, eta, lam, scale, standardise
-        As in ``Request``; eta is that of the normalized methods, steps are theirs, the
-        others have as many gradients of examples; scale is ``unit`` or ``clip``. Epochs are passes over the training
-        part.
+        As in ``Request``; eta is that of the normalized methods, steps are theirs, the others have as many gradients of
+        examples; scale is ``unit`` or ``clip``. Epochs are passes over the training part.
     batch : int or None
         Examples a step of dp-sgd; None: the root of N, rounded.
     test_part : float
@@ -48,7 +48,7 @@ class CompareRequest:
     batch: int | None = None
     eta: float | None = None
     lam: float = 0.001
-    scale: str = "unit"
+    scale: RowScaling = "unit"
     standardise: bool | None = None
     test_part: float = 0.2
     seeds: int = 20

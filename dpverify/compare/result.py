@@ -15,7 +15,7 @@ MEASURES = ("gradient_norm", "mean_gradient_norm", "loss", "test_error")
 LEVEL = 0.95
 
 
-class Interval(Record, frozen=True, kw_only=True):
+class MeanInterval(Record, frozen=True, kw_only=True):
     """A mean over seeds and its two-sided t-interval; ``low`` and ``high`` are None for a single seed."""
 
     mean: float
@@ -23,7 +23,7 @@ class Interval(Record, frozen=True, kw_only=True):
     high: float | None
 
 
-class Outcome(Record, frozen=True, kw_only=True):
+class SeedOutcome(Record, frozen=True, kw_only=True):
     """What one seed gives."""
 
     seed: int
@@ -47,9 +47,9 @@ class MethodResult(Record, frozen=True, kw_only=True):
     epsilon: float | None = None  # the guarantee for replacing one example, if one is certified
     delta: float | None = None
     privacy: str  # the guarantee in words, or why there is none
-    outcomes: list[Outcome]  # one a seed
-    means: dict[str, Interval]  # for each of :data:`MEASURES`
-    minus_dp_nsgd: dict[str, Interval]  # mean of the differences to dp-nsgd, seed by seed; the two have the same split
+    outcomes: list[SeedOutcome]  # one a seed
+    means: dict[str, MeanInterval]  # for each of :data:`MEASURES`
+    minus_dp_nsgd: dict[str, MeanInterval]  # mean of the differences to dp-nsgd, seed by seed
 
 
 class CompareResult(Record, frozen=True, kw_only=True):
@@ -84,21 +84,21 @@ class CompareResult(Record, frozen=True, kw_only=True):
     notes: list[str]
 
 
-def interval(values: Sequence[float], level: float = LEVEL) -> Interval:
-    """Mean and t-interval. ``mean -+ t s/sqrt(S)`` with S - 1 degrees of freedom."""
+def interval(values: Sequence[float], level: float = LEVEL) -> MeanInterval:
+    """Mean and t-interval, ``mean -+ t s/sqrt(S)`` with S - 1 degrees of freedom."""
     count = len(values)
     mean = math.fsum(values) / count
     if count < 2:
-        return Interval(mean=mean, low=None, high=None)
+        return MeanInterval(mean=mean, low=None, high=None)
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
     half = float(stdtrit(count - 1, 0.5 + level / 2)) * deviation / math.sqrt(count)
-    return Interval(mean=mean, low=mean - half, high=mean + half)
+    return MeanInterval(mean=mean, low=mean - half, high=mean + half)
 
 
-def intervals(outcomes: Sequence[Outcome], base: Sequence[Outcome] | None = None) -> dict[str, Interval]:
-    """Give the interval of each measure, or of its differences to another method's, seed by seed.
+def intervals(outcomes: Sequence[SeedOutcome], base: Sequence[SeedOutcome] | None = None) -> dict[str, MeanInterval]:
+    """Interval of each measure, or of its differences to another method's, seed by seed.
 
-    For each of :data:`MEASURES`; what a mean cannot be is cut off, which leaves the interval's confidence.
+    What a mean cannot be is cut off, which leaves the interval's confidence.
     """
     found = {}
     for measure in MEASURES:
@@ -111,8 +111,8 @@ def intervals(outcomes: Sequence[Outcome], base: Sequence[Outcome] | None = None
     return found
 
 
-def _within(found: Interval, most: float) -> Interval:
+def _within(found: MeanInterval, most: float) -> MeanInterval:
     """Cut off what the mean cannot be: no measure is below 0, and no test error above 1."""
     if found.low is None or found.high is None:
         return found
-    return Interval(mean=found.mean, low=max(found.low, 0.0), high=min(found.high, most))
+    return MeanInterval(mean=found.mean, low=max(found.low, 0.0), high=min(found.high, most))

@@ -11,14 +11,13 @@ import numpy as np
 
 from dpverify.compare.methods import METHODS, STANDARDISED, Method, prepare
 from dpverify.compare.request import CompareRequest
-from dpverify.compare.result import CompareResult, MethodResult, Outcome, intervals
+from dpverify.compare.result import CompareResult, MethodResult, SeedOutcome, intervals
+from dpverify.compare.split import Split, split, test_size
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.problems.data import Dataset, load_dataset
 from dpverify.problems.logistic import LogisticRegression
-from dpverify.train.result import DataInfo
-from dpverify.train.run import SAMPLE_STREAM
-from dpverify.train.split import Split, split, test_size
+from dpverify.train.run import SAMPLE_STREAM, data_info
 
 SPLIT_STREAM = 3
 """The seed's stream that holds examples out."""
@@ -51,18 +50,16 @@ def compare(request: CompareRequest, report: Report | None = None) -> CompareRes
         If not even one seed was finished.
     """
     began = time.perf_counter()
-    dataset, standardise = _load(request)
-    first = _split(request, dataset, request.seed, standardise)
+    dataset = _load(request)
+    first = _split(request, dataset, request.seed)
     problem = _problem(first, request)
     n = len(problem.x)
     batch = round(math.sqrt(n)) if request.batch is None else check.whole(1, n, batch=request.batch)
-    methods = [
-        prepare(request.shared(), name, replace(dataset, standardised=standardise), problem, batch) for name in METHODS
-    ]
-    outcomes, interrupted = _run(request, dataset, standardise, methods, report)
-    done = len(outcomes[0])
+    methods = [prepare(request.shared(), name, dataset, problem, batch) for name in METHODS]
+    outcomes, interrupted = _run(request, dataset, methods, report)
+    base = outcomes[METHODS.index("dp-nsgd")]
     return CompareResult(
-        data=DataInfo(name=dataset.name, n=n, d=len(problem.start), classes=dataset.classes, standardised=standardise),
+        data=data_info(dataset, problem),
         tested=len(first.x_test),
         epsilon=request.epsilon,
         delta=request.delta,
@@ -71,31 +68,25 @@ def compare(request: CompareRequest, report: Report | None = None) -> CompareRes
         lam=request.lam,
         scale=request.scale,
         seeds=request.seeds,
-        done=done,
+        done=len(base),
         interrupted=interrupted,
         seconds=time.perf_counter() - began,
-        methods=[
-            _result(method, mine, outcomes[METHODS.index("dp-nsgd")])
-            for method, mine in zip(methods, outcomes, strict=True)
-        ],
-        notes=_notes(standardise),
+        methods=[_result(method, mine, base) for method, mine in zip(methods, outcomes, strict=True)],
+        notes=_notes(dataset.standardised),
     )
 
 
-def _load(request: CompareRequest) -> tuple[Dataset, bool]:
-    """Load the data as it is, and say whether the columns are to be standardised once it is split."""
+def _load(request: CompareRequest) -> Dataset:
+    """Load the data as it is; ``standardised`` says whether the columns are to be, once it is split."""
     dataset = load_dataset(request.data, standardise=False)
     if request.n is not None:
         dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
     test_size(len(dataset.x), request.test_part)
-    return dataset, request.data is None if request.standardise is None else request.standardise
+    return replace(dataset, standardised=request.data is None if request.standardise is None else request.standardise)
 
 
-def _split(request: CompareRequest, dataset: Dataset, seed: int, standardise: bool) -> Split:
-    rng = generator(seed, SPLIT_STREAM)
-    return split(
-        dataset, request.test_part, rng, "clip" if request.scale == "clip" else "unit", standardise=standardise
-    )
+def _split(request: CompareRequest, dataset: Dataset, seed: int) -> Split:
+    return split(dataset, request.test_part, generator(seed, SPLIT_STREAM), request.scale)
 
 
 def _problem(parts: Split, request: CompareRequest) -> LogisticRegression:
@@ -103,15 +94,15 @@ def _problem(parts: Split, request: CompareRequest) -> LogisticRegression:
 
 
 def _run(
-    request: CompareRequest, dataset: Dataset, standardise: bool, methods: list[Method], report: Report | None
-) -> tuple[list[list[Outcome]], bool]:
+    request: CompareRequest, dataset: Dataset, methods: list[Method], report: Report | None
+) -> tuple[list[list[SeedOutcome]], bool]:
     """Run seed by seed; on Ctrl-C keep the seeds that every method has finished."""
-    outcomes: list[list[Outcome]] = [[] for _ in methods]
+    outcomes: list[list[SeedOutcome]] = [[] for _ in methods]
     total = request.seeds * len(methods)
     try:
         for index in range(request.seeds):
             seed = request.seed + index
-            parts = _split(request, dataset, seed, standardise)
+            parts = _split(request, dataset, seed)
             problem = _problem(parts, request)
             for place, method in enumerate(methods):
                 outcomes[place].append(_measure(method, problem, parts, seed))
@@ -125,7 +116,7 @@ def _run(
     return outcomes, False
 
 
-def _measure(method: Method, problem: LogisticRegression, parts: Split, seed: int) -> Outcome:
+def _measure(method: Method, problem: LogisticRegression, parts: Split, seed: int) -> SeedOutcome:
     """Run a method and measure where it ends; the class is 1 where <x, w> is above 0."""
     with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
         iterates = method.run(problem, seed)
@@ -136,10 +127,10 @@ def _measure(method: Method, problem: LogisticRegression, parts: Split, seed: in
     if not (math.isfinite(loss) and math.isfinite(norm) and math.isfinite(mean)):
         value = f"a loss of {loss} by {method.name}"
         raise check.ArgumentError("eta or epsilon", value, "must keep the loss finite")
-    return Outcome(seed=seed, gradient_norm=norm, mean_gradient_norm=mean, loss=loss, test_error=wrong)
+    return SeedOutcome(seed=seed, gradient_norm=norm, mean_gradient_norm=mean, loss=loss, test_error=wrong)
 
 
-def _result(method: Method, mine: list[Outcome], base: list[Outcome]) -> MethodResult:
+def _result(method: Method, mine: list[SeedOutcome], base: list[SeedOutcome]) -> MethodResult:
     return MethodResult(
         name=method.name,
         steps=method.numbers.steps,
@@ -157,7 +148,7 @@ def _result(method: Method, mine: list[Outcome], base: list[Outcome]) -> MethodR
 
 
 def _notes(standardise: bool) -> list[str]:
-    """Say what a reader should know."""
+    """What a reader should know."""
     notes = [
         "intervals: 95% each, t, over splits and noise on this data set; nothing is said of other data sets",
         "nsgd: alpha = 1/N, gamma = min(1, eta N), a fresh permutation each epoch, as train has them",

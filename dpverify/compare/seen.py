@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from dpverify.compare.differences import Difference, corrected_level, differences, family
-from dpverify.compare.result import MEASURES, CompareResult, Interval
+from dpverify.compare.result import MEASURES, CompareResult, MeanInterval
 from dpverify.compare.words import HEADS, show_interval
 from dpverify.report import markdown as md
 from dpverify.report.numbers import show_float
@@ -96,7 +96,7 @@ def _said(one: Difference) -> str:
     return f"{PHRASES[one.measure]} **{one.seen}** by {show_interval(_without_sign(one.interval))}"
 
 
-def _without_sign(one: Interval) -> Interval:
+def _without_sign(one: MeanInterval) -> MeanInterval:
     if one.low is None or one.high is None or one.mean >= 0:
         return one
-    return Interval(mean=-one.mean, low=-one.high, high=-one.low)
+    return MeanInterval(mean=-one.mean, low=-one.high, high=-one.low)

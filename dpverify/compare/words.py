@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpverify.compare.result import MEASURES, CompareResult, Interval
+from dpverify.compare.result import MEASURES, CompareResult, MeanInterval
 from dpverify.report.numbers import show_float
 
 HEADS = {
@@ -17,7 +17,7 @@ WIDTH = 26
 
 
 def summary(result: CompareResult) -> str:
-    """Tell the comparison to a person. Several lines, without a line end at the end."""
+    """Tell the comparison to a person, in several lines."""
     return "\n".join((*_setting(result), "", *_means(result), "", *_differences(result), "", *_ending(result)))
 
 
@@ -51,14 +51,14 @@ def _differences(result: CompareResult) -> Iterator[str]:
             yield _row(method.name, *(show_interval(one, "+") + _star(one) for one in found))
 
 
-def show_interval(interval: Interval, sign: str = "") -> str:
+def show_interval(interval: MeanInterval, sign: str = "") -> str:
     """Write ``mean [low, high]``; for a single seed ``mean [no interval]``. With four digits after the point."""
     if interval.low is None or interval.high is None:
         return f"{interval.mean:{sign}.4f} [no interval]"
     return f"{interval.mean:{sign}.4f} [{interval.low:{sign}.4f}, {interval.high:{sign}.4f}]"
 
 
-def _star(interval: Interval) -> str:
+def _star(interval: MeanInterval) -> str:
     if interval.low is None or interval.high is None:
         return ""
     return "*" if interval.low > 0 or interval.high < 0 else ""

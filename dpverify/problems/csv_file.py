@@ -14,10 +14,9 @@ from dpverify.problems.errors import DataError, check_memory
 
 
 def read_csv(path: Path, limit: int) -> tuple[Matrix, list[str]]:
-    """Read a CSV file into a dense array and the texts of its last column.
+    """Read a CSV file in UTF-8 into a dense array and the texts of its last column.
 
-    ``path``: an existing file that is not empty, in UTF-8. Blank lines are skipped; a first line whose features are not
-    all numbers is a header. Rows, and labels as printed in the file.
+    Blank lines are skipped; a first line whose features are not all numbers is a header.
     """
     values, labels, width = array("d"), list[str](), 0
     try:

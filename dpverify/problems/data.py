@@ -40,25 +40,7 @@ class Dataset:
     standardised: bool
 
     def sample(self, n: int, rng: np.random.Generator) -> Dataset:
-        """Draw n examples without replacement; their order stays that of the source.
-
-        Parameters
-        ----------
-        n : int
-            How many, from 1 to the number there is.
-        rng : Generator
-            Source of randomness.
-
-        Returns
-        -------
-        Dataset
-            The smaller data set.
-
-        Raises
-        ------
-        DataError
-            If n is out of range.
-        """
+        """Draw n examples without replacement, at most as many as there are; their order stays that of the source."""
         if not 1 <= n <= len(self.x):
             raise DataError(self.name, f"n must lie in [1, {len(self.x)}], the number of examples, got n={n}.")
         rows = np.sort(rng.choice(len(self.x), size=n, replace=False))

@@ -14,10 +14,7 @@ class DataError(ValueError):
 
 
 def available_bytes() -> int:
-    """Estimate how much memory is free for us.
-
-    Bytes: what the kernel calls available, within the limit of the control group; 4 GiB where neither can be read.
-    """
+    """Bytes of memory that are free for us: what the system calls available, within the limit of the control group."""
     limits: list[int] = []
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()

@@ -17,7 +17,7 @@ from dpverify.problems.errors import DataError, check_memory, human_bytes
 
 
 def read_libsvm(path: Path, limit: int) -> tuple[Matrix, Vector]:
-    """Read a LIBSVM file into dense arrays. Rows and labels as printed in the file."""
+    """Read a LIBSVM file into dense arrays of rows and labels."""
     from sklearn.datasets import load_svmlight_file
 
     if path.stat().st_size > limit:  # a number takes more memory than text

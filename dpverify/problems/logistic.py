@@ -90,10 +90,7 @@ def empirical_gradient(w: Vector, x: Matrix, y: Vector, lam: float, out: Vector)
 
 @lru_cache(maxsize=32)
 def example_gradient(lam: float) -> ExampleGradient:
-    """Make the gradient kernel of one example.
-
-    Kernel ``gradient(w, x_row, y, out)`` with ``w``, ``x_row``, ``out`` of shape (d,) and y in {0, 1}.
-    """
+    """Make the kernel ``gradient(w, x_row, y, out)`` of one example; y in {0, 1}, all vectors of shape (d,)."""
 
     @kernel
     def gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:

@@ -10,10 +10,7 @@ PRECISION = 128  # bits; a float has 53
 
 
 def upward(value: arb) -> float:
-    """Round a ball up to a float.
-
-    A float that is at least every number in the ball; the smallest such float or the one above it.
-    """
+    """Round a ball up to a float: the smallest that is at least every number in the ball, or the one above it."""
     if not value.is_finite():
         raise ValueError(f"value must be finite, got value={value}.")
     top = value.upper()

@@ -19,12 +19,10 @@ def _slack(width: int) -> float:
 
 
 def row_norm_bounds(x: Matrix) -> Vector:
-    """Bound the norm of every row from above, rounding included.
+    """Bound the norm of every row of ``x``, shape (n, p), from above, rounding included; 0 for a row of zeros.
 
-    At least the exact norm of each row, and above it by a factor of at most ``1 + (p + 20) * 2**-51`` and the smallest
-    normal float; 0 for a row of zeros. Shapes: ``x`` (n, p).
-
-    Rows are divided by their largest entry first, so no square overflows or vanishes.
+    It is above the exact norm by a factor of at most ``1 + (p + 20) * 2**-51`` and the smallest normal float. Rows are
+    divided by their largest entry first, so no square overflows or vanishes.
     """
     largest = np.abs(x).max(axis=1, initial=0.0)
     safe = np.where(largest > 0, largest, 1.0)
@@ -37,9 +35,9 @@ def row_norm_bounds(x: Matrix) -> Vector:
 
 
 def rows_within(x: Matrix, radius: float) -> NDArray[np.bool_]:
-    """Decide for every row whether its exact norm is at most ``radius``.
+    """Decide for every row of ``x``, shape (n, p), whether its exact norm is at most ``radius``.
 
-    Exact: rows that rounding leaves in doubt are decided with fractions. Shapes: ``x`` (n, p).
+    Rows that rounding leaves in doubt are decided with fractions.
     """
     bounds = row_norm_bounds(x)
     inside = bounds <= radius
@@ -51,10 +49,10 @@ def rows_within(x: Matrix, radius: float) -> NDArray[np.bool_]:
 
 
 def scale_rows(x: Matrix, how: RowScaling = "unit", radius: float = 1.0) -> Matrix:
-    """Bring every row into the ball of a given radius; each row is scaled by itself, so neighbours stay neighbours.
+    """Bring every row of ``x``, shape (n, p), into the ball of a given radius, exactly.
 
-    ``how``: ``unit``: every nonzero row gets norm ``radius``. ``clip``: only rows that are longer are shortened.
-    ``none``: nothing is done. Rows whose exact norm is at most ``radius`` (``none``: a copy). Shapes: ``x`` (n, p).
+    ``unit`` gives every nonzero row the norm ``radius``, ``clip`` only shortens longer rows, ``none`` copies. Each row
+    is scaled by itself, so neighbours stay neighbours.
     """
     if how not in ("unit", "clip", "none"):
         raise ValueError(f"how must be unit, clip or none, got how={how!r}.")
@@ -75,9 +73,7 @@ def scale_rows(x: Matrix, how: RowScaling = "unit", radius: float = 1.0) -> Matr
 
 
 def standardise(x: Matrix) -> Matrix:
-    """Give every column mean 0 and standard deviation 1; a constant column becomes 0.
-
-    Shapes: ``x`` (n, p), returns (n, p).
+    """Give every column of ``x``, shape (n, p), mean 0 and standard deviation 1; a constant column becomes 0.
 
     The means and deviations are computed from the data: this step is not private, and no guarantee covers it.
     """

@@ -78,9 +78,7 @@ def identical(n: int, d: int, G: float, L: float, distance: float) -> ClippedQua
 
     Far away (``distance > G/L``) the gradient stays G in one direction, so all that is wrong with a momentum that
     starts at 0 is its start-up bias. At most G/L away the problem is a ramp: the gradient changes by L per unit of
-    way, which is the worst drift of a momentum that lags behind.
-
-    With ``inf F = 0`` and so ``gap = F(0)``, rounded up.
+    way, which is the worst drift of a momentum that lags behind. ``inf F = 0``, and so ``gap = F(0)``, rounded up.
     """
     centres = np.zeros((n, d))
     centres[:, 0] = distance
@@ -93,10 +91,8 @@ def identical(n: int, d: int, G: float, L: float, distance: float) -> ClippedQua
 def antipodal(n: int, d: int, G: float, L: float) -> ClippedQuadratic:
     """Place half of the centres at ``G/L`` and half at ``-G/L`` on the first axis.
 
-    At w_1 = 0 the gradients of the examples are G and -G and cancel: F is at its minimum, and all of the error of a
-    sampled gradient is sampling noise, as large as G allows.
-
-    With ``gap = 0``, by symmetry and convexity.
+    At w_1 = 0 the gradients of the examples are G and -G and cancel: F is at its minimum, by symmetry and convexity,
+    and all of the error of a sampled gradient is sampling noise, as large as G allows.
     """
     if n < 2 or n % 2:
         raise ValueError(f"n must be even and at least 2, got n={n}.")

@@ -16,7 +16,7 @@ LEFT, RIGHT, TOP, BOTTOM, GAP = 0.85, 0.35, 0.62, 0.5, 0.3  # margins in inches
 
 
 def draw(result: TrainResult) -> Figure:
-    """Draw loss and gradient norm, one above the other. Two panels over the same steps."""
+    """Draw loss and gradient norm over the same steps, one above the other."""
     steps = [point.step for point in result.path]
     figure = Figure(figsize=(style.WIDTH, HEIGHT))
     panel = (HEIGHT - TOP - BOTTOM - GAP) / 2
@@ -52,5 +52,5 @@ def subtitle(result: TrainResult) -> str:
 
 
 def svg(result: TrainResult) -> bytes:
-    """Draw the run as SVG. The same bytes for the same numbers."""
+    """Draw the run as SVG, the same bytes for the same numbers."""
     return style.to_svg(lambda: draw(result), f"{result.algorithm} on {result.data.name}: loss and gradient norm")

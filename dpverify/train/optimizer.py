@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from dpverify.papers.tran2022.accounting.noise import SR_NODES
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering, Parameters
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import printed_scales
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.stepped_run import SteppedRun
-from dpverify.train.result import Constants, Settings
+from dpverify.train.result import NoiseConstants, Settings
 
 
-def optimizer(algorithm: str, problem: LogisticRegression, settings: Settings) -> tuple[SteppedRun, Constants]:
-    """Set an optimizer up. The run before its first step, and the constants with the noise as the boxes print it."""
+def optimizer(algorithm: str, problem: LogisticRegression, settings: Settings) -> tuple[SteppedRun, NoiseConstants]:
+    """Set an optimizer up: the run before its first step, and its constants with the noise as the boxes print it."""
     return (_dp_nsgd if algorithm == "dp-nsgd" else _sr_nsgd)(problem, settings)
 
 
-def _dp_nsgd(problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, Constants]:
+def _dp_nsgd(problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, NoiseConstants]:
     parameters = Parameters(
         steps=s.steps,
         alpha=s.alpha,
         eta=s.eta,
         sigma=s.sigma,
         lipschitz=problem.lipschitz,
-        ordering=_ordering(s),
+        ordering=s.ordering,
         depth=s.depth,
     )
     run = DpNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=s.seed)
@@ -34,7 +34,7 @@ def _dp_nsgd(problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, Cons
     return run, _constants(problem, {"V": v}, {"f": run.node_deviation})
 
 
-def _sr_nsgd(problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, Constants]:
+def _sr_nsgd(problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, NoiseConstants]:
     scales = printed_scales(len(problem.x), s.steps, eta=s.eta, lipschitz=problem.lipschitz)
     parameters = SrParameters(
         steps=s.steps,
@@ -43,7 +43,7 @@ def _sr_nsgd(problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, Cons
         eta=s.eta,
         sigma=s.sigma,
         lipschitz=problem.lipschitz,
-        ordering=_ordering(s),
+        ordering=s.ordering,
         scales=scales,
     )
     run = SrNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=s.seed)
@@ -51,12 +51,8 @@ def _sr_nsgd(problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, Cons
     return run, _constants(problem, counts, dict(zip(SR_NODES, run.deviations.tolist(), strict=True)))
 
 
-def _ordering(settings: Settings) -> Ordering:
-    return "once" if settings.ordering == "once" else "fresh"
-
-
-def _constants(problem: LogisticRegression, counts: dict[str, float], node_std: dict[str, float]) -> Constants:
-    return Constants(
+def _constants(problem: LogisticRegression, counts: dict[str, float], node_std: dict[str, float]) -> NoiseConstants:
+    return NoiseConstants(
         lipschitz=problem.lipschitz,
         smoothness=problem.smoothness,
         gap=problem.gap,

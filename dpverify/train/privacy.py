@@ -28,9 +28,8 @@ def account(
 ) -> tuple[Settings, Guarantee]:
     """Choose sigma where a privacy budget is asked for, and say what is guaranteed.
 
-    The settings with the sigma that is run, and the guarantee.
-
-    Source: the accountant's upper bound in place of ``tran2022:theorem-4-dp`` and ``theorem-8-dp``.
+    The accountant's upper bound takes the place of ``tran2022:theorem-4-dp`` and ``theorem-8-dp``. The settings have
+    the sigma that is run.
     """
     if request.delta is None:
         return settings, Guarantee(f"{NOT_CERTIFIED}: give epsilon and delta, or delta with sigma")
@@ -60,6 +59,6 @@ def _noise(algorithm: str, settings: Settings, problem: LogisticRegression) -> U
         eta=settings.eta,
         lipschitz=problem.lipschitz,
         smoothness=problem.smoothness,
-        ordering="once" if settings.ordering == "once" else "fresh",
+        ordering=settings.ordering,
     )
     return unit_noise(algorithm, setting)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpverify.kernels import check
+from dpverify.privacy.participation import Ordering
+from dpverify.problems.rows import RowScaling
 from dpverify.train.result import Settings
 
 DEFAULT_EPOCHS = 10
@@ -68,8 +70,8 @@ class Request:
     gamma: float | None = None
     eta: float | None = None
     lam: float = 0.001
-    ordering: str = "fresh"
-    scale: str = "unit"
+    ordering: Ordering = "fresh"
+    scale: RowScaling = "unit"
     standardise: bool | None = None
     seed: int = 0
 

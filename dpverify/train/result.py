@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from dpverify.ledger.records import Record
+from dpverify.privacy.participation import Ordering
+from dpverify.problems.rows import RowScaling
 
 NOT_CERTIFIED = "not certified"
 
@@ -20,8 +22,8 @@ class Settings(Record, frozen=True, kw_only=True):
     gamma: float  # cross-batch weight of sr-nsgd; dp-nsgd has none and says 1
     eta: float  # length of a step
     lam: float  # weight of the regularizer
-    ordering: str  # as in ``Request``
-    scale: str
+    ordering: Ordering
+    scale: RowScaling
     # levels of the tree, ``floor(log2 T) + 1``: the paper's R, read as the number of levels (``b = 0..R-1``), the
     # fewest that hold every node of COMPOSE(1, t), t <= T
     depth: int
@@ -38,7 +40,7 @@ class DataInfo(Record, frozen=True, kw_only=True):
     standardised: bool
 
 
-class Constants(Record, frozen=True, kw_only=True):
+class NoiseConstants(Record, frozen=True, kw_only=True):
     """What is certain of the problem, and the noise that follows."""
 
     lipschitz: float  # G, L and R of the problem, rounded up
@@ -88,7 +90,7 @@ class TrainResult(Record, frozen=True, kw_only=True):
     delta: float | None = None
     data: DataInfo
     settings: Settings
-    constants: Constants
+    constants: NoiseConstants
     path: list[Point]
     mean_gradient_norm: float
     w: list[float]
@@ -100,8 +102,7 @@ class TrainResult(Record, frozen=True, kw_only=True):
 def mean_gradient_norm(path: Sequence[Point]) -> float:
     """Mean of the gradient's norm over w_1, .., w_T, as far as they were measured.
 
-    ``path``: at least one, evenly spaced, the last of them w_{T+1}, which is not one of those that are averaged. The
-    mean; the norm of the only point where there is one.
+    ``path`` has at least one point; the last one is w_{T+1}, which does not count unless it is the only one.
     """
     counted = path[:-1] or path
     return math.fsum(point.gradient_norm for point in counted) / len(counted)

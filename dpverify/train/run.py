@@ -69,13 +69,7 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
     path, w, interrupted = _follow(run, problem, settings.steps, report)
     return TrainResult(
         algorithm=request.algorithm,
-        data=DataInfo(
-            name=dataset.name,
-            n=len(problem.x),
-            d=len(problem.start),
-            classes=dataset.classes,
-            standardised=dataset.standardised,
-        ),
+        data=data_info(dataset, problem),
         privacy=guarantee.words,
         epsilon=guarantee.epsilon,
         delta=guarantee.delta,
@@ -90,6 +84,12 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
     )
 
 
+def data_info(dataset: Dataset, problem: LogisticRegression) -> DataInfo:
+    """Describe the data of a problem."""
+    n, d = problem.x.shape
+    return DataInfo(name=dataset.name, n=n, d=d, classes=dataset.classes, standardised=dataset.standardised)
+
+
 def _problem(dataset: Dataset, settings: Settings) -> LogisticRegression:
     """Scale the rows and make the problem; with scaled rows its constants do not depend on the data."""
     if settings.scale == "none":
@@ -97,7 +97,7 @@ def _problem(dataset: Dataset, settings: Settings) -> LogisticRegression:
             return LogisticRegression(dataset.x, dataset.y, lam=settings.lam)
         except ValueError as error:
             raise ArgumentError("scale", settings.scale, f"must be unit or clip for these rows: {error}") from error
-    x = scale_rows(dataset.x, "clip" if settings.scale == "clip" else "unit")
+    x = scale_rows(dataset.x, settings.scale)
     return LogisticRegression(x, dataset.y, lam=settings.lam, radius=1.0)
 
 
@@ -132,7 +132,7 @@ def _follow(
 
 
 def _steps_to_measure(steps: int) -> list[int]:
-    """Give evenly spaced steps from 1 to T, the last one T."""
+    """Evenly spaced steps from 1 to T, the last one T."""
     points = min(POINTS, steps)
     return [steps * i // points for i in range(1, points + 1)]
 

@@ -12,7 +12,7 @@ SHOWN = 11
 
 
 def summary(result: TrainResult) -> str:
-    """Tell the run to a person. Several lines, without a line end at the end."""
+    """Tell the run to a person, in several lines."""
     return "\n".join((*_setting(result), "", *_table(result.path), "", *_ending(result)))
 
 

@@ -24,7 +24,7 @@ FINDINGS = "findings.toml"
 """File in the folder of the specs that says which findings are shown."""
 
 
-class Findings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FrontPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Full ids of the claims that are shown, the most important first."""
 
     findings: list[str]
@@ -49,7 +49,7 @@ def front_block(runs: Mapping[str, Run], findings: Sequence[str], folder: str = 
 def read_findings(specs: Path) -> list[str]:
     """Read which findings are shown, from the folder of the specs."""
     try:
-        return msgspec.toml.decode((specs / FINDINGS).read_bytes(), type=Findings).findings
+        return msgspec.toml.decode((specs / FINDINGS).read_bytes(), type=FrontPage).findings
     except (OSError, msgspec.DecodeError) as error:
         raise ReportError(f"{FINDINGS}: {' '.join(str(error).split())}") from error
 

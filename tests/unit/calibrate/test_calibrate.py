@@ -156,16 +156,16 @@ def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
 
 def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "c.json"
-    assert run_calibrate(ask(), json=str(target)) == 0
+    assert run_calibrate(**vars(ask()), json=str(target)) == 0
     text = capsys.readouterr().out
     assert "as the accountant certifies it" in text
     assert "its lower bound is the same: no smaller sigma would do" in text
     assert "warning: N does not divide T" in text
     result = msgspec.json.decode(target.read_bytes(), type=Calibration)
-    assert run_calibrate(ask(), json="-") == 0
+    assert run_calibrate(**vars(ask()), json="-") == 0
     assert msgspec.json.decode(capsys.readouterr().out, type=Calibration) == result
     assert {"printed", "proof", "exact"} == set(msgspec.to_builtins(result.sigma))
-    assert run_calibrate(ask(), json=str(tmp_path)) == 2
+    assert run_calibrate(**vars(ask()), json=str(tmp_path)) == 2
     assert "json must be a file" in capsys.readouterr().err
     assert run_calibrate(algorithm="dp-nsgd", n=1, d=1, epsilon=-1.0, delta=0.1) == 2
     assert "epsilon" in capsys.readouterr().err

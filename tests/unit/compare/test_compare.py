@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from dpverify.compare import CompareRequest, CompareResult, compare
+from dpverify.compare.baseline import looks
 from dpverify.compare.methods import METHODS
-from dpverify.compare.result import MEASURES, MethodResult, Outcome, interval, intervals
+from dpverify.compare.result import MEASURES, MethodResult, SeedOutcome, interval, intervals
 from dpverify.compare.run import _load, _problem, _split
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accounting.noise import Setting, unit_noise
@@ -19,7 +20,6 @@ from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.sampled import sampled_epsilon
 from dpverify.problems.errors import DataError
 from dpverify.train import Request
-from dpverify.train.baseline import looks
 from dpverify.train.optimizer import optimizer
 
 
@@ -29,8 +29,8 @@ def run(
     return compare(CompareRequest(epsilon, 1e-5, n=n, epochs=3, seeds=seeds, standardise=standardise, seed=seed))
 
 
-def outcome(seed: int, norm: float, test_error: float = 0.0) -> Outcome:
-    return Outcome(seed=seed, gradient_norm=norm, mean_gradient_norm=norm, loss=1.0, test_error=test_error)
+def outcome(seed: int, norm: float, test_error: float = 0.0) -> SeedOutcome:
+    return SeedOutcome(seed=seed, gradient_norm=norm, mean_gradient_norm=norm, loss=1.0, test_error=test_error)
 
 
 def named(result: CompareResult, name: str) -> MethodResult:
@@ -71,9 +71,9 @@ def test_the_methods_see_as_many_gradients_and_the_same_seeds() -> None:
 
 def test_the_mean_over_iterates_is_that_of_the_run_itself() -> None:
     request = CompareRequest(2.0, 1e-5, n=100, epochs=3, seeds=2, standardise=False)
-    dataset, _ = _load(request)
+    dataset = _load(request)
     for seed, found in enumerate(named(compare(request), "nsgd").outcomes):
-        parts = _split(request, dataset, seed, standardise=False)
+        parts = _split(request, dataset, seed)
         p = _problem(parts, request)
         settings = Request(n=80, epochs=3, sigma=0.0, seed=seed).settle(80)
         run, _ = optimizer("dp-nsgd", p, settings)

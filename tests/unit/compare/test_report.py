@@ -18,9 +18,9 @@ from dpverify.compare import command as compare_command
 from dpverify.compare.differences import PAIRS, corrected_level, differences, family
 from dpverify.compare.methods import METHODS
 from dpverify.compare.page import figure_names, page
-from dpverify.compare.record import Comparison, Comparisons, command, decode, merged, recorded
+from dpverify.compare.record import Comparisons, RecordedComparison, command, decode, merged, recorded
 from dpverify.compare.report import check, read, regenerate
-from dpverify.compare.result import MEASURES, Outcome, interval
+from dpverify.compare.result import MEASURES, SeedOutcome, interval
 from dpverify.ledger.records import encode
 from dpverify.report.pages.write import regenerate as regenerate_report
 from dpverify.report.pages.write import write_report
@@ -38,14 +38,14 @@ def result() -> CompareResult:
 
 
 @pytest.fixture
-def one(result: CompareResult) -> Comparison:
+def one(result: CompareResult) -> RecordedComparison:
     return recorded(CompareRequest(**SMALL), result)
 
 
 def moved(result: CompareResult, name: str, by: float) -> CompareResult:
     """The same comparison with every number of a method moved."""
 
-    def shift(outcome: Outcome) -> Outcome:
+    def shift(outcome: SeedOutcome) -> SeedOutcome:
         return msgspec.structs.replace(outcome, **{measure: getattr(outcome, measure) + by for measure in MEASURES})
 
     methods = [
@@ -125,13 +125,13 @@ def test_an_interrupted_comparison_does_not_take_the_place_of_a_whole_one(
     assert (tmp_path / "comparison.md").read_bytes() == before
 
 
-def test_data_come_back_as_they_were(one: Comparison) -> None:
+def test_data_come_back_as_they_were(one: RecordedComparison) -> None:
     comparisons = Comparisons(comparisons=[one])
     assert decode(encode(comparisons)) == comparisons
     assert page(decode(encode(comparisons))) == page(comparisons)
 
 
-def test_every_difference_has_its_interval(one: Comparison) -> None:
+def test_every_difference_has_its_interval(one: RecordedComparison) -> None:
     text = page(Comparisons(comparisons=[one]))
     assert len([lines for lines in raw_tables(text) if len({line.count("|") for line in lines}) == 1]) == 4
     seen = text.split("## What is seen")[1].split("\n## ", maxsplit=1)[0]
@@ -165,7 +165,7 @@ def test_what_differs_is_seen_with_its_sign_and_what_does_not_is_not(result: Com
     assert {differences(twins, level)["dp-nsgd", "nsgd", m].seen for m in MEASURES} == {"no difference seen"}
 
 
-def test_a_difference_that_is_seen_is_told_by_its_size(one: Comparison, result: CompareResult) -> None:
+def test_a_difference_that_is_seen_is_told_by_its_size(one: RecordedComparison, result: CompareResult) -> None:
     apart = msgspec.structs.replace(one, result=moved(result, "dp-gd", -50.0))
     text = page(Comparisons(comparisons=[apart]))
     told = re.search(r"`dp-gd` against `dp-nsgd`: gradient norm at the last iterate \*\*lower\*\* by (\S+)", text)
@@ -173,7 +173,7 @@ def test_a_difference_that_is_seen_is_told_by_its_size(one: Comparison, result: 
     assert float(told[1]) == pytest.approx(50, abs=1)
 
 
-def test_figures_of_comparisons_have_names_of_their_own(one: Comparison) -> None:
+def test_figures_of_comparisons_have_names_of_their_own(one: RecordedComparison) -> None:
     other = msgspec.structs.replace(one, command="dpverify compare --eta 1")
     both = merged(Comparisons(comparisons=[one]), other)
     assert figure_names(both) == [

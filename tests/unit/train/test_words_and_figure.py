@@ -8,7 +8,7 @@ import msgspec
 
 from dpverify.ledger.records import encode
 from dpverify.train.figure import subtitle, svg
-from dpverify.train.result import Constants, DataInfo, Point, Settings, TrainResult
+from dpverify.train.result import DataInfo, NoiseConstants, Point, Settings, TrainResult
 from dpverify.train.words import summary
 
 
@@ -29,7 +29,7 @@ def make(points: int = 30, interrupted: bool = False) -> TrainResult:
         algorithm="dp-nsgd",
         data=DataInfo(name="toy", n=100, d=2, classes=("-1", "1"), standardised=False),
         settings=settings,
-        constants=Constants(lipschitz=1.01, smoothness=0.252, gap=0.6932, counts={"V": 24.5}, node_std={"f": 0.2}),
+        constants=NoiseConstants(lipschitz=1.01, smoothness=0.252, gap=0.6932, counts={"V": 24.5}, node_std={"f": 0.2}),
         path=[Point(step=10 * i, loss=0.7 - 0.01 * i, gradient_norm=0.4 / (1 + i)) for i in range(points)],
         mean_gradient_norm=0.125,
         w=[0.5, -0.25],

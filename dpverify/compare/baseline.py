@@ -34,7 +34,7 @@ UP = 1.0 + 1e-12
 class Descent:
     """Numbers of a run."""
 
-    batch: int  # B and T
+    batch: int
     steps: int
     std: float  # deviation of a coordinate of the noise
     eta: float  # factor of the gradient
@@ -53,10 +53,7 @@ LOOKS = 50
 
 
 def looks(steps: int) -> list[int]:
-    """After how many steps to look at a run: at most 50 numbers from 0 to T - 1, evenly spaced, 0 among them.
-
-    Without repetition, increasing.
-    """
+    """After how many steps to look at a run: at most 50 numbers from 0 to T - 1, evenly spaced, 0 among them."""
     return sorted({place * steps // LOOKS for place in range(LOOKS)})
 
 
@@ -87,7 +84,7 @@ def step_length(problem: LogisticRegression, batch: int, steps: int, std: float)
 
 
 def descend(problem: LogisticRegression, run: Descent, seed: int) -> Iterates:
-    """Do the steps from w_1 = 0. Some of w_1, .., w_T, and the last one."""
+    """Do the steps from w_1 = 0."""
     batches, noise = generator(seed, BATCH_STREAM), generator(seed, NOISE_STREAM)
     n, w, gradient = len(problem.x), problem.start.copy(), np.empty_like(problem.start)
     gradient_of, everyone = BatchGradient(problem), np.arange(n)

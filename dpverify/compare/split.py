@@ -31,13 +31,13 @@ def test_size(n: int, part: float) -> int:
     return held_out
 
 
-def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling, *, standardise: bool) -> Split:
-    """Hold a part out, at random. Both parts; within each, examples keep their order."""
+def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling) -> Split:
+    """Hold a part out, at random; within each part, examples keep their order."""
     n = len(dataset.x)
     held_out = np.zeros(n, dtype=np.bool_)
     held_out[rng.permutation(n)[: test_size(n, part)]] = True
     x, x_test = dataset.x[~held_out], dataset.x[held_out]
-    if standardise:
+    if dataset.standardised:
         x, x_test = _standardised(x, x_test)
     return Split(scale_rows(x, scale), dataset.y[~held_out], scale_rows(x_test, scale), dataset.y[held_out])
 
