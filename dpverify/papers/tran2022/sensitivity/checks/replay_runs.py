@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from dpverify.kernels.epochs import draw_schedule
 from dpverify.papers.tran2022.algorithms.reconstruct.nodes import node_intervals
 from dpverify.papers.tran2022.algorithms.sensitivity_problem import (
     REPLACED,
@@ -24,7 +25,6 @@ from dpverify.papers.tran2022.algorithms.sensitivity_problem import (
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows, replay
-from dpverify.papers.tran2022.algorithms.sr_nsgd.schedule import draw_schedule
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
     difference_sensitivity,
     drift_sensitivity,
