@@ -7,7 +7,7 @@ import numpy as np
 from dpverify.kernels.dyadic import floor_log2, level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import (
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     Stack,
     StreamConstants,
     StreamState,

@@ -15,7 +15,7 @@ from dpverify.kernels.epochs import Order, example_of
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import Seed, generator
 from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import DELTA, G, R
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R
 from dpverify.papers.tran2022.algorithms.slopes.runs import RunMeans, slope_order, write_means
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters

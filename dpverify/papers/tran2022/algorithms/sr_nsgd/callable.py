@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpverify.kernels.jit import for_types_of
 from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import Indices, Tape, Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import DELTA, G, R
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.run import SrRun
 from dpverify.papers.tran2022.algorithms.sr_nsgd.step import sr_step

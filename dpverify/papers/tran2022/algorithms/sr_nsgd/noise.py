@@ -22,7 +22,7 @@ from dpverify.kernels.dyadic import MOST_STEPS, floor_log2, level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import fill_normal, generator
 from dpverify.kernels.typing import Matrix, Tape, Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import (
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     DELTA,
     G,
     R,
@@ -125,7 +125,7 @@ def tape_rows(examples: int, steps: int) -> int:
 def tape_layout(examples: int, steps: int) -> NDArray[np.int64]:
     """Which node each row of a tape belongs to.
 
-    Family (``reconstruct.G``, ``DELTA`` or ``R``), first step y, last step z.
+    Family (``reconstruction.stream.G``, ``DELTA`` or ``R``), first step y, last step z.
     """
     rows = tape_rows(examples, steps)
     check.memory(3 * rows, examples=examples, steps=steps)

@@ -8,7 +8,7 @@ nodes of three trees are released with noise,
     F^r_[y,z]     = sum over t in [y, z] of (1 - alpha)^(z - t) (grad f(w_t, x_t) - grad f(a_t, x_t)),
 
 and m^_t, which stands for m_t = alpha sum_i (1 - alpha)^(t - i) grad f(w_i, x_i), is put together from them by the
-stream of ``reconstruct.stream``. A node is made from its two halves when its last step is done.
+stream of ``reconstruction.stream``. A node is made from its two halves when its last step is done.
 A whole run keeps O(N d) numbers, and a step costs O(d) beside its two or three gradients.
 
 Conventions where the box is silent or does not run stand in ``sr_nsgd.repairs``. As in
@@ -26,7 +26,7 @@ from dpverify.kernels.epochs import Order, ask_ahead, example_of
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Tape, Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import DELTA, G, R
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.run import SrRun

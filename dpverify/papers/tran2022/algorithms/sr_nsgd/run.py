@@ -8,7 +8,7 @@ from dpverify.kernels import check
 from dpverify.kernels.epochs import draw_schedule
 from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import Indices, Matrix, Tape, Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import state_floats
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import state_floats
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, tape_rows
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.step import BAD_GRADIENT, new_sr_numbers, new_sr_state

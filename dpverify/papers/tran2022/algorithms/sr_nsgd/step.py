@@ -11,7 +11,7 @@ from dpverify.kernels.dyadic import floor_log2, level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.kernels.vector import copy_into, move
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import (
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     DELTA,
     G,
     R,

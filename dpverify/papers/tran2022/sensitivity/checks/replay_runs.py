@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dpverify.kernels.epochs import draw_schedule
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import node_intervals
 from dpverify.papers.tran2022.algorithms.sensitivity_problem import (
     REPLACED,
     Neighbours,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.papers.tran2022.algorithms.compose import compose
+from dpverify.papers.tran2022.algorithms.composition import compose
 from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Ordering, paper_functions
 from dpverify.papers.tran2022.identities.node_combinations_bounds import (
     compose_intervals,

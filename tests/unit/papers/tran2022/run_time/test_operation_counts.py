@@ -13,15 +13,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpverify.kernels.jit import is_kernel, python_of
-from dpverify.papers.tran2022.algorithms.compose import MOST_NODES, compose_into
-from dpverify.papers.tran2022.algorithms.reconstruct.literal import (
+from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose_into
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import (
     Tables,
     fill_tables,
     literal_step,
     reconstruct_literal,
 )
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, first_rows, node_count
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import (
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, first_rows, node_count
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     StreamState,
     new_constants,
     new_state,

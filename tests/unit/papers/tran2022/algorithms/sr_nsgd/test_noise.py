@@ -11,10 +11,10 @@ from dpverify.kernels.dyadic import floor_log2
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Matrix
-from dpverify.papers.tran2022.algorithms.compose import compose
-from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_intervals
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import DELTA, G, R, new_constants, new_state
+from dpverify.papers.tran2022.algorithms.composition import compose
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R, new_constants, new_state
 from dpverify.papers.tran2022.algorithms.sr_nsgd import noise as module
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import (
     noise_from_generator,

@@ -13,9 +13,9 @@ from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Indices, Matrix, Tape, Vector
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_intervals
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import G
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import G
 from dpverify.papers.tran2022.algorithms.sr_nsgd import optimizer as module
 from dpverify.papers.tran2022.algorithms.sr_nsgd import step as step_module
 from dpverify.papers.tran2022.algorithms.sr_nsgd.callable import SrNsgdCallable

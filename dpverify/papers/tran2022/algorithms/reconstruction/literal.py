@@ -3,7 +3,7 @@
 Step t costs about t/N windows of O(log N) nodes in two families, so a run costs O(T^2 log(N) d / N). The coefficient of
 turn i of the loop is printed inside it, as a sum of i terms, and is summed there: T^3 / (6 N^2) terms in a run, numbers
 and not vectors. Powers and coefficients are the same at every step and may be looked up instead, which the box does not
-do; the result is the same, bit for bit. This is the slow oracle for ``reconstruct.stream``.
+do; the result is the same, bit for bit. This is the slow oracle for ``reconstruction.stream``.
 
 The box does not run as it is printed. Each repair stands in ``REPAIRS`` and is marked in the code with its id.
 """
@@ -18,8 +18,8 @@ from dpverify.kernels import check
 from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Intervals, Matrix, Vector
-from dpverify.papers.tran2022.algorithms.compose import MOST_NODES, compose_into
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, check_nodes, check_out, first_rows
+from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose_into
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, check_nodes, check_out, first_rows
 
 
 class Repair(NamedTuple):
@@ -126,8 +126,7 @@ def literal_step(
     """Write m^_t into ``out``, line by line as Algorithm 4 prints it; return how many vectors were added to another.
 
     N is the number of examples (repair algorithm-4-input); ``nodes`` and ``work`` are working space, ``first`` comes
-    from ``first_rows``. Shapes: ``first`` (levels,),
-    ``nodes`` (MOST_NODES, 2), ``work`` (3, d), ``out`` (d,).
+    from ``first_rows``. Shapes: ``first`` (levels,), ``nodes`` (MOST_NODES, 2), ``work`` (3, d), ``out`` (d,).
     """
     F_G, F_Delta, F_r, powers, keeps, c = F.g, F.delta, F.r, tables.powers, tables.keeps, tables.c
     d = out.shape[0]

@@ -42,8 +42,8 @@ from dpverify.kernels.cache_lines import write_row
 from dpverify.kernels.dyadic import floor_log2, level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.blocks import absorb, ask_for, finish_block, place
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import (
+from dpverify.papers.tran2022.algorithms.reconstruction.blocks import absorb, ask_for, finish_block, place
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
     Nodes,
     check_nodes,
     check_out,

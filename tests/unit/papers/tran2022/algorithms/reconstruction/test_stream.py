@@ -16,13 +16,18 @@ from dpverify.kernels.dyadic import floor_log2
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.papers.tran2022.algorithms.compose import compose
-from dpverify.papers.tran2022.algorithms.reconstruct import blocks
-from dpverify.papers.tran2022.algorithms.reconstruct import literal as literal_module
-from dpverify.papers.tran2022.algorithms.reconstruct import stream as module
-from dpverify.papers.tran2022.algorithms.reconstruct.literal import REPAIRS, reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, first_rows, node_count, node_intervals
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import new_constants, new_state, reconstruct, state_floats
+from dpverify.papers.tran2022.algorithms.composition import compose
+from dpverify.papers.tran2022.algorithms.reconstruction import blocks
+from dpverify.papers.tran2022.algorithms.reconstruction import literal as literal_module
+from dpverify.papers.tran2022.algorithms.reconstruction import stream as module
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import REPAIRS, reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, first_rows, node_count, node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
+    new_constants,
+    new_state,
+    reconstruct,
+    state_floats,
+)
 
 ROUNDING = 1e-12
 """Largest relative difference allowed between two ways of adding up the same numbers: the issue's own figure."""
