@@ -11,8 +11,9 @@ Examples
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dpverify.api import audit, verify, verify_run
@@ -37,29 +38,12 @@ __all__ = [
     "verify_run",
 ]
 
-_HOME = {
-    "AuditError": "dpverify.privacy.audit.records",
-    "AuditResult": "dpverify.privacy.audit.records",
-    "Result": "dpverify.ledger.results",
-    "Run": "dpverify.ledger.results",
-    "SpecError": "dpverify.ledger.errors",
-    "UnknownClaim": "dpverify.ledger.errors",
-    "audit": "dpverify.api",
-    "load_specs": "dpverify.ledger.load",
-    "verify": "dpverify.api",
-    "verify_run": "dpverify.api",
+_HOMES = {
+    "api": "audit verify verify_run",
+    "ledger.errors": "SpecError UnknownClaim",
+    "ledger.load": "load_specs",
+    "ledger.results": "Result Run",
+    "privacy.audit.records": "AuditError AuditResult",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Load a public name from where it lives."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'dpverify' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """List the public names, whether loaded yet or not."""
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

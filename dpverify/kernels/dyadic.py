@@ -9,6 +9,7 @@ nodes of the leading bits in which their ends agree.
 from __future__ import annotations
 
 from dpverify.kernels.jit import kernel
+from dpverify.kernels.numba_internals import trailing_zeros
 from dpverify.kernels.typing import Intervals
 
 MOST_STEPS = 1 << 62
@@ -24,10 +25,7 @@ def lowbit(t: int) -> int:
 @kernel
 def level(t: int) -> int:
     """Log2 of ``lowbit(t)``: how many zeros end the binary expansion of ``t``; ``t >= 1``."""
-    k = 0
-    while (t >> k) & 1 == 0:
-        k += 1
-    return k
+    return trailing_zeros(t)
 
 
 @kernel

@@ -9,7 +9,7 @@ from numba import config, njit
 from numba.core.errors import NumbaError
 from numba.extending import is_jitted
 
-from dpverify.kernels.numba_internals import prepare
+from dpverify.kernels.numba_internals import prepare, without_dispatch
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,6 +37,14 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def python_of(function: Callable[P, R]) -> Callable[P, R]:
     """Give the Python body of a kernel; kernels that it calls stay compiled. The function that was decorated."""
     return cast("Callable[P, R]", getattr(function, "py_func", function))
+
+
+def for_types_of(function: Callable[P, R], *arguments: P.args, **_: P.kwargs) -> Callable[P, R]:
+    """Give a kernel as compiled for arguments of just these types: records then cost a Python caller little.
+
+    To find the type of a record takes ten times as long as to hand it over. Only for calls in a loop of Python.
+    """
+    return cast("Callable[P, R]", without_dispatch(function, arguments)) if is_jitted(function) else function
 
 
 def is_kernel(function: object) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]  # no py.typed
-from numba import types
+from numba import typeof, types
 from numba.core import cgutils, config, serialize
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.typing.templates import Signature
@@ -44,6 +44,7 @@ OPTIONS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VEC
 """Settings of numba that change what a function compiles to."""
 
 _dumps: Callable[[Any], bytes] = serialize.dumps
+_type_of: Callable[[Any], Any] = typeof
 _without_value: Callable[[Any], Any] = types.unliteral
 
 
@@ -59,6 +60,13 @@ def _typed_as_variables(resolve: Callable[..., Any], arguments: Sequence[Any], n
         tuple(_without_value(argument) for argument in arguments),
         {name: _without_value(argument) for name, argument in named.items()},
     )
+
+
+def without_dispatch(compiled: Any, arguments: tuple[object, ...]) -> Any:
+    """Compile for the types of these arguments, and give what a call would find: it looks at no types again."""
+    found = tuple(_type_of(argument) for argument in arguments)
+    compiled.compile(found)
+    return compiled.get_overload(found)
 
 
 class KernelCache(FunctionCache):
@@ -116,6 +124,33 @@ def _name_of(type_: Any) -> str:
     if isinstance(type_, types.NamedTuple):  # numba's name has the types of the fields, and not theirs
         return f"{type_}{type_.fields}{[_name_of(field) for field in type_.types]}"
     return str(type_)
+
+
+def trailing_zeros(t: int) -> int:
+    """Count the zeros that end the binary expansion of a whole number; 64 for 0."""
+    return int(t & -t).bit_length() - 1 if t else 64
+
+
+@intrinsic
+def _count_zeros(_: Any, t: Any) -> Any:
+    """Emit the one instruction that does it: a loop would be mispredicted at every other number."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = context.cast(builder, arguments[0], signature.args[0], types.int64)
+        return builder.cttz(whole, ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(t), emit
+
+
+count_zeros: Any = _count_zeros
+
+
+@overload(trailing_zeros, strict=False)
+def _trailing_zeros(t: Any) -> Any:
+    def count(t: Any) -> Any:
+        return count_zeros(t)
+
+    return count
 
 
 def prefetch(values: Vector, place: np.uint64) -> None:

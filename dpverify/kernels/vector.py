@@ -1,4 +1,4 @@
-"""Vectors: their length, safe at both ends of the range of floats, and copies."""
+"""Vectors: copies, their length, safe at both ends of the range of floats, and moves of a given length."""
 
 from __future__ import annotations
 
@@ -46,3 +46,22 @@ def norm(v: Vector) -> float:
     for j in range(d):
         scaled += (v[j] / largest) * (v[j] / largest)
     return largest * math.sqrt(scaled)
+
+
+@kernel
+def move(eta: float, m_hat: Vector, w: Vector) -> bool:
+    """Do ``w <- w - eta m^ / |m^|``; a momentum of length 0 moves nothing.
+
+    Whether the momentum is finite. Where it is not, nothing is moved. Shapes: ``m_hat``, ``w`` (d,).
+    """
+    length = norm(m_hat)
+    if not math.isfinite(length):
+        return False
+    if length > 1e-290:
+        step = eta / length
+        for j in range(w.shape[0]):
+            w[j] -= step * m_hat[j]
+    elif length > 0.0:  # the same, where eta / |m^| would overflow
+        for j in range(w.shape[0]):
+            w[j] -= eta * (m_hat[j] / length)
+    return True

@@ -1,4 +1,8 @@
-"""A run of a jitted optimizer that can be advanced, watched and interrupted: what Algorithms 1 and 2 have in common."""
+"""A run of an optimizer that can be advanced, watched and interrupted: all of it but what a step does.
+
+The iterates and their number, epochs and their permutations, the two streams of a seed, what is kept, and errors. A
+paper adds its state and its step: on a jitted gradient many steps at a time, on a Python function one by one.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +13,41 @@ from collections.abc import Callable
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.kernels.typing import Matrix, Vector
+from dpverify.kernels.epochs import Ordering, check_schedule, example_of, last_shuffle, new_order
+from dpverify.kernels.jit import python_of
+from dpverify.kernels.tape import Seed, generator, seed_sequence
+from dpverify.kernels.typing import Indices, Matrix, Vector
+from dpverify.problems.gradient_of_examples import IndexGradient, any_function, ask
 
 PATIENCE = 0.05
 """Seconds of compiled code between two looks at the keyboard and the progress bar."""
 
 Progress = Callable[[int, Vector], None]
 
+_example_of = python_of(example_of)
+
 
 class SteppedRun(ABC):
     """A run, as far as it has come. Subclasses know what a step is.
 
-    ``keep``: whether to keep all iterates, T + 1 vectors; the subclass sees to it that they fit in memory. Shapes:
+    ``schedule`` (T,): the example of each step, instead of permutations. ``keep``: whether to keep all iterates, T + 1
+    vectors. ``vectors``: how many vectors of length d the subclass keeps besides. ``counters``: how many whole numbers
+    a step counts; the first is t. Permutations come from the seed's stream 0 and noise from its stream 1. Shapes:
     ``start`` (d,).
     """
 
-    def __init__(self, steps: int, start: Vector, keep: bool, counters: int) -> None:
-        self._last, self._w = steps, start
-        self._iterates = np.full((steps + 1 if keep else 0, len(start)), np.nan)
+    def __init__(
+        self, steps: int, examples: int, start: Vector, ordering: Ordering, seed: Seed, *,
+        schedule: Indices | None = None, keep: bool = False, vectors: int = 0, counters: int = 1,
+    ) -> None:  # fmt: skip
+        N, start = check.whole(1, examples=examples), check.array(None, start=start).copy()
+        kept = steps + 1 if keep else 0
+        check.memory((vectors + kept) * len(start) + 2 * N, steps=steps, dimension=len(start), examples=N)
+        self._last, self._w, self._seed = steps, start, seed_sequence(seed)
+        given = None if schedule is None else check_schedule(schedule, N, steps)
+        self._order = new_order(N, last_shuffle(ordering, steps), self._seed, given)
+        self._noise_rng = generator(self._seed, 1)
+        self._iterates = np.full((kept, len(start)), np.nan)
         self._iterates[:1] = start
         self._done = np.zeros(counters, dtype=np.int64)
         self._chunk = 256
@@ -61,6 +82,31 @@ class SteppedRun(ABC):
     @abstractmethod
     def _steps(self, first: int, last: int) -> None:
         """Do the steps ``first <= t <= last``, or raise."""
+
+    def _refuse(self, gradients: Matrix, momentum: Vector, t: int) -> None:
+        """Say what was not finite at step t, a gradient or the momentum. Shapes: ``gradients`` (n, d)."""
+        if np.isfinite(gradients).all():
+            raise check.ArgumentError("momentum", f"{momentum.max()} at step {t}", "must stay finite")
+        raise not_finite(gradients, _example_of(t, self._order), t)
+
+
+class FunctionRun(SteppedRun):
+    """The steps of a run on a Python function, one by one; to stand before the class that knows the state."""
+
+    def _ask_with(self, gradient: IndexGradient) -> None:
+        self._function, self._chunk = any_function(gradient), 1
+
+    def _ask(self, w: Vector, n: int, t: int, out: Vector) -> None:
+        """Write the gradient of example n at ``w`` into ``out``, both of shape (d,)."""
+        ask(self._function, w, n, t, out)
+
+    def _steps(self, first: int, last: int) -> None:
+        for t in range(first, last + 1):
+            self._step(t, _example_of(t, self._order))
+
+    @abstractmethod
+    def _step(self, t: int, n: int) -> None:
+        """Do step t on example n, or raise."""
 
 
 def not_finite(gradients: Matrix, example: int, step: int) -> check.ArgumentError:

@@ -7,8 +7,9 @@ The names below load their modules when they are first used: what evaluates and 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dpverify.symbolic.derive.conclude import Conclusion, compare_with
@@ -27,22 +28,21 @@ if TYPE_CHECKING:
     from dpverify.symbolic.rules import CATALOGUE, Rule, find_rule
 
 _HOMES = {
-    "derive.conclude": ("Conclusion", "compare_with"),
-    "expressions.data": ("AnyVector", "GaussianNorm", "SetBits"),
-    "exact.decide": ("to_number",),
-    "derive.derivation": ("check_derivation",),
-    "exact.evaluate": ("holds",),
-    "expressions.from_sympy": ("evaluate_expr",),
-    "expressions.functions": ("HOLE", "Bit", "Inner", "Log2", "Moment", "Norm", "PopCount"),
-    "exact.numbers": ("DomainError", "EvaluationError", "Exact", "UndecidedError", "UnsupportedError"),
-    "derive.perturb": ("Perturbation", "perturbations"),
-    "expressions.ranges": ("Range", "integer", "real"),
-    "rules": ("CATALOGUE", "Rule", "find_rule"),
-    "exact.statements": ("decide_statement", "domains_hold", "evaluate_statement", "requires_hold"),
-    "derive.steps": ("Case", "Cases", "Derivation", "DerivationError", "Premise", "Step", "premise_of"),
-    "expressions.to_sympy": ("sympy_conditions", "sympy_sides", "sympy_symbols", "to_sympy"),
+    "derive.conclude": "Conclusion compare_with",
+    "expressions.data": "AnyVector GaussianNorm SetBits",
+    "exact.decide": "to_number",
+    "derive.derivation": "check_derivation",
+    "exact.evaluate": "holds",
+    "expressions.from_sympy": "evaluate_expr",
+    "expressions.functions": "HOLE Bit Inner Log2 Moment Norm PopCount",
+    "exact.numbers": "DomainError EvaluationError Exact UndecidedError UnsupportedError",
+    "derive.perturb": "Perturbation perturbations",
+    "expressions.ranges": "Range integer real",
+    "rules": "CATALOGUE Rule find_rule",
+    "exact.statements": "decide_statement domains_hold evaluate_statement requires_hold",
+    "derive.steps": "Case Cases Derivation DerivationError Premise Step premise_of",
+    "expressions.to_sympy": "sympy_conditions sympy_sides sympy_symbols to_sympy",
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "CATALOGUE",
@@ -91,12 +91,4 @@ __all__ = [
     "to_sympy",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -32,9 +32,9 @@ def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) 
     from dpverify.bench.cases.reconstruction_limits import read_all
     from dpverify.kernels.normal import fill_normal_from, take_words
     from dpverify.kernels.tape import generator
-    from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
-    from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_count
-    from dpverify.papers.tran2022.algorithms.reconstruct.stream import reconstruct
+    from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
+    from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_count
+    from dpverify.papers.tran2022.algorithms.reconstruction.stream import reconstruct
 
     def nodes_of(steps: int) -> Nodes:
         made = aligned(3, node_count(steps), d)

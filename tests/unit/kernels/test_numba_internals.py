@@ -11,7 +11,8 @@ import pytest
 from numba.extending import is_jitted
 
 from dpverify.kernels import cache_lines, numba_internals, tape
-from dpverify.kernels.jit import kernel, python_of
+from dpverify.kernels.dyadic import level
+from dpverify.kernels.jit import for_types_of, kernel, python_of
 from dpverify.kernels.normal import fill_normal_from, take_words
 
 WHAT_TO_DO = """
@@ -58,6 +59,15 @@ def typed_as_variables() -> bool:
     return four_times(1.0) == 4.0 and "Literal" not in str(cast("Any", doubled).signatures)
 
 
+def without_dispatch() -> bool:
+    return for_types_of(four_times, 1.0)(1.0) == 4.0
+
+
+def trailing_zeros() -> bool:
+    powers = [1 << k for k in range(63)]
+    return [level(t) for t in powers] == [python_of(level)(t) for t in powers] == list(range(63)) and level(96) == 5
+
+
 def prefetch() -> bool:
     values = np.arange(16.0)
     cache_lines.prefetch_row(values, np.uint64(0), np.uint64(16))  # compiled anew for each release: it is in the key
@@ -74,6 +84,8 @@ PARTS: dict[Callable[[], bool], str] = {
     ziggurat_tables: "numba/np/random/_constants.py",
     cache_hooks: "numba/core/caching.py and Dispatcher.compile in numba/core/dispatcher.py",
     typed_as_variables: "Dispatcher.get_call_template in numba/core/dispatcher.py",
+    without_dispatch: "Dispatcher.compile and get_overload in numba/core/dispatcher.py",
+    trailing_zeros: "BaseContext.cast in numba/core/base.py, and llvmlite's ir.Builder",
     prefetch: "numba/core/cgutils.py and make_array in numba/np/arrayobj.py, and llvmlite's ir.Builder",
     stores_around_the_caches: "make_array in numba/np/arrayobj.py, and llvmlite's ir.Builder",
 }

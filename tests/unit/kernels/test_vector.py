@@ -5,7 +5,7 @@ import pytest
 
 from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.typing import Vector
-from dpverify.kernels.vector import norm
+from dpverify.kernels.vector import move, norm
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 8, 100, 1001])
@@ -42,3 +42,21 @@ def twice(v: Vector) -> float:
 
 def test_from_inside_a_kernel() -> None:
     assert twice(np.array([3.0, 4.0])) == 10.0
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-300, 1e300, 5e-324])
+def test_a_move_has_its_length(size: float) -> None:
+    m_hat, w, again = size * np.array([1.0, -2.0, 2.0]), np.ones(3), np.ones(3)
+    assert move(0.25, m_hat, w)
+    assert python_of(move)(0.25, m_hat, again)
+    assert np.array_equal(w, again)
+    assert np.allclose(w, 1 - 0.25 * np.array([1, -2, 2]) / 3, rtol=1e-12)
+
+
+def test_a_momentum_of_length_zero_or_not_finite_moves_nothing() -> None:
+    for step in (move, python_of(move)):
+        w = np.ones(2)
+        assert step(0.5, np.zeros(2), w)
+        assert not step(0.5, np.array([np.nan, 1.0]), w)
+        assert not step(0.5, np.array([np.inf, 1.0]), w)
+        assert np.array_equal(w, np.ones(2))

@@ -19,17 +19,18 @@ import numpy as np
 from numpy.random import Generator
 
 from dpverify.kernels import check
+from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import fill_normal
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Vector
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_mu
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
-from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import noisy_step
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, NsgdState, new_numbers, noisy_step
 from dpverify.papers.tran2022.algorithms.sensitivity_problem import REPLACED, Neighbours, opposed, signed_gradient
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS, fill_decay
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS
 from dpverify.privacy.participation import Bounds
 
 DataSet = tuple[Matrix, Vector]
@@ -71,22 +72,22 @@ def describe(name: str) -> str:
 
 @kernel
 def release_many(
-    gradient: ExampleGradient, x: Matrix, y: Vector, schedule: Indices, rng: Generator, alpha: float, eta: float,
-    scale: float, decay: Vector, out: Matrix,
+    gradient: ExampleGradient, x: Matrix, y: Vector, schedule: Indices, rng: Generator, numbers: NsgdNumbers,
+    out: Matrix,
 ) -> None:  # fmt: skip
     """Write noisy momenta of independent runs of Algorithm 1, on a line, into the rows of ``out``, shape (size, T)."""
     T = schedule.shape[0]
     w, m, m_hat = np.zeros(1), np.zeros(1), np.zeros(1)
-    unit, g = np.zeros(1), np.zeros(1)
-    slots, none, done = np.zeros((LEVELS, 1)), np.zeros((0, 1)), np.zeros(1, np.int64)
+    g, slots = np.zeros(1), np.zeros((LEVELS, 1))
+    state = NsgdState(g, w, m, m_hat, slots, np.zeros((0, 1)), np.zeros(1, np.int64))
     for row in range(out.shape[0]):
         w[0] = 0.0
         m[0] = 0.0
         for t in range(1, T + 1):
             n = schedule[t - 1]
             gradient(w, x[n], y[n], g)
-            fill_normal(rng, unit)
-            noisy_step(t, alpha, eta, scale, decay, unit, g, w, m, m_hat, slots, none, done)
+            fill_normal(rng, slots[level(t)])
+            noisy_step(t, numbers, state)
             out[row, t - 1] = m_hat[0]
 
 
@@ -95,13 +96,11 @@ def dp_nsgd_mechanism(parameters: Parameters, examples: int) -> KernelMechanism:
     mu = dp_nsgd_mu(parameters, check.whole(2, examples=examples))
     schedule = visiting(mu, parameters.steps)
     gradient, datasets = _worst_case(examples, parameters.steps * parameters.eta, parameters.lipschitz)
-    decay = np.empty(LEVELS)
-    fill_decay(parameters.alpha, decay)
-    scale = parameters.node_deviation(examples)
+    numbers = new_numbers(parameters, examples)
 
     def mechanism(dataset: DataSet, rng: Generator, size: int) -> Matrix:
         out = np.empty((size, parameters.steps))
-        release_many(gradient, *dataset, schedule, rng, parameters.alpha, parameters.eta, scale, decay, out)
+        release_many(gradient, *dataset, schedule, rng, numbers, out)
         return out
 
     return KernelMechanism(mechanism, datasets, mu)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -32,18 +32,19 @@ Stack: TypeAlias = NDArray[np.float64]
 """Shape (n, K, d): one array of answers or of noise for each of n runs."""
 
 
+class Family(NamedTuple):
+    """What the queries are made of."""
+
+    members: Members  # (K, N) whether example n is in S_i
+    deltas: Vector  # (K,) Delta_i
+    feedback: Matrix  # (K, K) A, of which the entries with j < i count
+    steering: Matrix  # (K, K) B, likewise
+
+
 @kernel
-def ask(
-    i: int,
-    data: Matrix,
-    members: Members,
-    delta: float,
-    feedback: Matrix,
-    steering: Matrix,
-    released: Matrix,
-    out: Vector,
-) -> None:
+def ask(i: int, data: Matrix, family: Family, released: Matrix, out: Vector) -> None:
     """Write G_i(D, x_1, ..., x_{i-1}) into ``out``, shape (d,); i counts from 0, x_j is row j of ``released``."""
+    members, feedback, steering, delta = family.members, family.feedback, family.steering, family.deltas[i]
     d = out.shape[0]
     lean = 0.0
     for j in range(i):
@@ -66,72 +67,41 @@ def ask(
 
 
 @kernel
-def release_into(
-    data: Matrix,
-    members: Members,
-    deltas: Vector,
-    feedback: Matrix,
-    steering: Matrix,
-    rho: float,
-    tape: Tape,
-    released: Matrix,
-) -> None:
+def release_into(data: Matrix, family: Family, rho: float, tape: Tape, released: Matrix) -> None:
     """Write the answers of Algorithm 5 into ``released``, shape (K, d); ``tape`` may be the same array."""
     answer = np.empty(released.shape[1])
     for i in range(released.shape[0]):
-        ask(i, data, members, deltas[i], feedback, steering, released, answer)  # f_i
+        ask(i, data, family, released, answer)  # f_i
         for c in range(answer.shape[0]):
-            released[i, c] = answer[c] + deltas[i] / rho * tape[i, c]  # f^_i = f_i + zeta_i
+            released[i, c] = answer[c] + family.deltas[i] / rho * tape[i, c]  # f^_i = f_i + zeta_i
 
 
 @kernel
-def release_drawn(
-    data: Matrix,
-    members: Members,
-    deltas: Vector,
-    feedback: Matrix,
-    steering: Matrix,
-    rho: float,
-    rng: Generator,
-    released: Matrix,
-) -> None:
+def release_drawn(data: Matrix, family: Family, rho: float, rng: Generator, released: Matrix) -> None:
     """Do what ``release_into`` does, with unit Gaussians drawn from ``rng``: those of ``normal_tape(rng, K, d)``."""
     fill_normal(rng, released.reshape(released.size))
-    release_into(data, members, deltas, feedback, steering, rho, released, released)
+    release_into(data, family, rho, released, released)
 
 
 @kernel
-def replay_into(
-    data: Matrix, members: Members, deltas: Vector, feedback: Matrix, steering: Matrix, released: Matrix, out: Matrix
-) -> None:
+def replay_into(data: Matrix, family: Family, released: Matrix, out: Matrix) -> None:
     """Write G_i(D', f^_1, ..., f^_{i-1}) into row i of ``out``, shape (K, d), with the released answers held fixed."""
     for i in range(out.shape[0]):
-        ask(i, data, members, deltas[i], feedback, steering, released, out[i])
+        ask(i, data, family, released, out[i])
 
 
 @kernel
-def release_each(
-    data: Matrix,
-    members: Members,
-    deltas: Vector,
-    feedback: Matrix,
-    steering: Matrix,
-    rho: float,
-    tapes: Stack,
-    released: Stack,
-) -> None:
+def release_each(data: Matrix, family: Family, rho: float, tapes: Stack, released: Stack) -> None:
     """Do what ``release_into`` does for each of n runs: ``tapes`` and ``released`` have shape (n, K, d)."""
     for run in range(tapes.shape[0]):
-        release_into(data, members, deltas, feedback, steering, rho, tapes[run], released[run])
+        release_into(data, family, rho, tapes[run], released[run])
 
 
 @kernel
-def replay_each(
-    data: Matrix, members: Members, deltas: Vector, feedback: Matrix, steering: Matrix, released: Stack, out: Stack
-) -> None:
+def replay_each(data: Matrix, family: Family, released: Stack, out: Stack) -> None:
     """Do what ``replay_into`` does for each of n runs: ``released`` and ``out`` have shape (n, K, d)."""
     for run in range(released.shape[0]):
-        replay_into(data, members, deltas, feedback, steering, released[run], out[run])
+        replay_into(data, family, released[run], out[run])
 
 
 class LinearQueries:
@@ -168,6 +138,7 @@ class LinearQueries:
         zero = np.zeros((count, count))
         self.feedback = zero if feedback is None else check.array(count, count, feedback=feedback)
         self.steering = zero if steering is None else check.array(count, count, steering=steering)
+        self._family = Family(members, self.sensitivities, self.feedback, self.steering)
 
     @property
     def visits(self) -> int:
@@ -198,11 +169,10 @@ class LinearQueries:
         """
         data, rho = check.array(self.members.shape[1], None, data=data), check.positive(rho=rho)
         released = np.empty((len(self.members), data.shape[1]))
-        about = data, self.members, self.sensitivities, self.feedback, self.steering, rho
         if isinstance(noise, Generator):
-            release_drawn(*about, noise, released)
+            release_drawn(data, self._family, rho, noise, released)
         else:
-            release_into(*about, check.array(*released.shape, noise=noise), released)
+            release_into(data, self._family, rho, check.array(*released.shape, noise=noise), released)
         return released
 
     def replay(self, data: Matrix, released: Matrix) -> Matrix:
@@ -228,7 +198,7 @@ class LinearQueries:
         data = check.array(self.members.shape[1], None, data=data)
         released = check.array(len(self.members), data.shape[1], released=released)
         out = np.empty_like(released)
-        replay_into(data, self.members, self.sensitivities, self.feedback, self.steering, released, out)
+        replay_into(data, self._family, released, out)
         return out
 
     def release_many(self, data: Matrix, rho: float, noise: Stack) -> Stack:
@@ -254,7 +224,7 @@ class LinearQueries:
         data, rho = check.array(self.members.shape[1], None, data=data), check.positive(rho=rho)
         noise = check.array(None, len(self.members), data.shape[1], noise=noise)
         released = np.empty_like(noise)
-        release_each(data, self.members, self.sensitivities, self.feedback, self.steering, rho, noise, released)
+        release_each(data, self._family, rho, noise, released)
         return released
 
     def replay_many(self, data: Matrix, released: Stack) -> Stack:
@@ -280,7 +250,7 @@ class LinearQueries:
         data = check.array(self.members.shape[1], None, data=data)
         released = check.array(None, len(self.members), data.shape[1], released=released)
         out = np.empty_like(released)
-        replay_each(data, self.members, self.sensitivities, self.feedback, self.steering, released, out)
+        replay_each(data, self._family, released, out)
         return out
 
     def queries(self) -> list[Query[Matrix]]:
@@ -307,5 +277,5 @@ class _Query:
         past = np.zeros((max(1, i), data.shape[1]))
         past[: len(previous)] = np.reshape(previous, (len(previous), data.shape[1]))
         out = np.empty(data.shape[1])
-        ask(i, data, family.members, family.sensitivities[i], family.feedback, family.steering, past, out)
+        ask(i, data, family._family, past, out)
         return out

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 from dpverify.kernels import check
-from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.kernels.epochs import Ordering
+from dpverify.papers.tran2022.algorithms.parameters import CommonParameters
 from dpverify.papers.tran2022.algorithms.tree_noise.literal import check_depth
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, node_deviation, printed_v
 
-Ordering = Literal["fresh", "once"]
-
 
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(CommonParameters):
     """Parameters of DP-NSGD.
 
     Attributes
@@ -56,15 +54,9 @@ class Parameters:
     v: float | Fraction | None = None
 
     def __post_init__(self) -> None:
-        steps = check.whole(1, MOST_STEPS - 1, steps=self.steps)
-        check.weight(alpha=self.alpha)
-        check.not_negative(eta=self.eta)
-        check.not_negative(sigma=self.sigma)
-        check.positive(lipschitz=self.lipschitz)
-        if self.ordering not in ("fresh", "once"):
-            raise check.ArgumentError("ordering", self.ordering, "must be fresh or once")
+        super().__post_init__()
         if self.depth is not None:
-            check_depth(steps, check.whole(0, 62, depth=self.depth))
+            check_depth(self.steps, check.whole(0, 62, depth=self.depth))
         if self.v is not None:
             check.positive(v=self.v)
 

@@ -10,53 +10,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.kernels import check
+from dpverify.kernels.epochs import begins, last_shuffle
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.many_seeds import shuffle_from, words_of_seeds
 from dpverify.kernels.normal import Words
 from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 from dpverify.kernels.vector import copy_into, norm
-from dpverify.papers.tran2022.algorithms.dp_nsgd.kernels import begins
-from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import noisy_step
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS
+from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, NsgdState, new_numbers, noisy_step
 from dpverify.problems.base import Problem
 
 
 @kernel
 def run_many(
-    gradient: ExampleGradient, x: Matrix, y: Vector, start: Vector, words: Words, steps: int, fresh: bool,
-    alpha: float, eta: float, out: Vector,
+    gradient: ExampleGradient, x: Matrix, y: Vector, start: Vector, words: Words, steps: int, last: int,
+    numbers: NsgdNumbers, out: Vector,
 ) -> int:  # fmt: skip
-    """Run Algorithm 1 without noise from each state of a generator.
+    """Run Algorithm 1 without noise from each state of a generator: ``|m_T - grad F(w_T)|`` of each run in ``out``.
 
-    Parameters
-    ----------
-    gradient : kernel
-        ``gradient(w, x_row, y, out)``.
-    x, y : (N, p) and (N,) array of float
-        Examples.
-    start : (d,) array of float
-        w_1.
-    words : (n, 4) array of uint64
-        States for the permutations, from ``words_of_seeds``; they are advanced.
-    steps : int
-        T, at least 1.
-    fresh : bool
-        Whether the permutation is shuffled after the first epoch too.
-    alpha, eta : float
-        Momentum weight and length of a step.
-    out : (n,) array of float
-        Receives ``|m_T - grad F(w_T)|`` of each run.
-
-    Returns
-    -------
-    int
-        0, or the step at which a momentum stopped being finite.
+    0, or the step at which a momentum stopped being finite. ``words`` are the states for the permutations, from
+    ``words_of_seeds``, and are advanced; permutations are drawn up to step ``last``. Shapes: ``x`` (N, p), ``y`` (N,),
+    ``start`` (d,), ``words`` (n, 4), ``out`` (n,).
     """
     N, d = x.shape[0], start.shape[0]
     order, held, done = np.arange(N), np.zeros(2, dtype=np.uint64), np.zeros(1, dtype=np.int64)
     w, m, m_hat, g, total = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
-    decay, slots, kept = np.zeros(LEVELS), np.zeros((64, d)), np.zeros((0, d))  # not read: there is no noise
+    state = NsgdState(g, w, m, m_hat, np.zeros((64, d)), np.zeros((0, d)), done)
     for run in range(words.shape[0]):
         held[0] = np.uint64(0)
         copy_into(w, start)
@@ -65,7 +44,7 @@ def run_many(
         for j in range(d):
             m[j], total[j] = 0.0, 0.0
         for t in range(1, steps + 1):
-            if begins(t, N, fresh):
+            if begins(t, N, last):
                 shuffle_from(words[run], held, order)
             if t == steps:
                 for n in range(N):
@@ -74,7 +53,7 @@ def run_many(
                         total[j] += g[j]
             n = order[(t - 1) % N]
             gradient(w, x[n], y[n], g)
-            if not noisy_step(t, alpha, eta, 0.0, decay, g, g, w, m, m_hat, slots, kept, done):
+            if not noisy_step(t, numbers, state):
                 return t
         for j in range(d):
             m_hat[j] = m[j] - total[j] / N
@@ -92,7 +71,7 @@ def errors_of_seeds(problem: Problem, parameters: Parameters, seeds: NDArray[np.
         raise check.ArgumentError("sigma", p.sigma, "must be 0")
     failed = run_many(
         problem.example_gradient, problem.x, problem.y, problem.start, words_of_seeds(seeds, 0), p.steps,
-        p.ordering == "fresh", p.alpha, p.eta, out,
+        last_shuffle(p.ordering, p.steps), new_numbers(p, len(problem.x)), out,
     )  # fmt: skip
     if failed:
         raise check.ArgumentError("momentum", f"not finite at step {failed}", "must stay finite")

@@ -25,10 +25,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering, Parameters
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 
 
 @lru_cache(maxsize=8)
@@ -114,7 +115,7 @@ class WatchedRun(DpNsgd):
     @property
     def momentum(self) -> Vector:
         """m_t, shape (d,); a copy."""
-        return self._m.copy()
+        return self._state.m.copy()
 
 
 def error_at(problem: Memory, steps: int, alpha: float, eta: float, ordering: Ordering, seed: int = 0) -> float:

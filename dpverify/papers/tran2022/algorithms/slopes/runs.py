@@ -14,22 +14,22 @@ import numpy as np
 from numpy.random import Generator
 
 from dpverify.kernels.dyadic import level
+from dpverify.kernels.epochs import Order, Ordering, last_shuffle, new_order
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import Seed, generator, shuffle
-from dpverify.kernels.typing import Indices, Matrix, Vector
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering, Parameters
-from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS, fill_decay
+from dpverify.kernels.typing import Matrix, Vector
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, new_numbers
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import slot_noise
 from dpverify.problems.worst_slope import Slope, slope_at
 
 GRADIENT, SAMPLED, NOISE, ERROR, LAST, FARTHEST = range(6)
 """Places in what a run returns."""
 
 
-def last_shuffle(problem: Slope, ordering: Ordering, steps: int) -> int:
-    """Last step at which a run may shuffle its examples, if an epoch begins there; 0: they are all the same."""
-    if not problem.offsets.any():
-        return 0
-    return steps if ordering == "fresh" else 1
+def slope_order(problem: Slope, ordering: Ordering, steps: int, seed: Seed) -> Order:
+    """Make the order of a run's examples; where they are all the same, none is drawn."""
+    return new_order(problem.examples, last_shuffle(ordering, steps) if problem.offsets.any() else 0, seed)
 
 
 @kernel
@@ -44,65 +44,37 @@ def write_means(
 
 @kernel
 def run_slope(
-    steps: int, numbers: Vector, offsets: Vector, order: Indices, shuffled: int, order_rng: Generator,
-    noise_rng: Generator, alpha: float, eta: float, scale: float, decay: Vector, slots: Matrix, out: Vector,
+    steps: int, slope: Vector, offsets: Vector, order: Order, rng: Generator, numbers: NsgdNumbers, slots: Matrix,
+    out: Vector,
 ) -> None:  # fmt: skip
-    """Run Algorithm 1 on a slope and write means over the run into ``out``.
+    """Run Algorithm 1 on a slope and write what it is summed up to into ``out``, shape (6,), as in ``RunMeans``.
 
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-    numbers : (4,) array of float
-        s, D, L and r of the slope.
-    offsets : (N,) array of float
-        a_n.
-    order : (N,) array of int
-        The permutation; shuffled at each epoch's first step, if that is not beyond ``shuffled``.
-    shuffled : int
-        From ``last_shuffle``.
-    order_rng, noise_rng : Generator
-        For the permutations and for the noise.
-    alpha, eta, scale : float
-        Momentum weight, length of a step, deviation of a node.
-    decay : (LEVELS,) array of float
-        From ``fill_decay``.
-    slots : (floor(log2 T) + 1, d) array of float
-        Row k is the last NOISE_s whose lowest bit is 2^k; zero at the start.
-    out : (6,) array of float
-        Receives the means over t of the norms of grad F(w_t), m_t - grad F(w_t), m^_t - m_t and m^_t - grad F(w_t);
-        then the first coordinate of w_{T+1}, and the largest distance of it from 0 on the way.
+    ``slope``: s, D, L and r. ``offsets``: a_n. ``slots``: as in ``NsgdState``. Shapes: ``slope`` (4,), ``offsets``
+    (N,), ``slots`` (floor(log2 T) + 1, d).
     """
-    n_examples, d = offsets.shape[0], slots.shape[1]
-    zeros = np.zeros(256, dtype=np.int64)  # level(t) from the last byte of t: fewer branches that are mispredicted
-    for t in range(1, 256):
-        zeros[t] = level(t)
+    d, flat, permutation, N = np.uint64(slots.shape[1]), slots.reshape(slots.size), order.permutation, offsets.shape[0]
+    decay, scale, alpha, eta = numbers.decay, numbers.scale, numbers.alpha, numbers.eta
     u, m, beta = 0.0, 0.0, 1.0 - alpha
     gradients, sampled, noises, errors, farthest = 0.0, 0.0, 0.0, 0.0, 0.0
     i = 0
     for t in range(1, steps + 1):
-        if i == n_examples:
+        if i == N:
             i = 0
-        if i == 0 and t <= shuffled:
-            shuffle(order_rng, order)
-        full = slope_at(u, numbers)
-        m = beta * m + alpha * (full + offsets[order[i]])
+        if i == 0 and t <= order.last:
+            shuffle(order.rng, permutation)
+        full = slope_at(u, slope)
+        m = beta * m + alpha * (full + offsets[permutation[i]])
         i += 1
         rest = 0.0  # square of the noise beside the first coordinate
         noise = 0.0
         if scale > 0.0:
-            k = zeros[t & 255] if t & 255 else level(t)
-            before = t - (1 << k)
-            if before == 0:
-                for j in range(d):
-                    slots[k, j] = scale * noise_rng.standard_normal()
-            else:
-                past, c = zeros[before & 255] if before & 255 else level(before), decay[k]
-                for j in range(d):
-                    slots[k, j] = c * slots[past, j] + scale * noise_rng.standard_normal()
-            noise = slots[k, 0]
-            for j in range(1, d):
-                rest += slots[k, j] * slots[k, j]
+            at = np.uint64(level(t)) * d
+            for j in range(d):
+                flat[at + j] = rng.standard_normal()
+            slot_noise(t, decay, scale, flat, d)
+            noise = flat[at]
+            for j in range(at + np.uint64(1), at + d):
+                rest += flat[j] * flat[j]
         m_hat = m + noise
         length = math.sqrt(m_hat * m_hat + rest) if d > 1 else abs(m_hat)
         gradients += abs(full)
@@ -136,12 +108,8 @@ def slope_run(problem: Slope, parameters: Parameters, seed: Seed = 0, *, directi
 
     Source: Algorithm 1. The iterates are those of ``DpNsgd`` up to the rounding of one division a step.
     """
-    p, out, decay = parameters, np.empty(6), np.empty(LEVELS)
-    fill_decay(p.alpha, decay)
-    slots = np.zeros((p.steps.bit_length(), problem.dimension))
-    run_slope(
-        p.steps, problem.numbers, problem.offsets, np.arange(problem.examples),
-        last_shuffle(problem, p.ordering, p.steps), generator(seed, 0), generator(seed, 1), p.alpha, direction * p.eta,
-        p.node_deviation(problem.examples), decay, slots, out,
-    )  # fmt: skip
+    p, N, out = parameters, problem.examples, np.empty(6)
+    numbers = new_numbers(p, N)._replace(eta=direction * p.eta)
+    slots, order = np.zeros((p.steps.bit_length(), problem.dimension)), slope_order(problem, p.ordering, p.steps, seed)
+    run_slope(p.steps, problem.numbers, problem.offsets, order, generator(seed, 1), numbers, slots, out)
     return RunMeans(*out.tolist())

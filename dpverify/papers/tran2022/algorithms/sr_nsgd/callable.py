@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dpverify.kernels.tape import Seed, shuffle
+from dpverify.kernels.jit import for_types_of
+from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import Indices, Tape, Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import DELTA, G, R
-from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import sr_step
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.run import SrRun
-from dpverify.problems.gradient_of_examples import IndexGradient, any_function, ask
+from dpverify.papers.tran2022.algorithms.sr_nsgd.step import sr_step
+from dpverify.problems.gradient_of_examples import IndexGradient
+from dpverify.problems.stepped_run import FunctionRun
 
 
-class SrNsgdCallable(SrRun):
+class SrNsgdCallable(FunctionRun, SrRun):
     """Sensitivity-reduced NSGD on a Python function: a model of PyTorch or JAX, a simulator, a closure.
 
     Parameters
@@ -37,30 +39,16 @@ class SrNsgdCallable(SrRun):
         self, gradient: IndexGradient, examples: int, start: Vector, parameters: SrParameters, *,
         seed: Seed = 0, tape: Tape | None = None, schedule: Indices | None = None, keep: bool = False,
     ) -> None:  # fmt: skip
-        self._function = any_function(gradient)
         super().__init__(examples, start, parameters, seed, tape, schedule, keep)
-        self._chunk = 1
-        self._epoch = -1  # which permutation is at hand
+        self._ask_with(gradient)
+        self._sr_step = for_types_of(sr_step, 1, self._numbers, self._noise, self._state)
 
-    def _steps(self, first: int, last: int) -> None:
-        for t in range(first, last + 1):
-            n = self._example(t)
-            self._ask(G, self._anchors[0], n, t)
-            if t > len(self._order):
-                self._ask(DELTA, self._anchors[1], n, t)
-            self._ask(R, self._w, n, t)
-            failed = sr_step(t, *self._step_arguments)
-            if failed:
-                self._fail(failed)
-
-    def _example(self, t: int) -> int:
-        if len(self._given):
-            return int(self._given[t - 1])
-        q, i = divmod(t - 1, len(self._order))
-        if self._epoch < (q if self.parameters.ordering == "fresh" else 0):
-            shuffle(self._order_rng, self._order)  # "Sample a permutation pi^q of {1, ..., N} uniformly at random"
-            self._epoch = q
-        return int(self._order[i])
-
-    def _ask(self, f: int, w: Vector, n: int, t: int) -> None:
-        ask(self._function, w, n, t, self._gradients[f])
+    def _step(self, t: int, n: int) -> None:
+        state = self._state
+        self._ask(state.anchors[0], n, t, state.gradients[G])
+        if t > len(self._order.permutation):
+            self._ask(state.anchors[1], n, t, state.gradients[DELTA])
+        self._ask(state.w, n, t, state.gradients[R])
+        failed = self._sr_step(t, self._numbers, self._noise, state)
+        if failed:
+            self._fail(failed)

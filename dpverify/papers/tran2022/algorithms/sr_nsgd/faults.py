@@ -15,7 +15,7 @@ import numpy as np
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Matrix, Tape, Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import (
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     DELTA,
     G,
     R,

@@ -11,6 +11,8 @@ error of the reconstruction besides, which is no noise.)
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -20,12 +22,13 @@ from dpverify.kernels.dyadic import MOST_STEPS, floor_log2, level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import fill_normal, generator
 from dpverify.kernels.typing import Matrix, Tape, Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import (
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     DELTA,
     G,
     R,
     Stack,
     StreamConstants,
+    StreamState,
     new_constants,
     new_state,
     reconstruct_step,
@@ -53,34 +56,22 @@ def rows_until(t: int, N: int, K: int) -> int:
     return count
 
 
+class NodeNoise(NamedTuple):
+    """Where the noise of nodes comes from."""
+
+    deviations: Vector  # (4,) from ``Scales.deviations``
+    tape: Tape  # (n, d) unit Gaussians, with the rows of ``tape_layout``; or (0, d): they are drawn
+    rng: Generator  # for the noise where there is no tape
+    unit: Vector  # (d,) working space
+
+
 @kernel
-def add_noise(
-    t: int, N: int, K: int, deviations: Vector, tape: Tape, row: int, rng: Generator, unit: Vector, nodes: Stack
-) -> int:
-    """Add noise to the nodes that end at step t.
+def add_noise(t: int, N: int, K: int, noise: NodeNoise, row: int, nodes: Stack) -> int:
+    """Add noise to the nodes that end at step t, from the tape's row ``row`` on; return the first row of the next step.
 
-    Parameters
-    ----------
-    t, N, K : int
-        Step, number of examples, floor(log2 N).
-    deviations : (4,) array of float
-        From ``Scales.deviations``.
-    tape : (n, d) or (0, d) array of float
-        Unit Gaussians; no rows: they are drawn.
-    row : int
-        The tape's first row of this step.
-    rng : Generator
-        For the noise where there is no tape.
-    unit : (d,) array of float
-        Working space.
-    nodes : (3, levels, d) array of float
-        In row k: the node [t - 2^k + 1, t].
-
-    Returns
-    -------
-    int
-        The tape's first row of the next step.
+    K is floor(log2 N). ``nodes`` (3, levels, d): in row k the node [t - 2^k + 1, t].
     """
+    deviations, tape, unit = noise.deviations, noise.tape, noise.unit
     for k in range(level(t) + 1):
         for f in (G, R, DELTA):
             if is_drawn(f, k, t, N, K):
@@ -91,7 +82,7 @@ def add_noise(
                     for j in range(unit.shape[0]):
                         unit[j] = tape[row, j]
                 else:
-                    fill_normal(rng, unit)
+                    fill_normal(noise.rng, unit)
                 for j in range(unit.shape[0]):
                     nodes[f, k, j] += scale * unit[j]
                 row += 1
@@ -100,18 +91,17 @@ def add_noise(
 
 @kernel
 def noise_run(
-    K: int, weights: Vector, powers: Vector, decay: Vector, deviations: Vector, tape: Tape, rng: Generator,
-    unit: Vector, nodes: Stack, rings: Stack, prefixes: Stack, out: Matrix,
+    K: int, constants: StreamConstants, noise: NodeNoise, nodes: Stack, state: StreamState, out: Matrix
 ) -> None:  # fmt: skip
-    """Write m^_t - m_t into row t - 1 of ``out``, shape (T, d); arrays as in ``add_noise`` and ``reconstruct_step``."""
-    N, row = rings.shape[1] - 1, 0
+    """Write m^_t - m_t into row t - 1 of ``out``, shape (T, d); ``nodes`` is working space, as in ``add_noise``."""
+    N, row = state.rings.shape[1] - 1, 0
     for t in range(1, out.shape[0] + 1):
         for k in range(level(t) + 1):
             for f in range(3):
                 for j in range(out.shape[1]):
                     nodes[f, k, j] = 0.0
-        row = add_noise(t, N, K, deviations, tape, row, rng, unit, nodes)
-        reconstruct_step(t, K, weights, powers, decay, nodes, rings, prefixes, out[t - 1])
+        row = add_noise(t, N, K, noise, row, nodes)
+        reconstruct_step(t, K, constants, nodes, state, out[t - 1])
 
 
 @kernel
@@ -135,7 +125,7 @@ def tape_rows(examples: int, steps: int) -> int:
 def tape_layout(examples: int, steps: int) -> NDArray[np.int64]:
     """Which node each row of a tape belongs to.
 
-    Family (``reconstruct.G``, ``DELTA`` or ``R``), first step y, last step z.
+    Family (``reconstruction.stream.G``, ``DELTA`` or ``R``), first step y, last step z.
     """
     rows = tape_rows(examples, steps)
     check.memory(3 * rows, examples=examples, steps=steps)
@@ -175,6 +165,6 @@ def noise_with(
     d = tape.shape[1]
     check.memory(steps * d + state_floats(examples, steps, d), examples=examples, steps=steps, dimension=d)
     out, state = np.empty((steps, d)), new_state(examples, steps, d)
-    space, unit = np.zeros_like(state.prefixes), np.empty(d)
-    noise_run(floor_log2(examples), *constants, deviations, tape, rng, unit, space, *state, out)
+    noise, nodes = NodeNoise(deviations, tape, rng, np.empty(d)), np.zeros_like(state.prefixes)
+    noise_run(floor_log2(examples), constants, noise, nodes, state, out)
     return out

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpverify.kernels import check
-from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering
+from dpverify.papers.tran2022.algorithms.parameters import CommonParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales, printed_scales
 
 
 @dataclass(frozen=True)
-class SrParameters:
+class SrParameters(CommonParameters):
     """Parameters of sensitivity-reduced NSGD.
 
     Attributes
@@ -51,14 +51,8 @@ class SrParameters:
     scales: Scales | None = None
 
     def __post_init__(self) -> None:
-        check.whole(1, MOST_STEPS - 1, steps=self.steps)
-        check.weight(alpha=self.alpha)
+        super().__post_init__()
         check.proportion(gamma=self.gamma)
-        check.not_negative(eta=self.eta)
-        check.not_negative(sigma=self.sigma)
-        check.positive(lipschitz=self.lipschitz)
-        if self.ordering not in ("fresh", "once"):
-            raise check.ArgumentError("ordering", self.ordering, "must be fresh or once")
 
     def deviations(self, examples: int) -> Vector:
         """Give the standard deviations of nodes, in each coordinate.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpverify.papers.tran2022.algorithms.reconstruct.literal import Repair
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import Repair
 
 REPAIRS = (
     Repair(

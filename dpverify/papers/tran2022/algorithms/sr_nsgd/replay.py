@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dpverify.kernels import check
+from dpverify.kernels.epochs import check_schedule
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import ExampleGradient, Indices, Intervals, Matrix, Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_count, nodes_of_leaves
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import DELTA, G, R, Stack
-from dpverify.papers.tran2022.algorithms.sr_nsgd.schedule import check_schedule
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_count, nodes_of_leaves
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R, Stack
 from dpverify.problems.gradient_of_examples import compiled, compiling
 
 F = 3
@@ -25,7 +25,7 @@ F = 3
 
 
 class ExactNodes(NamedTuple):
-    """Every node of a run without noise, with the rows of ``reconstruct_nodes.node_intervals(T)``."""
+    """Every node of a run without noise, with the rows of ``reconstruction.nodes.node_intervals(T)``."""
 
     # (n, d) F^G, F^Delta and F^r of Algorithm 2. Rows of F^Delta that begin in the first epoch are NaN: there are none.
     g: Matrix

@@ -20,7 +20,7 @@ from dpverify.kernels.dyadic import level, lowbit
 from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Intervals, Matrix, Tape, Vector
-from dpverify.papers.tran2022.algorithms.compose import MOST_NODES, compose_into
+from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose_into
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import stream_noise
 
 _length = python_of(lowbit)  # faults are named when checks are loaded: that must not load compiled code

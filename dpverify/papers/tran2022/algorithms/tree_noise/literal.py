@@ -16,7 +16,7 @@ from dpverify.kernels.dyadic import MOST_STEPS, level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import fill_normal
 from dpverify.kernels.typing import Intervals, Matrix, Tape
-from dpverify.papers.tran2022.algorithms.compose import MOST_NODES, compose, compose_into
+from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose, compose_into
 
 
 class UndrawnNodeError(KeyError):

@@ -42,15 +42,32 @@ def fill_decay(alpha: float, out: Vector) -> None:
 
 
 @kernel
-def add_past(
-    decay: float, past: Vector, p: np.uint64, scale: float, out: Vector, i: np.uint64, d: np.uint64
-) -> None:  # fmt: skip
-    """Turn zeta_t / scale, from place i of ``out`` on, into NOISE_t; NOISE_{t - lowbit(t)} is at place p of ``past``.
+def next_noise(
+    before: int, decay: float, past: Vector, p: np.uint64, scale: float, out: Vector, i: np.uint64, d: np.uint64
+) -> None:
+    """Turn zeta_t / scale, from place i of ``out`` on, into NOISE_t. The one place where the recurrence is written.
 
+    ``before`` is t - lowbit(t), and NOISE_before is at place p of ``past``, which is not read where ``before`` is 0.
     Places and ``d`` are unsigned: they never count from the end, so that the loop can be vectorized.
     """
-    for j in range(d):
-        out[i + j] = decay * past[p + j] + scale * out[i + j]
+    if before == 0:
+        for j in range(d):
+            out[i + j] = scale * out[i + j]
+    else:
+        for j in range(d):
+            out[i + j] = decay * past[p + j] + scale * out[i + j]
+
+
+@kernel
+def slot_noise(t: int, decay: Vector, scale: float, slots: Vector, d: np.uint64) -> None:
+    """Turn zeta_t / scale, in the row of ``slots`` for the level of t, into NOISE_t in place.
+
+    ``slots`` (rows * d,): row k is the last NOISE_s whose lowest bit is 2^k. NOISE_{t - lowbit(t)} is always among
+    them, because no step between shares its lowest bit. Shapes: ``decay`` (LEVELS,).
+    """
+    k = level(t)
+    before = t - (1 << k)
+    next_noise(before, decay[k], slots, np.uint64(level(before)) * d, scale, slots, np.uint64(k) * d, d)
 
 
 @kernel
@@ -61,17 +78,14 @@ def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matr
     Shapes: ``decay`` (LEVELS,), ``out`` (n, d).
     """
     d = np.uint64(out.shape[1])
-    flat, flat_slots = out.reshape(out.size), slots.reshape(slots.size)  # a view of every row would cost more
+    flat, flat_slots = out.reshape(out.size), slots.reshape(slots.size)
     for t in range(first, last + 1):
         k, i = level(t), np.uint64(t - 1 - start) * d
         before = t - (1 << k)
-        if before == 0:
-            for j in range(d):
-                flat[i + j] = scale * flat[i + j]
-        elif before > start:
-            add_past(decay[k], flat, np.uint64(before - 1 - start) * d, scale, flat, i, d)
+        if before > start:
+            next_noise(before, decay[k], flat, np.uint64(before - 1 - start) * d, scale, flat, i, d)
         else:
-            add_past(decay[k], flat_slots, np.uint64(level(before)) * d, scale, flat, i, d)
+            next_noise(before, decay[k], flat_slots, np.uint64(level(before)) * d, scale, flat, i, d)
 
 
 @kernel

@@ -11,10 +11,10 @@ import numpy as np
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck, of_variant
 from dpverify.harness.search.coefficients import compare_coefficients
+from dpverify.kernels.epochs import draw_schedule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.schedule import draw_schedule
 from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise_literal
 from dpverify.papers.tran2022.boxes.box_indices_bounds import made_nodes
 from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Ordering, in_words, paper_functions

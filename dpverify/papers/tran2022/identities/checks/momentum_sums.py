@@ -12,9 +12,9 @@ import numpy as np
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck, of_variant
 from dpverify.harness.search.coefficients import compare_arrays, compare_coefficients
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.algorithms.compose import compose
-from dpverify.papers.tran2022.algorithms.reconstruct import literal as reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruct import nodes as reconstruct_nodes
+from dpverify.papers.tran2022.algorithms.composition import compose
+from dpverify.papers.tran2022.algorithms.reconstruction import literal as reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruction import nodes as reconstruct_nodes
 from dpverify.papers.tran2022.identities.gradient_combinations_bounds import (
     Ordering,
     in_words,

@@ -24,8 +24,8 @@ from dpverify.harness import (
 from dpverify.harness.search.coefficients import compare_arrays
 from dpverify.harness.statistics.whole_runs import Seen, plan_to_see
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_intervals
 from dpverify.papers.tran2022.algorithms.sr_nsgd import faults as sr_faults
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import (
     noise_from_generator,

@@ -26,8 +26,8 @@ from dpverify.harness import (
 )
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, nodes_of_leaves
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, nodes_of_leaves
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
     Spread,
     Sum,

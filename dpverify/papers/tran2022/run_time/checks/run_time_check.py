@@ -16,9 +16,9 @@ from dpverify.harness import Check, Context, PaperChecks
 from dpverify.harness.checks import missed_controls
 from dpverify.kernels.tape import generator
 from dpverify.ledger.results import CheckResult, ControlResult, Method
-from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_count
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import reconstruct
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_count
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import reconstruct
 from dpverify.papers.tran2022.run_time.operation_counts_bounds import literal_total, stream_total
 
 Times = NDArray[np.float64]

@@ -12,9 +12,9 @@ import numpy as np
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.kernels.typing import Vector
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_count
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import reconstruct
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_count
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import reconstruct
 from dpverify.papers.tran2022.algorithms.sr_nsgd.callable import SrNsgdCallable
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.run_time import operation_counts_bounds as counts

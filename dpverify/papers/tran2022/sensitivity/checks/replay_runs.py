@@ -15,8 +15,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
+from dpverify.kernels.epochs import draw_schedule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import node_intervals
 from dpverify.papers.tran2022.algorithms.sensitivity_problem import (
     REPLACED,
     Neighbours,
@@ -27,7 +28,6 @@ from dpverify.papers.tran2022.algorithms.sensitivity_problem import (
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows, replay
-from dpverify.papers.tran2022.algorithms.sr_nsgd.schedule import draw_schedule
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
     difference_sensitivity,

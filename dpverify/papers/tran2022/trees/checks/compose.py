@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.algorithms.compose import compose
+from dpverify.papers.tran2022.algorithms.composition import compose
 from dpverify.papers.tran2022.trees.compose_bounds import compose_count, squared_decay_sum
 from dpverify.papers.tran2022.trees.compose_derivations import (
     derive_proposition_16,

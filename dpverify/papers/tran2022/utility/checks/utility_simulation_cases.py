@@ -10,9 +10,10 @@ from fractions import Fraction
 from dpverify.harness import Point
 from dpverify.harness.context import as_point
 from dpverify.harness.simulation.runs import NO_FAULT, OptimizerFault
+from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.tape import Seed
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering, Parameters
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.slopes.reduced_runs import reduced_slope_run
 from dpverify.papers.tran2022.algorithms.slopes.runs import RunMeans, slope_run
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters

@@ -12,9 +12,10 @@ from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.harness.simulation.runs import NO_FAULT, UPHILL, OptimizerFault
 from dpverify.harness.simulation.runs_check import RunsCheck
 from dpverify.harness.statistics.printed_side import printed_side
+from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.tape import Seed
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering, Parameters
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.slopes.reduced_runs import reduced_slope_run
 from dpverify.papers.tran2022.algorithms.slopes.runs import RunMeans, slope_run
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters

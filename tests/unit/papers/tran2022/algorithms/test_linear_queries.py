@@ -44,7 +44,7 @@ def test_four_forms_agree_on_one_tape(seed: int) -> None:
     assert np.array_equal(released, aggregate(data, queries.queries(), list(queries.sensitivities), rho, tape))
     assert np.allclose(released, plain_numpy(queries, data, rho, tape), rtol=1e-12, atol=1e-12)
     again = np.empty_like(released)
-    about = data, queries.members, queries.sensitivities, queries.feedback, queries.steering
+    about = data, queries._family
     python_of(module.release_into)(*about, rho, tape, again)
     assert np.array_equal(released, again)
     values = queries.replay(data, released)
@@ -63,10 +63,10 @@ def test_many_runs_are_the_runs_one_by_one(seed: int) -> None:
     assert np.array_equal(released, [queries.release(data, 0.7, tape) for tape in tapes])
     values = queries.replay_many(other, released)
     assert np.array_equal(values, [queries.replay(other, one) for one in released])
-    again, about = np.empty_like(released), (queries.members, queries.sensitivities, queries.feedback, queries.steering)
-    python_of(module.release_each)(data, *about, 0.7, tapes, again)
+    again = np.empty_like(released)
+    python_of(module.release_each)(data, queries._family, 0.7, tapes, again)
     assert np.array_equal(again, released)
-    python_of(module.replay_each)(other, *about, released, again)
+    python_of(module.replay_each)(other, queries._family, released, again)
     assert np.array_equal(again, values)
     drawn = generator(seed).standard_normal((4, K, DIM))  # all at once, or one after the other
     assert np.array_equal(drawn, [normal_tape(rng, K, DIM) for _ in range(4)])
@@ -85,7 +85,7 @@ def test_one_query_in_python(i: int) -> None:
     queries, data, released = family(), data_of(), normal_tape(generator(0), K, DIM)
     out, again = np.empty(DIM), np.empty(DIM)
     for form, where in ((module.ask, out), (python_of(module.ask), again)):
-        form(i, data, queries.members, queries.sensitivities[i], queries.feedback, queries.steering, released, where)
+        form(i, data, queries._family, released, where)
     assert np.allclose(out, again, rtol=1e-14, atol=0)
 
 
@@ -136,15 +136,15 @@ def test_visits() -> None:
 
 
 @kernel
-def first_norm(data: Matrix, members: module.Members, deltas: Vector, zero: Matrix, tape: Matrix, out: Matrix) -> float:
-    module.release_into(data, members, deltas, zero, zero, 1.0, tape, out)
+def first_norm(data: Matrix, family: module.Family, tape: Matrix, out: Matrix) -> float:
+    module.release_into(data, family, 1.0, tape, out)
     return math.sqrt((out[0] * out[0]).sum())
 
 
 def test_from_inside_a_kernel() -> None:
     queries, data, tape = family(adaptive=False), data_of(), normal_tape(generator(0), K, DIM)
     out = np.empty((K, DIM))
-    norm = first_norm(data, queries.members, queries.sensitivities, queries.feedback, tape, out)
+    norm = first_norm(data, queries._family, tape, out)
     assert norm == pytest.approx(np.linalg.norm(queries.release(data, 1.0, tape)[0]), rel=1e-14)
 
 

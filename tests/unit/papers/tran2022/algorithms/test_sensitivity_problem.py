@@ -6,7 +6,7 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import node_intervals
 from dpverify.papers.tran2022.algorithms.sensitivity_problem import (
     REPLACED,
     Neighbours,

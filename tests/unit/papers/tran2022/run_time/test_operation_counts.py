@@ -13,10 +13,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpverify.kernels.jit import is_kernel, python_of
-from dpverify.papers.tran2022.algorithms.compose import MOST_NODES, compose_into
-from dpverify.papers.tran2022.algorithms.reconstruct.literal import fill_tables, literal_step, reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, first_rows, node_count
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import (
+from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose_into
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import (
+    Tables,
+    fill_tables,
+    literal_step,
+    reconstruct_literal,
+)
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, first_rows, node_count
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
+    StreamState,
     new_constants,
     new_state,
     reconstruct,
@@ -102,15 +108,15 @@ class View:
 def test_the_literal_box_on_numbers_that_count(N: int, T: int) -> None:
     draw, q, step = np.random.default_rng(N), T // N, plain(literal_step)
     values, alpha, gamma = draw.standard_normal((3, node_count(T), 1)), 0.3, 0.2
-    powers, keeps, c = np.empty(T + 1), np.empty(q + 1), np.empty(q + 1)
-    fill_tables(alpha, gamma, N, powers, keeps, c)
+    tables = Tables(np.empty(T + 1), np.empty(q + 1), np.empty(q + 1))
+    fill_tables(alpha, gamma, N, tables)
     expected, _ = reconstruct_literal(Nodes(*values), examples=N, alpha=alpha, gamma=gamma)
     for t in range(1, T + 1):
         tally = Tally()
-        families = [Rows(family, tally, nodes=True) for family in values]
+        families: Any = [Rows(family, tally, nodes=True) for family in values]
         work, out = Rows(np.zeros((3, 1)), tally), Rows(np.zeros(1), tally)
         space = np.empty((MOST_NODES, 2), dtype=np.int64)
-        step(t, N, alpha, gamma, *families, first_rows(T), powers, keeps, c, space, work, out)
+        step(t, N, alpha, gamma, Nodes(*families), first_rows(T), tables, space, work, out)
         said = counts.literal_step(t, N)
         assert out.values[0] == pytest.approx(expected[t - 1, 0], rel=1e-12)
         assert (tally.reads, tally.adds) == said, t
@@ -134,11 +140,11 @@ def test_the_stream_does_no_more_than_it_counts(N: int, T: int) -> None:
     values, K = draw.standard_normal((3, node_count(T), 1)), N.bit_length() - 1
     constants, state, first = new_constants(N, 0.3, 0.2), new_state(N, T, 1), first_rows(T)
     expected, _ = reconstruct(Nodes(*values), examples=N, alpha=0.3, gamma=0.2)
-    rings, prefixes = Rows(state.rings, tally), Rows(state.prefixes, tally)
-    families = [Rows(family, tally) for family in values]
+    counted_state: Any = [Rows(part, tally) for part in state]
+    families: Any = [Rows(family, tally) for family in values]
     for t in range(1, T + 1):
         before, out, adds = tally.adds, Rows(np.zeros((1, 1)), tally), np.zeros(1, dtype=np.int64)
-        steps(t, K, *constants, *families, first, rings, prefixes, np.empty(0), out, adds)
+        steps(t, K, constants, Nodes(*families), first, StreamState(*counted_state), np.empty(0), out, adds)
         assert out.values[0, 0] == pytest.approx(expected[t - 1, 0], rel=1e-12, abs=1e-14)
         counted, done = counts.stream_step(t, N).adds, tally.adds - before
         assert adds[0] == counted <= done <= counted + 6, (t, counted, done)

@@ -15,7 +15,7 @@ from dpverify.harness import BUDGETS, Context
 from dpverify.ledger import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.papers import load
-from dpverify.papers.tran2022.algorithms.compose import compose
+from dpverify.papers.tran2022.algorithms.composition import compose
 from dpverify.papers.tran2022.run_time.checks import run_time_counts, run_time_orders, run_time_stream
 from dpverify.papers.tran2022.run_time.checks.run_time_check import (
     PLANS,

@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 
-from dpverify.papers.tran2022.algorithms.compose import compose_prefix
+from dpverify.papers.tran2022.algorithms.composition import compose_prefix
 from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import ORDERINGS, Ordering
 from dpverify.papers.tran2022.sensitivity.visits_bounds import (
     ancestor_count,

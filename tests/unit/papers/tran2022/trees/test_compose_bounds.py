@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.papers.tran2022.algorithms.compose import compose
+from dpverify.papers.tran2022.algorithms.composition import compose
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 
 

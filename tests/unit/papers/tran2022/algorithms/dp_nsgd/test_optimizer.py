@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 
 from dpverify.kernels.check import ArgumentError
+from dpverify.kernels.dyadic import level
+from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Indices, Matrix, Tape, Vector
 from dpverify.papers.tran2022.algorithms.dp_nsgd import optimizer as module
 from dpverify.papers.tran2022.algorithms.dp_nsgd.callable import DpNsgdCallable
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering, Parameters
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.dp_nsgd.run import NsgdRun
+from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, NsgdState, noisy_step
 from dpverify.papers.tran2022.algorithms.tree_noise.literal import UndrawnNodeError, nodes_of_tape, noise_from_nodes
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, printed_v
 
@@ -207,12 +210,14 @@ def test_smallest_run() -> None:
 
 def test_jitted_step_is_its_python_body() -> None:
     results = []
-    for step in (module.noisy_step, python_of(module.noisy_step)):
+    for step in (noisy_step, python_of(noisy_step)):
         w, m, m_hat, slots = START.copy(), np.zeros(3), np.zeros(3), np.zeros((3, 3))
-        decay, iterates, done = np.array([0.9, 0.81, 0.6561]), np.zeros((6, 3)), np.zeros(1, dtype=np.int64)
+        iterates, done = np.zeros((6, 3)), np.zeros(1, dtype=np.int64)
+        state = NsgdState(np.empty(3), w, m, m_hat, slots, iterates, done)
+        numbers = NsgdNumbers(0.1, 0.05, 1.5, np.array([0.9, 0.81, 0.6561]))
         for t in range(1, 6):
-            unit, gradient = np.full(3, float(t)), pull_index(w, t % 7)
-            assert step(t, 0.1, 0.05, 1.5, decay, unit, gradient, w, m, m_hat, slots, iterates, done)
+            slots[level(t)], state.gradient[:] = float(t), pull_index(w, t % 7)
+            assert step(t, numbers, state)
         assert done[0] == 5
         results.append(np.concatenate([w, m, m_hat, slots.ravel(), iterates.ravel()]))
     assert np.array_equal(results[0], results[1])
@@ -222,11 +227,8 @@ def test_jitted_run_is_its_python_body() -> None:
     results = []
     for steps in (module.run_steps, python_of(module.run_steps)):
         made = DpNsgd(pull, X, Y, START, BASE, keep=True)
-        about = made._decay, made._unit, made._gradient, *made._state
-        failed = steps(
-            pull, X, Y, 1, 100, made._order, True, made._order_rng, made._words, made._tape,
-            BASE.alpha, BASE.eta, made.node_deviation, *about,
-        )  # fmt: skip
+        order, numbers, state = made._order, made._numbers, made._state
+        failed = steps(pull, X, Y, 1, 100, order, made._words, made._tape, numbers, state)
         assert failed == 0
         results.append(made.iterates)
     assert np.array_equal(results[0], results[1])

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dpverify.kernels.check import ArgumentError
+from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering, Parameters
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.slopes.many import errors_of_seeds
 from dpverify.papers.tran2022.algorithms.slopes.memory import WatchedRun
 from dpverify.problems.base import Problem

@@ -7,9 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.tape import generator
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Ordering, Parameters
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.slopes.reduced_runs import reduced_slope_run
 from dpverify.papers.tran2022.algorithms.slopes.runs import slope_run
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
@@ -44,7 +45,7 @@ def test_errors_are_those_of_a_momentum_that_is_kept_beside_the_optimizer() -> N
     p = Parameters(200, 0.25, 0.02, 0.2, problem.lipschitz, "once")
     run = DpNsgd(problem.example_gradient, problem.x, problem.y, problem.start, p, seed=3, keep=True)
     run.advance(200)
-    order = np.asarray(run._order)
+    order = run._order.permutation
     noise = noise_from_generator(generator(3, 1), 200, 2, alpha=0.25, scale=p.node_deviation(4))
     m, sampled, errors = np.zeros(2), [], []
     for t in range(200):

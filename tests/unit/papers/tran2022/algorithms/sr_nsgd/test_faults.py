@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Matrix
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import DELTA, G, R
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R
 from dpverify.papers.tran2022.algorithms.sr_nsgd import faults
 from dpverify.papers.tran2022.algorithms.sr_nsgd.faults import SrFault
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import noise_from_tape, tape_layout, tape_rows

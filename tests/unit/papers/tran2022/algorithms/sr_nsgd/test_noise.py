@@ -11,10 +11,10 @@ from dpverify.kernels.dyadic import floor_log2
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Matrix
-from dpverify.papers.tran2022.algorithms.compose import compose
-from dpverify.papers.tran2022.algorithms.reconstruct.literal import reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, node_intervals
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import DELTA, G, R, new_constants, new_state
+from dpverify.papers.tran2022.algorithms.composition import compose
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R, new_constants, new_state
 from dpverify.papers.tran2022.algorithms.sr_nsgd import noise as module
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import (
     noise_from_generator,
@@ -113,8 +113,8 @@ def test_jitted_noise_is_its_python_body() -> None:
     tape = normal_tape(generator(1), tape_rows(N, T), 2)
     expected = noise_from_tape(tape, replace(BASE, steps=T), N)
     constants, state, out = new_constants(N, 0.2, 0.3), new_state(N, T, 2), np.zeros((T, 2))
-    space, rng = np.zeros_like(state.prefixes), generator(0)
-    python_of(module.noise_run)(K, *constants, BASE.deviations(N), tape, rng, np.empty(2), space, *state, out)
+    space, noise = np.zeros_like(state.prefixes), module.NodeNoise(BASE.deviations(N), tape, generator(0), np.empty(2))
+    python_of(module.noise_run)(K, constants, noise, space, state, out)
     assert np.array_equal(out, expected)
     layout = np.empty((len(tape), 3), dtype=np.int64)
     python_of(module.fill_layout)(T, N, K, layout)
@@ -122,7 +122,7 @@ def test_jitted_noise_is_its_python_body() -> None:
     for t, f in itertools.product(range(1, 20), (G, DELTA, R)):
         assert python_of(module.is_drawn)(f, 0, t, N, K) == module.is_drawn(f, 0, t, N, K)
     assert python_of(module.rows_until)(T, N, K) == tape_rows(N, T)
-    rows = python_of(module.add_noise)(12, N, K, BASE.deviations(N), tape, 0, rng, np.empty(2), space)
+    rows = python_of(module.add_noise)(12, N, K, noise, 0, space)
     assert rows == module.rows_until(12, N, K) - module.rows_until(11, N, K)
 
 

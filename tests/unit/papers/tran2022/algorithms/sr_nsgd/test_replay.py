@@ -9,8 +9,8 @@ import pytest
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import node_count, node_intervals
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import reconstruct
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import node_count, node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import reconstruct
 from dpverify.papers.tran2022.algorithms.sr_nsgd import replay as module
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import noise_from_tape, tape_rows
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd

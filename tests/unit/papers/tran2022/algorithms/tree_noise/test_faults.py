@@ -8,7 +8,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Matrix, Tape
-from dpverify.papers.tran2022.algorithms.compose import MOST_NODES, compose
+from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose
 from dpverify.papers.tran2022.algorithms.tree_noise import faults
 from dpverify.papers.tran2022.algorithms.tree_noise.faults import NoiseFault
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_tape, whiten

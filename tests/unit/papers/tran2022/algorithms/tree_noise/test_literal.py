@@ -7,7 +7,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Matrix
-from dpverify.papers.tran2022.algorithms.compose import MOST_NODES, compose
+from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose
 from dpverify.papers.tran2022.algorithms.tree_noise import literal as module
 from dpverify.papers.tran2022.algorithms.tree_noise.literal import (
     UndrawnNodeError,

@@ -8,7 +8,7 @@ from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.normal import take_words, wrapping
 from dpverify.kernels.tape import Bits, generator, normal_tape
 from dpverify.kernels.typing import Matrix, Tape
-from dpverify.papers.tran2022.algorithms.compose import compose
+from dpverify.papers.tran2022.algorithms.composition import compose
 from dpverify.papers.tran2022.algorithms.tree_noise import stream as module
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_generator, noise_from_tape, whiten
 

@@ -6,8 +6,8 @@ import pytest
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.tape import generator
-from dpverify.papers.tran2022.algorithms.reconstruct import nodes as module
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import (
+from dpverify.papers.tran2022.algorithms.reconstruction import nodes as module
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
     Nodes,
     check_nodes,
     first_rows,

@@ -1,6 +1,6 @@
 """Nodes of one family in the stream of Algorithm 4: where they stand, and the sums that a block of them leaves.
 
-See ``reconstruct.stream`` for the recursion and its letters.
+See ``reconstruction.stream`` for the recursion and its letters.
 """
 
 from __future__ import annotations

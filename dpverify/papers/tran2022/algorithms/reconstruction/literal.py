@@ -3,7 +3,7 @@
 Step t costs about t/N windows of O(log N) nodes in two families, so a run costs O(T^2 log(N) d / N). The coefficient of
 turn i of the loop is printed inside it, as a sum of i terms, and is summed there: T^3 / (6 N^2) terms in a run, numbers
 and not vectors. Powers and coefficients are the same at every step and may be looked up instead, which the box does not
-do; the result is the same, bit for bit. This is the slow oracle for ``reconstruct.stream``.
+do; the result is the same, bit for bit. This is the slow oracle for ``reconstruction.stream``.
 
 The box does not run as it is printed. Each repair stands in ``REPAIRS`` and is marked in the code with its id.
 """
@@ -18,8 +18,8 @@ from dpverify.kernels import check
 from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Intervals, Matrix, Vector
-from dpverify.papers.tran2022.algorithms.compose import MOST_NODES, compose_into
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, check_nodes, check_out, first_rows
+from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose_into
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, check_nodes, check_out, first_rows
 
 
 class Repair(NamedTuple):
@@ -82,18 +82,23 @@ def coefficient(i: int, N: int, alpha: float, gamma: float, powers: Vector, keep
     return c
 
 
-@kernel
-def fill_tables(alpha: float, gamma: float, N: int, powers: Vector, keeps: Vector, c: Vector) -> None:
-    """Write the powers and coefficients that the box uses in T steps, q = floor(T / N).
+class Tables(NamedTuple):
+    """Powers and coefficients that do not depend on the step, or no entries: nothing is looked up."""
 
-    Shapes: ``powers`` (T + 1,), ``keeps``, ``c`` (q + 1,).
-    """
-    for n in range(powers.shape[0]):
-        powers[n] = (1.0 - alpha) ** float(n)
-    for i in range(c.shape[0]):
-        keeps[i] = (1.0 - gamma) ** float(i)
-    for i in range(c.shape[0]):
-        c[i] = coefficient(i, N, alpha, gamma, powers, keeps)
+    powers: Vector  # (T + 1,) (1 - alpha)^n
+    keeps: Vector  # (floor(T / N) + 1,) (1 - gamma)^n
+    c: Vector  # (floor(T / N) + 1,) c_i
+
+
+@kernel
+def fill_tables(alpha: float, gamma: float, N: int, tables: Tables) -> None:
+    """Write what the box uses in T steps."""
+    for n in range(tables.powers.shape[0]):
+        tables.powers[n] = (1.0 - alpha) ** float(n)
+    for i in range(tables.c.shape[0]):
+        tables.keeps[i] = (1.0 - gamma) ** float(i)
+    for i in range(tables.c.shape[0]):
+        tables.c[i] = coefficient(i, N, alpha, gamma, tables.powers, tables.keeps)
 
 
 @kernel
@@ -115,37 +120,15 @@ def node_sum(
 
 @kernel
 def literal_step(
-    t: int, N: int, alpha: float, gamma: float, F_G: Matrix, F_Delta: Matrix, F_r: Matrix, first: Indices,
-    powers: Vector, keeps: Vector, c: Vector, nodes: Intervals, work: Matrix, out: Vector,
+    t: int, N: int, alpha: float, gamma: float, F: Nodes, first: Indices, tables: Tables, nodes: Intervals,
+    work: Matrix, out: Vector,
 ) -> int:  # fmt: skip
-    """Write m^_t into ``out``, line by line as Algorithm 4 prints it.
+    """Write m^_t into ``out``, line by line as Algorithm 4 prints it; return how many vectors were added to another.
 
-    Parameters
-    ----------
-    t : int
-        Step, from 1.
-    N : int
-        Number of examples (repair algorithm-4-input).
-    alpha, gamma : float
-        Momentum weight and cross-batch weight.
-    F_G, F_Delta, F_r : (n, d) array of float
-        The noisy nodes.
-    first : (levels,) array of int
-        From ``first_rows``.
-    powers, keeps, c : array of float
-        From ``fill_tables``, or no entries: nothing is looked up.
-    nodes : (MOST_NODES, 2) array of int
-        Working space for COMPOSE.
-    work : (3, d) array of float
-        Working space.
-    out : (d,) array of float
-        Receives m^_t.
-
-    Returns
-    -------
-    int
-        How many vectors of length d were added to another.
+    N is the number of examples (repair algorithm-4-input); ``nodes`` and ``work`` are working space, ``first`` comes
+    from ``first_rows``. Shapes: ``first`` (levels,), ``nodes`` (MOST_NODES, 2), ``work`` (3, d), ``out`` (d,).
     """
+    F_G, F_Delta, F_r, powers, keeps, c = F.g, F.delta, F.r, tables.powers, tables.keeps, tables.c
     d = out.shape[0]
     whole, G, Delta = work[0], work[1], work[2]
     q = t // N  # "q <- floor(t / N)"
@@ -177,14 +160,12 @@ def literal_step(
 
 @kernel
 def literal_run(
-    N: int, alpha: float, gamma: float, F_G: Matrix, F_Delta: Matrix, F_r: Matrix, first: Indices, powers: Vector,
-    keeps: Vector, c: Vector, nodes: Intervals, work: Matrix, out: Matrix, adds: Indices,
+    N: int, alpha: float, gamma: float, F: Nodes, first: Indices, tables: Tables, nodes: Intervals, work: Matrix,
+    out: Matrix, adds: Indices,
 ) -> None:  # fmt: skip
     """Write m^_1..m^_T into ``out``, shape (T, d), and what ``literal_step`` counts into ``adds``, shape (T,)."""
     for t in range(1, out.shape[0] + 1):
-        adds[t - 1] = literal_step(
-            t, N, alpha, gamma, F_G, F_Delta, F_r, first, powers, keeps, c, nodes, work, out[t - 1]
-        )
+        adds[t - 1] = literal_step(t, N, alpha, gamma, F, first, tables, nodes, work, out[t - 1])
 
 
 def reconstruct_literal(
@@ -227,11 +208,11 @@ def reconstruct_literal(
     N, alpha, gamma = check.whole(1, examples=examples), check.weight(alpha=alpha), check.proportion(gamma=gamma)
     sizes = (steps + 1, steps // N + 1, steps // N + 1) if looked_up else (0, 0, 0)
     check.memory(steps * (d + 2) + sum(sizes), steps=steps, dimension=d)
-    powers, keeps, c = (np.empty(size) for size in sizes)
-    fill_tables(alpha, gamma, N, powers, keeps, c)
+    tables = Tables(*(np.empty(size) for size in sizes))
+    fill_tables(alpha, gamma, N, tables)
     if out is not None:
         check_out(out, nodes, steps, d)
     m_hat, adds = out if out is not None else np.empty((steps, d)), np.empty(steps, dtype=np.int64)
     space = np.empty((MOST_NODES, 2), dtype=np.int64), np.zeros((3, d))
-    literal_run(N, alpha, gamma, *nodes, first_rows(steps), powers, keeps, c, *space, m_hat, adds)
+    literal_run(N, alpha, gamma, nodes, first_rows(steps), tables, *space, m_hat, adds)
     return m_hat, adds

@@ -42,8 +42,8 @@ from dpverify.kernels.cache_lines import write_row
 from dpverify.kernels.dyadic import floor_log2, level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
-from dpverify.papers.tran2022.algorithms.reconstruct.blocks import absorb, ask_for, finish_block, place
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import (
+from dpverify.papers.tran2022.algorithms.reconstruction.blocks import absorb, ask_for, finish_block, place
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
     Nodes,
     check_nodes,
     check_out,
@@ -77,7 +77,7 @@ class StreamConstants(NamedTuple):
     decay: Vector  # (LEVELS,) (1 - alpha)^(2^k), for r^_t
 
 
-class State(NamedTuple):
+class StreamState(NamedTuple):
     """What the recursion remembers between two steps; all zero before the first."""
 
     # (4, N + 1, d) In row u mod N, for G and MIXED: the node that begins at u + 1, while its block is not done, and
@@ -95,10 +95,10 @@ def new_constants(examples: int, alpha: float, gamma: float) -> StreamConstants:
     return StreamConstants(np.array([alpha, 1.0 - gamma, gamma, 1.0 - gamma, powers[examples]]), powers, decay)
 
 
-def new_state(examples: int, steps: int, dimension: int) -> State:
+def new_state(examples: int, steps: int, dimension: int) -> StreamState:
     """Make the state before the first step; arguments are checked by the caller."""
     levels = max(steps.bit_length(), examples.bit_length())
-    return State(np.zeros((4, examples + 1, dimension)), np.zeros((3, levels, dimension)))
+    return StreamState(np.zeros((4, examples + 1, dimension)), np.zeros((3, levels, dimension)))
 
 
 def state_floats(examples: int, steps: int, dimension: int) -> int:
@@ -107,36 +107,23 @@ def state_floats(examples: int, steps: int, dimension: int) -> int:
 
 
 @kernel
-def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call that hands on all these arrays costs as much as a step at d = 8
-    begin: int, K: int, weights: Vector, powers: Vector, decay: Vector, F_G: Matrix, F_Delta: Matrix, F_r: Matrix,
-    first: Indices, rings: Stack, prefixes: Stack, line: Vector, out: Matrix, adds: Indices,
+def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would cost as much as a step at d = 8
+    begin: int, K: int, constants: StreamConstants, F: Nodes, first: Indices, state: StreamState, line: Vector,
+    out: Matrix, adds: Indices,
 ) -> None:  # fmt: skip
     """Write m^_t into ``out`` for the steps t = begin, begin + 1, ..., from what the steps before have left.
 
-    Loops are over few arrays each: the compiler vectorizes a loop only where it can check cheaply that none overlap.
+    K is floor(log2 N). Of the noisy nodes, (n, d) each, those are read at step t that end there: of G and Delta up to
+    the length 2^K, without nodes of Delta that begin in the first epoch; and of r the longest. ``first`` comes from
+    ``first_rows``; where it has no entries, row k holds the node [t - 2^k + 1, t], and there is one step. ``line`` is
+    working space of shape (d,): ``out`` is then written around the caches; or (0,): it is written as anything else.
+    ``adds`` receives how many vectors of length d each step added to another. Shapes: ``out`` (n, d), ``adds`` (n,).
 
-    Parameters
-    ----------
-    begin : int
-        First step, from 1; all steps in order.
-    K : int
-        floor(log2 N).
-    weights, powers, decay : array of float
-        As in ``StreamConstants``.
-    F_G, F_Delta, F_r : (n, d) array of float
-        The noisy nodes. Read at step t are the nodes that end there: of G and Delta, those of length up to 2^K, without
-        nodes of Delta that begin in the first epoch; and of r the longest.
-    first : (levels,) or (0,) array of int
-        From ``first_rows``; no entries: row k holds the node [t - 2^k + 1, t], and there is one step.
-    rings, prefixes : array of float
-        As in ``State``.
-    line : (d,) or (0,) array of float
-        Working space: ``out`` is written around the caches; no entries: it is written as anything else.
-    out : (n, d) array of float
-        Receives m^_t in row t - begin.
-    adds : (n,) array of int
-        Receives how many vectors of length d each step added to another.
+    Loops are over few arrays each: the compiler vectorizes a loop only where it can check cheaply that none overlap.
     """
+    rings, prefixes = state.rings, state.prefixes
+    weights, powers, decay = constants.weights, constants.powers, constants.decay
+    F_G, F_Delta, F_r = F.g, F.delta, F.r
     N, d, B = rings.shape[1] - 1, rings.shape[2], 1 << K
     alpha, of_delta, of_g, carry, decay_N = weights[0], weights[1], weights[2], weights[3], weights[4]
     flat_G, flat_Delta = F_G.reshape(F_G.size), F_Delta.reshape(F_Delta.size)
@@ -217,19 +204,15 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call that hands on all these 
 
 @kernel
 def reconstruct_step(
-    t: int, K: int, weights: Vector, powers: Vector, decay: Vector, nodes: Stack, rings: Stack, prefixes: Stack,
-    m_hat: Vector,
-) -> int:  # fmt: skip
+    t: int, K: int, constants: StreamConstants, nodes: Stack, state: StreamState, m_hat: Vector
+) -> int:
     """Write m^_t into ``m_hat``, shape (d,), and return how many vectors of length d were added to another.
 
-    Arguments are those of ``reconstruct_steps``, but that ``nodes``, shape (3, levels, d), has in row k the nodes
-    [t - 2^k + 1, t] of the three families.
+    ``nodes``, shape (3, levels, d), has in row k the nodes [t - 2^k + 1, t] of the three families.
     """
-    adds = np.zeros(1, dtype=np.int64)
-    reconstruct_steps(
-        t, K, weights, powers, decay, nodes[G], nodes[DELTA], nodes[R], np.empty(0, dtype=np.int64), rings, prefixes,
-        powers[:0], m_hat.reshape((1, m_hat.shape[0])), adds,
-    )  # fmt: skip
+    adds, none = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64)
+    F, out = Nodes(nodes[G], nodes[DELTA], nodes[R]), m_hat.reshape((1, m_hat.shape[0]))
+    reconstruct_steps(t, K, constants, F, none, state, constants.powers[:0], out, adds)
     return int(adds[0])
 
 
@@ -289,5 +272,5 @@ def reconstruct_with(
     adds, state = np.empty(steps, dtype=np.int64), new_state(examples, steps, d)
     around = out is not None and out.size >= LARGE and d >= LONG
     line, m_hat = np.empty(d if around else 0), out if out is not None else np.empty((steps, d))
-    reconstruct_steps(1, floor_log2(examples), *constants, *nodes, first_rows(steps), *state, line, m_hat, adds)
+    reconstruct_steps(1, floor_log2(examples), constants, nodes, first_rows(steps), state, line, m_hat, adds)
     return m_hat, adds

@@ -5,8 +5,8 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.dyadic import MOST_STEPS
 from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.typing import Intervals
-from dpverify.papers.tran2022.algorithms import compose as module
-from dpverify.papers.tran2022.algorithms.compose import compose, compose_prefix
+from dpverify.papers.tran2022.algorithms import composition as module
+from dpverify.papers.tran2022.algorithms.composition import compose, compose_prefix
 
 LAST = MOST_STEPS - 1
 

@@ -16,13 +16,18 @@ from dpverify.kernels.dyadic import floor_log2
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.papers.tran2022.algorithms.compose import compose
-from dpverify.papers.tran2022.algorithms.reconstruct import blocks
-from dpverify.papers.tran2022.algorithms.reconstruct import literal as literal_module
-from dpverify.papers.tran2022.algorithms.reconstruct import stream as module
-from dpverify.papers.tran2022.algorithms.reconstruct.literal import REPAIRS, reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruct.nodes import Nodes, first_rows, node_count, node_intervals
-from dpverify.papers.tran2022.algorithms.reconstruct.stream import new_constants, new_state, reconstruct, state_floats
+from dpverify.papers.tran2022.algorithms.composition import compose
+from dpverify.papers.tran2022.algorithms.reconstruction import blocks
+from dpverify.papers.tran2022.algorithms.reconstruction import literal as literal_module
+from dpverify.papers.tran2022.algorithms.reconstruction import stream as module
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import REPAIRS, reconstruct_literal
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, first_rows, node_count, node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
+    new_constants,
+    new_state,
+    reconstruct,
+    state_floats,
+)
 
 ROUNDING = 1e-12
 """Largest relative difference allowed between two ways of adding up the same numbers: the issue's own figure."""
@@ -196,7 +201,7 @@ def test_jitted_stream_is_its_python_body() -> None:
     for steps, spare in product((module.reconstruct_steps, python_of(module.reconstruct_steps)), (0, 2)):
         constants, state = new_constants(5, 0.2, 0.3), new_state(5, 40, 2)
         out, adds = np.full((40, 2), np.nan), np.zeros(40, dtype=np.int64)
-        steps(1, 2, *constants, *nodes, first_rows(40), *state, np.empty(spare), out, adds)
+        steps(1, 2, constants, nodes, first_rows(40), state, np.empty(spare), out, adds)
         results.append((out, adds))
         assert sum(part.size for part in state) == state_floats(5, 40, 2)
     for out, adds in results[1:]:
@@ -214,7 +219,7 @@ def test_python_bodies_of_a_step() -> None:
             row = first[k] + (t >> k) - 1
             space[:, k] = [family[row] for family in nodes]
         m_hat = np.empty(1)
-        python_of(module.reconstruct_step)(t, 1, *constants, space, *state, m_hat)
+        python_of(module.reconstruct_step)(t, 1, constants, space, state, m_hat)
         assert m_hat == expected[t - 1]
     python_of(blocks.absorb)(module.G, 2, 2, 1, constants.powers, nodes.g, first, *new_state(3, T, 1))
     python_of(blocks.finish_block)(module.G, 2, 1, constants.powers, new_state(3, T, 1).rings)
@@ -226,13 +231,13 @@ def test_python_bodies_of_a_step() -> None:
 def test_jitted_literal_is_its_python_body() -> None:
     nodes, T, N = random_nodes(3, 20), 20, 3
     expected, adds = reconstruct_literal(nodes, examples=N, alpha=0.2, gamma=0.3)
-    powers, keeps, c = np.empty(T + 1), np.empty(7), np.empty(7)
-    python_of(literal_module.fill_tables)(0.2, 0.3, N, powers, keeps, c)
-    assert c[:4] == pytest.approx([0, 1, 0.7 + 0.8**3, 0.49 + 0.7 * 0.8**3 + 0.8**6], rel=1e-14)
+    made = literal_module.Tables(np.empty(T + 1), np.empty(7), np.empty(7))
+    python_of(literal_module.fill_tables)(0.2, 0.3, N, made)
+    assert made.c[:4] == pytest.approx([0, 1, 0.7 + 0.8**3, 0.49 + 0.7 * 0.8**3 + 0.8**6], rel=1e-14)
     out, count = np.empty((T, 2)), np.zeros(T, dtype=np.int64)
     space = np.empty((124, 2), dtype=np.int64), np.zeros((3, 2))
-    for tables in ((powers, keeps, c), (powers[:0], keeps[:0], c[:0])):
-        python_of(literal_module.literal_run)(N, 0.2, 0.3, *nodes, first_rows(T), *tables, *space, out, count)
+    for tables in (made, literal_module.Tables(*(part[:0] for part in made))):
+        python_of(literal_module.literal_run)(N, 0.2, 0.3, nodes, first_rows(T), tables, *space, out, count)
         assert np.array_equal(out, expected)
         assert np.array_equal(count, adds)
 

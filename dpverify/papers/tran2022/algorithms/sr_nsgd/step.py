@@ -1,0 +1,141 @@
+"""One step of Algorithm 2, from the gradients on, and what it takes; see ``sr_nsgd.optimizer``."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dpverify.kernels.dyadic import floor_log2, level
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import Indices, Matrix, Vector
+from dpverify.kernels.vector import copy_into, move
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
+    DELTA,
+    G,
+    R,
+    Stack,
+    StreamConstants,
+    StreamState,
+    new_constants,
+    new_state,
+    reconstruct_step,
+)
+from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, add_noise
+from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+
+BAD_GRADIENT, BAD_MOMENTUM = 1, 2
+"""What a step says that was not done."""
+
+
+class SrNumbers(NamedTuple):
+    """What every step takes, and none changes."""
+
+    K: int  # floor(log2 N)
+    alpha: float  # momentum weight
+    eta: float  # length of a step
+    constants: StreamConstants
+    noisy: bool  # whether there is noise
+
+
+class SrState(NamedTuple):
+    """What a step changes."""
+
+    # (3, d) Of the step's example: at the anchor, at the anchor before (not read in the first epoch), and at w_t. They
+    # are overwritten.
+    gradients: Matrix
+    anchors: Matrix  # (2, d) the anchor of this epoch and that of the one before; at the end of an epoch they move on
+    left: Stack  # (3, levels, d) in row k the last node of length 2^k that is the left half of another
+    nodes: Stack  # (3, levels, d) in row k the node [t - 2^k + 1, t]
+    stream: StreamState
+    w: Vector  # (d,) w_t, which becomes w_{t+1}
+    m: Vector  # (d,) m_{t-1}, which becomes m_t
+    m_hat: Vector  # (d,) receives m^_t
+    iterates: Matrix  # (T + 1, d) row t receives w_{t+1}; or (0, d): nothing is kept
+    momenta: Stack  # (2, T, d) row t - 1 receives m_t and m^_t; or (2, 0, d)
+    done: Indices  # (2,) receives t, and how many rows of the tape were used
+
+
+def new_sr_numbers(parameters: SrParameters, examples: int, direction: float = 1.0) -> SrNumbers:
+    """Compute what every step of a run takes; steps go up instead of down where ``direction`` is -1."""
+    p, constants = parameters, new_constants(examples, parameters.alpha, parameters.gamma)
+    return SrNumbers(floor_log2(examples), p.alpha, direction * p.eta, constants, bool(p.sigma > 0.0))
+
+
+def new_sr_state(examples: int, steps: int, w: Vector, iterates: Matrix, done: Indices) -> SrState:
+    """Make the state before the first step; ``w``, ``iterates`` and ``done`` are the run's own arrays."""
+    stream, d, kept = new_state(examples, steps, len(w)), len(w), max(0, len(iterates) - 1)
+    gradients = np.full((3, d), np.nan)  # an entry that a gradient leaves out is then seen
+    left, nodes, momenta = np.zeros_like(stream.prefixes), np.zeros_like(stream.prefixes), np.full((2, kept, d), np.nan)
+    m, m_hat = np.zeros(d), np.zeros(d)
+    return SrState(gradients, np.stack([w, w]), left, nodes, stream, w, m, m_hat, iterates, momenta, done)
+
+
+@kernel
+def grow(t: int, N: int, K: int, decay: Vector, leaves: Matrix, left: Stack, nodes: Stack) -> None:
+    """Make the nodes that end at step t from their halves, without noise.
+
+    ``nodes`` (3, levels, d): receives in row k the node [t - 2^k + 1, t]: of G and DELTA up to the length 2^K, of R
+    all. Shapes: ``decay`` (LEVELS,), ``leaves`` (3, d), ``left`` (3, levels, d).
+    """
+    d, top = leaves.shape[1], level(t)
+    for f in range(3):
+        highest = top if f == R else min(top, K)
+        while f == DELTA and highest >= 0 and t - (1 << highest) < N:  # these begin in the first epoch
+            highest -= 1
+        if highest >= 0:
+            for j in range(d):
+                nodes[f, 0, j] = leaves[f, j]
+        for k in range(1, highest + 1):  # F_[y,z] = (1 - alpha)^(length / 2) F_left half + F_right half
+            c = decay[k - 1]
+            for j in range(d):
+                nodes[f, k, j] = c * left[f, k - 1, j] + nodes[f, k - 1, j]
+        if highest == top:
+            for j in range(d):
+                left[f, top, j] = nodes[f, top, j]
+
+
+@kernel
+def sr_step(t: int, numbers: SrNumbers, noise: NodeNoise, state: SrState) -> int:
+    """Do step t of Algorithm 2, from the gradients on.
+
+    0; or BAD_GRADIENT or BAD_MOMENTUM where one is not finite. The step is then not done.
+    """
+    alpha, K, constants = numbers.alpha, numbers.K, numbers.constants
+    gradients, anchors, nodes, w, m, m_hat = (
+        state.gradients, state.anchors, state.nodes, state.w, state.m, state.m_hat
+    )  # fmt: skip
+    d, N = w.shape[0], state.stream.rings.shape[1] - 1
+    if t <= N:
+        for j in range(d):
+            gradients[DELTA, j] = 0.0
+    size = 0.0
+    for j in range(d):
+        size += 0.0 * (gradients[G, j] + gradients[DELTA, j] + gradients[R, j])  # NaN if any of them is not finite
+    if math.isnan(size):
+        return BAD_GRADIENT
+    beta = 1.0 - alpha
+    for j in range(d):
+        m[j] = beta * m[j] + alpha * gradients[R, j]
+        gradients[R, j] -= gradients[G, j]  # grad f(w_t, x_t) - grad f(a_t, x_t)
+        gradients[DELTA, j] = gradients[G, j] - gradients[DELTA, j]  # grad f(a_t, x_t) - grad f(b_t, x_t)
+    grow(
+        t, N, K, constants.decay, gradients, state.left, nodes
+    )  # "for k = 0, ..., floor(log2 t) do if t mod 2^k = 0 then ..."
+    row = state.done[1]
+    if numbers.noisy:
+        row = add_noise(t, N, K, noise, row, nodes)
+    reconstruct_step(t, K, constants, nodes, state.stream, m_hat)  # "Compute m^_t using Algorithm 4"
+    if not move(numbers.eta, m_hat, w):  # w_{t+1} <- w_t - eta m^_t / |m^_t|
+        return BAD_MOMENTUM
+    if t % N == 0:
+        for j in range(d):
+            anchors[1, j], anchors[0, j] = anchors[0, j], w[j]
+    if state.iterates.shape[0] > 0:
+        copy_into(state.iterates[t], w)
+        copy_into(state.momenta[0, t - 1], m)
+        copy_into(state.momenta[1, t - 1], m_hat)
+    state.done[1] = row
+    state.done[0] = t
+    return 0
