@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import comb
 from typing import NamedTuple
 
-from dpverify.papers.tran2022.trees.compose_bounds import compose_count, compose_intervals
+from dpverify.papers.tran2022.trees.compose_bounds import compose_count
 
 
 class Counts(NamedTuple):
@@ -30,16 +30,6 @@ def levels(steps: int) -> int:
     The number of levels; it stands for the logarithm in all bounds.
     """
     return steps.bit_length()
-
-
-def compose_tests(a: int, b: int) -> int:
-    """Count how often Algorithm 3 asks whether a longer node fits.
-
-    For each node of length 2^k, the k tests that succeed and the one that fails: integers, not vectors.
-
-    Source: Algorithm 3, "Let k be the largest k such that ..."; the tests go up from k = 0.
-    """
-    return sum((z - y + 1).bit_length() for y, z in compose_intervals(a, b))
 
 
 def literal_step(t: int, n_examples: int) -> Counts:
