@@ -25,10 +25,7 @@ class Counts(NamedTuple):
 
 
 def levels(steps: int) -> int:
-    """Count the levels of a tree, floor(log2 T) + 1.
-
-    The number of levels; it stands for the logarithm in all bounds.
-    """
+    """Count the levels of a tree, floor(log2 T) + 1, which stands for the logarithm in all bounds."""
     return steps.bit_length()
 
 
@@ -125,7 +122,7 @@ def gradients_node_by_node(steps: int, n_examples: int) -> int:
 
 
 def literal_bounds(steps: int, n_examples: int) -> tuple[Fraction, Fraction]:
-    """Bound the additions of :func:`literal_total` from both sides. T^2/(2N) and 10 T^2 (floor(log2 T) + 1)/N."""
+    """Bound the additions of :func:`literal_total` from both sides: T^2/(2N) and 10 T^2 (floor(log2 T) + 1)/N."""
     if steps < 4 * n_examples:
         raise ValueError(f"steps must be at least 4 N, got steps={steps}, N={n_examples}.")
     square = Fraction(steps * steps, n_examples)

@@ -83,10 +83,7 @@ Points = Callable[[Budget], Iterator[dict[str, int | Fraction | str]]]
 
 
 def tail_points(deltas: Sequence[Fraction], shares: Sequence[Fraction]) -> Points:
-    """Make the points of a check: for each delta, some epsilons.
-
-    From a budget to the points, the same for all budgets.
-    """
+    """Make the points of a check, the same for all budgets: for each delta some shares of log(1/delta) as epsilon."""
 
     def points(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
         for delta in deltas:
