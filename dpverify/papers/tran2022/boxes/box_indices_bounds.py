@@ -15,7 +15,7 @@ Epochs: TypeAlias = Literal["one-based", "quotient", "shifted"]
 
 
 def epoch_loop(steps: int, n_examples: int, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Run ``for q = 0 .. floor(T/N), for i = first .. min{last, T - qN}, t = qN + i``.
+    """Run ``for q = 0 .. floor(T/N), for i = first .. min{last, T - qN}, t = qN + i``; yields q and t.
 
     Source: ``tran2022:algorithm-1-epochs``, ``tran2022:algorithm-2-loop``.
     """
@@ -37,8 +37,7 @@ def dyadic_nodes(steps: int) -> set[Node]:
 def node_exponents(a: int, b: int, *, as_remainder: bool = False) -> list[int]:
     """Whole numbers k >= 0 with a = 1 mod 2^k and a + 2^k - 1 <= b, in increasing order.
 
-    ``as_remainder``: whether ``a = 1 mod 2^k`` is read as "the remainder of a is 1", which excludes k = 0, instead of a
-    congruence.
+    ``as_remainder``: read ``a = 1 mod 2^k`` as "the remainder of a is 1", which excludes k = 0.
 
     Source: ``tran2022:algorithm-3-k``.
     """
@@ -52,9 +51,9 @@ def node_exponents(a: int, b: int, *, as_remainder: bool = False) -> list[int]:
 
 
 def algorithm_3(a: int, b: int) -> Iterator[Node]:
-    """Intervals of Algorithm 3 in the order in which its recursion finds them. Shapes: yields (int, int).
+    """Intervals of Algorithm 3 in the order in which its recursion, here a loop, finds them.
 
-    Source: ``tran2022:algorithm-3-recursion``, the recursion as a loop.
+    Source: ``tran2022:algorithm-3-recursion``.
     """
     while True:
         longest = 1 << max(node_exponents(a, b))
@@ -77,9 +76,7 @@ def epoch_steps(epochs: Epochs, q: int, n_examples: int) -> range:
 
 
 def dependencies(steps: int, *, ahead: bool) -> dict[str, set[str]]:
-    """What each quantity of Algorithm 2's last lines needs to be known.
-
-    By quantity: the r node of step t needs the gradient at w_t, m-hat_t that node, and the update m-hat_t.
+    """What each quantity of Algorithm 2's last lines needs: the r node w_t, m-hat_t that node, and w_{t+1} m-hat_t.
 
     Source: ``tran2022:algorithm-2-update``.
     """

@@ -63,8 +63,8 @@ def streaming_outputs(
 
     and Ghat_0 = 0.
 
-    ``fault``: A planted fault: "base-late" (the second epoch already uses the recursion), "gamma-swapped", "decay-off"
-    or "ring-off" (g of one step earlier).
+    ``fault`` plants one: "base-late" (the second epoch already uses the recursion), "gamma-swapped", "decay-off" or
+    "ring-off" (g of one step earlier).
 
     Source: ``tran2022:section-5-run-time``, which asks for a shorter run time; the recursion is ours.
     """
@@ -92,7 +92,7 @@ def streaming_outputs(
 
 
 def in_gradients(nodes: Combination, functions: Mapping[str, Function]) -> Combination:
-    """Write a sum of nodes as a sum of gradients. With F^G_[y,z] = G_[y,z] and so on, the definitions of section 4."""
+    """Write a sum of nodes as a sum of gradients, F^G_[y,z] being G_[y,z] of section 4, and so on."""
     total = Combination({})
     for (family, *interval), value in nodes.terms.items():
         total = total + value * functions[f"{family}_win"](*interval)

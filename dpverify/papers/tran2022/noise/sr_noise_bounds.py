@@ -38,9 +38,9 @@ class Term(NamedTuple):
 
 
 def noise_terms(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> tuple[Term, ...]:
-    """Coefficients of all node noises in m_hat_t, term by term.
+    """Coefficients of all node noises in m_hat_t: the five terms, some of them without nodes.
 
-    Five, some of them without nodes. A coefficient may be 0: (1-alpha)^n is, at alpha = 1.
+    A coefficient may be 0: (1-alpha)^n is, at alpha = 1.
 
     Source: Algorithm 4, ``tran2022:equation-8``.
     """
@@ -64,10 +64,7 @@ def noise_terms(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> tu
 
 
 def noise_coefficients(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> dict[Family, dict[Node, Exact]]:
-    """Coefficients of all node noises in m_hat_t, by family; see :func:`noise_terms`.
-
-    For "G", "Delta" and "r": the coefficient of each node (y, z).
-    """
+    """Coefficients of the noises of all nodes (y, z) in m_hat_t, by family; see :func:`noise_terms`."""
     families: dict[Family, dict[Node, Exact]] = {"G": {}, "Delta": {}, "r": {}}
     for term in noise_terms(t, n_examples, alpha, gamma):
         families[term.family] |= term.nodes

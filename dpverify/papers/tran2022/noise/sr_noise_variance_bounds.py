@@ -129,15 +129,12 @@ def noise_variance(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, no
 
 
 def expected_norm(variance: Exact, d: int) -> arb:
-    """Expected norm of a centred Gaussian vector with independent coordinates. ``sqrt(variance) * mean_chi(d)``."""
+    """Expected norm of a centred Gaussian vector with independent coordinates: ``sqrt(variance) * mean_chi(d)``."""
     return ball(variance).sqrt() * mean_chi(d)
 
 
 def covariance(s: int, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:
-    """Covariance of one coordinate of the noise in m_hat_s with the same coordinate of that in m_hat_t.
-
-    Sum over the nodes that both steps use of the product of the coefficients times the node's variance.
-    """
+    """Covariance of one coordinate of the noises in m_hat_s and m_hat_t, through the nodes that both steps use."""
     here = noise_coefficients(s, n_examples, alpha, gamma)
     there = noise_coefficients(t, n_examples, alpha, gamma)
     total: Value = ZERO
@@ -149,9 +146,9 @@ def covariance(s: int, t: int, n_examples: int, alpha: Fraction, gamma: Fraction
 
 
 def covariance_matrix(steps: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Matrix:
-    """Covariance of one coordinate of the noise in m_hat_1 .. m_hat_T, as floats.
+    """Covariance of one coordinate of the noise in m_hat_1 .. m_hat_T, shape (T, T), as floats.
 
-    In squared units of the gradient. It is singular where nodes have no noise, as at N = 1 with the box's V.
+    It is singular where nodes have no noise, as at N = 1 with the box's V.
     """
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got steps={steps}.")

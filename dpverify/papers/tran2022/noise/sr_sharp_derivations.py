@@ -9,9 +9,18 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sympy import Rational, Symbol, exp, floor, log, sqrt
+from sympy import Rational, Symbol, floor, log, sqrt
 
-from dpverify.papers.tran2022.noise.sr_total_derivations import DECAYS, NOISE, PREFIX, RUN, SHRUNK, SQUARES, WEIGHT
+from dpverify.papers.tran2022.noise.sr_total_derivations import (
+    DECAYS,
+    NOISE,
+    PREFIX,
+    RUN,
+    SHRUNK,
+    SQUARES,
+    WEIGHT,
+    term_shares,
+)
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.data import GaussianNorm
@@ -40,13 +49,7 @@ def variance() -> Derivation:
     From ``variance`` to the bound, for alpha N >= 1 and gamma <= 1/2; no term is rounded.
     """
     rate = GAMMA * (2 - GAMMA)
-    shares = (
-        ("tran2022:lemma-7-var-1", PREFIX, Log2(N)),
-        ("tran2022:lemma-7-var-2", WEIGHT, 1 / (1 - exp(-1))),
-        ("tran2022:lemma-7-var-3", SQUARES, 1 / (rate * SHRUNK)),
-        ("tran2022:lemma-7-count-5", RUN, Log2(T + 1)),
-        ("tran2022:lemma-7-count-2", DECAYS, 2 * Log2(1 + N / 2)),
-    )
+    shares = term_shares(N, T, GAMMA)
     letters = {letter: letter for _, letter, _ in shares}
 
     def now() -> Any:

@@ -85,6 +85,17 @@ def numbers(statement: Statement) -> Derivation:
     return Derivation("rounded up", "ours", ranges(statement), (), start, steps, local=SIZES)
 
 
+def term_shares(n: Any, top: Any, gamma: Any) -> tuple[tuple[str, Any, Any], ...]:
+    """What the derivations of the terms show: claim, letter, and the bound on it."""
+    return (
+        ("tran2022:lemma-7-var-1", PREFIX, Log2(n)),
+        ("tran2022:lemma-7-var-2", WEIGHT, 1 / (1 - exp(-1))),
+        ("tran2022:lemma-7-var-3", SQUARES, 1 / (gamma * (2 - gamma) * SHRUNK)),
+        ("tran2022:lemma-7-count-5", RUN, Log2(top + 1)),
+        ("tran2022:lemma-7-count-2", DECAYS, 2 * Log2(1 + n / 2)),
+    )
+
+
 def var(statement: Statement) -> Derivation:
     """Derive the corrected ``tran2022:lemma-7-var`` from the derivations of its terms."""
     full = sympy_definitions(statement)
@@ -102,13 +113,7 @@ def var(statement: Statement) -> Derivation:
         return gamma**2 * squares, (1 - gamma) ** 2 * squares
 
     rate = gamma * (2 - gamma)
-    shares = (
-        ("tran2022:lemma-7-var-1", PREFIX, log_n),
-        ("tran2022:lemma-7-var-2", WEIGHT, 1 / (1 - exp(-1))),
-        ("tran2022:lemma-7-var-3", SQUARES, 1 / (rate * SHRUNK)),
-        ("tran2022:lemma-7-count-5", RUN, Log2(top + 1)),
-        ("tran2022:lemma-7-count-2", DECAYS, 2 * count),
-    )
+    shares = term_shares(n, top, gamma)
     letters: dict[Any, Any] = {letter: letter for _, letter, _ in shares}
     steps: list[Link] = []
 

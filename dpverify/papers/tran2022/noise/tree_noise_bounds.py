@@ -16,9 +16,7 @@ from dpverify.symbolic.exact.numbers import Exact, ball, to_exact, to_value
 
 
 def noise_variance(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fraction, v: Exact) -> Exact:
-    """Variance of one coordinate of NOISE_t, exactly.
-
-    ``16 * alpha**2 * G**2 * sigma**2 * V * F(t)`` in squared units of the gradient.
+    """Variance of one coordinate of NOISE_t, ``16 * alpha**2 * G**2 * sigma**2 * V * F(t)``.
 
     Source: Algorithm 1; ``tran2022:lemma-12-var`` bounds it.
     """
@@ -27,10 +25,7 @@ def noise_variance(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fraction
 
 
 def mean_chi(d: int) -> arb:
-    """Mean of the norm of a standard Gaussian vector.
-
-    ``sqrt(2) * Gamma((d+1)/2) / Gamma(d/2)`` as a ball at the current precision. It is below ``sqrt(d)``.
-    """
+    """Mean of the norm of a standard Gaussian vector, ``sqrt(2) * Gamma((d+1)/2) / Gamma(d/2)``, below ``sqrt(d)``."""
     if d < 1:
         raise ValueError(f"d must be at least 1, got d={d}.")
     return arb(2).sqrt() * (arb(d + 1) / 2).gamma() / (arb(d) / 2).gamma() if d < 400 else _mean_chi_large(d)
@@ -42,9 +37,7 @@ def _mean_chi_large(d: int) -> arb:
 
 
 def expected_noise_norm(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fraction, v: Exact, d: int) -> arb:
-    """Expected norm of NOISE_t, exactly up to the ball's radius.
-
-    ``sqrt(noise_variance) * mean_chi(d)`` in units of the gradient.
+    """Expected norm of NOISE_t, ``sqrt(noise_variance) * mean_chi(d)``.
 
     Source: ``tran2022:lemma-12`` bounds it.
     """

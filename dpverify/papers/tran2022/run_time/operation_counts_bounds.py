@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import comb
 from typing import NamedTuple
 
-from dpverify.papers.tran2022.trees.compose_bounds import compose_count, compose_intervals
+from dpverify.papers.tran2022.trees.compose_bounds import compose_count
 
 
 class Counts(NamedTuple):
@@ -25,21 +25,8 @@ class Counts(NamedTuple):
 
 
 def levels(steps: int) -> int:
-    """Count the levels of a tree, floor(log2 T) + 1.
-
-    The number of levels; it stands for the logarithm in all bounds.
-    """
+    """Count the levels of a tree, floor(log2 T) + 1, which stands for the logarithm in all bounds."""
     return steps.bit_length()
-
-
-def compose_tests(a: int, b: int) -> int:
-    """Count how often Algorithm 3 asks whether a longer node fits.
-
-    For each node of length 2^k, the k tests that succeed and the one that fails: integers, not vectors.
-
-    Source: Algorithm 3, "Let k be the largest k such that ..."; the tests go up from k = 0.
-    """
-    return sum((z - y + 1).bit_length() for y, z in compose_intervals(a, b))
 
 
 def literal_step(t: int, n_examples: int) -> Counts:
@@ -135,7 +122,7 @@ def gradients_node_by_node(steps: int, n_examples: int) -> int:
 
 
 def literal_bounds(steps: int, n_examples: int) -> tuple[Fraction, Fraction]:
-    """Bound the additions of :func:`literal_total` from both sides. T^2/(2N) and 10 T^2 (floor(log2 T) + 1)/N."""
+    """Bound the additions of :func:`literal_total` from both sides: T^2/(2N) and 10 T^2 (floor(log2 T) + 1)/N."""
     if steps < 4 * n_examples:
         raise ValueError(f"steps must be at least 4 N, got steps={steps}, N={n_examples}.")
     square = Fraction(steps * steps, n_examples)

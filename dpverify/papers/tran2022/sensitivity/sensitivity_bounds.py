@@ -79,8 +79,8 @@ def drift_sensitivity(
 ) -> Exact:
     """Worst-case sensitivity of the r node [start, end] of Algorithm 2.
 
-    The supremum where only smoothness is assumed. With a Lipschitz constant G it is an upper bound, and attained where
-    :func:`drift_attained` says so.
+    The supremum where only smoothness is assumed. With a Lipschitz constant G it is an upper bound; a straight path
+    attains it where ``L*eta*(end - 1 - first) <= 2*G``, first + 1 being the first step of the node's first epoch.
 
     Source: ``tran2022:theorem-8-sensitivity-r``. The anchor of an epoch is the iterate at its first step.
     """
@@ -125,12 +125,3 @@ def _largest(values: list[Value]) -> Value:
         elif not value <= first:
             first = to_ball(first).max(to_ball(value))
     return first
-
-
-def drift_attained(start: int, end: int, N: int, eta: Fraction, lipschitz: Fraction, smoothness: Fraction) -> bool:
-    """Whether a straight path reaches the value of :func:`drift_sensitivity` with gradients of norm at most G.
-
-    Whether ``L*eta*(end - 1 - first) <= 2*G``, where first + 1 is the first step of the node's first epoch. It is
-    enough, not necessary.
-    """
-    return smoothness * eta * (end - 1 - epoch_of(start, N) * N) <= 2 * lipschitz

@@ -62,9 +62,8 @@ def latest_visits(start: int, end: int, N: int, ordering: Ordering) -> list[int]
 def decay_sum(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering, *, visits: int | None = None) -> Exact:
     """Sum of the weights of the latest visits: a node's worst-case sensitivity in units of one term's.
 
-    ``visits``: only that many of the visits, the latest; all of them where it is None or more than there are. ``sum
-    over the latest visits t of (1-alpha)**(end - t)`` in closed form, with ``0**0 = 1``; a ball where the exact number
-    would be too long.
+    ``sum over the latest visits t of (1-alpha)**(end - t)`` in closed form, with ``0**0 = 1``; a ball where the exact
+    number would be too long. ``visits``: at most that many of them.
 
     Source: ``tran2022:theorem-4-sensitivity-sum``.
     """

@@ -16,7 +16,7 @@ from dpverify.symbolic.exact.numbers import Exact, ball
 
 
 def gaussian_renyi(z: Fraction, shift: Fraction, scale: Fraction) -> Fraction:
-    """Renyi divergence of order z between two Gaussians of the same variance. ``z * shift**2 / (2 * scale**2)``.
+    """Renyi divergence of order z between two Gaussians of the same variance, ``z * shift**2 / (2 * scale**2)``.
 
     Source: ``tran2022:gaussian-divergence``; the derivation completes the square.
     """
@@ -57,9 +57,7 @@ def gaussian_delta(mu: arb, epsilon: arb) -> arb:
 
 
 def aggregation_delta(v: int, rho: Fraction, epsilon: Exact) -> arb:
-    """Exact delta of Algorithm 5 at epsilon, when a neighbour can touch v queries, worst case.
-
-    ``gaussian_delta(rho*sqrt(v), epsilon)``.
+    """Exact delta of Algorithm 5 at epsilon, when a neighbour can touch v queries: that of mu = rho sqrt(v).
 
     Source: ``tran2022:theorem-10-dp``.
     """

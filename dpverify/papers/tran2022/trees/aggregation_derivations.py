@@ -9,7 +9,7 @@ from sympy import Integral, Rational, Sum, Symbol, exp, log, oo, pi, sqrt
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import integer, real
+from dpverify.symbolic.expressions.ranges import Range, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 x = Symbol("x", real=True)
@@ -18,6 +18,13 @@ DIVERGENCE = Symbol("D", nonnegative=True)
 """Renyi divergence of the whole mechanism at the order z."""
 DELTA = Symbol("delta_at", nonnegative=True)
 """Smallest delta at epsilon."""
+
+
+VISITS_DELTA_RHO = {
+    "delta": real(0, 1, open_lo=True, open_hi=True),
+    "V": real(0, 30, open_lo=True),
+    "rho": real(0, 3, open_lo=True),
+}
 
 
 def derive_gaussian_divergence(statement: Statement) -> Derivation:
@@ -114,22 +121,13 @@ def derive_theorem_10_order(statement: Statement) -> Derivation:
     return Derivation(
         "put the order in",
         "ours",
-        {
-            "delta": real(0, 1, open_lo=True, open_hi=True),
-            "V": real(0, 30, open_lo=True),
-            "rho": real(0, 3, open_lo=True),
-        },
+        VISITS_DELTA_RHO,
         sympy_conditions(statement),
         sympy_sides(statement)[0],
         (Step(end, "="),),
     )
 
 
-VISITS_DELTA_RHO = {
-    "delta": real(0, 1, open_lo=True, open_hi=True),
-    "V": real(0, 30, open_lo=True),
-    "rho": real(0, 3, open_lo=True),
-}
 SMALL = real(0, Rational(1, 100))
 """Where the delta at epsilon is sampled; 0 is among the values."""
 
@@ -140,6 +138,21 @@ def _converted(z: Any, epsilon: Any, renyi: Any, premise: str) -> tuple[Any, Ste
     first = Step(bound, "<=", "order", {"a": DELTA, "b": bound}, ("tran2022:theorem-10-rdp-to-dp",))
     put_in = exp((z - 1) * (renyi - epsilon))
     return bound, first, Step(put_in, "<=", "order", {"a": DIVERGENCE, "b": renyi}, (premise,))
+
+
+def _to_delta(
+    name: str, statement: Statement, ranges: dict[str, Range], renyi: Any, least: Any, bound: Any, steps: Any
+) -> Derivation:
+    """Chain from the delta at epsilon to delta; the divergence D is sampled up to ``least``."""
+    return Derivation(
+        name,
+        "ours",
+        ranges | {"D": real(0, least), "delta_at": SMALL},
+        (*sympy_conditions(statement), renyi >= DIVERGENCE, bound >= DELTA),
+        DELTA,
+        steps,
+        local=("D", "delta_at"),
+    )
 
 
 def derive_theorem_10_dp(statement: Statement) -> Derivation:
@@ -165,15 +178,7 @@ def derive_theorem_10_dp(statement: Statement) -> Derivation:
         ),
         Step(delta, "="),
     ]
-    return Derivation(
-        "the printed order",
-        "ours",
-        VISITS_DELTA_RHO | {"D": real(0, visits * rho**2 / 2), "delta_at": SMALL},
-        (*sympy_conditions(statement), renyi >= DIVERGENCE, bound >= DELTA),
-        DELTA,
-        tuple(steps),
-        local=("D", "delta_at"),
-    )
+    return _to_delta("the printed order", statement, VISITS_DELTA_RHO, renyi, visits * rho**2 / 2, bound, tuple(steps))
 
 
 def derive_theorem_10_dp_best(statement: Statement) -> Derivation:
@@ -188,15 +193,8 @@ def derive_theorem_10_dp_best(statement: Statement) -> Derivation:
     z, epsilon = 1 + sqrt(2 * ell) / mu, mu**2 / 2 + mu * sqrt(2 * ell)
     renyi = visits * z * rho**2 / 2
     bound, *steps = _converted(z, epsilon, renyi, "tran2022:theorem-10")
-    return Derivation(
-        "the best order",
-        "ours",
-        VISITS_DELTA_RHO | {"D": real(0, visits * rho**2 / 2), "delta_at": SMALL},
-        (*sympy_conditions(statement), renyi >= DIVERGENCE, bound >= DELTA),
-        DELTA,
-        (*steps, Step(delta, "=")),
-        local=("D", "delta_at"),
-    )
+    last = (*steps, Step(delta, "="))
+    return _to_delta("the best order", statement, VISITS_DELTA_RHO, renyi, visits * rho**2 / 2, bound, last)
 
 
 def derive_theorem_4_conversion(statement: Statement) -> Derivation:
@@ -207,13 +205,9 @@ def derive_theorem_4_conversion(statement: Statement) -> Derivation:
     z, sigma, delta = (sympy_symbols(statement)[name] for name in ("z", "sigma", "delta"))
     renyi = z / (2 * sigma**2)
     bound, *steps = _converted(z, renyi + log(1 / delta) / (z - 1), renyi, "tran2022:theorem-4")
-    ranges = {"z": real(1, 9, open_lo=True), "sigma": real(Rational(1, 4), 9)}
-    return Derivation(
-        "solve for delta",
-        "ours",
-        {"delta": real(0, 1, open_lo=True, open_hi=True)} | ranges | {"D": real(0, renyi), "delta_at": SMALL},
-        (*sympy_conditions(statement), renyi >= DIVERGENCE, bound >= DELTA),
-        DELTA,
-        (*steps, Step(delta, "=")),
-        local=("D", "delta_at"),
-    )
+    ranges = {
+        "delta": real(0, 1, open_lo=True, open_hi=True),
+        "z": real(1, 9, open_lo=True),
+        "sigma": real(Rational(1, 4), 9),
+    }
+    return _to_delta("solve for delta", statement, ranges, renyi, renyi, bound, (*steps, Step(delta, "=")))

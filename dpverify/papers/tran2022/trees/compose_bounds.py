@@ -91,9 +91,7 @@ def covariance_factor(s: int, t: int, alpha: Fraction) -> Exact:
 
 
 def covariance_matrix(steps: int, alpha: float) -> Matrix:
-    """Covariance of NOISE_1..NOISE_T per coordinate, in units of one node's variance, as floats.
-
-    Entry (s-1, t-1) is ``covariance_factor(s, t, alpha)`` up to rounding.
+    """Covariance of NOISE_1 .. NOISE_T as floats: entry (s-1, t-1) is ``covariance_factor(s, t, alpha)``.
 
     Source: ``tran2022:algorithm-1-noise``.
     """

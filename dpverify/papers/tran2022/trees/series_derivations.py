@@ -1,16 +1,27 @@
-"""Proposition 13, derived: a geometric series against an exponential, and two cases."""
+"""Propositions 13 and 14 and Corollary 15, derived: a geometric series against an exponential.
+
+Proposition 14 is Proposition 13 with ``y = alpha N - log(1/(1-gamma))`` for ``alpha N``: the ratio of its series is
+``(1-alpha)^N/(1-gamma) <= exp(-y)``. Where y = 0 the printed right sides divide by 0 and are read as infinite: nothing
+is claimed there. The letter ``gap`` of these chains, any number in (0, y], says that this place is left out; no step
+uses its value.
+"""
 
 from __future__ import annotations
 
+from typing import Any, Final, NamedTuple
+
 import sympy
-from sympy import Integer, Sum, exp, oo
+from sympy import Integer, Lambda, Rational, Sum, Symbol, exp, log, oo
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step
-from dpverify.symbolic.expressions.ranges import integer, real
+from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
 
-ONE = Integer(1)
+ONE: Final = Integer(1)
+HALF: Final = Rational(1, 2)
+GAP: Final = Symbol("gap", positive=True)
+i: Final = Symbol("i", integer=True)
 VARIABLES = {"N": integer(1, 300), "alpha": real(0, 1, open_lo=True)}
 
 
@@ -19,10 +30,10 @@ def _series(statement: Statement) -> tuple[sympy.Expr, sympy.Expr, sympy.Expr, t
     symbols = sympy_symbols(statement)
     alpha, n = symbols["alpha"], symbols["N"]
     start, _ = sympy_sides(statement)
-    (i,) = start.variables
+    (index,) = start.variables
     ratio = (1 - alpha) ** n
     steps = (
-        Step(Sum(ratio**i, (i, 0, oo)), "=", note="(1-alpha)^(N i) is the i-th power of (1-alpha)^N"),
+        Step(Sum(ratio**index, (index, 0, oo)), "=", note="(1-alpha)^(N i) is the i-th power of (1-alpha)^N"),
         Step(1 / (1 - ratio), "=", "geometric-series", {"x": ratio}),
         Step(1 / (1 - exp(-alpha * n)), "<=", "one-minus-exp", {"x": alpha}),
     )
@@ -61,3 +72,89 @@ def derive_case_2(statement: Statement) -> Derivation:
     start, alpha, n, steps = _series(statement)
     tail = Step(1 / (1 - exp(-1)), "<=", "exp-monotone", {"a": -alpha * n, "b": -ONE})
     return Derivation("tail", "ours", VARIABLES, (alpha <= 1, alpha * n >= 1), start, (*steps, tail))
+
+
+class Shifted(NamedTuple):
+    """Symbols of a statement about the shifted series, its exponent y, and where they are sampled."""
+
+    symbols: dict[str, Any]
+    y: Any
+    variables: dict[str, Variable]
+    conditions: tuple[Any, ...]
+
+
+def _shifted(statement: Statement) -> Shifted:
+    symbols = sympy_symbols(statement)
+    alpha, gamma, n = symbols["alpha"], symbols["gamma"], symbols["N"]
+    y = alpha * n - log(1 / (1 - gamma))
+    ranges: dict[str, Variable] = {
+        "N": integer(1, 60),
+        "gamma": real(0, HALF, open_lo=True),
+        "alpha": real(log(1 / (1 - gamma)) / n, 1),
+        "window": integer(1, 12),
+        "gap": real(0, Rational(1, 10**15), open_lo=True),
+    }
+    variables = {name: ranges[name] for name in ranges if name in symbols or name == "gap"}
+    return Shifted(symbols, y, variables, (alpha <= 1, gamma < 1, y >= GAP))
+
+
+def derive_proposition_14(statement: Statement) -> Derivation:
+    """Derive Proposition 14. From the series to ``max(1, 1/y)/(1 - exp(-1))``.
+
+    Source: appendix F; the two lines that the paper misprints are not used.
+    """
+    at = _shifted(statement)
+    start, steps = _to_bound(at.symbols["alpha"], 1 - at.symbols["gamma"], at.symbols["N"])
+    return Derivation("chord or tail", "ours", at.variables, at.conditions, start, steps, local=("gap",))
+
+
+def derive_special(statement: Statement) -> Derivation:
+    """Derive the case ``gamma <= 1/2``, ``alpha N >= 1 + log 2``.
+
+    With 1/2 in the place of gamma y is at least 1, and the bound ``1/(1 - exp(-1))``.
+
+    Source: appendix F.
+    """
+    symbols = sympy_symbols(statement)
+    alpha, gamma, n = (symbols[name] for name in ("alpha", "gamma", "N"))
+    start, _ = _to_bound(alpha, 1 - gamma, n)
+    halved, steps = _to_bound(alpha, HALF, n)
+    last = Step(1 / (1 - exp(-1)), "<=", "order", {"a": sympy.Max(1, 1 / (alpha * n - log(2))), "b": ONE})
+    ranges = {"N": integer(2, 60), "gamma": real(0, HALF, open_lo=True), "alpha": real((1 + log(2)) / n, 1)}
+    half = Step(halved, "<=", "order", {"a": gamma, "b": HALF})
+    conditions = (alpha <= 1, gamma <= HALF, alpha * n >= 1 + log(2))
+    return Derivation("1/2 put in", "ours", ranges, conditions, start, (half, *steps, last))
+
+
+def derive_corollary_15(statement: Statement) -> Derivation:
+    """Derive Corollary 15.
+
+    The sum from its end is ``(1-gamma)^(window-1)`` times the first terms of Proposition 14's series.
+
+    Source: appendix F.
+    """
+    at = _shifted(statement)
+    alpha, gamma, n, window = (at.symbols[name] for name in ("alpha", "gamma", "N", "window"))
+    start, _ = sympy_sides(statement)
+    factor = (1 - gamma) ** (window - 1)
+    shifted = Lambda(i, (1 - gamma) ** (-i) * (1 - alpha) ** (n * i))
+    series, steps = _to_bound(alpha, 1 - gamma, n, factor)
+    rates = {"c": 1 - gamma, "x": (1 - alpha) ** n, "hi": window - 1}
+    all_terms = {"lo": 0, "hi": window - 1}
+    chain = (
+        Step(factor * Sum(shifted(i), (i, 0, window - 1)), "=", "convolution-from-end", rates),
+        Step(series, "<=", "sum-to-infinity", {**all_terms, "f": shifted}),
+        *steps,
+    )
+    return Derivation("from the end", "ours", at.variables, at.conditions, start, chain, local=("gap",))
+
+
+def _to_bound(alpha: Any, keep: Any, n: Any, factor: Any = ONE) -> tuple[Any, tuple[Step, ...]]:
+    """Proposition 14's series, times a factor, and the steps to ``max(1, 1/y)/(1 - exp(-1))`` times it."""
+    start = factor * Sum(keep ** (-i) * (1 - alpha) ** (n * i), (i, 0, oo))
+    decays = factor * Sum(keep ** (-i) * exp(-alpha) ** (n * i), (i, 0, oo))
+    bound = factor * sympy.Max(1, 1 / (alpha * n - log(1 / keep))) / (1 - exp(-1))
+    return start, (
+        Step(decays, "<=", "one-minus-exp", {"x": alpha}),
+        Step(bound, "<=", "exponential-series", {"c": keep, "x": alpha * n}),
+    )

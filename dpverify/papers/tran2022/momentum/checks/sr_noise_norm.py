@@ -23,8 +23,7 @@ from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum.sr_bias_bounds import mean_distance_of_two
 from dpverify.papers.tran2022.noise import sr_total_derivations as total
-from dpverify.papers.tran2022.noise.checks.sr_noise_draws import against_exact
-from dpverify.papers.tran2022.noise.checks.sr_noise_points import FIRST_TERM, Values, at_points
+from dpverify.papers.tran2022.noise.checks.sr_noise_points import FIRST_TERM, Values, against_exact, at_points
 from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, expected_norm, noise_variance
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum

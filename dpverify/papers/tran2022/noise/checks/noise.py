@@ -104,11 +104,7 @@ CHECKS.add(
         holds=_coefficients_agree,
         readings={"depth": "levels"},
         planted=[
-            Planted(
-                fault.name,
-                holds=_coefficients_of(fault),
-                at_declared_size=fault.name.startswith("scaled"),
-            )
+            Planted(fault.name, holds=_coefficients_of(fault), at_declared_size=fault.name.startswith("scaled"))
             for fault in (
                 tree_noise_faults.scaled(1.0001),
                 tree_noise_faults.decay_off(1),
@@ -116,30 +112,20 @@ CHECKS.add(
             )
         ],
     ),
-    ExhaustiveCheck(
-        "algorithm-1-noise",
-        "loops-draw-all",
-        points=_runs,
-        holds=_loops_draw_all,
-        planted=[
-            Planted(
-                "one level fewer",
-                holds=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length() - 1),
-                at_declared_size=True,
-            )
-        ],
-    ),
-    ExhaustiveCheck(
-        "algorithm-1-node-range",
-        "printed-loops",
-        points=_runs,
-        holds=_loops_draw_all,
-        planted=[
-            Planted(
-                "one level fewer",
-                holds=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length() - 1),
-                at_declared_size=True,
-            )
-        ],
+    *(
+        ExhaustiveCheck(
+            claim,
+            name,
+            points=_runs,
+            holds=_loops_draw_all,
+            planted=[
+                Planted(
+                    "one level fewer",
+                    holds=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length() - 1),
+                    at_declared_size=True,
+                )
+            ],
+        )
+        for claim, name in (("algorithm-1-noise", "loops-draw-all"), ("algorithm-1-node-range", "printed-loops"))
     ),
 )

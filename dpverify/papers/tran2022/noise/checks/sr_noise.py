@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from flint import ctx
 
 from dpverify.harness import Budget, Check, DerivationCheck, ExhaustiveCheck, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness.derivation_check import Build
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.noise import sr_noise_derivations as nodes_of
 from dpverify.papers.tran2022.noise import sr_total_derivations as total
 from dpverify.papers.tran2022.noise import sr_window_derivations as windows
 from dpverify.papers.tran2022.noise.checks import sr_noise_points as points
-from dpverify.papers.tran2022.noise.checks.sr_noise_draws import against_exact
-from dpverify.papers.tran2022.noise.checks.sr_noise_points import LeftSide, at_points
+from dpverify.papers.tran2022.noise.checks.sr_noise_points import LeftSide, Values, against_exact, at_points
 from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import (
     NodeVariances,
     drift_term,
@@ -34,40 +34,22 @@ WITH_NOISE = {"N": (2, None), "alpha": (None, "99/100")}
 """Where both sides are above 0, so that their ratio says something; the check 'boundaries' has the rest."""
 
 
-def _known(point: Point, statement: Statement) -> tuple[int, int, NodeVariances]:
-    """Step, number of examples, and the variances of the nodes, at the precision of the moment."""
-    known = definitions(statement, point, precision=ctx.prec)
-    return int(point["t"]), int(point["N"]), NodeVariances.of(known)
+def _law(of: Callable[[int, int, Point, NodeVariances], Exact]) -> LeftSide:
+    """Left side from a law in t, N, the point and the variances of the nodes, at the precision of the moment."""
+
+    def lhs(point: Point, statement: Statement) -> Exact:
+        known = definitions(statement, point, precision=ctx.prec)
+        return of(int(point["t"]), int(point["N"]), point, NodeVariances.of(known))
+
+    return lhs
 
 
-def _term_1(point: Point, statement: Statement) -> Exact:
-    t, n, nodes = _known(point, statement)
-    return prefix_term(t, n, point["alpha"], nodes)
-
-
-def _term_2(point: Point, statement: Statement) -> Exact:
-    t, n, nodes = _known(point, statement)
-    return first_window_term(t, n, point["alpha"], point["gamma"], nodes)
-
-
-def _term_3(point: Point, statement: Statement) -> Exact:
-    t, n, nodes = _known(point, statement)
-    return window_terms(t, n, point["alpha"], point["gamma"], nodes)[0]
-
-
-def _term_4(point: Point, statement: Statement) -> Exact:
-    t, n, nodes = _known(point, statement)
-    return window_terms(t, n, point["alpha"], point["gamma"], nodes)[1]
-
-
-def _term_5(point: Point, statement: Statement) -> Exact:
-    t, _, nodes = _known(point, statement)
-    return drift_term(t, point["alpha"], nodes)
-
-
-def _total(point: Point, statement: Statement) -> Exact:
-    t, n, nodes = _known(point, statement)
-    return noise_variance(t, n, point["alpha"], point["gamma"], nodes)
+_term_1 = _law(lambda t, n, at, nodes: prefix_term(t, n, at["alpha"], nodes))
+_term_2 = _law(lambda t, n, at, nodes: first_window_term(t, n, at["alpha"], at["gamma"], nodes))
+_term_3 = _law(lambda t, n, at, nodes: window_terms(t, n, at["alpha"], at["gamma"], nodes)[0])
+_term_4 = _law(lambda t, n, at, nodes: window_terms(t, n, at["alpha"], at["gamma"], nodes)[1])
+_term_5 = _law(lambda t, n, at, nodes: drift_term(t, at["alpha"], nodes))
+_total = _law(lambda t, n, at, nodes: noise_variance(t, n, at["alpha"], at["gamma"], nodes))
 
 
 def _prefix_nodes(symbol: str) -> LeftSide:
@@ -106,7 +88,7 @@ def _edges(budget: Budget) -> Iterable[dict[str, Any]]:
                         yield {**units, "N": n, "t": t, "T": steps, "alpha": alpha, "gamma": gamma, "eta": gamma / n}
 
 
-def _boundaries(claim: str, lhs: LeftSide, variants: tuple[str, ...] = ("printed", "amended")) -> Check:
+def _boundaries(claim: str, lhs: LeftSide, variants: tuple[str, ...]) -> Check:
     """The statement at the corners of its domain, zeros included, decided exactly."""
 
     def holds(extra: int) -> Callable[[Point, Statement], bool | None]:
@@ -124,6 +106,20 @@ def _boundaries(claim: str, lhs: LeftSide, variants: tuple[str, ...] = ("printed
 
 
 AMENDED = ("amended",)
+BOTH = ("printed", "amended")
+
+
+def _term(
+    claim: str, lhs: LeftSide, build: Build, corners: Sequence[Values] = MANY_WINDOWS,
+    *, least: int = 1, variants: tuple[str, ...] = BOTH,
+) -> list[Check]:  # fmt: skip
+    """Judge a bound on a variance: against the exact law, at the corners of its domain, and by a derivation."""
+    return [
+        against_exact(claim, lhs, corners, least=least, variants=variants),
+        _boundaries(claim, lhs, variants),
+        DerivationCheck(claim, "derivation", build=build, variants=variants),
+    ]
+
 
 CHECKS.add(
     SearchCheck(
@@ -132,12 +128,8 @@ CHECKS.add(
     DerivationCheck("lemma-7-count-1", "derivation", build=nodes_of.count_1),
     SearchCheck("lemma-7-count-1-log", "search"),
     DerivationCheck("lemma-7-count-1-log", "derivation", build=nodes_of.count_1_log),
-    against_exact("lemma-7-var-1-step", _term_1, PREFIXES, least=2),
-    _boundaries("lemma-7-var-1-step", _term_1),
-    DerivationCheck("lemma-7-var-1-step", "derivation", build=nodes_of.var_1_step),
-    against_exact("lemma-7-var-1", _term_1, PREFIXES),
-    _boundaries("lemma-7-var-1", _term_1),
-    DerivationCheck("lemma-7-var-1", "derivation", build=nodes_of.var_1),
+    *_term("lemma-7-var-1-step", _term_1, nodes_of.var_1_step, PREFIXES, least=2),
+    *_term("lemma-7-var-1", _term_1, nodes_of.var_1, PREFIXES),
     SearchCheck(
         "lemma-7-count-2",
         "search",
@@ -147,24 +139,12 @@ CHECKS.add(
     ),
     DerivationCheck("lemma-7-count-2", "derivation", build=nodes_of.count_2, variants=AMENDED),
     at_points("lemma-7-var-2-step", *points.SQUARES, lhs=_term_2),
-    against_exact("lemma-7-var-2-step", _term_2, MANY_WINDOWS, variants=AMENDED),
-    _boundaries("lemma-7-var-2-step", _term_2, AMENDED),
-    DerivationCheck("lemma-7-var-2-step", "derivation", build=windows.var_2_step, variants=AMENDED),
-    against_exact("lemma-7-var-2", _term_2, MANY_WINDOWS),
-    _boundaries("lemma-7-var-2", _term_2),
-    DerivationCheck("lemma-7-var-2", "derivation", build=windows.var_2),
-    against_exact("lemma-7-var-3-step", _term_3, MANY_WINDOWS),
-    _boundaries("lemma-7-var-3-step", _term_3),
-    DerivationCheck("lemma-7-var-3-step", "derivation", build=windows.var_3_step),
-    against_exact("lemma-7-var-3", _term_3, MANY_WINDOWS),
-    _boundaries("lemma-7-var-3", _term_3),
-    DerivationCheck("lemma-7-var-3", "derivation", build=windows.var_3),
-    against_exact("lemma-7-var-4-step", _term_4, MANY_WINDOWS),
-    _boundaries("lemma-7-var-4-step", _term_4),
-    DerivationCheck("lemma-7-var-4-step", "derivation", build=windows.var_4_step),
-    against_exact("lemma-7-var-4", _term_4, MANY_WINDOWS),
-    _boundaries("lemma-7-var-4", _term_4),
-    DerivationCheck("lemma-7-var-4", "derivation", build=windows.var_4),
+    *_term("lemma-7-var-2-step", _term_2, windows.var_2_step, variants=AMENDED),
+    *_term("lemma-7-var-2", _term_2, windows.var_2),
+    *_term("lemma-7-var-3-step", _term_3, windows.var_3_step),
+    *_term("lemma-7-var-3", _term_3, windows.var_3),
+    *_term("lemma-7-var-4-step", _term_4, windows.var_4_step),
+    *_term("lemma-7-var-4", _term_4, windows.var_4),
     SearchCheck(
         "lemma-7-count-5", "search", lhs=_prefix_nodes("t"), corners=[{"t": 2**k - 1, "T": 2**k - 1} for k in (1, 9)]
     ),
@@ -173,7 +153,5 @@ CHECKS.add(
     SearchCheck("lemma-7-var-5", "search", lhs=_term_5, corners=PREFIXES, region=WITH_NOISE, variants=AMENDED),
     DerivationCheck("lemma-7-var-5", "derivation", build=nodes_of.var_5, variants=AMENDED),
     at_points("lemma-7-var", *points.TOTAL, lhs=_total),
-    against_exact("lemma-7-var", _total, MANY_WINDOWS, variants=AMENDED),
-    _boundaries("lemma-7-var", _total, AMENDED),
-    DerivationCheck("lemma-7-var", "derivation", build=total.var, variants=AMENDED),
+    *_term("lemma-7-var", _total, total.var, variants=AMENDED),
 )

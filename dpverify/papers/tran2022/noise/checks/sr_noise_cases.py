@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from flint import arb
-
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.trees.aggregation_bounds import gaussian_delta
 from dpverify.symbolic.exact.numbers import ball, to_exact
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -19,18 +18,6 @@ HIDDEN = 10**6
 LOOSER = 100
 ENOUGH = 4
 """The factor that is enough for one release in the corrected statement, times sqrt(2 log(1.25/delta))."""
-
-
-def delta_of(shift: arb, epsilon: arb) -> arb:
-    """The exact delta at which a Gaussian release, moved by ``shift`` standard deviations, is (epsilon, delta)-DP.
-
-    ``Phi(shift/2 - epsilon/shift) - exp(epsilon) Phi(-shift/2 - epsilon/shift)``.
-    """
-    return _phi(shift / 2 - epsilon / shift) - epsilon.exp() * _phi(-shift / 2 - epsilon / shift)
-
-
-def _phi(x: arb) -> arb:
-    return (-x / arb(2).sqrt()).erfc() / 2
 
 
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -60,7 +47,7 @@ def _decided(point: Point, statement: Statement, enough: Fraction | int) -> Outc
         hidden = ball(Fraction(enough)) * (2 * (ball(Fraction(5, 4)) / delta).log()).sqrt()
         noise = hidden * ball(alpha * (gamma + eta_n)) * ratio
         shift = ball(2 * alpha * ((1 - gamma) * eta_n + gamma + eta_n))
-    found = delta_of(shift / noise, epsilon)
+    found = gaussian_delta(shift / noise, epsilon)
     note = "delta that one release needs, and the delta that there is"
     return Outcome(bool(found <= delta), to_exact(found), to_exact(delta), note=note)
 

@@ -9,8 +9,7 @@ from dpverify.harness import DerivationCheck, PaperChecks, SearchCheck
 from dpverify.papers.tran2022.noise import sr_noise_derivations as nodes
 from dpverify.papers.tran2022.noise import sr_total_derivations as total
 from dpverify.papers.tran2022.noise import sr_window_derivations as windows
-from dpverify.papers.tran2022.noise.checks.sr_noise_draws import against_exact
-from dpverify.papers.tran2022.noise.checks.sr_noise_points import PLAIN, SHORT, Values, at_points
+from dpverify.papers.tran2022.noise.checks.sr_noise_points import PLAIN, SHORT, Values, against_exact, at_points
 
 CHECKS = PaperChecks("tran2022", __name__)
 

@@ -13,10 +13,7 @@ ALPHA, GAMMA = Fraction(1, N), Fraction(1, 5)
 
 
 def variance_figures() -> dict[str, dict[str, list[float]]]:
-    """Compute the columns for one run, with the box's constants, G = L = sigma = 1 and gamma = eta N.
-
-    One figure: steps, exact variance of each term and of all, and the printed and the corrected bounds.
-    """
+    """Columns for one run with the box's constants, G = L = sigma = 1 and gamma = eta N: exact variances and bounds."""
     steps, log_n = STEPS, N.bit_length() - 1
     later, drift = Fraction(4 * steps * log_n, N), 4 * GAMMA**2
     nodes = NodeVariances(Fraction(16 * 3 * log_n), 16 * later, drift * later, drift * later)

@@ -9,8 +9,8 @@ from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Plan
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.algorithm_1.exhaustive import largest_sum
-from dpverify.papers.tran2022.privacy.checks.privacy_sides import momentum_divergence
-from dpverify.papers.tran2022.privacy.privacy_level_bounds import broken_step, printed_v, squares_bound
+from dpverify.papers.tran2022.privacy.checks.sides import momentum_divergence
+from dpverify.papers.tran2022.privacy.level_bounds import broken_step, printed_v, squares_bound
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
 from dpverify.privacy.participation import pattern_count, patterns
 

@@ -7,8 +7,7 @@ from fractions import Fraction
 from dpverify.harness import ExhaustiveCheck, PaperChecks, Planted, SearchCheck
 from dpverify.harness.planted import Rule
 from dpverify.papers.tran2022.privacy.checks.privacy import RUNS, Corner, at_depth, depth_of
-from dpverify.papers.tran2022.privacy.checks.privacy_sides import momentum_delta
-from dpverify.papers.tran2022.privacy.checks.privacy_tail import tail_points, within_delta
+from dpverify.papers.tran2022.privacy.checks.sides import momentum_delta, tail_points, within_delta
 
 CHECKS = PaperChecks("tran2022", __name__)
 

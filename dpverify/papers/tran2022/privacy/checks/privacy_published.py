@@ -8,8 +8,8 @@ from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Plan
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.privacy import Corner, depth_value
-from dpverify.papers.tran2022.privacy.checks.privacy_sides import value_of
-from dpverify.papers.tran2022.privacy.privacy_signs_bounds import sign_delta, sign_divergence, sign_law
+from dpverify.papers.tran2022.privacy.checks.sides import value_of
+from dpverify.papers.tran2022.privacy.signs_bounds import sign_delta, sign_divergence, sign_law
 from dpverify.symbolic.exact.numbers import ball
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -52,22 +52,16 @@ def _signs(tightened: int) -> Rule:
 
 
 CHECKS.add(
-    ExhaustiveCheck(
-        "theorem-4",
-        "published-iterates",
-        points=_sign_points,
-        holds=_signs(1),
-        planted=[Planted("a guarantee a thousand times as strong", holds=_signs(1000))],
-        region=PROBLEM,
-        variants=("printed",),
-    ),
-    ExhaustiveCheck(
-        "theorem-4-dp",
-        "published-iterates",
-        points=_sign_points_dp,
-        holds=_signs(1),
-        planted=[Planted("a guarantee a thousand times as strong", holds=_signs(1000))],
-        region=PROBLEM,
-        variants=("printed",),
+    *(
+        ExhaustiveCheck(
+            claim,
+            "published-iterates",
+            points=points,
+            holds=_signs(1),
+            planted=[Planted("a guarantee a thousand times as strong", holds=_signs(1000))],
+            region=PROBLEM,
+            variants=("printed",),
+        )
+        for claim, points in (("theorem-4", _sign_points), ("theorem-4-dp", _sign_points_dp))
     ),
 )

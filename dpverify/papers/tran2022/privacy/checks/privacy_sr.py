@@ -12,9 +12,9 @@ from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.papers.tran2022.accounting.algorithm_2_sides import Nodes, exact_sums
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
-from dpverify.papers.tran2022.privacy.checks.privacy_sr_sides import divergence, trade_off
-from dpverify.papers.tran2022.privacy.checks.privacy_tail import tail_points, within_delta
-from dpverify.papers.tran2022.privacy.privacy_sr_level_bounds import Part, family_bounds, part_bound
+from dpverify.papers.tran2022.privacy.checks.sides import tail_points, within_delta
+from dpverify.papers.tran2022.privacy.checks.sr_sides import divergence, trade_off
+from dpverify.papers.tran2022.privacy.level_bounds import Part, family_bounds, part_bound
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
 from dpverify.privacy.participation import pattern_count, patterns
 from dpverify.symbolic.exact.numbers import ball, to_value

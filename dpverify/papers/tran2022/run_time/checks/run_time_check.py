@@ -44,28 +44,21 @@ PLANS: Mapping[str, TimingPlan] = {
 
 
 def exponents(times: Times, sizes: Times) -> Times:
-    """Fit a power of the size to each round of times.
-
-    Slopes of log seconds over log T, by least squares. Shapes: ``times`` (..., sizes), ``sizes`` (sizes,).
-    """
+    """Slopes of log seconds over log T, by least squares, for each round of times, shape (..., sizes)."""
     x = np.log(sizes) - np.log(sizes).mean()
     slopes: Times = (np.log(times) * x).sum(axis=-1) / (x * x).sum()
     return slopes
 
 
 def median_below(values: Times, bound: float, alpha: float) -> bool:
-    """Sign test: whether the median is below a bound.
-
-    True if so many values are below the bound that chance is excluded. Shapes: ``values`` (n,).
-    """
+    """Sign test: whether so many values are below a bound that the median must be; ``values`` (n,)."""
     return bool(stats.binom.sf(int((values < bound).sum()) - 1, len(values), 0.5) <= alpha)
 
 
 def median_interval(values: Times, alpha: float = 0.01) -> tuple[float, float, float]:
-    """Median and a confidence interval for it, from the order of the values alone.
+    """Median of values (n,) and the ends of a confidence interval for it, from the order of the values alone.
 
-    ``alpha``: largest chance that the interval misses the median of the law, where n is large enough to give that at
-    all. Shapes: ``values`` (n,), returns (float, float, float).
+    ``alpha``: largest chance that the interval misses the median of the law, where n is large enough.
     """
     ordered, n = np.sort(values), len(values)
     cut = max(int(stats.binom.ppf(alpha / 2, n, 0.5)) - 1, 0)

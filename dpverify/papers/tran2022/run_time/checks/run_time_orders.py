@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.run_time import run_time_orders_bounds as orders
-from dpverify.papers.tran2022.run_time.run_time_orders_bounds import Order, Vector3, order
+from dpverify.papers.tran2022.run_time import orders_bounds as orders
+from dpverify.papers.tran2022.run_time.orders_bounds import Order, Vector3, order
 
 CHECKS = PaperChecks("tran2022", __name__)
 

@@ -66,7 +66,7 @@ class LemmaCheck(Check):
 
 
 def _weight(fault: str = "") -> Derivation:
-    from dpverify.papers.tran2022.run_time.run_time_derivations import weight
+    from dpverify.papers.tran2022.run_time.unroll_derivations import weight
 
     return weight(fault=fault)
 

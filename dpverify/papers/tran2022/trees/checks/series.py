@@ -7,9 +7,11 @@ from fractions import Fraction
 from dpverify.harness import DerivationCheck, PaperChecks, Point, SearchCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.trees.one_step_derivations import derive_chord, derive_special_step
-from dpverify.papers.tran2022.trees.series_derivations import derive_case_1, derive_case_2, derive_proposition_13
-from dpverify.papers.tran2022.trees.shifted_series_derivations import (
+from dpverify.papers.tran2022.trees.series_derivations import (
+    derive_case_1,
+    derive_case_2,
     derive_corollary_15,
+    derive_proposition_13,
     derive_proposition_14,
     derive_special,
 )

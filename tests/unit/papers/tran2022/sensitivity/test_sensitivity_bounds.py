@@ -8,7 +8,6 @@ from scipy.optimize import linprog
 from dpverify.papers.tran2022.sensitivity.checks.nodes import patterns
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
     difference_sensitivity,
-    drift_attained,
     drift_sensitivity,
     drift_visits,
     gradient_sensitivity,
@@ -111,13 +110,6 @@ def test_a_climb_within_the_range_of_gradients_needs_no_bound() -> None:
 
     assert bounded(Fraction(3, 2)) == bounded(None)  # four jumps of 2 L eta N = 3/2 each, inside 4 G = 6
     assert bounded(Fraction(149, 100)) < bounded(None)
-
-
-@pytest.mark.parametrize(
-    ("lipschitz", "attained"), [(Fraction(7, 2), True), (Fraction(349, 100), False), (Fraction(10), True)]
-)
-def test_drift_is_attained_while_the_climb_is_short(lipschitz: Fraction, attained: bool) -> None:
-    assert drift_attained(6, 13, 5, ONE, lipschitz, ONE) is attained  # from the anchor of step 6 to step 13
 
 
 @pytest.mark.parametrize(

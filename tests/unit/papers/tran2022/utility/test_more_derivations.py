@@ -27,11 +27,7 @@ from dpverify.papers.tran2022.trees.one_step_derivations import (
     derive_mod,
     derive_special_step,
 )
-from dpverify.papers.tran2022.trees.shifted_series_derivations import (
-    derive_corollary_15,
-    derive_proposition_14,
-    derive_special,
-)
+from dpverify.papers.tran2022.trees.series_derivations import derive_corollary_15, derive_proposition_14, derive_special
 from dpverify.symbolic.derive.derivation import Derivation, check_derivation, conclude
 
 Variant = Literal["printed", "amended"]

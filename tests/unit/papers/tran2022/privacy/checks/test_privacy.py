@@ -14,9 +14,15 @@ from dpverify.papers.tran2022.accounting.algorithm_1.exhaustive import largest_s
 from dpverify.papers.tran2022.accounting.algorithm_2_sides import exact_sums, node_terms, worst_pattern
 from dpverify.papers.tran2022.accounting.sandwich import Setting, sandwich
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
-from dpverify.papers.tran2022.privacy.privacy_level_bounds import broken_step, heaviest, printed_v, squares_bound
-from dpverify.papers.tran2022.privacy.privacy_signs_bounds import sign_delta, sign_divergence, sign_law
-from dpverify.papers.tran2022.privacy.privacy_sr_level_bounds import family_bounds, part_bound
+from dpverify.papers.tran2022.privacy.level_bounds import (
+    broken_step,
+    family_bounds,
+    heaviest,
+    part_bound,
+    printed_v,
+    squares_bound,
+)
+from dpverify.papers.tran2022.privacy.signs_bounds import sign_delta, sign_divergence, sign_law
 from dpverify.privacy.gaussian import delta_of, epsilon_of
 from dpverify.privacy.participation import ORDERINGS, Ordering, patterns
 from dpverify.symbolic.exact.numbers import to_ball

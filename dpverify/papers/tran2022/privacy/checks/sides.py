@@ -1,18 +1,21 @@
-"""Left sides of the privacy records: exact Renyi divergences and trade-offs from worst-case sums of squared weights.
+"""Sides of the privacy records: exact Renyi divergences and trade-offs from worst-case sums of squared weights.
 
 A composition of Gaussians in which one example moves node i by m_i standard deviations has mu^2 = sum of m_i^2, a Renyi
-divergence of z mu^2/2, and the trade-off of one Gaussian with that mu. Values are balls.
+divergence of z mu^2/2, and the trade-off of one Gaussian with that mu; the last two functions hold it, at the smallest
+sigma, against many delta and epsilon. Values are balls.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import groupby
 
 from flint import arb, ctx
 
-from dpverify.harness import Point
+from dpverify.harness import Budget, Outcome, Point
+from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import tree_sum_of_squares
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
@@ -74,3 +77,32 @@ def delta_of(mu2: arb, epsilon: arb) -> arb:
     if not mu2.is_finite():
         return arb(1)
     return delta_ball(mu2.sqrt(), epsilon) if mu2 > 0 else arb(0)
+
+
+Points = Callable[[Budget], Iterator[dict[str, int | Fraction | str]]]
+
+
+def tail_points(deltas: Sequence[Fraction], shares: Sequence[Fraction]) -> Points:
+    """Make the points of a check, the same for all budgets: for each delta some shares of log(1/delta) as epsilon."""
+
+    def points(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
+        for delta in deltas:
+            log = ball(1 / delta).log()
+            for share in shares:
+                epsilon = Fraction(int((log * 10**6 * share.numerator / share.denominator).floor().fmpz()), 10**6)
+                yield {"delta": delta, "epsilon": epsilon}
+
+    return points
+
+
+def within_delta(squared: Fraction, divisor: int, stretched: Fraction) -> Rule:
+    """Make the rule that a Gaussian meets delta at epsilon, its mu as large as the theorem's sigma lets it be."""
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        delta = ball(point["delta"])
+        log, epsilon = (1 / delta).log(), ball(point["epsilon"] * stretched)
+        factor = arb(squared.numerator) / squared.denominator
+        exact = delta_ball(factor.sqrt() * epsilon / (divisor * log.sqrt()), epsilon)
+        return Outcome(True if exact <= delta else False if exact > delta else None, exact, delta)
+
+    return holds

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.papers.tran2022.run_time.run_time_orders_bounds import (
+from dpverify.papers.tran2022.run_time.orders_bounds import (
     LOGARITHM,
     STEPS_OF_THEOREM_6,
     STEPS_OF_THEOREM_9,

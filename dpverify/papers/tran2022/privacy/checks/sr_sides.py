@@ -14,7 +14,7 @@ from dpverify.harness import Point
 from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.algorithm_2_sides import Nodes, exact_sums, worst_pattern
-from dpverify.papers.tran2022.privacy.checks.privacy_sides import delta_of
+from dpverify.papers.tran2022.privacy.checks.sides import delta_of
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
 from dpverify.privacy.participation import Ordering, Pattern
 from dpverify.symbolic.exact.numbers import OO, ZERO, Exact, Value, ball, to_ball, to_exact, to_value

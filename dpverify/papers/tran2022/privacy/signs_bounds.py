@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from flint import arb
 
-from dpverify.papers.tran2022.privacy.privacy_level_bounds import printed_v
+from dpverify.papers.tran2022.privacy.level_bounds import printed_v
 from dpverify.symbolic.exact.numbers import ball
 
 

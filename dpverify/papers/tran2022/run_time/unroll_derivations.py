@@ -38,9 +38,9 @@ def by_epochs(window: Any) -> Any:
 def weight(*, fault: str = "") -> Derivation:
     """Derive the weight of window i of Algorithm 4 from that of window i - 1 and the recursion.
 
-    ``fault``: A planted fault: "no decay" (G_{t-N} with the weight 1), "one epoch late" (the newest weight keep^i). The
-    step of an induction over i >= 2, in which ``by_epochs(i - 1)`` is the hypothesis; for i = 1 both sides are 1. For
-    the first whole window i = q, which has no Delta, the second line is the printed weight.
+    The step of an induction over i >= 2, in which ``by_epochs(i - 1)`` is the hypothesis; for i = 1 both sides are 1.
+    For the first whole window i = q, which has no Delta, the second line is the printed weight. ``fault`` plants one:
+    "no decay" (G_{t-N} with the weight 1) or "one epoch late" (the newest weight keep^i).
     """
     decay: Any = Integer(1) if fault == "no decay" else DECAY
     newest = KEEP**WINDOW if fault == "one epoch late" else KEEP ** (WINDOW - 1)

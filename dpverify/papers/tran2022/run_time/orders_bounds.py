@@ -68,7 +68,6 @@ def exceeds(left: Sequence[Order], right: Sequence[Order], direction: Vector3, *
     """Whether a sum of monomials outgrows another along a direction.
 
     ``logs``: whether a logarithm counts, as it does for O and not for O~. It only decides between equal powers of x.
-    True where the quotient is unbounded as x grows. Shapes: ``direction`` (3,).
     """
 
     def growth(terms: Sequence[Order]) -> tuple[Fraction, int]:

@@ -7,7 +7,7 @@ import pytest
 
 from dpverify.harness import BUDGETS, Outcome
 from dpverify.ledger.load import load_specs
-from dpverify.papers.tran2022.privacy.checks.privacy_tail import tail_points, within_delta
+from dpverify.papers.tran2022.privacy.checks.sides import tail_points, within_delta
 from dpverify.privacy.gaussian import delta_of
 
 STATEMENT = load_specs().claim("tran2022:theorem-4-dp").statement(None, "amended")

@@ -1,0 +1,128 @@
+"""Lemma 7's derivations are complete, prove what they should, and assume what is true of the exact law."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dpverify.ledger.formula import parse
+from dpverify.ledger.load import load_specs
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.noise import sr_noise_derivations, sr_total_derivations, sr_window_derivations
+from dpverify.papers.tran2022.noise.sr_noise_bounds import squared_decays, window_weights
+from dpverify.papers.tran2022.trees.compose_bounds import compose_count
+from dpverify.symbolic.derive.conclude import conclude
+from dpverify.symbolic.derive.derivation import check_derivation
+from dpverify.symbolic.exact.statements import evaluate_statement
+
+SPECS = load_specs()
+
+
+ONCE = {"ordering": "once"}
+
+
+def statement(claim: str, reading: dict[str, str] | None = None) -> Statement:
+    return SPECS.claim(f"tran2022:{claim}").statement(reading or {}, "printed")
+
+
+def corrected(claim: str, formula: str, reading: dict[str, str] | None = None) -> Statement:
+    return replace(statement(claim, reading), rhs=parse(formula), variant="amended")
+
+
+PROVED = [
+    ("lemma-7-count-1", sr_noise_derivations.count_1),
+    ("lemma-7-count-1-log", sr_noise_derivations.count_1_log),
+    ("lemma-7-var-2", sr_window_derivations.var_2),
+    ("lemma-7-var-2-sum", sr_window_derivations.var_2_sum),
+    ("lemma-7-var-3-sum", sr_window_derivations.var_3_sum),
+    ("lemma-7-var-3", sr_window_derivations.var_3),
+    ("lemma-7-gamma", sr_total_derivations.identity),
+    ("lemma-7-sigma", sr_total_derivations.identity),
+]
+
+
+SHARPER = {
+    "lemma-7-var-2": "12*alpha**2*delta_G**2*sigma**2*log2(N)**2/(1-exp(-2))**2",
+    "lemma-7-var-3": "4*gamma*alpha**2*delta_G**2*sigma**2*T*log2(N)**2/((1-exp(-1))**2*N)",
+    "lemma-7-var-2-sum": "1",
+}
+
+
+@pytest.mark.parametrize(("claim", "build"), PROVED)
+def test_derivations_are_complete_and_prove_the_printed_line(claim: str, build: Any) -> None:
+    on = statement(claim)
+    derivation = build(on)
+    result = check_derivation(derivation, points=60)
+    assert [(step.rule, step.note) for step in result.steps if step.status != "proved"] == []
+    assert result.complete
+    assert conclude(derivation, on) in {"equal", "weaker"}
+    if claim in SHARPER:
+        assert conclude(derivation, replace(on, rhs=parse(SHARPER[claim]))) not in {"equal", "weaker"}
+
+
+AMENDED = [
+    ("lemma-7-count-2", "2*log2(1 + N/2)", sr_noise_derivations.count_2),
+    ("lemma-7-count-5", "floor(log2(T + 1))", sr_noise_derivations.count_5),
+    ("lemma-7-coefficient", "(1-gamma)**window/(1 - gamma - exp(-1))", sr_window_derivations.coefficient),
+]
+
+
+@pytest.mark.parametrize(("claim", "formula", "build"), AMENDED)
+def test_corrected_statements_are_proved(claim: str, formula: str, build: Any) -> None:
+    on = corrected(claim, formula)
+    derivation = build(on)
+    assert check_derivation(derivation, points=60).complete
+    assert conclude(derivation, on) == "equal"
+    assert conclude(derivation, statement(claim)) not in {"equal", "weaker"}
+
+
+def test_wrong_premises_are_seen_by_the_letters_of_the_window_derivations() -> None:
+    """What the derivations assume of ``decays``, ``squares`` and ``weight`` is true of the exact law."""
+    for n in (1, 2, 3, 6, 16, 31):
+        for alpha in (Fraction(1, n), Fraction(2, n + 1)):
+            for gamma in (Fraction(1, 2), Fraction(1, 50)):
+                rate = float(gamma * (2 - gamma)) * (1 - math.exp(-1)) ** 2
+                weights = [
+                    float(c) if isinstance(c, Fraction) else float(c.p) / float(c.q) for c in _short(n, alpha, gamma)
+                ]
+                assert sum(c**2 for c in weights) <= (1 + 1e-12) / rate
+                assert max(weights) <= (1 + 1e-12) / (1 - math.exp(-1))
+            for start in range(2 * n):
+                decays = squared_decays(start + 1, start + n, alpha)
+                assert float(decays.p) / float(decays.q) <= compose_count(start + 1, start + n)  # type: ignore[union-attr]  # short, so exact
+
+
+def _short(n: int, alpha: Fraction, gamma: Fraction) -> list[Any]:
+    return window_weights(6, n, alpha, gamma)
+
+
+def _value(x: Any) -> Any:
+    return x if isinstance(x, Fraction) else x.mid()
+
+
+def test_the_corrected_lemma_is_below_the_printed_one_for_runs_of_an_epoch_and_more() -> None:
+    formula = (
+        "16*alpha*sqrt(d*log(1/delta)*log2(N)*(3*G**2*log2(N)"
+        " + (6*G**2 + eta*T*(16*G**2/3 + L**2))*log2(N)/(1-exp(-1))**2"
+        " + eta**2*N*T*L**2*log2(T+1)))/epsilon"
+    )
+    printed, ours = statement("lemma-7", ONCE), corrected("lemma-7", formula, ONCE)
+    for n in (2, 3, 64, 1000):
+        for steps in (n, n + 1, 2 * n - 1, 100 * n):
+            for share in (Fraction(1, 2), Fraction(1, 1000)):
+                for smooth in (0, 1, 1000):
+                    at: dict[str, Any] = {
+                        "N": n,
+                        "T": steps,
+                        "t": steps,
+                        "alpha": Fraction(1, n),
+                        "eta": share / n,
+                        "G": 1,
+                    }
+                    at |= {"L": smooth, "d": 5, "delta": Fraction(1, 9), "epsilon": 1}
+                    (_, sharp), (_, blunt) = evaluate_statement(ours, at), evaluate_statement(printed, at)
+                    assert _value(sharp) <= _value(blunt)
