@@ -29,18 +29,13 @@ _LOCAL_TRIES = 200
 class Conclusion:
     """How the printed side stands to the derived one.
 
-    Parameters
-    ----------
-    relation : str
-        ``equal``; ``weaker`` (the printed bound follows from the derived one, and says less somewhere or is not proven
-        to say as much); ``stronger`` (the derived bound follows from the printed one, which is certainly different);
-        ``differs`` (each is certainly the better one somewhere); ``undecided``.
-    reason : str
-        What stands in the way, where it is undecided.
+    ``equal``; ``weaker``: the printed bound follows from the derived one, and says less somewhere or is not proven to
+    say as much; ``stronger``: the derived bound follows from the printed one, which is certainly different;
+    ``differs``: each is certainly the better one somewhere; ``undecided``.
     """
 
     relation: RelationToDerived
-    reason: str = ""
+    reason: str = ""  # what stands in the way, where it is undecided
 
 
 def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
@@ -55,18 +50,8 @@ def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
 def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     """Compare the last expression of a derivation with the printed right side, and say what stands in the way.
 
-    Parameters
-    ----------
-    derivation : Derivation
-        Its steps are not checked here.
-    statement : Statement
-        From the ledger, with a right side.
-
-    Returns
-    -------
-    Conclusion
-        Undecided unless the derivation bounds the statement's own left side, in the statement's direction, under
-        assumptions that the statement grants.
+    The steps are not checked here. Undecided unless the derivation bounds the statement's own left side, in the
+    statement's direction, under assumptions that the statement grants.
     """
     clean = prepared(derivation)
     lhs, printed = sympy_sides(statement)
