@@ -55,10 +55,8 @@ def to_number(x: Exact | int) -> Number:
         return Number(exact=None, float=_float_of_ball(x))
     value = Fraction(x)
     short = max(value.numerator.bit_length(), value.denominator.bit_length()) < 3 * _MAX_EXACT_CHARACTERS
-    text = str(value) if short else None
-    if text is not None and len(text) > _MAX_EXACT_CHARACTERS:
-        text = None
-    return Number(exact=text, float=_float_of_fraction(value))
+    exact = str(value) if short and len(str(value)) <= _MAX_EXACT_CHARACTERS else None
+    return Number(exact=exact, float=_float_of_fraction(value))
 
 
 def _float_of_fraction(value: Fraction) -> float | str:
