@@ -1,8 +1,6 @@
 """Formula trees to exact numbers and to sympy; derivations and the catalogue of inequalities that they cite.
 
 The names below load their modules when they are first used: what evaluates and decides does not import sympy.
-``evaluate``, ``decide`` and ``conclude`` are also names of modules and come from there:
-``from dpverify.symbolic.exact.evaluate import evaluate``.
 """
 
 from __future__ import annotations
@@ -12,20 +10,15 @@ from typing import TYPE_CHECKING
 from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dpverify.symbolic.derive.conclude import Conclusion, compare_with
     from dpverify.symbolic.derive.derivation import check_derivation
-    from dpverify.symbolic.derive.perturb import Perturbation, perturbations
     from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Premise, Step, premise_of
-    from dpverify.symbolic.exact.decide import to_number
-    from dpverify.symbolic.exact.evaluate import holds
     from dpverify.symbolic.exact.numbers import DomainError, EvaluationError, Exact, UndecidedError, UnsupportedError
-    from dpverify.symbolic.exact.statements import decide_statement, domains_hold, evaluate_statement, requires_hold
+    from dpverify.symbolic.exact.statements import evaluate_statement
     from dpverify.symbolic.expressions.data import AnyVector, GaussianNorm, SetBits
-    from dpverify.symbolic.expressions.from_sympy import evaluate_expr
     from dpverify.symbolic.expressions.functions import HOLE, Bit, Inner, Log2, Moment, Norm, PopCount
     from dpverify.symbolic.expressions.ranges import Range, integer, real
-    from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols, to_sympy
-    from dpverify.symbolic.rules import CATALOGUE, Rule, find_rule
+    from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+    from dpverify.symbolic.rules import CATALOGUE, Rule
 
 _HOMES = {
     "derive.conclude": "Conclusion compare_with",
@@ -51,7 +44,6 @@ __all__ = [
     "Bit",
     "Case",
     "Cases",
-    "Conclusion",
     "Derivation",
     "DerivationError",
     "DomainError",
@@ -62,7 +54,6 @@ __all__ = [
     "Log2",
     "Moment",
     "Norm",
-    "Perturbation",
     "PopCount",
     "Premise",
     "Range",
@@ -72,23 +63,13 @@ __all__ = [
     "UndecidedError",
     "UnsupportedError",
     "check_derivation",
-    "compare_with",
-    "decide_statement",
-    "domains_hold",
-    "evaluate_expr",
     "evaluate_statement",
-    "find_rule",
-    "holds",
     "integer",
-    "perturbations",
     "premise_of",
     "real",
-    "requires_hold",
     "sympy_conditions",
     "sympy_sides",
     "sympy_symbols",
-    "to_number",
-    "to_sympy",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -9,11 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.privacy.audit.records import AuditError
+from dpverify.privacy.audit.records import AuditError, Bits, Floats
 from dpverify.privacy.audit.scores import Learner, Score, atoms, cells, linear, quadratic, trees
 
-Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
 UserScore = Callable[[Floats], object]
 
 TREE_LEAST, TREE_DIMENSION = 1000, 64

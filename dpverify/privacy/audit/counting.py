@@ -41,10 +41,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-Floats = NDArray[np.float64]
+from dpverify.privacy.audit.records import Floats
 
 DELTA_SHARE = 0.1
 """Share of alpha spent, at most, on how many rounds delta may have decided."""

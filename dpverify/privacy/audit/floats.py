@@ -13,9 +13,8 @@ No audit looks at these bits unless it is asked to: almost every mechanism in fl
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dpverify.privacy.audit.records import Floats
 
 ZERO = 1100.0
 """Score of an output of zeros only, which has no lowest bit."""

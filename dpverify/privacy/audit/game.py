@@ -7,16 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from dpverify.privacy.audit.candidates import UserScore, repeating
 from dpverify.privacy.audit.learning import Bet, learn
 from dpverify.privacy.audit.observations import BlockSpread, Hint
-from dpverify.privacy.audit.records import AuditError, AuditFinding, Report
+from dpverify.privacy.audit.records import AuditError, AuditFinding, Bits, Floats, Report
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Source
-
-Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
 
 
 def rounds_of(n: int) -> int:

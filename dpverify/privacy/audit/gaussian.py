@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from dpverify.privacy.audit.moments import ClassMoments, check_law
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Report
@@ -23,8 +22,6 @@ from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, Source
 from dpverify.privacy.audit.scores import unit_of
 from dpverify.privacy.gaussian import epsilon_of, mu_of
 from dpverify.privacy.noncentral_f import REACH, SERIES, cdf, lower_noncentrality
-
-Floats = NDArray[np.float64]
 
 MOST_DIMENSIONS = 2000
 """Numbers in an output, at most: the covariance is a matrix."""

@@ -10,15 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpverify.privacy.audit.candidates import UserScore, View, candidates
 from dpverify.privacy.audit.counting import lower_epsilon
+from dpverify.privacy.audit.records import Bits, Floats
 from dpverify.privacy.audit.rules import AuditRule, Guesses, choose_rule
 from dpverify.privacy.audit.scores import Learner, Score, unit_of
-
-Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
 
 FEWEST = 5
 """Training rounds of each data set in each half that a model needs."""

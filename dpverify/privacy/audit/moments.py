@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpverify.privacy.audit.records import AuditError
-
-Floats = NDArray[np.float64]
+from dpverify.privacy.audit.records import AuditError, Floats
 
 ODD = 8.0
 """Standard deviations from a Gaussian's skewness, kurtosis or equal variances that contradict the law."""

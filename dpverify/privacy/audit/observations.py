@@ -9,14 +9,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpverify.privacy.audit.gaussian import bound_mu
 from dpverify.privacy.audit.moments import LEAST, ClassMoments, check_law
-from dpverify.privacy.audit.records import AuditError
+from dpverify.privacy.audit.records import AuditError, Floats
 from dpverify.privacy.gaussian import epsilon_of
-
-Floats = NDArray[np.float64]
 
 COORDINATES = 8
 """Coordinates that are looked at, at most."""

@@ -6,15 +6,12 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from dpverify.privacy.audit.counting import largest_bound, lower_epsilon
 from dpverify.privacy.audit.records import Power, number
 from dpverify.privacy.gaussian import mu_of
 from dpverify.privacy.noncentral_f import REACH, SERIES, noncentrality_of, quantile
-
-Floats = NDArray[np.float64]
 
 CHANCE = 0.9
 """With which probability the smallest fault is seen."""

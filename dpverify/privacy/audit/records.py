@@ -6,8 +6,13 @@ import builtins
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpverify.ledger.records import Record
 
+Floats = NDArray[np.float64]
+Bits = NDArray[np.bool_]
 Law = Literal["any", "gaussian"]
 Verdict = Literal["refuted", "not refuted", "no claim"]
 Report = Callable[[int, int, str], None]

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from dpverify.privacy.audit.counting import lower_epsilon
-
-Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
+from dpverify.privacy.audit.records import Bits, Floats
 
 GRID = 48
 """Thresholds tried on each side."""

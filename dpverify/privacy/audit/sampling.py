@@ -11,10 +11,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from dpverify.privacy.audit.records import AuditError
+from dpverify.privacy.audit.records import AuditError, Bits, Floats
 
-Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
 Mechanism = Callable[..., Any]
 
 MOST_FLOATS = 1 << 25

@@ -10,13 +10,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dpverify.privacy.audit.records import Bits, Floats
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
 Score = Callable[[Floats], Floats]
 
 FLOOR = 1e-12

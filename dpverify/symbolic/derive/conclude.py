@@ -29,18 +29,13 @@ _LOCAL_TRIES = 200
 class Conclusion:
     """How the printed side stands to the derived one.
 
-    Parameters
-    ----------
-    relation : str
-        ``equal``; ``weaker`` (the printed bound follows from the derived one, and says less somewhere or is not proven
-        to say as much); ``stronger`` (the derived bound follows from the printed one, which is certainly different);
-        ``differs`` (each is certainly the better one somewhere); ``undecided``.
-    reason : str
-        What stands in the way, where it is undecided.
+    ``equal``; ``weaker``: the printed bound follows from the derived one, and says less somewhere or is not proven to
+    say as much; ``stronger``: the derived bound follows from the printed one, which is certainly different;
+    ``differs``: each is certainly the better one somewhere; ``undecided``.
     """
 
     relation: RelationToDerived
-    reason: str = ""
+    reason: str = ""  # what stands in the way, where it is undecided
 
 
 def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
@@ -55,18 +50,8 @@ def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
 def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     """Compare the last expression of a derivation with the printed right side, and say what stands in the way.
 
-    Parameters
-    ----------
-    derivation : Derivation
-        Its steps are not checked here.
-    statement : Statement
-        From the ledger, with a right side.
-
-    Returns
-    -------
-    Conclusion
-        Undecided unless the derivation bounds the statement's own left side, in the statement's direction, under
-        assumptions that the statement grants.
+    The steps are not checked here. Undecided unless the derivation bounds the statement's own left side, in the
+    statement's direction, under assumptions that the statement grants.
     """
     clean = prepared(derivation)
     lhs, printed = sympy_sides(statement)
@@ -96,15 +81,12 @@ def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lh
     start = derivation.start.xreplace(rename)
     if lhs is not None and not are_equal(start, lhs, granted):
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
-    known = {s.name for s in rename.values()}
+    known = {s.name for s in rename.values()} | set(derivation.local)
+    used = {s.name for e in (derivation.start, derivation.last, *derivation.assumptions) for s in e.free_symbols}
     for name, variable in derivation.variables.items():
-        if isinstance(variable, Range) and name not in known and name not in derivation.local:
-            used = {
-                s.name for e in (derivation.start, derivation.last, *derivation.assumptions) for s in e.free_symbols
-            }
-            if name in used:
-                return f"the statement says nothing of {name}."
-    for condition in _assumed(derivation, rename):
+        if isinstance(variable, Range) and name in used - known:
+            return f"the statement says nothing of {name}."
+    for condition in (assumption.xreplace(rename) for assumption in derivation.assumptions):
         if {s.name for s in condition.free_symbols} & set(derivation.local):
             continue
         if not implied(condition, granted):
@@ -129,10 +111,6 @@ def _without_local_values(derivation: Derivation, statement: Any) -> str:
             where = ", ".join(f"{name} = {shown(point[name])}" for name in variables if name not in derivation.local)
             return f"no values of {', '.join(derivation.local)} meet the derivation's assumptions at {where}."
     return ""
-
-
-def _assumed(derivation: Derivation, rename: dict[Any, Any]) -> list[Any]:
-    return [assumption.xreplace(rename) for assumption in derivation.assumptions]
 
 
 def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:

@@ -41,10 +41,7 @@ class Move:
 
 
 def justified(move: Move, instance: Instance) -> str:
-    """Try to justify a step by a rule's instance, whose conditions are proven already.
-
-    Empty if the step is proven, otherwise why it is not.
-    """
+    """Why a rule's instance, whose conditions are proven already, does not justify a step; empty if it does."""
     if move.relation == "=" and instance.relation != "=":
         return "an inequality cannot justify an equality."
     small, large = instance.lhs, instance.rhs

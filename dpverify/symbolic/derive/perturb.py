@@ -21,32 +21,13 @@ _FACTORS = (sympy.Rational(101, 100), sympy.Rational(99, 100))
 
 @dataclass(frozen=True)
 class Perturbation:
-    """A derivation with a planted fault.
+    """A derivation with a planted fault."""
 
-    Parameters
-    ----------
-    fault : str
-        What was moved, where, and how far.
-    derivation : Derivation
-        The faulty chain.
-    """
-
-    fault: str
+    fault: str  # what was moved, where, and how far
     derivation: Derivation
 
     def judged(self, points: int = 60, seed: int = 0) -> tuple[bool, str]:
-        """Check the faulty chain.
-
-        Parameters
-        ----------
-        points, seed : int
-            As for ``check_derivation``.
-
-        Returns
-        -------
-        tuple of bool and str
-            Whether it is refused, and why; if it passes, the slack that lets it.
-        """
+        """Check the faulty chain: whether it is refused, and why; if it passes, the slack that lets it."""
         from dpverify.symbolic.derive.derivation import check_derivation
 
         result = check_derivation(self.derivation, points, seed)
@@ -60,18 +41,9 @@ class Perturbation:
 def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterator[Perturbation]:
     """Yield the derivation with one numeric constant of one step's expression moved by 1% against it.
 
-    Parameters
-    ----------
-    derivation : Derivation
-        The chain, case splits included.
-    last_only : bool
-        Whether only the last expression of the chain is moved.
-
-    Yields
-    ------
-    Perturbation
-        Of the two directions, the one that makes the step's claim larger at a sample point: a smaller expression after
-        ``<=``, a larger one after ``>=``, either after ``=``. Limits of sums and signs are left alone.
+    Of the two directions, the one that makes the step's claim larger at a sample point: a smaller expression after
+    ``<=``, a larger one after ``>=``, either after ``=``. Limits of sums and signs are left alone. ``last_only``:
+    whether only the last expression of the chain is moved.
     """
     clean = prepared(derivation)
     points = Points(clean.variables, (), 8, "perturbations").found
@@ -80,10 +52,7 @@ def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterato
 
 
 def spread(derivation: Derivation, most: int) -> list[Perturbation]:
-    """Pick some of the derivations with a constant moved, evenly from the first on.
-
-    In the order of :func:`perturbations`. Where one is enough, the others are not even made.
-    """
+    """Pick some :func:`perturbations`, evenly from the first on; where one will do, the others are not even made."""
     found = perturbations(derivation)
     if most == 1:
         return list(islice(found, 1))
@@ -114,10 +83,10 @@ def _moved(
 
 
 def constants(expr: Any) -> list[tuple[tuple[int, ...], Any]]:
-    """Find the rational constants of an expression.
+    """Find the rational constants of an expression, with their positions as indices of arguments from the top.
 
-    Positions as indices of arguments from the top. Signs (-1 as a factor or an exponent) and the limits of sums are
-    passed over; every other number counts, also the implied one in front of a symbolic expression's whole.
+    Signs (-1 as a factor or an exponent) and the limits of sums are passed over; every other number counts, also the
+    implied one in front of a symbolic expression's whole.
     """
     found: list[tuple[tuple[int, ...], Any]] = [((), sympy.Integer(1))]
     found += _walk(expr, ())

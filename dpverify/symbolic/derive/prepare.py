@@ -144,9 +144,9 @@ def _check_nesting(expr: Any, outer: frozenset[Any], name: str) -> None:
 
 
 def inside_sums(facts: Facts, expr: Any, mentioned: set[Any]) -> Facts:
-    """Add what the limits of sums say of the indices that an instance of a rule mentions.
+    """Add ``lo <= i`` and ``i <= hi`` for the sum indices that an instance of a rule mentions.
 
-    With ``lo <= i`` and ``i <= hi``, also for the outer indices that these limits use.
+    Also for the outer indices that these limits use.
     """
     ranges: dict[Any, set[tuple[Any, Any]]] = {}
     for node in expr.atoms(sympy.Sum):

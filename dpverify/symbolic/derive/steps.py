@@ -206,18 +206,12 @@ class Derivation:
 
     @property
     def relation(self) -> Relation:
-        """How the start stands to the last expression.
-
-        Raises
-        ------
-        DerivationError
-            If the chain goes up and down.
-        """
+        """How the start stands to the last expression; a DerivationError if the chain goes up and down."""
         return chained(link.relation for link in self.steps)
 
 
 def chained(relations: Any) -> Relation:
-    """Relation of the ends of a chain. ``=`` if every link is an equality, else the one direction that occurs."""
+    """Relation of the ends of a chain: ``=`` if every link is an equality, else the one direction that occurs."""
     directions: set[Relation] = set(relations) - {"="}
     if len(directions) > 1:
         raise DerivationError("a chain of steps has both <= and >=: its ends are not comparable.")

@@ -47,26 +47,16 @@ def decide(
 def to_number(x: Exact | int) -> Number:
     """Write an exact number for a report.
 
-    Parameters
-    ----------
-    x : Fraction, int or arb
-        The number.
-
-    Returns
-    -------
-    Number
-        ``exact`` is the fraction as text, for a rational of at most 1000 characters. ``float`` is the nearest float
-        (of a ball, of its midpoint). What no float can show is text: ``"inf"``, ``"-inf"``, ``"nan"``, and a decimal
-        such as ``"1.5e-400"`` for a finite number that would become 0 or infinite.
+    ``exact`` is the fraction as text, for a rational of at most 1000 characters. ``float`` is the nearest float (of a
+    ball, of its midpoint). What no float can show is text: ``"inf"``, ``"-inf"``, ``"nan"``, and a decimal such as
+    ``"1.5e-400"`` for a finite number that would become 0 or infinite.
     """
     if isinstance(x, arb):
         return Number(exact=None, float=_float_of_ball(x))
     value = Fraction(x)
     short = max(value.numerator.bit_length(), value.denominator.bit_length()) < 3 * _MAX_EXACT_CHARACTERS
-    text = str(value) if short else None
-    if text is not None and len(text) > _MAX_EXACT_CHARACTERS:
-        text = None
-    return Number(exact=text, float=_float_of_fraction(value))
+    exact = str(value) if short and len(str(value)) <= _MAX_EXACT_CHARACTERS else None
+    return Number(exact=exact, float=_float_of_fraction(value))
 
 
 def _float_of_fraction(value: Fraction) -> float | str:

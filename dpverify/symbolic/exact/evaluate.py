@@ -26,12 +26,11 @@ Point: TypeAlias = Mapping[str, Any]
 
 
 def evaluate(node: Formula, env: Point, *, precision: int = 256, extended: bool = False) -> Exact:
-    """Evaluate a formula at a point.
+    """Evaluate a formula at a point: to a Fraction where rational arithmetic suffices, else to a ball around the value.
 
-    ``precision``: bits of the balls. More are used where that many do not show whether the formula is defined. A
+    ``precision``: bits of the balls; more are used where that many do not show whether the formula is defined. A
     rational of more than 64 times as many bits is rounded to a ball. ``extended``: whether ``x/0`` is +oo or -oo by the
-    sign of x, and ``log(0)`` is -oo, instead of a DomainError. A Fraction where rational arithmetic suffices, else a
-    ball that contains the value (``arb.pos_inf()``: +oo).
+    sign of x, and ``log(0)`` is -oo, instead of a DomainError.
     """
     return to_exact(run(cached_closure(node, extended), values(env), precision))
 
@@ -42,7 +41,7 @@ def values(point: Point) -> Env:
 
 
 def run(closure: Closure, env: Env, precision: int, most: int = MAX_BITS) -> Value:
-    """Run a compiled formula, with more bits as long as it asks for them. The value, never a NaN."""
+    """Run a compiled formula, with more bits as long as it asks for them; the value is never a NaN."""
     while True:
         try:
             with working_precision(precision):
@@ -57,23 +56,9 @@ def run(closure: Closure, env: Env, precision: int, most: int = MAX_BITS) -> Val
 
 
 def holds(node: Compare, env: Point, *, precision: int = 64, extended: bool = False) -> bool | None:
-    """Decide a chain of comparisons at a point.
+    """Decide a chain of comparisons at a point, with up to 2048 bits; ``precision`` is that of the first try.
 
-    Parameters
-    ----------
-    node : Compare
-        Such as ``0 < alpha <= 1``.
-    env : mapping
-        A value for every free symbol.
-    precision : int
-        Bits to begin with; up to 2048 are tried.
-    extended : bool
-        As in :func:`evaluate`.
-
-    Returns
-    -------
-    bool or None
-        None if 2048 bits do not decide it, as for an equality of irrational numbers. False where a side is not defined.
+    None if these do not decide it, as for an equality of irrational numbers. False where a side is not defined.
     """
     return holds_compiled(compile_relation(node, extended), values(env), precision)
 

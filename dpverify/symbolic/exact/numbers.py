@@ -65,7 +65,7 @@ def exact_limit() -> int:
 
 
 def to_value(number: Fraction | int | fmpq | arb) -> Value:
-    """Convert a number from outside to the package's own type. The same number, without rounding."""
+    """Convert a number from outside to the package's own type, without rounding."""
     if isinstance(number, (fmpq, arb)):
         return number
     if isinstance(number, (int, Fraction)):
@@ -112,7 +112,7 @@ def is_integer(value: Value) -> bool:
 
 
 def compare(left: Value, relation: str, right: Value) -> bool | None:
-    """Decide a relation between two values. None if the balls overlap in a way that leaves it open."""
+    """Decide a relation between two values; None if the balls overlap in a way that leaves it open."""
     if relation == "<=":
         return True if left <= right else (False if left > right else None)
     if relation == ">=":

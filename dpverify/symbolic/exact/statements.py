@@ -115,39 +115,16 @@ def definitions(statement: Statement, point: Point, *, precision: int = 256) -> 
 
 
 def requires_hold(statement: Statement, point: Point) -> bool | None:
-    """Whether a point meets every condition of a statement.
-
-    Parameters
-    ----------
-    statement : Statement
-        From the ledger.
-    point : mapping of str to Fraction, int or arb
-        A value for every free symbol.
-
-    Returns
-    -------
-    bool or None
-        False if a condition is violated or not defined; None if one cannot be decided and none is violated.
-    """
+    """Whether a point meets every condition of a statement: False if one is not defined, None if one is undecided."""
     compiled = compile_statement(statement)
     env = values(point)
     return conjunction(holds_compiled(compiled.resolving(condition), dict(env)) for condition in compiled.requires)
 
 
 def domains_hold(domains: Mapping[str, Any], point: Point) -> bool | None:
-    """Whether a point lies in the domain of each of its symbols.
+    """Whether a point lies in the domain of each of its symbols; symbols that it does not set are passed over.
 
-    Parameters
-    ----------
-    domains : mapping of str to Domain
-        ``statement.domains``; symbols that the point does not set are passed over.
-    point : mapping of str to Fraction, int or arb
-        Values by name.
-
-    Returns
-    -------
-    bool or None
-        As :func:`requires_hold`.
+    ``domains``: as of a statement. None where one is undecided and none is violated.
     """
     env = values(point)
     answers: list[bool | None] = []
@@ -164,26 +141,8 @@ def domains_hold(domains: Mapping[str, Any], point: Point) -> bool | None:
 def decide_statement(statement: Statement, point: Point, lhs: Callable[[int], Exact] | None = None) -> bool | None:
     """Decide a statement at a point with certainty; its conditions are not looked at.
 
-    Parameters
-    ----------
-    statement : Statement
-        From the ledger, with a relation and a right side.
-    point : mapping of str to Fraction, int or arb
-        A value for every free symbol.
-    lhs : callable, optional
-        Left side by precision, where the statement has a measured quantity there.
-
-    Returns
-    -------
-    bool or None
-        None if 2048 bits do not decide it.
-
-    Raises
-    ------
-    ValueError
-        If a side or the relation is missing.
-    EvaluationError
-        If a side is not defined at the point.
+    ``lhs``: left side by precision, where the statement has a measured quantity there. None if 2048 bits do not decide
+    it. Raises a ValueError if a side or the relation is missing, an EvaluationError if a side is not defined.
     """
     compiled = compile_statement(statement)
     env = values(point)

@@ -132,27 +132,7 @@ def gaussian_integral(expr: Any) -> Any:
 
 
 def evaluate_expr(expr: Any, point: Mapping[str, Any], *, precision: int = 256) -> Exact:
-    """Evaluate a sympy expression at a rational point, in ball arithmetic where it is not rational.
-
-    Parameters
-    ----------
-    expr : sympy.Expr
-        As for :func:`from_sympy`.
-    point : mapping of str to Fraction, int, arb or Datum
-        A value for every free symbol, by name.
-    precision : int
-        Bits of the balls; 170 bits are 50 digits.
-
-    Returns
-    -------
-    Fraction or arb
-        As ``evaluate``.
-
-    Raises
-    ------
-    EvaluationError
-        If there is no value, or none that we can enclose.
-    """
+    """Evaluate a sympy expression at a rational point, as ``evaluate``; 170 bits are 50 digits."""
     return evaluate(from_sympy(expr), point, precision=precision)
 
 

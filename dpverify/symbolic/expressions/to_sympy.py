@@ -46,25 +46,10 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def to_sympy(node: Formula, symbols: Mapping[str, Any]) -> Any:
-    """Build the sympy expression of a formula.
+    """Build the sympy expression of a formula; ``symbols``: what each free name becomes.
 
-    Parameters
-    ----------
-    node : Formula
-        The tree.
-    symbols : mapping of str to sympy.Expr
-        What each free name becomes: a symbol, or the expression that defines it.
-
-    Returns
-    -------
-    sympy.Expr
-        Functions that the language does not know become applied undefined functions. A sum whose range may be empty
-        by more than one step stands inside a Piecewise, because sympy's own empty sums are not 0.
-
-    Raises
-    ------
-    KeyError
-        If a name has no symbol.
+    Functions that the language does not know become applied undefined functions. A sum whose range may be empty by more
+    than one step stands inside a Piecewise, because sympy's own empty sums are not 0.
     """
     match node:
         case Num(value):

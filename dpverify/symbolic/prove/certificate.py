@@ -27,7 +27,7 @@ _MAX_FACTORS = 22
 
 
 def combine(target: Any, facts: tuple[Fact, ...], strict: bool, products: bool) -> bool:
-    """Whether ``target`` is a nonnegative combination of facts. True is a proof, False means nothing."""
+    """Whether ``target`` is a nonnegative combination of facts: True is a proof, False means nothing."""
     wanted = monomials(target)
     if products:
         facts += tuple((square, False) for square in squares(sorted(target.free_symbols, key=str)))

@@ -19,10 +19,9 @@ _MAX_OPERATIONS = 160
 
 
 def are_equal(left: Any, right: Any, facts: Facts, refuted: Callable[[Any], bool] | None = None) -> bool:
-    """Whether two expressions are proven equal wherever the facts hold.
+    """Whether two expressions are proven equal wherever the facts hold; False means that no proof was found.
 
-    ``refuted``: from an expression to whether it is certainly not 0 at some point of the domain; saves the search for a
-    proof. True is a proof, False means that none was found.
+    ``refuted``: from an expression to whether it is certainly not 0 at some point of the domain; saves the search.
     """
     difference = left - right
     if difference == 0:

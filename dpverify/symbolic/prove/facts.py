@@ -37,7 +37,7 @@ class Facts:
     witnesses: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
 
     def given(self, relations: Iterable[Any]) -> Facts:
-        """These facts and some relations more. Strict relations between integers are tightened by one."""
+        """These facts and some relations more; strict relations between integers are tightened by one."""
         nonnegative, positive = set(self.nonnegative), set(self.positive)
         for relation in relations:
             for difference, strict in differences(relation):

@@ -102,20 +102,14 @@ def _sum(expr: Any, letter: Any, facts: Facts) -> int | None:
     fresh = sympy.Dummy(index.name, integer=True)
     body = inner_sum(expr, len(expr.limits) - 1).xreplace({index: fresh})
     inside = facts.given([fresh >= lo] + ([] if hi == sympy.oo else [fresh <= hi]))
-    fixed = letter not in lo.free_symbols | hi.free_symbols
-    if fixed:
+    if letter not in lo.free_symbols | hi.free_symbols:
         if hi == sympy.oo and not is_nonnegative(body, inside):
             return None
         return direction(body, letter, inside)
-    if letter in body.free_symbols or not is_nonnegative(
-        body, facts.given([fresh >= lo] if _unmoved(lo, letter) else [])
-    ):
+    known = facts if letter in lo.free_symbols else facts.given([fresh >= lo])
+    if letter in body.free_symbols or not is_nonnegative(body, known):
         return None
     return _together(direction(hi, letter, facts), _turned(direction(lo, letter, facts), -1))
-
-
-def _unmoved(expr: Any, letter: Any) -> bool:
-    return letter not in expr.free_symbols
 
 
 def _by_derivative(expr: Any, letter: Any, facts: Facts) -> int | None:

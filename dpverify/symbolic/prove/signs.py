@@ -36,7 +36,7 @@ def is_nonzero(expr: Any, facts: Facts = _NOTHING) -> bool:
 
 
 def implied(relation: Any, facts: Facts) -> bool:
-    """Whether a relation is proven. True is a proof, False means that none was found."""
+    """Whether a relation is proven; False means that no proof was found."""
     if relation is sympy.true:
         return True
     if relation is sympy.false:

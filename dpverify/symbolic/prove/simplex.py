@@ -19,10 +19,10 @@ Row: TypeAlias = dict[int, fmpq]
 def solve(
     columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq], wanted: Sequence[bool]
 ) -> list[fmpq] | None:
-    """Find weights ``x >= 0`` with ``sum_j x_j * columns[j] = target``.
+    """Find weights ``x >= 0`` with ``sum_j x_j * columns[j] = target``; None where 300 pivots find none.
 
-    Weights, or None where there are none (or where 300 pivots do not find them). Arithmetic is exact, and Bland's rule
-    keeps the search from cycling.
+    Columns that are ``wanted`` get a positive weight if they can. Arithmetic is exact, and Bland's rule keeps the
+    search from cycling.
     """
     count = len(columns)
     table, basis = _tableau(columns, target)

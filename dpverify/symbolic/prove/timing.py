@@ -15,11 +15,10 @@ class _TimeIsUp(BaseException):
 
 
 def within(seconds: float, function: Callable[[], T]) -> T | None:
-    """Call a function and give up after a while.
+    """Call a function and give up after some seconds of wall time: None when time ran out.
 
-    ``seconds``: wall time. The limit is a guard against runaway simplification, set far above what any step of ours
-    takes, so that a slower machine does not change a verdict. Its result, or None when time ran out. Outside the main
-    thread, or where the system has no timer, there is no limit.
+    A guard against runaway simplification, set far above what any step of ours takes, so that a slower machine does not
+    change a verdict. Outside the main thread, or where the system has no timer, there is no limit.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         return function()

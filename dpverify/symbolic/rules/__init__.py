@@ -13,23 +13,7 @@ CATALOGUE: dict[str, Rule] = {rule.name: rule for topic in _TOPICS for rule in t
 
 
 def find_rule(name: str) -> Rule:
-    """Look up a rule.
-
-    Parameters
-    ----------
-    name : str
-        Such as ``"one-minus-exp"``.
-
-    Returns
-    -------
-    Rule
-        The rule of this name.
-
-    Raises
-    ------
-    ValueError
-        If there is none; the message names the nearest ones.
-    """
+    """Look up a rule; raises a ValueError that names the nearest ones where there is none of this name."""
     if name not in CATALOGUE:
         near = ", ".join(get_close_matches(name, CATALOGUE, 3, 0.4))
         raise ValueError(f"there is no rule {name!r} in the catalogue" + (f"; near: {near}." if near else "."))
