@@ -53,12 +53,13 @@ def _counts(claims: Iterable[ClaimSpec]) -> Iterator[str]:
 
 def _lines(claims: Iterable[ClaimSpec]) -> Iterator[str]:
     """One line per claim and reading, in columns."""
+    from dpverify.report.words import claim_with_reading
+
     rows = []
     for claim in claims:
         for reading in claim.readings():
             verdict = claim.verdict(reading)
-            choices = ",".join(f"{name}={choice}" for name, choice in sorted(reading.items()))
-            name = f"{claim.key}[{choices}]" if choices else claim.key
+            name = claim_with_reading(claim.key, reading)
             rows.append((name, claim.record.kind, verdict.status if verdict else "not pinned", claim.record.where))
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     for row in rows:

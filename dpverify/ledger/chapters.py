@@ -16,12 +16,11 @@ from dpverify.ledger.errors import Place, SpecError, shown, suggest
 from dpverify.ledger.records import Record, Status
 
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("claim", "status", "reason", "printed", "slack", "requires"), ()),
+    **dict.fromkeys(("claim", "status", "reason", "printed", "requires"), ()),
     **dict.fromkeys(("corrected", "corrected_status", "corrected_statement", "corrected_slack", "why"), ()),
     **dict.fromkeys(("counterexample", "ratio"), ("counterexample",)),
     **dict.fromkeys(("term", "factor"), ("statement", "path")),
     **dict.fromkeys(("onset", "figure"), ("figure",)),
-    "at": ("counterexample", "symbol"),
     "finding": ("words",),
     "says": ("check",),
 }

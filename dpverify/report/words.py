@@ -102,8 +102,13 @@ def reading_words(reading: Mapping[str, str]) -> str:
 
 def item_id(result: Result) -> str:
     """The claim with its reading, as pytest names it: ``tran2022:lemma-12[ordering=fresh]``."""
-    inside = ",".join(f"{name}={choice}" for name, choice in sorted(result.reading.items()))
-    return f"{result.claim}[{inside}]" if inside else result.claim
+    return claim_with_reading(result.claim, result.reading)
+
+
+def claim_with_reading(claim: str, reading: Mapping[str, str]) -> str:
+    """A claim with a choice of its readings: ``lemma-12[ordering=fresh]``."""
+    inside = ",".join(f"{name}={choice}" for name, choice in sorted(reading.items()))
+    return f"{claim}[{inside}]" if inside else claim
 
 
 def counts(statuses: Iterable[Status]) -> dict[Status, int]:

@@ -12,24 +12,24 @@ from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
 from dpverify.report.collect import claim_id, counterexamples, pictures
-from dpverify.report.numbers import ratio, show_both, show_float, show_slack
+from dpverify.report.numbers import ratio, show_float, show_slack
 from dpverify.report.pages.figures import figure_block, figure_place
 from dpverify.report.pages.places import Places
 from dpverify.report.pages.summary import counterexample_words
 from dpverify.report.terms import TermError, common_factor, term
 from dpverify.report.words import status_label
 
-ONSET = (
-    ("cell-d", "$`d`$"),
-    ("cell-epsilon", r"$`\epsilon`$"),
-    ("cell-delta", r"$`\delta`$"),
-    ("cell-L", "$`L/G`$"),
-    ("cell-R", "$`R/G`$"),
-    ("cell-printed", "printed"),
-    ("cell-corrected", "corrected"),
-    ("cell-needed", "corrected, the noise needed"),
-)
-"""Columns of a figure that are a table of its own, those that it has, and their heads."""
+ONSET = {
+    "cell-d": "$`d`$",
+    "cell-epsilon": r"$`\epsilon`$",
+    "cell-delta": r"$`\delta`$",
+    "cell-L": "$`L/G`$",
+    "cell-R": "$`R/G`$",
+    "cell-printed": "printed",
+    "cell-corrected": "corrected",
+    "cell-needed": "corrected, the noise needed",
+}
+"""Columns of a figure that are a table of its own, and their heads."""
 
 LEAST = "cell-least"
 """Where the last column is known between two bounds only, the lower one."""
@@ -56,11 +56,9 @@ class Filler:
                 _some(_amendment(result).statement or "", result, "corrected statement in words")
             ),
             "requires": lambda result: ", ".join(map(md.code, _amendment(result).requires)) or "no condition",
-            "slack": lambda result: _some(show_slack(result.slack), result, "slack"),
             "corrected_slack": lambda result: _some(show_slack(_amendment(result).slack), result, "slack"),
-            "ratio": lambda result, kind: _ratio(_example(result, kind)),
+            "ratio": _ratio,
             "counterexample": lambda result, kind: counterexample_words(_example(result, kind)),
-            "at": _at,
             "term": partial(self._term, "term", term),
             "factor": partial(self._term, "factor", common_factor),
             "onset": _onset,
@@ -139,29 +137,20 @@ def _example(result: Result, kind: str) -> Counterexample:
     raise MissingError(f"`{claim_id(result)}` has no counterexample of the kind {kind} in this run")
 
 
-def _ratio(example: Counterexample) -> str:
+def _ratio(result: Result, kind: str) -> str:
+    example = _example(result, kind)
     return show_float(ratio(example.lhs, example.rhs), 3)
-
-
-def _at(result: Result, kind: str, symbol: str) -> str:
-    parameters = _example(result, kind).parameters
-    if symbol not in parameters:
-        raise MissingError(f"the counterexample of `{claim_id(result)}` has no {symbol} in this run")
-    return show_both(parameters[symbol])
 
 
 def _onset(result: Result, figure: str) -> str:
     """The table that a figure carries: where each bound begins to say something."""
     for picture in pictures(result):
-        held = [(name, head) for name, head in ONSET if name in picture.columns]
-        if picture.name.startswith(figure) and held:
-            columns = zip(*(picture.columns[name] for name, _ in held), strict=True)
+        if picture.name.startswith(figure) and LEAST in picture.columns:
+            columns = zip(*(picture.columns[name] for name in ONSET), strict=True)
             rows = [[_rounded(value) for value in row] for row in columns]
-            for row, least in zip(rows, picture.columns.get(LEAST, ()), strict=False):
-                row[-1] = row[-1] if _rounded(least) == row[-1] else f"{_rounded(least)} to {row[-1]}"
-            table = md.table([head for _, head in held], rows, right=range(len(held)))
-            delta = picture.columns.get("at:delta", ()) if "cell-delta" not in picture.columns else ()
-            return f"{table}\n\n*Everywhere δ = {show_float(delta[0])}.*" if delta else table
+            for row, least in zip(rows, map(_rounded, picture.columns[LEAST]), strict=True):
+                row[-1] = row[-1] if least == row[-1] else f"{least} to {row[-1]}"
+            return md.table([*ONSET.values()], rows, right=range(len(ONSET)))
     raise MissingError(f"`{claim_id(result)}` has no figure {figure} with a table in this run")
 
 

@@ -9,7 +9,7 @@ from dpverify.ledger.results import Run
 from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, run_false_alarm
 from dpverify.report.drawings.overview import caption
-from dpverify.report.manifest import GENERATED, false_alarm_line, manifest, status_legend
+from dpverify.report.manifest import false_alarm_line
 from dpverify.report.pages.layout import lay_out
 from dpverify.report.pages.paper import title
 from dpverify.report.pages.places import INDEX, other_links
@@ -25,14 +25,12 @@ def index_page(runs: Mapping[str, Run], others: Sequence[str] = ()) -> str:
     """The first page."""
     return render(
         "index",
-        generated=GENERATED,
         caption=caption(totals(runs)),
         overview=OVERVIEW,
         totals=_totals(runs),
         chance=false_alarm_line(min(1.0, sum(run_false_alarm(run) for run in runs.values())), "these runs"),
         others=other_links(others),
         papers=[_paper(key, run) for key, run in runs.items()],
-        legend=status_legend(),
     )
 
 
@@ -43,10 +41,9 @@ def _paper(key: str, run: Run) -> dict[str, object]:
         "key": key,
         "title": title(key, run),
         "front": layout.front,
-        "results": run.results,
+        "run": run,
         "places": places,
         "summary": summary(run.results, places, layout.part_links()),
-        "manifest": manifest(key, run),
     }
 
 

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from dpverify.ledger.results import Result, Run
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
-from dpverify.report.collect import by_claim, claim_id
-from dpverify.report.manifest import GENERATED, manifest, status_legend
+from dpverify.report.collect import by_claim
 from dpverify.report.pages.chapters import chapter_blocks
 from dpverify.report.pages.claim import claim_section
 from dpverify.report.pages.figures import figures_in
@@ -20,7 +19,6 @@ from dpverify.report.pages.parts import by_part
 from dpverify.report.pages.places import INDEX, Places, other_links
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import render
-from dpverify.report.words import kind_words, pin_words, reading_words
 
 
 def paper_pages(key: str, run: Run, paper: PaperSpec | None = None, others: Sequence[str] = ()) -> dict[str, str]:
@@ -36,7 +34,6 @@ def paper_pages(key: str, run: Run, paper: PaperSpec | None = None, others: Sequ
         told = _chapters(run, paper, page.part, here) if page.number == 1 else ""
         pages[page.file] = render(
             "part",
-            generated=GENERATED,
             title=title(key, run),
             front=here.page(layout.front),
             page=page,
@@ -58,9 +55,8 @@ def _front(key: str, run: Run, layout: Layout, paper: PaperSpec | None, others: 
     parts = "\n\n".join(_chapters(run, paper, part, places) for part in by_part(judged)) if whole else ""
     return render(
         "paper",
-        generated=GENERATED,
         title=title(key, run),
-        info=run.papers.get(key),
+        run=run,
         key=key,
         index=INDEX,
         told=told,
@@ -71,9 +67,7 @@ def _front(key: str, run: Run, layout: Layout, paper: PaperSpec | None, others: 
         places=places,
         parts=parts,
         claims=_claims(by_claim(judged), "figures", told + parts) if whole else "",
-        untested=_untested(run.results),
-        legend=status_legend(),
-        manifest=manifest(key, run),
+        untested=[result for result in run.results if result.status == "untested"],
     )
 
 
@@ -94,23 +88,3 @@ def _chapters(run: Run, paper: PaperSpec | None, part: str, places: Places) -> s
 def title(key: str, run: Run) -> str:
     """The paper's title, or its key where the run does not carry it."""
     return md.prose(run.papers[key].title) if key in run.papers else md.code(key)
-
-
-def _untested(results: Sequence[Result]) -> str:
-    """The table of what was not judged; a claim has its anchor here unless a section of its own has it."""
-    seen = {result.claim for result in results if result.status != "untested"}
-    rows = []
-    for result in results:
-        if result.status == "untested":
-            place = "" if result.claim in seen else md.anchor(claim_id(result))
-            seen.add(result.claim)
-            rows.append(
-                [
-                    f"{place}{md.code(claim_id(result))}\n{md.prose(reading_words(result.reading))}",
-                    md.prose(result.where),
-                    kind_words(result.kind),
-                    md.inline_math(result.latex) or md.prose(result.printed),
-                    "\n".join(filter(None, [md.prose(result.reason), pin_words(result)])),
-                ]
-            )
-    return md.table(["claim", "where", "kind", "printed", "reason"], rows)

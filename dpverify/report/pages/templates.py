@@ -12,17 +12,20 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from dpverify.report import markdown as md
 from dpverify.report import words
-from dpverify.report.collect import claim_id, counterexamples, derivations, is_vacuous, pictures
+from dpverify.report.collect import claim_id, counterexamples, derivations, is_vacuous, pictures, run_false_alarm
+from dpverify.report.manifest import GENERATED, false_alarm_line
+from dpverify.report.numbers import show_count, show_float, show_slack
 from dpverify.report.pages import evidence
 from dpverify.report.pages.figures import figure_block, figure_place
-from dpverify.report.pages.verdict_table import verdict_table
 
 FILTERS: tuple[Callable[..., object], ...] = (
     *(md.anchor, md.bullets, md.cell, md.code, md.inline_math, md.math_block, md.one_line, md.prose, md.quote),
-    *(words.kind_words, words.mark, words.pin_words, words.reading_words, words.relation_words, words.status_label),
-    *(claim_id, counterexamples, derivations, is_vacuous, pictures),
+    *(words.kind_words, words.mark, words.pin_words, words.plural, words.reading_words),
+    *(words.relation_words, words.status_label),
+    *(claim_id, counterexamples, derivations, is_vacuous, pictures, run_false_alarm),
+    *(false_alarm_line, show_count, show_float, show_slack),
     *(evidence.checks_block, evidence.counterexample_table, evidence.derivation_block, evidence.slack_lines),
-    *(figure_block, figure_place, verdict_table),
+    *(figure_block, figure_place),
 )
 
 _GAP = re.compile(r"\n{3,}")
@@ -38,6 +41,8 @@ def environment() -> ImmutableSandboxedEnvironment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals |= {"generated": GENERATED}
+    made.globals |= {name: getattr(words, name) for name in ("MEANINGS", "METHODS", "STATUSES")}
     made.filters |= {function.__name__: function for function in FILTERS}
     return made
 

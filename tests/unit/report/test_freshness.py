@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dpverify.ledger.results import Run
-from dpverify.report.freshness import Stale, reading_key, stale
+from dpverify.report.freshness import reading_key, stale
 
 FRESH = ("0" * 16, "1" * 16)
 LEMMA_12 = "tran2022:lemma-12"
@@ -17,21 +17,24 @@ def test_fresh_evidence_is_not_stale(run: Run) -> None:
 
 def test_each_hash_is_watched(run: Run) -> None:
     once = reading_key({"ordering": "once"})
-    for today, what in [(("x", "1" * 16), "record"), (("0" * 16, "x"), "evidence"), (("x", "y"), "both")]:
-        found = stale(run, hashes(run) | {(LEMMA_12, once): today})
-        assert [(s.claim, s.reading, s.what) for s in found] == [(LEMMA_12, once, what)]
+    for today, what in [
+        (("x", "1" * 16), "the claim's record has changed"),
+        (("0" * 16, "x"), "the checks, bounds or kernels have changed"),
+        (("x", "y"), "the claim's record and the code that judges it have changed"),
+    ]:
+        assert stale(run, hashes(run) | {(LEMMA_12, once): today}) == [
+            f"{LEMMA_12} (ordering = once): {what} since it was judged"
+        ]
 
 
 def test_claims_that_came_or_went_are_told(run: Run) -> None:
     today = hashes(run)
     del today["tran2022:theorem-6", ()]
     today["tran2022:lemma-99", ()] = FRESH
-    assert stale(run, today) == [Stale("tran2022:theorem-6", (), "unknown"), Stale("tran2022:lemma-99", (), "missing")]
-
-
-def test_line_names_claim_reading_and_reason() -> None:
-    line = str(Stale(LEMMA_12, (("ordering", "once"),), "record"))
-    assert line == "tran2022:lemma-12 (ordering = once): the claim's record has changed since it was judged"
+    assert stale(run, today) == [
+        "tran2022:theorem-6: the specs have no such claim or reading any more",
+        "tran2022:lemma-99: the specs have it, the recorded run does not",
+    ]
 
 
 def test_key_does_not_depend_on_order() -> None:

@@ -21,10 +21,13 @@ PAPER = load_specs().papers["tran2022"]
 ONSET = {
     "cell-d": [1.0, 100.0],
     "cell-epsilon": [0.1, 1.0],
+    "cell-delta": [1e-6, 1e-6],
+    "cell-L": [1.0, 1.0],
+    "cell-R": [1.0, 10.0],
     "cell-printed": [1234.0, 1.8e11],
     "cell-corrected": [790.0, 2.0e4],
     "cell-needed": [99.0, 3.0e5],
-    "at:delta": [1e-6],
+    "cell-least": [99.0, 2.0e5],
 }
 
 
@@ -39,7 +42,7 @@ def fresh() -> Result:
 
 
 @pytest.mark.parametrize(
-    ("placeholder", "shown"),
+    ("call", "shown"),
     [
         ("{{ claim('lemma-12') }}", "[`lemma-12`](#lemma-12)"),
         ("{{ status('lemma-12') }}", "✗ **refuted**"),
@@ -48,8 +51,8 @@ def fresh() -> Result:
         ("{{ finding('lemma-12', 'levels') }}", "Of levels."),
     ],
 )
-def test_placeholders_come_from_the_result(fresh: Result, placeholder: str, shown: str) -> None:
-    assert told(f"It is {placeholder}.", [fresh]) == ["## Told", f"It is {shown}."]
+def test_what_is_filled_in_comes_from_the_result(fresh: Result, call: str, shown: str) -> None:
+    assert told(f"It is {call}.", [fresh]) == ["## Told", f"It is {shown}."]
 
 
 def test_statuses_of_all_readings_that_are_meant(fresh: Result) -> None:
@@ -77,9 +80,9 @@ def test_in_a_table_nothing_that_is_filled_in_ends_a_cell(fresh: Result) -> None
 def test_the_table_of_a_figure(fresh: Result) -> None:
     drawn = msgspec.structs.replace(fresh, figures={"onset-x": ONSET})
     table = told("{{ onset('lemma-12', 'onset') }}", [drawn])[1]
-    assert r"| 1 | 0.1 | 1200 | 790 | 99 |" in table
-    assert r"| 100 | 1 | $`1.8 \cdot 10^{11}`$ | $`2.0 \cdot 10^{4}`$ | $`3.0 \cdot 10^{5}`$ |" in table
-    assert table.endswith("*Everywhere δ = 1e-6.*")
+    assert r"| 1 | 0.1 | 1e-6 | 1 | 1 | 1200 | 790 | 99 |" in table
+    large = r"$`1.8 \cdot 10^{11}`$ | $`2.0 \cdot 10^{4}`$ | $`2.0 \cdot 10^{5}`$ to $`3.0 \cdot 10^{5}`$"
+    assert table.endswith(f"| 100 | 1 | 1e-6 | 1 | 10 | {large} |")
 
 
 def test_what_the_checks_said(fresh: Result) -> None:
