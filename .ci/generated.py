@@ -1,10 +1,10 @@
 """What is generated in this repository: compare it with what it is made from, or make it anew with ``--write``.
 
-reports/ and the tables in README.md are made from reports/data/*.json and specs/*/chapters.toml, specs/notation.md
-from specs/*/claims.toml, and dpverify/papers/index.json from the files that register checks. The data themselves come
-from runs (``dpverify verify --budget standard --report reports``, ``dpverify compare ... --report reports``,
-``dpverify bench --report reports``); they are only compared: the record and the code that a verdict rests on must be
-today's.
+reports/ and the findings in README.md are made from reports/data/*.json, specs/*/chapters.toml and specs/findings.toml,
+specs/notation.md from specs/*/claims.toml, and dpverify/papers/index.json from the files that register checks. The data
+themselves come from runs (``dpverify verify --budget standard --report reports``, ``dpverify compare ... --report
+reports``, ``dpverify bench --report reports``); they are only compared: the record and the code that a verdict rests on
+must be today's.
 """
 
 from __future__ import annotations

@@ -28,14 +28,14 @@ def calibrate(request: CalibrateRequest) -> Calibration:
     theorem = THEOREMS[request.algorithm](request.n, request.d, request.epsilon, request.delta, request.asked_steps)
     setting = _setting(request, theorem)
     noise = unit_noise(request.algorithm, setting)
-    enough = sigma_for(noise, request.epsilon, request.delta)
+    sufficient = sigma_for(noise, request.epsilon, request.delta)
     too_little = noise.mu.lower / missed_mu(request.epsilon, request.delta) / UP
-    mu_at_least = noise.mu.lower / enough / UP
+    mu_at_least = noise.mu.lower / sufficient / UP
     root = math.sqrt(request.log_delta)
     sigma = {
         "printed": noise.printed_factor * root / request.epsilon,
         "proof": noise.proof_mu / _standard_mu(request.epsilon, request.log_delta) * UP,
-        "exact": enough,
+        "exact": sufficient,
     }
     mu = {name: noise.mu.upper / value * UP for name, value in sigma.items()}
     certified = {name: certify(value, request.epsilon, request.delta) for name, value in mu.items()}
@@ -60,7 +60,7 @@ def calibrate(request: CalibrateRequest) -> Calibration:
         certified=certified,
         mu=(mu_at_least, mu["exact"]),
         epsilon_bounds=(missed_epsilon(mu_at_least, request.delta), bought["exact"]),
-        sigma_bounds=(too_little, enough),
+        sigma_bounds=(too_little, sufficient),
         warnings=[*theorem.warnings, *_warnings(request, setting)],
     )
 

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from dpverify.cli.words import Target, Whole
 
-BESIDE = Path("ALGORITHM.svg")
+DEFAULT_FIGURE = Path("ALGORITHM.svg")
 """Where the figure goes by default: the folder that the command is run from, named after the algorithm."""
 
 
@@ -32,7 +32,7 @@ def train(
     standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None,
     seed: Whole = 0,
     json: Target | None = None,
-    figure: Annotated[Path | None, Parameter(negative="--no-figure")] = BESIDE,
+    figure: Annotated[Path | None, Parameter(negative="--no-figure")] = DEFAULT_FIGURE,
 ) -> int:
     """Train on real data: nonconvex-regularized logistic regression, loss and gradient norm as it goes.
 
@@ -61,5 +61,5 @@ def train(
         standardise=standardise,
         seed=seed,
         json=json,
-        figure=Path(f"{algorithm}.svg") if figure == BESIDE else figure,
+        figure=Path(f"{algorithm}.svg") if figure == DEFAULT_FIGURE else figure,
     )

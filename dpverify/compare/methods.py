@@ -13,7 +13,7 @@ from dpverify.privacy.sampled import sampled_std
 from dpverify.problems.data import Dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.train.optimizer import optimizer
-from dpverify.train.privacy import Guarantee, account
+from dpverify.train.privacy import Guarantee, account, guarantee
 from dpverify.train.request import Request
 from dpverify.train.result import NOT_CERTIFIED, Settings
 
@@ -47,13 +47,13 @@ def prepare(request: Request, name: str, dataset: Dataset, problem: LogisticRegr
     settings = asked.settle(len(problem.x))
     if name in ("dp-gd", "dp-sgd"):
         return _plain(asked, name, dataset, problem, settings.steps, batch)
-    settings, guarantee = account(asked, settings, dataset, problem)
+    settings, certified = account(asked, settings, dataset, problem)
     if name == "nsgd":
-        guarantee = Guarantee(f"{NOT_CERTIFIED}: there is no noise")
+        certified = Guarantee(f"{NOT_CERTIFIED}: there is no noise")
     _, constants = optimizer(asked.algorithm, problem, settings)
     numbers = Descent(1, settings.steps, 0.0, settings.eta)
     run = _normalized(asked.algorithm, settings)
-    return Method(name, numbers, settings.sigma, constants.node_std, guarantee, run)
+    return Method(name, numbers, settings.sigma, constants.node_std, certified, run)
 
 
 def _normalized(algorithm: str, settings: Settings) -> Callable[[LogisticRegression, int], Iterates]:
@@ -91,12 +91,4 @@ def _plain(
     def run(problem: LogisticRegression, seed: int) -> Iterates:
         return descend(problem, numbers, seed)
 
-    return Method(name, numbers, None, {"gradient": std}, _words(asked, dataset, how), run)
-
-
-def _words(asked: Request, dataset: Dataset, how: str) -> Guarantee:
-    """Say what is certified; nothing is where the columns were standardised."""
-    told = f"epsilon = {asked.epsilon:.6g}, delta = {asked.delta:.6g}"
-    if dataset.standardised:
-        return Guarantee(f"{NOT_CERTIFIED}: {told} would hold had the columns not been standardised")
-    return Guarantee(f"{told}, for replacing one example, {how}", asked.epsilon, asked.delta)
+    return Method(name, numbers, None, {"gradient": std}, guarantee(epsilon, delta, dataset, how), run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from dpverify.kernels import check
@@ -64,20 +64,10 @@ class CompareRequest:
         check.whole(2, seeds=self.seeds)
         if self.batch is not None:
             check.whole(1, batch=self.batch)
+        check.positive(delta=self.delta)
         self.shared()
 
     def shared(self) -> Request:
         """Give what all methods share, as a request to train; it checks itself."""
-        return Request(
-            data=self.data,
-            n=self.n,
-            steps=self.steps,
-            epochs=self.epochs,
-            epsilon=self.epsilon,
-            delta=check.positive(delta=self.delta),
-            eta=self.eta,
-            lam=self.lam,
-            scale=self.scale,
-            standardise=self.standardise,
-            seed=self.seed,
-        )
+        names = {field.name for field in fields(Request)} & {field.name for field in fields(self)}
+        return Request(**{name: getattr(self, name) for name in names})

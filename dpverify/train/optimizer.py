@@ -13,13 +13,23 @@ from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.stepped_run import SteppedRun
 from dpverify.train.result import NoiseConstants, Settings
 
+Noisy = tuple[SteppedRun, dict[str, float], dict[str, float]]
+"""A run, its counts of nodes, and the deviation of the noise of each kind of node."""
+
 
 def optimizer(algorithm: str, problem: LogisticRegression, settings: Settings) -> tuple[SteppedRun, NoiseConstants]:
     """Set an optimizer up: the run before its first step, and its constants with the noise as the boxes print it."""
-    return (_dp_nsgd if algorithm == "dp-nsgd" else _sr_nsgd)(problem, settings)
+    run, counts, node_std = (_dp_nsgd if algorithm == "dp-nsgd" else _sr_nsgd)(problem, settings)
+    return run, NoiseConstants(
+        lipschitz=problem.lipschitz,
+        smoothness=problem.smoothness,
+        gap=problem.gap,
+        counts=counts,
+        node_std=node_std,
+    )
 
 
-def _dp_nsgd(problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, NoiseConstants]:
+def _dp_nsgd(problem: LogisticRegression, s: Settings) -> Noisy:
     parameters = Parameters(
         steps=s.steps,
         alpha=s.alpha,
@@ -31,10 +41,10 @@ def _dp_nsgd(problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, Nois
     )
     run = DpNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=s.seed)
     v = float(printed_v(len(problem.x), s.steps, s.depth))
-    return run, _constants(problem, {"V": v}, {"f": run.node_deviation})
+    return run, {"V": v}, {"f": run.node_deviation}
 
 
-def _sr_nsgd(problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, NoiseConstants]:
+def _sr_nsgd(problem: LogisticRegression, s: Settings) -> Noisy:
     scales = printed_scales(len(problem.x), s.steps, eta=s.eta, lipschitz=problem.lipschitz)
     parameters = SrParameters(
         steps=s.steps,
@@ -48,14 +58,4 @@ def _sr_nsgd(problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, Nois
     )
     run = SrNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=s.seed)
     counts = {"V_<=2N": scales.v_first, "V_>2N": scales.v_later}
-    return run, _constants(problem, counts, dict(zip(SR_NODES, run.deviations.tolist(), strict=True)))
-
-
-def _constants(problem: LogisticRegression, counts: dict[str, float], node_std: dict[str, float]) -> NoiseConstants:
-    return NoiseConstants(
-        lipschitz=problem.lipschitz,
-        smoothness=problem.smoothness,
-        gap=problem.gap,
-        counts=counts,
-        node_std=node_std,
-    )
+    return run, counts, dict(zip(SR_NODES, run.deviations.tolist(), strict=True))

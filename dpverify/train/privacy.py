@@ -1,4 +1,4 @@
-"""What the noise of a run is worth: sigma from (epsilon, delta), or epsilon from sigma and delta."""
+"""What the noise of a run guarantees: sigma from (epsilon, delta), or epsilon from sigma and delta."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dpverify.papers.tran2022.accounting.noise import Setting, UnitNoise, epsilon_for, sigma_for, unit_noise
+from dpverify.papers.tran2022.accounting.noise import Setting, epsilon_for, sigma_for, unit_noise
 from dpverify.problems.data import Dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.train.request import Request
@@ -35,22 +35,6 @@ def account(
         return settings, Guarantee(f"{NOT_CERTIFIED}: give epsilon and delta, or delta with sigma")
     if settings.sigma == 0.0:
         return settings, Guarantee(f"{NOT_CERTIFIED}: there is no noise")
-    noise = _noise(request.algorithm, settings, problem)
-    if request.epsilon is not None:
-        settings = msgspec.structs.replace(settings, sigma=sigma_for(noise, request.epsilon, request.delta))
-    epsilon = request.epsilon if request.epsilon is not None else epsilon_for(noise, settings.sigma, request.delta)
-    told = f"epsilon = {epsilon:.6g}, delta = {request.delta:.6g}"
-    if dataset.standardised:
-        return settings, Guarantee(f"{NOT_CERTIFIED}: {told} would hold had the columns not been standardised")
-    if settings.scale == "none":
-        return settings, Guarantee(f"{NOT_CERTIFIED}: {told} would hold if G were known without looking at the data")
-    if not math.isfinite(epsilon):
-        return settings, Guarantee(f"{NOT_CERTIFIED}: this sigma buys no epsilon at delta = {request.delta:.6g}")
-    words = f"{told}, for replacing one example, certified by the accountant in real arithmetic"
-    return settings, Guarantee(words, epsilon, request.delta)
-
-
-def _noise(algorithm: str, settings: Settings, problem: LogisticRegression) -> UnitNoise:
     setting = Setting(
         examples=len(problem.x),
         steps=settings.steps,
@@ -61,4 +45,21 @@ def _noise(algorithm: str, settings: Settings, problem: LogisticRegression) -> U
         smoothness=problem.smoothness,
         ordering=settings.ordering,
     )
-    return unit_noise(algorithm, setting)
+    noise = unit_noise(request.algorithm, setting)
+    if request.epsilon is not None:
+        settings = msgspec.structs.replace(settings, sigma=sigma_for(noise, request.epsilon, request.delta))
+    epsilon = request.epsilon if request.epsilon is not None else epsilon_for(noise, settings.sigma, request.delta)
+    if settings.scale == "none" and not dataset.standardised:
+        told = f"epsilon = {epsilon:.6g}, delta = {request.delta:.6g}"
+        return settings, Guarantee(f"{NOT_CERTIFIED}: {told} would hold if G were known without looking at the data")
+    return settings, guarantee(epsilon, request.delta, dataset, "certified by the accountant in real arithmetic")
+
+
+def guarantee(epsilon: float, delta: float, dataset: Dataset, how: str) -> Guarantee:
+    """Say what the noise gives, and ``how`` that is known; nothing is certified where the columns were standardised."""
+    told = f"epsilon = {epsilon:.6g}, delta = {delta:.6g}"
+    if dataset.standardised:
+        return Guarantee(f"{NOT_CERTIFIED}: {told} would hold had the columns not been standardised")
+    if not math.isfinite(epsilon):
+        return Guarantee(f"{NOT_CERTIFIED}: this sigma buys no epsilon at delta = {delta:.6g}")
+    return Guarantee(f"{told}, for replacing one example, {how}", epsilon, delta)

@@ -100,23 +100,7 @@ class Request:
             check.positive(eta=self.eta)
 
     def settle(self, n_examples: int) -> Settings:
-        """Fill in what depends on the number of examples.
-
-        Parameters
-        ----------
-        n_examples : int
-            N, at least 1.
-
-        Returns
-        -------
-        Settings
-            Every number of the run.
-
-        Raises
-        ------
-        ArgumentError
-            If T is too large, or alpha is below 1/N while there is noise.
-        """
+        """Fill in what depends on the number of examples; refuse too many steps, and alpha below 1/N under noise."""
         steps = self.steps if self.steps is not None else (self.epochs or DEFAULT_EPOCHS) * n_examples
         check.whole(1, MOST_STEPS, steps=steps)
         sigma = DEFAULT_SIGMA if self.sigma is None else float(self.sigma)  # with epsilon: until it is calibrated

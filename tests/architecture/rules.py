@@ -3,10 +3,82 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 JIT_NAMES = frozenset({"njit", "jit", "vectorize", "guvectorize", "stencil", "cfunc", "jit_module", "generated_jit"})
+
+LONGEST = 320
+"""Lines of a file."""
+FULLEST = 20
+"""Python files of a folder, its ``__init__`` among them."""
+SECTION = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises|Notes|Examples|See Also)\n-{3,}$", re.MULTILINE)
+
+
+def long_files(paths: Iterable[Path]) -> Iterator[str]:
+    """Each file with more lines than a file may have."""
+    for path in paths:
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > LONGEST:
+            yield f"{path}: {lines} lines"
+
+
+def full_folders(paths: Iterable[Path]) -> Iterator[str]:
+    """Each folder with more Python files than a folder may have."""
+    held: dict[Path, int] = defaultdict(int)
+    for path in paths:
+        held[path.parent] += 1
+    yield from (f"{folder}: {count} modules" for folder, count in held.items() if count > FULLEST)
+
+
+def shared_class_names(paths: Iterable[Path]) -> Iterator[str]:
+    """Each name that two classes have, with the files."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(str(path))
+    yield from (f"{name}: {', '.join(files)}" for name, files in sorted(homes.items()) if len(files) > 1)
+
+
+def exported(root: Path, packages: Iterable[Path]) -> set[tuple[str, str]]:
+    """Module and name of all that the ``__init__`` files among some paths export in ``__all__``."""
+    found: set[tuple[str, str]] = set()
+    for path in packages:
+        if path.name != "__init__.py":
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        package = ".".join(path.parent.relative_to(root).parts)
+        names = {word for node in tree.body if _is_all(node) for word in _strings(node)}
+        found.update((package, name) for name in names)
+        for node in ast.walk(tree):  # below TYPE_CHECKING too, where names are loaded when they are used
+            if isinstance(node, ast.ImportFrom) and node.module:
+                found.update((node.module, alias.name) for alias in node.names if (alias.asname or alias.name) in names)
+    return found
+
+
+def sections(source: str) -> Iterator[tuple[str, str]]:
+    """Top-level name, and qualified name, of each function and class whose docstring has a section of numpydoc."""
+    todo: list[tuple[ast.AST, tuple[str, ...]]] = [(ast.parse(source), ())]
+    while todo:
+        node, outer = todo.pop()
+        for child in ast.iter_child_nodes(node):
+            path = outer
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                path = (*outer, child.name)
+                if SECTION.search(ast.get_docstring(child) or ""):
+                    yield path[0], ".".join(path)
+            todo.append((child, path))
+
+
+def _is_all(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets)
+
+
+def _strings(node: ast.AST) -> Iterator[str]:
+    yield from (n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str))
 
 
 def imports_of_checks(source: str) -> Iterator[str]:

@@ -34,6 +34,32 @@ def test_every_folder_of_a_paper_is_held_by_a_contract() -> None:
         assert bare or meets or names & held, f"{file.relative_to(ROOT)} is in no contract of pyproject.toml"
 
 
+def test_no_file_is_too_long() -> None:
+    assert list(rules.long_files(rules.python_files(PACKAGE))) == []
+
+
+def test_no_folder_is_too_full() -> None:
+    assert list(rules.full_folders(rules.python_files(PACKAGE))) == []
+
+
+def test_no_two_classes_have_one_name() -> None:
+    assert list(rules.shared_class_names(rules.python_files(PACKAGE))) == []
+
+
+def test_only_what_a_package_exports_has_sections_in_its_docstring() -> None:
+    """Elsewhere types and one to three sentences are enough."""
+    paths = rules.python_files(PACKAGE)
+    exported = rules.exported(ROOT, paths)
+    found = []
+    for path in paths:
+        relative = path.relative_to(ROOT).with_suffix("")
+        parts = relative.parent.parts if relative.name == "__init__" else relative.parts
+        module = ".".join(parts)
+        named = rules.sections(path.read_text(encoding="utf-8"))
+        found += [f"{module}.{name}" for top, name in named if (module, top) not in exported]
+    assert sorted(found) == []
+
+
 @pytest.mark.parametrize("path", rules.python_files(PACKAGE / "papers"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_only_checks_import_checks(path: Path) -> None:
     inside = "checks" in path.with_suffix("").parts

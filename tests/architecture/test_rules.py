@@ -86,3 +86,69 @@ def test_random_uses(line: str) -> None:
 def test_imports_of_checks() -> None:
     source = "from a.papers.p.t.checks.x import f\nfrom a.papers.p.t import checks\nfrom a.papers.p.t import bounds\n"
     assert len(list(rules.imports_of_checks(source))) == 2
+
+
+def test_long_files(tmp_path: Path) -> None:
+    for name, lines in (("fits.py", rules.LONGEST), ("long.py", rules.LONGEST + 1)):
+        (tmp_path / name).write_text("x = 1\n" * lines, encoding="utf-8")
+    assert [Path(line.split(":")[0]).name for line in rules.long_files(rules.python_files(tmp_path))] == ["long.py"]
+
+
+def test_full_folders(tmp_path: Path) -> None:
+    for folder, files in (("fits", rules.FULLEST), ("full", rules.FULLEST + 1)):
+        (tmp_path / folder).mkdir()
+        for number in range(files):
+            (tmp_path / folder / f"m{number}.py").touch()
+    assert [Path(line.split(":")[0]).name for line in rules.full_folders(rules.python_files(tmp_path))] == ["full"]
+
+
+def test_shared_class_names(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("class Case:\n    class Inner: ...\nclass Other: ...\n", encoding="utf-8")
+    assert list(rules.shared_class_names(rules.python_files(tmp_path))) == []
+    (tmp_path / "b.py").write_text("def f():\n    class Case: ...\nclass Inner: ...\n", encoding="utf-8")
+    found = list(rules.shared_class_names(rules.python_files(tmp_path)))
+    assert [line.split(":")[0] for line in found] == ["Case", "Inner"]
+
+
+def test_exported(tmp_path: Path) -> None:
+    package = tmp_path / "pack"
+    (package / "inner").mkdir(parents=True)
+    (package / "inner" / "__init__.py").touch()
+    source = """
+if TYPE_CHECKING:
+    from pack.lazy import late
+from pack.inner.work import done as finished, hidden
+__all__ = ["finished", "here", "late"]
+"""
+    (package / "__init__.py").write_text(source, encoding="utf-8")
+    wanted = {("pack", "here"), ("pack.inner.work", "done"), ("pack.lazy", "late")}
+    assert wanted <= rules.exported(tmp_path, rules.python_files(tmp_path))
+    assert ("pack.inner.work", "hidden") not in rules.exported(tmp_path, rules.python_files(tmp_path))
+
+
+DOCUMENTED = '''
+class Face:
+    """One.
+
+    Attributes
+    ----------
+    x : int
+        Two.
+    """
+
+    def method(self):
+        """Three.
+
+        Returns
+        -------
+        int
+            Four.
+        """
+
+def plain():
+    """Parameters are named in a sentence, and -------- is no header."""
+'''
+
+
+def test_sections() -> None:
+    assert list(rules.sections(DOCUMENTED)) == [("Face", "Face"), ("Face", "Face.method")]
