@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dpverify.papers.tran2022.accounting.noise import Setting, UnitNoise, epsilon_for, sigma_for, unit_noise
+from dpverify.papers.tran2022.accounting.noise import AccountedRun, UnitNoise, epsilon_for, sigma_for, unit_noise
 from dpverify.problems.data import Dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.train.request import Request
@@ -52,7 +52,7 @@ def account(
 
 
 def _noise(algorithm: str, settings: Settings, problem: LogisticRegression) -> UnitNoise:
-    setting = Setting(
+    setting = AccountedRun(
         examples=len(problem.x),
         steps=settings.steps,
         alpha=settings.alpha,

@@ -107,7 +107,7 @@ def _algorithm_2(*, seed: int, N: int, epochs: int) -> Forms:
     import numpy as np
 
     from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
-    from dpverify.papers.tran2022.accounting.algorithm_2.nodes import Worth
+    from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
     from dpverify.papers.tran2022.accounting.algorithm_2.pattern import pattern_value
     from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 
@@ -115,9 +115,10 @@ def _algorithm_2(*, seed: int, N: int, epochs: int) -> Forms:
     T = epochs * N
     eta = 1 / math.sqrt(N * T)
     fresh, once = (SrParameters(T, 1 / N, eta * N, eta, 1.0, 1.0, ordering) for ordering in ("fresh", "once"))
-    visits, worth = np.arange(N, min(T, 10**5 * N) + 1, N).tolist(), Worth(T, N, 1.0, 1.0, 1.0, 2.0, 1 / N**2)
+    visits = np.arange(N, min(T, 10**5 * N) + 1, N).tolist()
+    sensitivities = NodeSensitivities(T, N, 1.0, 1.0, 1.0, 2.0, 1 / N**2)
     return {
-        "add up one pattern": lambda: pattern_value(worth, 1 / N, visits),
+        "add up one pattern": lambda: pattern_value(sensitivities, 1 / N, visits),
         "fresh": lambda: sr_nsgd_mu(fresh, N, 1.0),
         "once": lambda: sr_nsgd_mu(once, N, 1.0),
     }

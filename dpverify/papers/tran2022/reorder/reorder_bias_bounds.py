@@ -34,7 +34,7 @@ Sum: TypeAlias = Literal["difference", "estimate", "momentum"]
 """Which of the three sums."""
 
 
-class Spread(NamedTuple):
+class GradientMoments(NamedTuple):
     """Mean products of centred gradients over the examples, at the anchor of one epoch."""
 
     own: Fraction  # mean of ``|xi_e(x)|^2``, at most G^2
@@ -42,29 +42,29 @@ class Spread(NamedTuple):
     change: Fraction = Fraction(0)  # mean of ``|zeta_e(x)|^2``, at most ``min(2 G, eta N L)^2``
 
 
-Spreads: TypeAlias = Callable[[int], Spread]
-"""From an epoch, 0, 1, .., to the spread of its gradients. The order of the examples must not influence it."""
+Spreads: TypeAlias = Callable[[int], GradientMoments]
+"""From an epoch, 0, 1, .., to the moments of its gradients. The order of the examples must not influence it."""
 
 
 def constant_spread(own: Fraction) -> Spreads:
-    """Spread of losses whose gradients do not depend on w, such as linear ones: at most G^2, in every epoch."""
-    return lambda _epoch: Spread(own)
+    """Moments of losses whose gradients do not depend on w, such as linear ones: at most G^2, in every epoch."""
+    return lambda _epoch: GradientMoments(own)
 
 
 def alternating_spread(change: Fraction) -> Spreads:
-    """Spread of gradients that go back and forth: ``xi_e = (-1)^e (change/2) v`` with ``|v(x)| = 1``."""
-    return lambda _epoch: Spread(change**2 / 4, change**2 / 2, change**2)
+    """Moments of gradients that go back and forth: ``xi_e = (-1)^e (change/2) v`` with ``|v(x)| = 1``."""
+    return lambda _epoch: GradientMoments(change**2 / 4, change**2 / 2, change**2)
 
 
 def table_spread(table: list[list[Fraction]]) -> Spreads:
-    """Spread of gradients in one dimension that stand in a table. Epochs beyond the table have spread 0."""
+    """Moments of gradients in one dimension that stand in a table. epochs beyond the table have moments 0."""
 
-    def spread(epoch: int) -> Spread:
+    def spread(epoch: int) -> GradientMoments:
         if epoch >= len(table):
-            return Spread(Fraction(0))
+            return GradientMoments(Fraction(0))
         xi = _centred(table[epoch])
         zeta = [now - then for now, then in zip(xi, _centred(table[max(epoch - 1, 0)]), strict=True)]
-        return Spread(_mean(xi, xi), _mean(xi, zeta), _mean(zeta, zeta))
+        return GradientMoments(_mean(xi, xi), _mean(xi, zeta), _mean(zeta, zeta))
 
     return spread
 
@@ -131,7 +131,7 @@ def _of_epoch(
     early: tuple[Value, Value],
     sums: tuple[tuple[Value, Value], tuple[Value, Value]],
     n_examples: int,
-    spread: Spread,
+    spread: GradientMoments,
 ) -> Value:
     """Mean over x of ``sum_j |f_j|^2 - |sum_j f_j|^2 / N`` for one epoch."""
     (late_sum, early_sum), (late_square, early_square) = sums
