@@ -6,7 +6,7 @@ import pytest
 from flint import arb
 
 from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, noise_variance
-from dpverify.papers.tran2022.reorder.reorder_bias_bounds import Spread, constant_spread, mean_square
+from dpverify.papers.tran2022.reorder.reorder_bias_bounds import GradientMoments, constant_spread, mean_square
 from dpverify.papers.tran2022.utility.utility_bounds import (
     coupling_bound,
     implicit_steps,
@@ -104,7 +104,7 @@ def test_premise_the_sampling_error_of_the_momentum(N: int) -> None:
 def test_premise_the_sampling_error_of_the_estimate(N: int, T: int) -> None:
     x = math.sqrt(N / T)
     gamma, change = Fraction(math.isqrt(10**12 * N // T), 10**6), Fraction(1, 3)
-    spreads = (constant_spread(ONE), lambda _: Spread(ONE, Fraction(0), change**2))
+    spreads = (constant_spread(ONE), lambda _: GradientMoments(ONE, Fraction(0), change**2))
     for spread, moved in zip(spreads, (0.0, float(change)), strict=True):
         squares = (mean_square("estimate", t, N, Fraction(1, N), gamma, spread) for t in range(1, T + 1))
         mean = sum(math.sqrt(float(to_ball(to_value(square)))) for square in squares) / T

@@ -1,17 +1,12 @@
-import itertools
-from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
     Sum,
     alternating_spread,
     constant_spread,
     mean_square,
-    table_spread,
 )
 from dpverify.papers.tran2022.reorder.reorder_lemma_bounds import (
     cross_term,
@@ -22,79 +17,14 @@ from dpverify.papers.tran2022.reorder.reorder_lemma_bounds import (
     weight_bound,
 )
 from dpverify.symbolic.exact.numbers import to_ball, to_value
+from tests.unit.papers.tran2022.reorder.definition import SUMS, by_definition
 
-SUMS: tuple[Sum, ...] = ("difference", "estimate", "momentum")
 ONE = Fraction(1)
-Table = list[list[Fraction]]
-
-
-def by_definition(
-    t: int, n: int, alpha: Fraction, gamma: Fraction, table: Table, once: bool = False
-) -> dict[Sum, list[Fraction]]:
-    """All three sums for every choice of the orders, from the lines of Algorithm 4 and nothing else."""
-    beta, keep, (q, r) = 1 - alpha, 1 - gamma, divmod(t, n)
-    epochs = -(-t // n)
-    orders = list(itertools.permutations(range(n)))
-    out: dict[Sum, list[Fraction]] = {which: [] for which in SUMS}
-    for chosen in itertools.product(orders, repeat=1 if once else epochs):
-        drawn = [chosen[0 if once else s // n][s % n] for s in range(t)]
-
-        def now(s: int, drawn: list[int] = drawn) -> Fraction:
-            return table[(s - 1) // n][drawn[s - 1]]
-
-        def change(s: int, drawn: list[int] = drawn) -> Fraction:
-            return now(s, drawn) - table[(s - 1) // n - 1][drawn[s - 1]]
-
-        def full(s: int) -> Fraction:
-            row = table[(s - 1) // n]
-            return sum(row, Fraction(0)) / n
-
-        def window(a: int, b: int, term: Callable[[int], Fraction]) -> Fraction:
-            return sum((beta ** (b - s) * term(s) for s in range(a, b + 1)), Fraction(0))
-
-        g = beta ** (t - r) * window(1, r, now)
-        for i in range(q):
-            if i:
-                a, b = t - i * n + 1, t - (i - 1) * n
-                c = sum((keep**j * beta ** ((i - 1 - j) * n) for j in range(i)), Fraction(0))
-                g += c * (keep * window(a, b, change) + gamma * window(a, b, now))
-            g += beta ** (n * i) * keep ** (q - i - 1) * window(r + 1, r + n, now)
-        m_hat, m, mean = alpha * g, alpha * window(1, t, now), alpha * window(1, t, full)
-        out["difference"].append(m_hat - m)
-        out["estimate"].append(m_hat - mean)
-        out["momentum"].append(m - mean)
-    return out
-
-
-ENTRIES = st.fractions(min_value=-2, max_value=2, max_denominator=3)
-WEIGHTS = st.fractions(min_value=Fraction(1, 7), max_value=1, max_denominator=7)
-
-
-@settings(deadline=None, max_examples=30)
-@given(st.data())
-def test_exact_mean_squares_are_those_of_all_orders(data: st.DataObject) -> None:
-    n = data.draw(st.integers(1, 3))
-    t = data.draw(st.integers(1, {1: 6, 2: 9, 3: 8}[n]))
-    table = data.draw(st.lists(st.lists(ENTRIES, min_size=n, max_size=n), min_size=-(-t // n), max_size=-(-t // n)))
-    alpha, gamma = data.draw(WEIGHTS), data.draw(WEIGHTS)
-    for which, values in by_definition(t, n, alpha, gamma, table).items():
-        assert sum(values) == 0 or n == 1
-        if n > 1:
-            mean = sum((value**2 for value in values), Fraction(0)) / len(values)
-            assert mean_square(which, t, n, alpha, gamma, table_spread(table)) == mean
 
 
 def test_one_example_has_one_order() -> None:
     assert mean_square("difference", 7, 1, Fraction(1, 2), Fraction(1, 3), constant_spread(ONE)) == 0
     assert weight_bound("difference", 7, 1, Fraction(1, 2), Fraction(1, 3), ONE, ONE) == 0
-
-
-def test_balls_of_long_runs_agree_with_fractions() -> None:
-    exact = mean_square("estimate", 96, 8, Fraction(1, 4), Fraction(1, 2), alternating_spread(ONE))
-    ball = mean_square(
-        "estimate", 96, 8, Fraction(25, 100) + Fraction(1, 10**30), Fraction(1, 2), alternating_spread(ONE)
-    )
-    assert abs(to_ball(to_value(exact)) - to_ball(to_value(ball))) < 1e-15
 
 
 def test_largest_difference_is_the_largest_of_all_orders() -> None:
@@ -172,16 +102,6 @@ def test_mean_over_a_run_is_bounded(n: int, steps: int) -> None:
             / steps
         )
         assert mean <= run_mean_bound(steps, n, alpha, gamma, ONE, Fraction(1, 3))
-
-
-def test_reconstruction_is_sharper_than_the_momentum_after_some_epochs() -> None:
-    n, alpha, gamma = 16, Fraction(1, 16), Fraction(1, 32)
-    t = 400 * n
-    estimate, momentum = (
-        to_ball(to_value(mean_square(which, t, n, alpha, gamma, constant_spread(ONE))))
-        for which in ("estimate", "momentum")
-    )
-    assert estimate < momentum / 20
 
 
 def test_parameters_out_of_range_are_named() -> None:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from dpverify.harness.planted import times
-from dpverify.ledger.load import load_specs
-from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility import descent_derivations as derive
 from dpverify.papers.tran2022.utility.descent_bounds import attained_gradient, attained_loss, worst_alignment
-from dpverify.symbolic.derive.conclude import conclude
-from dpverify.symbolic.derive.derivation import Derivation, check_derivation
 from dpverify.symbolic.exact.decide import to_number
 from dpverify.symbolic.exact.numbers import DomainError
 
@@ -56,20 +49,3 @@ def test_a_step_on_a_quadratic_reaches_the_bound_of_smoothness() -> None:
     w, eta, smooth = Fraction(2, 3), Fraction(1, 5), Fraction(7)
     after = smooth * (w - eta) ** 2 / 2
     assert after == attained_loss(smooth * w**2 / 2, smooth * w, eta, smooth)
-
-
-PRINTED = [
-    ("lemma-5-case-1", derive.alignment),
-    ("lemma-5-cases", derive.alignment),
-    ("lemma-5-telescoped", derive.telescoped),
-    ("lemma-5", derive.telescoped),
-]
-
-
-@pytest.mark.parametrize(("claim", "build"), PRINTED)
-def test_the_derivation_ends_at_the_print_and_no_sharper(claim: str, build: Callable[[Statement], Derivation]) -> None:
-    statement = load_specs().claim(f"tran2022:{claim}").statement({}, "printed")
-    derivation = build(statement)
-    assert check_derivation(derivation, points=40).complete
-    assert conclude(derivation, statement) == "equal"
-    assert conclude(derivation, times(statement, Fraction(99, 100))) not in {"equal", "weaker"}
