@@ -56,19 +56,6 @@ def alternating_spread(change: Fraction) -> Spreads:
     return lambda _epoch: GradientMoments(change**2 / 4, change**2 / 2, change**2)
 
 
-def table_spread(table: list[list[Fraction]]) -> Spreads:
-    """Moments of gradients in one dimension that stand in a table. epochs beyond the table have moments 0."""
-
-    def spread(epoch: int) -> GradientMoments:
-        if epoch >= len(table):
-            return GradientMoments(Fraction(0))
-        xi = _centred(table[epoch])
-        zeta = [now - then for now, then in zip(xi, _centred(table[max(epoch - 1, 0)]), strict=True)]
-        return GradientMoments(_mean(xi, xi), _mean(xi, zeta), _mean(zeta, zeta))
-
-    return spread
-
-
 def window_weights(which: Sum, q: int, block: Value, gamma: Value) -> list[tuple[Value, Value]]:
     """Weights (a_i, b_i) of the windows i = 1 .. q + 1. q + 1 pairs; see the head of this file."""
     keep = 1 - gamma
@@ -154,12 +141,3 @@ def _powers(base: Value, n: int, r: int) -> tuple[Value, Value]:
         sums[p >= r] = sums[p >= r] + power
         power = power * base
     return sums[0], sums[1]
-
-
-def _centred(row: list[Fraction]) -> list[Fraction]:
-    mean = sum(row, Fraction(0)) / len(row)
-    return [value - mean for value in row]
-
-
-def _mean(left: list[Fraction], right: list[Fraction]) -> Fraction:
-    return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0)) / len(left)

@@ -7,10 +7,9 @@ from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
     alternating_spread,
     constant_spread,
     mean_square,
-    table_spread,
 )
 from dpverify.symbolic.exact.numbers import to_ball, to_value
-from tests.unit.papers.tran2022.reorder.definition import by_definition
+from tests.unit.papers.tran2022.reorder.definition import by_definition, table_spread
 
 ONE = Fraction(1)
 

@@ -10,14 +10,11 @@ from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
 )
 from dpverify.papers.tran2022.reorder.reorder_lemma_bounds import (
     cross_term,
-    largest_difference,
     momentum_once,
-    run_mean_bound,
     simple_bound,
-    weight_bound,
 )
 from dpverify.symbolic.exact.numbers import to_ball, to_value
-from tests.unit.papers.tran2022.reorder.definition import SUMS, by_definition
+from tests.unit.papers.tran2022.reorder.definition import SUMS, by_definition, weight_bound
 
 ONE = Fraction(1)
 
@@ -25,16 +22,6 @@ ONE = Fraction(1)
 def test_one_example_has_one_order() -> None:
     assert mean_square("difference", 7, 1, Fraction(1, 2), Fraction(1, 3), constant_spread(ONE)) == 0
     assert weight_bound("difference", 7, 1, Fraction(1, 2), Fraction(1, 3), ONE, ONE) == 0
-
-
-def test_largest_difference_is_the_largest_of_all_orders() -> None:
-    alpha, gamma = Fraction(2, 5), Fraction(1, 3)
-    for n, t in ((2, 4), (2, 5), (2, 7), (4, 8)):
-        table = [[ONE] * (n // 2) + [-ONE] * (n // 2)] * -(-t // n)
-        found = max(abs(value) for value in by_definition(t, n, alpha, gamma, table)["difference"])
-        assert largest_difference(t, n, alpha, gamma, ONE) == found
-    with pytest.raises(ValueError, match="n_examples must be even, got n_examples=3"):
-        largest_difference(7, 3, alpha, gamma, ONE)
 
 
 def test_one_permutation_has_the_mean_square_of_its_formula() -> None:
@@ -90,20 +77,6 @@ def test_simple_bound_is_nearly_attained_by_the_weights() -> None:
     assert weights >= simple_bound("difference", ONE, Fraction(1, 1000), ONE, Fraction(0)) * 99 / 100
 
 
-@pytest.mark.parametrize(("n", "steps"), [(2, 8), (4, 160), (9, 900)])
-def test_mean_over_a_run_is_bounded(n: int, steps: int) -> None:
-    for gamma in (Fraction(1, 2), Fraction(1, 20)):
-        alpha = Fraction(1, n)
-        mean = (
-            sum(
-                (weight_bound("estimate", t, n, alpha, gamma, ONE, Fraction(1, 3)) for t in range(1, steps + 1)),
-                to_ball(to_value(0)),
-            )
-            / steps
-        )
-        assert mean <= run_mean_bound(steps, n, alpha, gamma, ONE, Fraction(1, 3))
-
-
 def test_parameters_out_of_range_are_named() -> None:
     with pytest.raises(ValueError, match="alpha must lie in"):
         mean_square("difference", 1, 2, Fraction(0), ONE, constant_spread(ONE))
@@ -113,5 +86,3 @@ def test_parameters_out_of_range_are_named() -> None:
         mean_square("difference", 0, 2, ONE, ONE, constant_spread(ONE))
     with pytest.raises(ValueError, match="gamma must be above 0"):
         simple_bound("difference", ONE, Fraction(0), ONE, ONE)
-    with pytest.raises(ValueError, match="gamma must be above 0"):
-        run_mean_bound(3, 2, ONE, Fraction(0), ONE, ONE)
