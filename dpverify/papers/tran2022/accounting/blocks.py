@@ -34,7 +34,7 @@ class TooManyPointsError(Exception):
     """Without merging points a set would become too long."""
 
 
-class Points(Protocol):
+class BlockPoints(Protocol):
     """The points of a block in one state."""
 
     @property
@@ -50,7 +50,7 @@ class Points(Protocol):
         """Where each point comes from, shape (n,)."""
 
 
-PointsT = TypeVar("PointsT", bound=Points)
+PointsT = TypeVar("PointsT", bound=BlockPoints)
 
 
 @dataclass(frozen=True)

@@ -47,12 +47,6 @@ def identity(statement: Statement) -> Derivation:
     return _chain("algebra", statement, Step(printed, "="))
 
 
-def ordered(statement: Statement) -> Derivation:
-    """Derive a line whose left side is below its right side by the conditions alone."""
-    start, printed = sympy_sides(statement)
-    return _chain("by its conditions", statement, Step(printed, "<=", "order", {"a": start, "b": printed}))
-
-
 def absorb(statement: Statement) -> Derivation:
     """Absorb ``3 eta L/4 + 3 eta L/alpha <= 6 eta L/alpha``: ``theorem-6-display-2``, ``theorem-9-display-1``."""
     _, printed = sympy_sides(statement)
@@ -69,11 +63,11 @@ def extra_term(statement: Statement) -> Derivation:
     _, printed = sympy_sides(statement)
     symbols = sympy_symbols(statement)
     extra = 6 * symbols["G"] / (symbols["alpha"] * symbols["T"])
-    beside = 6 * symbols["G"] * sqrt(symbols["alpha"])
+    sampling = 6 * symbols["G"] * sqrt(symbols["alpha"])
     steps = (
         Step(printed - extra, "="),
         Step(
-            printed, "<=", "drop-nonnegative", {"a": beside, "b": extra}, context=printed - extra - beside + HOLE
+            printed, "<=", "drop-nonnegative", {"a": sampling, "b": extra}, context=printed - extra - sampling + HOLE
         ),
     )  # fmt: skip
     return _chain("one term more", statement, *steps)

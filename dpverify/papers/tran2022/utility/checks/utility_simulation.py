@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 from dpverify.harness import PaperChecks
 from dpverify.harness.budget import BudgetName
@@ -109,16 +110,17 @@ def _seconds_9(case: SlopeCase) -> float:
     return 1e-9 * (580.0 + 30.0 * case.dimension) * case.steps
 
 
+_runs = partial(RunsCheck[SlopeCase], bound=_bound, top=_top)
+_search = partial(SearchRunsCheck[SlopeCase], bound=_bound, top=_top)
+
 CHECKS.add(
     *(
-        RunsCheck(
+        _runs(
             "theorem-6",
             f"runs-ramp-{readings['ordering']}",
             cases=cases,
             least_budget=least,
             measure=_gradient_6,
-            bound=_bound,
-            top=_top,
             seconds_each=_seconds_6,
             readings=readings,
             variants=("printed",),
@@ -127,13 +129,11 @@ CHECKS.add(
         )
         for readings, cases, least in RAMP_CHECKS
     ),
-    RunsCheck(
+    _runs(
         "theorem-6",
         "runs",
         cases={**SLOPES, "full": SLOPES["standard"]},
         measure=_gradient_6,
-        bound=_bound,
-        top=_top,
         faults=((UPHILL, "slope"), (LOUD, "slope"), (UPHILL, "valley"), (SHORT_STEPS, "valley")),
         seconds_each=_seconds_6,
         readings=FRESH,
@@ -143,14 +143,12 @@ CHECKS.add(
         leaves_out="floats; other problems and sizes",
     ),
     *(
-        RunsCheck(
+        _runs(
             "theorem-9",
             f"runs-box-{ordering}",
             cases={"standard": (BOX,), "full": (BOX,)},
             least_budget=least,
             measure=_gradient_9_box,
-            bound=_bound,
-            top=_top,
             seconds_each=_seconds_9,
             readings={"ordering": ordering},
             variants=("printed",),
@@ -160,27 +158,23 @@ CHECKS.add(
         )
         for ordering, least in BOX_FROM.items()
     ),
-    RunsCheck(
+    _runs(
         "theorem-9",
         "runs-printed",
         cases={"standard": (PRINTED_9,), "full": (PRINTED_9,)},
         least_budget="standard",
         measure=_gradient_9,
-        bound=_bound,
-        top=_top,
         seconds_each=_seconds_9,
         readings={"ordering": "fresh"},
         variants=("printed",),
         region="Algorithm 2 at the theorem's parameters with the noise of the proof's sensitivities, on a slope",
         leaves_out="floats; other problems and sizes; for small delta the printed bound is vacuous where runs can go",
     ),
-    RunsCheck(
+    _runs(
         "theorem-9",
         "runs",
         cases={**SHORT_WAYS, "full": SHORT_WAYS["standard"]},
         measure=_gradient_9,
-        bound=_bound,
-        top=_top,
         faults=((UPHILL, "slope"), (UPHILL, "valley")),
         seconds_each=_seconds_9,
         readings={"ordering": "fresh"},
@@ -189,29 +183,25 @@ CHECKS.add(
         "in a plain, antipodal gradients, large curvature",
         leaves_out="floats; other problems and sizes",
     ),
-    SearchRunsCheck(
+    _search(
         "theorem-6",
         "runs-search",
         family=FAMILY_6,
         effort={"standard": Effort(120, 8), "full": Effort(1000, 40)},
         least_budget="standard",
         measure=_gradient_6,
-        bound=_bound,
-        top=_top,
         seconds_each=0.012,
         readings=FRESH,
         region="slopes, valleys and antipodes; N to 1024, T to 2^20, d to 4, delta from 1/2 to 10^-24",
         leaves_out="floats; other problems and sizes",
     ),
-    SearchRunsCheck(
+    _search(
         "theorem-9",
         "runs-search",
         family=FAMILY_9,
         effort={"standard": Effort(60, 4), "full": Effort(300, 30)},
         least_budget="standard",
         measure=_gradient_9,
-        bound=_bound,
-        top=_top,
         seconds_each=0.02,
         readings={"ordering": "fresh"},
         variants=("amended",),
