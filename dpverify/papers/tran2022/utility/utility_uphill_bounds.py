@@ -19,8 +19,7 @@ from flint import arb
 from dpverify.symbolic.exact.numbers import to_ball, to_value
 
 BIG, SMALL = Fraction(1), Fraction(-10, 21)
-MEAN: Final = (BIG + 2 * SMALL) / 3
-"""Gradient of the loss F."""
+"""Gradients of the examples: one pulls one way, two the other."""
 EXAMPLES: Final = 3
 EPOCHS: Final = 6
 """Orders of this many epochs decide the sign of the momentum, whatever was before."""

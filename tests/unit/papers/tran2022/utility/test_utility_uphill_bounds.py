@@ -6,7 +6,7 @@ import pytest
 from flint import arb
 
 from dpverify.papers.tran2022.utility.utility_uphill_bounds import (
-    MEAN,
+    BIG,
     SMALL,
     Ordering,
     noise_variance_1,
@@ -14,6 +14,8 @@ from dpverify.papers.tran2022.utility.utility_uphill_bounds import (
     signs,
     uphill_bound,
 )
+
+MEAN = (BIG + 2 * SMALL) / 3
 
 
 @pytest.mark.parametrize("ordering", ["fresh", "once"])
