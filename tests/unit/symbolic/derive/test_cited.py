@@ -18,8 +18,8 @@ from dpverify.papers.tran2022.reorder import reorder_rates_derivations as rates
 from dpverify.papers.tran2022.reorder import reorder_weights_derivations as weights
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.papers.tran2022.utility import reorder_once_derivations as once
-from dpverify.papers.tran2022.utility import utility_theorem_derivations as theorems
-from dpverify.papers.tran2022.utility.checks.utility_premises import CITED
+from dpverify.papers.tran2022.utility import theorem_derivations as theorems
+from dpverify.papers.tran2022.utility.checks.premises import CITED
 from dpverify.symbolic.derive.cited import Cited, cite, derivations_under, taken_for_granted
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step, check_derivation, conclude
 from dpverify.symbolic.exact.numbers import to_ball, to_value

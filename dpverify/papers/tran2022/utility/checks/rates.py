@@ -12,9 +12,9 @@ from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum
-from dpverify.papers.tran2022.utility import utility_rates_bounds as rates
-from dpverify.papers.tran2022.utility import utility_uphill_bounds as uphill
-from dpverify.papers.tran2022.utility.utility_rates_bounds import Vector
+from dpverify.papers.tran2022.utility import rates_bounds as rates
+from dpverify.papers.tran2022.utility import uphill_bounds as uphill
+from dpverify.papers.tran2022.utility.rates_bounds import Vector
 from dpverify.symbolic.exact.numbers import to_ball, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)

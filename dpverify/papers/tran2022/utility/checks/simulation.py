@@ -12,7 +12,7 @@ from dpverify.harness.simulation.runs_check import RunsCheck
 from dpverify.harness.simulation.runs_search import Effort, SearchRunsCheck
 from dpverify.harness.statistics.printed_side import printed_side
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility.checks.utility_simulation_cases import (
+from dpverify.papers.tran2022.utility.checks.simulation_cases import (
     LOUD,
     SHORT_STEPS,
     SlopeCase,

@@ -8,7 +8,7 @@ import pytest
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import Amendment, Verdict
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility.utility_theorem_derivations import theorem_6, theorem_9
+from dpverify.papers.tran2022.utility.theorem_derivations import theorem_6, theorem_9
 from dpverify.symbolic.derive.derivation import check_derivation, conclude
 from dpverify.symbolic.exact.numbers import to_ball, to_value
 from dpverify.symbolic.exact.statements import evaluate_statement

@@ -14,7 +14,7 @@ from sympy import Rational, Symbol, sqrt
 from dpverify.papers.tran2022.reorder import reorder_lemma_derivations as lemma
 from dpverify.papers.tran2022.reorder.reorder_mean_derivations import run_mean
 from dpverify.papers.tran2022.reorder.reorder_rates_derivations import N
-from dpverify.papers.tran2022.utility.utility_premises_derivations import RANGES, SAMPLING, G, L, T
+from dpverify.papers.tran2022.utility.premises_derivations import RANGES, SAMPLING, G, L, T
 from dpverify.symbolic.derive.cited import Cited, cite
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE

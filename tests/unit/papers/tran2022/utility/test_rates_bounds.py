@@ -5,8 +5,8 @@ import pytest
 import sympy
 
 from dpverify.ledger.load import load_specs
-from dpverify.papers.tran2022.utility import utility_rates_bounds as rates
-from dpverify.papers.tran2022.utility.utility_rates_bounds import Vector, dot, exponent, rays, vector
+from dpverify.papers.tran2022.utility import rates_bounds as rates
+from dpverify.papers.tran2022.utility.rates_bounds import Vector, dot, exponent, rays, vector
 from dpverify.symbolic.expressions.to_sympy import to_sympy
 
 SPECS = load_specs()

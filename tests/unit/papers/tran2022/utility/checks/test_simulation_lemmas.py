@@ -14,8 +14,8 @@ from dpverify.harness.statistics.printed_side import printed_side
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility.checks import utility_simulation_lemmas as lemmas
-from dpverify.papers.tran2022.utility.checks.utility_simulation_cases import SlopeCase, run_theorem_6, run_theorem_9
+from dpverify.papers.tran2022.utility.checks import simulation_lemmas as lemmas
+from dpverify.papers.tran2022.utility.checks.simulation_cases import SlopeCase, run_theorem_6, run_theorem_9
 
 FRESH = {"ordering": "fresh", "depth": "levels"}
 

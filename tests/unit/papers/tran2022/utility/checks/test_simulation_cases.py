@@ -14,7 +14,7 @@ from dpverify.harness.simulation.runs_search import Effort, SearchRunsCheck
 from dpverify.harness.statistics.printed_side import printed_side
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
-from dpverify.papers.tran2022.utility.checks.utility_simulation_cases import (
+from dpverify.papers.tran2022.utility.checks.simulation_cases import (
     SlopeCase,
     SlopeFamily,
     rounded_up,

@@ -13,7 +13,7 @@ from dpverify.harness.checks import missed_controls
 from dpverify.harness.simulation.exponents import LEVEL, Values, interval, slopes
 from dpverify.ledger.results import CheckResult, ControlResult, Method
 from dpverify.papers.tran2022.accounting.onset import Theorem, corrected_parts, printed_bound
-from dpverify.papers.tran2022.utility.checks.utility_slopes_runs import DELTA, Size, mean_gradient, seconds, worst_slope
+from dpverify.papers.tran2022.utility.checks.slopes_runs import DELTA, Size, mean_gradient, seconds, worst_slope
 
 CHECKS = PaperChecks("tran2022", __name__)
 

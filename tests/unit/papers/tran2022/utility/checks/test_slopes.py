@@ -11,8 +11,8 @@ from dpverify.harness import Context
 from dpverify.harness.budget import BUDGETS
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
-from dpverify.papers.tran2022.utility.checks import utility_slopes as checked
-from dpverify.papers.tran2022.utility.checks.utility_slopes_runs import Size
+from dpverify.papers.tran2022.utility.checks import slopes as checked
+from dpverify.papers.tran2022.utility.checks.slopes_runs import Size
 from dpverify.report.pages.figures import svg
 
 SWEEPS = {

@@ -10,7 +10,7 @@ from flint import arb
 
 from dpverify.harness import ExhaustiveCheck, PaperChecks, Point, SearchCheck, Vacuity
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility.utility_bounds import (
+from dpverify.papers.tran2022.utility.theorem_bounds import (
     coupling_bound,
     implicit_steps,
     least_spread,

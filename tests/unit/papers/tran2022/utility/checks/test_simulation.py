@@ -14,7 +14,7 @@ from dpverify.harness.statistics.printed_side import printed_side
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility.checks.utility_simulation_cases import SlopeCase, run_theorem_6
+from dpverify.papers.tran2022.utility.checks.simulation_cases import SlopeCase, run_theorem_6
 
 FRESH = {"ordering": "fresh", "depth": "levels"}
 

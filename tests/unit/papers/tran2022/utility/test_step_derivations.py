@@ -6,7 +6,7 @@ import pytest
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import Amendment, Let, Verdict
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility import utility_step_derivations as line
+from dpverify.papers.tran2022.utility import step_derivations as line
 from dpverify.symbolic.derive.derivation import Derivation, check_derivation, conclude
 
 Build = Callable[[Statement], Derivation]

@@ -9,7 +9,7 @@ from typing import Any
 from dpverify.harness import Budget, DerivationCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility import utility_step_derivations as derive
+from dpverify.papers.tran2022.utility import step_derivations as derive
 from dpverify.symbolic.exact.statements import decide_statement, evaluate_statement
 
 CHECKS = PaperChecks("tran2022", __name__)

@@ -12,7 +12,7 @@ from typing import Final
 from sympy import Sum, Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility.utility_step_derivations import ranges
+from dpverify.papers.tran2022.utility.step_derivations import ranges
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE

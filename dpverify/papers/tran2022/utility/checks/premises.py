@@ -17,11 +17,11 @@ from dpverify.papers.tran2022.reorder import reorder_mean_derivations as mean
 from dpverify.papers.tran2022.reorder import reorder_rates_derivations as rates
 from dpverify.papers.tran2022.reorder import reorder_weights_derivations as weights
 from dpverify.papers.tran2022.sensitivity import level_sum_derivations as level_sum
+from dpverify.papers.tran2022.utility import once_derivations as utility_once
+from dpverify.papers.tran2022.utility import premises_derivations as parts
 from dpverify.papers.tran2022.utility import reorder_once_derivations as once
-from dpverify.papers.tran2022.utility import utility_once_derivations as utility_once
-from dpverify.papers.tran2022.utility import utility_premises_derivations as parts
-from dpverify.papers.tran2022.utility import utility_sampling_derivations as sampling
-from dpverify.papers.tran2022.utility import utility_theorem_derivations as theorems
+from dpverify.papers.tran2022.utility import sampling_derivations as sampling
+from dpverify.papers.tran2022.utility import theorem_derivations as theorems
 from dpverify.symbolic.derive.derivation import Derivation
 
 CHECKS = PaperChecks("tran2022", __name__)

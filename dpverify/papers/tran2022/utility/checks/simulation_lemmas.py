@@ -20,7 +20,7 @@ from dpverify.papers.tran2022.algorithms.slopes.runs import RunMeans, slope_run
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import proof_scales
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, printed_v
-from dpverify.papers.tran2022.utility.checks.utility_simulation_cases import HEAVY, LOUD, SlopeCase
+from dpverify.papers.tran2022.utility.checks.simulation_cases import HEAVY, LOUD, SlopeCase
 
 CHECKS = PaperChecks("tran2022", __name__)
 
