@@ -9,7 +9,7 @@ from dpverify.calibrate.request import CalibrateRequest
 from dpverify.calibrate.result import Calibration, RunParameters, Theorem, Trio, real
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import MOST_STEPS
-from dpverify.papers.tran2022.accounting.noise import UP, Setting, sigma_for, unit_noise
+from dpverify.papers.tran2022.accounting.noise import UP, AccountedRun, sigma_for, unit_noise
 from dpverify.papers.tran2022.accounting.theorem_parameters import TheoremParameters, theorem_6, theorem_9
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_balls import certify
@@ -65,13 +65,13 @@ def calibrate(request: CalibrateRequest) -> Calibration:
     )
 
 
-def _setting(request: CalibrateRequest, theorem: TheoremParameters) -> Setting:
+def _setting(request: CalibrateRequest, theorem: TheoremParameters) -> AccountedRun:
     """Fill in what was not given; alpha is what the theorem prints, if that can be."""
     asked = request.asked_steps
     steps = asked if asked is not None else max(1, round(min(theorem.steps, float(MOST_STEPS))))
     check.whole(1, MOST_STEPS - 1, steps=steps)
     printed = min(1.0, max(1.0 / request.n, theorem.alpha))
-    return Setting(
+    return AccountedRun(
         examples=request.n,
         steps=steps,
         alpha=printed if request.alpha is None else request.alpha,
@@ -88,7 +88,7 @@ def _standard_mu(epsilon: float, log_delta: float) -> float:
     return 2.0 * epsilon / (math.sqrt(2.0 * log_delta + 2.0 * epsilon) + math.sqrt(2.0 * log_delta))
 
 
-def _run(request: CalibrateRequest, setting: Setting) -> RunParameters:
+def _run(request: CalibrateRequest, setting: AccountedRun) -> RunParameters:
     return RunParameters(
         n=setting.examples,
         d=request.d,
@@ -106,7 +106,7 @@ def _trio(values: Mapping[str, float], unit: float = 1.0) -> Trio:
     return Trio(**{name: real(value * unit) for name, value in values.items()})
 
 
-def _warnings(request: CalibrateRequest, setting: Setting) -> list[str]:
+def _warnings(request: CalibrateRequest, setting: AccountedRun) -> list[str]:
     """Conditions of the privacy theorems, printed or needed, that fail."""
     N, T = setting.examples, setting.steps
     found = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dpverify.papers.tran2022.accounting.noise import Setting, epsilon_for, sigma_for, unit_noise
+from dpverify.papers.tran2022.accounting.noise import AccountedRun, epsilon_for, sigma_for, unit_noise
 from dpverify.problems.data import Dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.train.request import Request
@@ -35,7 +35,7 @@ def account(
         return settings, Guarantee(f"{NOT_CERTIFIED}: give epsilon and delta, or delta with sigma")
     if settings.sigma == 0.0:
         return settings, Guarantee(f"{NOT_CERTIFIED}: there is no noise")
-    setting = Setting(
+    setting = AccountedRun(
         examples=len(problem.x),
         steps=settings.steps,
         alpha=settings.alpha,

@@ -125,11 +125,12 @@ def _mu_2(N: int, epochs: int, ordering: Ordering) -> Callable[[], Any]:
 def _pattern_2(N: int, epochs: int) -> Form:
     import numpy as np
 
-    from dpverify.papers.tran2022.accounting.algorithm_2.nodes import Worth
+    from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
     from dpverify.papers.tran2022.accounting.algorithm_2.pattern import pattern_value
 
     T = epochs * N
-    visits, nodes = np.arange(N, min(T, 10**5 * N) + 1, N).tolist(), Worth(T, N, 1.0, 1.0, 1.0, 2.0, 1 / N**2)
+    visits = np.arange(N, min(T, 10**5 * N) + 1, N).tolist()
+    nodes = NodeSensitivities(T, N, 1.0, 1.0, 1.0, 2.0, 1 / N**2)
     return lambda: pattern_value(nodes, 1 / N, visits)
 
 

@@ -16,12 +16,12 @@ from dpverify.calibrate.request import CalibrateRequest
 from dpverify.calibrate.result import Calibration
 from dpverify.calibrate.words import summary
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.tran2022.accounting import algorithm_2_exhaustive as sr_exhaustive
 from dpverify.papers.tran2022.accounting.algorithm_1.exhaustive import largest_sum
 from dpverify.papers.tran2022.accounting.noise import largest_weight
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_balls import certify
+from tests.unit.papers.tran2022.accounting.algorithm_2 import definition
 
 
 def ask(**changes: Any) -> CalibrateRequest:
@@ -56,8 +56,8 @@ def test_exact_sigma_of_algorithm_2_is_that_of_all_patterns(
     deviations = [node.exact for node in result.node_std.values()]
     assert all(isinstance(value, float) for value in deviations)
     variances = [Fraction(float(value)) ** 2 for value in deviations]
-    squares = sr_exhaustive.Squares(Fraction(1), Fraction(smoothness), Fraction(1, 8), *variances)
-    mu_squared, _ = sr_exhaustive.largest_sum(steps, n, Fraction(alpha), squares, ordering)
+    squares = definition.Squares(Fraction(1), Fraction(smoothness), Fraction(1, 8), *variances)
+    mu_squared, _ = definition.largest_sum(steps, n, Fraction(alpha), squares, ordering)
     assert result.certified["exact"]
     assert certify(math.sqrt(mu_squared) * (1 - 1e-12), 1.0, 1e-5)
     assert delta_of(math.sqrt(mu_squared), 1.0) > 0.5e-5, "at most 2% of mu is given away"

@@ -15,7 +15,7 @@ from dpverify.compare.methods import METHODS
 from dpverify.compare.result import MEASURES, MethodResult, SeedOutcome, interval, intervals
 from dpverify.compare.run import _load, _problem, _split
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.tran2022.accounting.noise import Setting, unit_noise
+from dpverify.papers.tran2022.accounting.noise import AccountedRun, unit_noise
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.sampled import sampled_epsilon
 from dpverify.problems.errors import DataError
@@ -46,7 +46,7 @@ def test_every_private_method_has_the_same_privacy_to_the_last_digits(epsilon: f
     for name in ("dp-nsgd", "sr-nsgd"):
         method = named(result, name)
         gamma = min(1.0, method.eta * n) if name == "sr-nsgd" else 1.0
-        setting = Setting(n, method.steps, 1 / n, gamma, method.eta, G, result.smoothness, "fresh")
+        setting = AccountedRun(n, method.steps, 1 / n, gamma, method.eta, G, result.smoothness, "fresh")
         assert method.sigma is not None
         mus[name] = unit_noise(name, setting).mu.upper / method.sigma
     for mu in mus.values():

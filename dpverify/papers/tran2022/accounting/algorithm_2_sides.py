@@ -27,7 +27,7 @@ MOST_PATTERNS = 400
 """Where there are more patterns than this, the largest sum is searched for from several starts."""
 
 
-class Term(NamedTuple):
+class VisitedNode(NamedTuple):
     """One node of one family."""
 
     family: int
@@ -35,7 +35,7 @@ class Term(NamedTuple):
     visits: list[int]  # steps of the example in it
 
 
-def node_terms(steps: int, examples: int, pattern: Sequence[int], nodes: Nodes = "read") -> Iterator[Term]:
+def node_terms(steps: int, examples: int, pattern: Sequence[int], nodes: Nodes = "read") -> Iterator[VisitedNode]:
     """Give the nodes that hold a visit, family by family.
 
     ``nodes``: "read": G and Delta no longer than N, Delta only after the first epoch, r only left halves. "all": every
@@ -49,11 +49,11 @@ def node_terms(steps: int, examples: int, pattern: Sequence[int], nodes: Nodes =
                 continue
             visits, later = list(group), int(end > 2 * examples)
             if nodes == "all" or 1 << level <= examples:
-                yield Term(G_FIRST + later, end, visits)
+                yield VisitedNode(G_FIRST + later, end, visits)
                 if end - (1 << level) >= examples:
-                    yield Term(DELTA_FIRST + later, end, visits)
+                    yield VisitedNode(DELTA_FIRST + later, end, visits)
             if nodes == "all" or block % 2 == 0:
-                yield Term(DRIFT, end, visits)
+                yield VisitedNode(DRIFT, end, visits)
 
 
 def exact_sums(

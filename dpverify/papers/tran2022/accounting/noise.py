@@ -31,7 +31,7 @@ UP = 1.0 + 1e-12
 
 
 @dataclass(frozen=True)
-class Setting:
+class AccountedRun:
     """A run, but for its noise."""
 
     examples: int  # N and T
@@ -54,7 +54,7 @@ class UnitNoise:
     node_std: dict[str, float]  # standard deviation of each kind of node, in units of the gradient
 
 
-def unit_noise(algorithm: str, setting: Setting) -> UnitNoise:
+def unit_noise(algorithm: str, setting: AccountedRun) -> UnitNoise:
     """Weigh the noise of an algorithm at sigma = 1."""
     noise = (sr_nsgd_noise if algorithm == "sr-nsgd" else dp_nsgd_noise)(setting)
     if not math.isfinite(noise.mu.upper):
@@ -85,7 +85,7 @@ def epsilon_for(noise: UnitNoise, sigma: float, delta: float) -> float:
     return safe_epsilon(noise.mu.upper / sigma * UP, delta) if sigma > 0.0 else math.inf
 
 
-def dp_nsgd_noise(setting: Setting) -> UnitNoise:
+def dp_nsgd_noise(setting: AccountedRun) -> UnitNoise:
     """Weigh the noise of Algorithm 1, ``4 alpha G sigma sqrt(V)`` with the printed V for floor(log2 T) + 1 levels.
 
     Source: Algorithm 1, Theorem 4 and its proof.
@@ -102,7 +102,7 @@ def dp_nsgd_noise(setting: Setting) -> UnitNoise:
     )
 
 
-def sr_nsgd_noise(setting: Setting) -> UnitNoise:
+def sr_nsgd_noise(setting: AccountedRun) -> UnitNoise:
     """Weigh the noise of Algorithm 2 with the constants of its box.
 
     At sigma = 1; ``mu`` is infinite where a node that moves has no noise.
@@ -120,7 +120,7 @@ def sr_nsgd_noise(setting: Setting) -> UnitNoise:
     )
 
 
-def sr_proof_mu(s: Setting, deviations: Mapping[str, float]) -> float:
+def sr_proof_mu(s: AccountedRun, deviations: Mapping[str, float]) -> float:
     """Worst move of a node times the root of their number, family by family, all composed.
 
     mu, at least the accountant's; in closed form, for any size.

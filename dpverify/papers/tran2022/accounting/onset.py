@@ -7,7 +7,7 @@ scale, against the formulas there.
 
 *Noise that is needed.* The standard deviation of every node is scaled by sigma that is needed over the printed sigma:
 the accountant gives lower and upper bounds of it, which differ by 0.05% at most for Theorem 6, and by some 0.5% for
-Theorem 9 (N and T/N are both too large for more; ``accountant_sr_long``).
+Theorem 9 (N and T/N are both too large for more; ``algorithm_2.long``).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
+from dpverify.harness.search.onset import first_below, first_below_near
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_mu
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
 from dpverify.papers.tran2022.accounting.noise import UP
@@ -28,13 +29,10 @@ from dpverify.privacy.gaussian_safe import safe_mu
 from dpverify.privacy.participation import Bounds
 
 Theorem: TypeAlias = Literal["theorem-6", "theorem-9"]
-PER_DECADE = 20
-"""Sizes that are tried: N = 10^(k/PER_DECADE), rounded."""
-
 GUESS = 0.28
 """Share of the printed noise at which the search with the accountant begins; any guess gives the same onset."""
 
-CLOSE_ENOUGH = {"theorem-6": 1.01, "theorem-9": 1.04}
+ACCURACY = {"theorem-6": 1.01, "theorem-9": 1.04}
 """Upper over lower bound of mu^2 that the accountant is asked for; it is mostly closer."""
 
 
@@ -113,10 +111,10 @@ def _unit_mu(theorem: Theorem, n: int, steps: int, smoothness: float) -> Bounds:
     """Give mu at sigma = 1 and G = 1."""
     eta = 1 / math.sqrt(n * steps)
     if theorem == "theorem-6":
-        return dp_nsgd_mu(Parameters(steps, 1 / n, eta, 1.0, 1.0, "fresh"), n, accuracy=CLOSE_ENOUGH[theorem])
+        return dp_nsgd_mu(Parameters(steps, 1 / n, eta, 1.0, 1.0, "fresh"), n, accuracy=ACCURACY[theorem])
     scales = proof_scales(n, steps, eta=eta, lipschitz=1.0, smoothness=smoothness)
     parameters = SrParameters(steps, 1 / n, eta * n, eta, 1.0, 1.0, "fresh", scales)
-    return sr_nsgd_mu(parameters, n, smoothness, accuracy=CLOSE_ENOUGH[theorem])
+    return sr_nsgd_mu(parameters, n, smoothness, accuracy=ACCURACY[theorem])
 
 
 def needed_bound(theorem: Theorem, n: int, cell: Cell) -> float:
@@ -131,32 +129,14 @@ def least_bound(theorem: Theorem, n: int, cell: Cell) -> float:
     return rest + noise * needed_share(theorem, n, cell).lower if math.isfinite(noise) else math.inf
 
 
-def size(k: int) -> int:
-    """N number k of those that are tried."""
-    return round(10 ** (k / PER_DECADE))
-
-
-def first_below(bound: Callable[[int], float], low: int = 1, high: int = 14 * PER_DECADE) -> int:
-    """Smallest k with ``bound(size(k)) < 1``, for a bound that falls below 1 once; by bisection."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if bound(size(middle)) < 1 else (middle, high)
-    return high
-
-
 def needed_onset(theorem: Theorem, cell: Cell, bound: Callable[[Theorem, int, Cell], float] = needed_bound) -> int:
-    """The same k for the needed noise, with few questions to the accountant: one guess, then step by step."""
+    """The k from which a bound with the needed noise is below G, with few questions to the accountant."""
 
     def guessed(n: int) -> float:
         rest, noise = corrected_parts(theorem, n, cell)
         return rest + GUESS * noise
 
-    k = first_below(guessed)
-    while not bound(theorem, size(k), cell) < 1:
-        k += 1
-    while bound(theorem, size(k - 1), cell) < 1:
-        k -= 1
-    return k
+    return first_below_near(lambda n: bound(theorem, n, cell), first_below(guessed))
 
 
 class Onsets(NamedTuple):

@@ -36,7 +36,7 @@ LIPSCHITZ = 1.0
 
 
 @dataclass(frozen=True)
-class Setting:
+class AuditedRun:
     """A run whose privacy is looked at."""
 
     algorithm: Algorithm  # algorithm 1 with its box, or Algorithm 2 with the deviations of its proof (2 eta N L)
@@ -75,7 +75,7 @@ class Epsilons(NamedTuple):
     audited: float
 
 
-def sandwich(setting: Setting, rng: Generator, outputs: int, doubt: float, short: float = 1.0) -> Epsilons:
+def sandwich(setting: AuditedRun, rng: Generator, outputs: int, doubt: float, short: float = 1.0) -> Epsilons:
     """Compute the four values.
 
     Printed: 2 r/sigma of Theorem 4, 4 r/sigma of Theorem 8, r = sqrt(log(1/delta)). Proof: k/(2 sigma^2) + 2 r
@@ -91,7 +91,7 @@ def sandwich(setting: Setting, rng: Generator, outputs: int, doubt: float, short
     return Epsilons(factor * root / setting.sigma, proof, exact, epsilon_of(seen, setting.delta))
 
 
-def _seen_mu(setting: Setting, bounds: Bounds, rng: Generator, outputs: int, doubt: float, short: float) -> float:
+def _seen_mu(setting: AuditedRun, bounds: Bounds, rng: Generator, outputs: int, doubt: float, short: float) -> float:
     """Bound mu from below by m^_1 .. m^_T of many runs on two neighbours, with the worst pattern of visits."""
     assert bounds.pattern is not None, "patterns of short runs are written down"
     momentum = np.zeros(setting.steps)  # of the replaced example alone: the others' is the same on both
@@ -106,7 +106,7 @@ def _seen_mu(setting: Setting, bounds: Bounds, rng: Generator, outputs: int, dou
     return bound_mu(sides[0], sides[1], doubt).mu
 
 
-def _noise(setting: Setting, rng: Generator, outputs: int) -> NDArray[np.float64]:
+def _noise(setting: AuditedRun, rng: Generator, outputs: int) -> NDArray[np.float64]:
     """Draw m^_t - m_t of so many runs, shape (T, outputs), by the kernels of the algorithms."""
     if setting.algorithm == "sr-nsgd":
         return noise_from_generator(rng, outputs, setting.sr_parameters(), setting.examples)

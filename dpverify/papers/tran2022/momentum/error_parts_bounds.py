@@ -31,7 +31,7 @@ LEMMA_11 = PARTS[:4]
 
 
 @dataclass(frozen=True)
-class Run:
+class ErrorRun:
     """A run of either algorithm; d = 1."""
 
     n_examples: int  # N and T
@@ -61,7 +61,7 @@ def lag_error(t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction) -> F
     return eta * smoothness * beta * (1 - beta ** (t - 1)) / alpha
 
 
-def error_parts(t: int, run: Run) -> dict[str, Part]:
+def error_parts(t: int, run: ErrorRun) -> dict[str, Part]:
     """All parts at a step."""
     n, alpha, eta, slope, curve = run.n_examples, run.alpha, run.eta, run.lipschitz, run.smoothness
     antipodes = constant_spread(slope**2)
@@ -88,7 +88,7 @@ def error_parts(t: int, run: Run) -> dict[str, Part]:
     }
 
 
-def printed_parts(run: Run) -> dict[str, Exact]:
+def printed_parts(run: ErrorRun) -> dict[str, Exact]:
     """Printed bounds of the parts that have one, the same at every step.
 
     Lemma 11's three terms, and Lemma 12; nothing is printed for the start-up and the reconstruction.

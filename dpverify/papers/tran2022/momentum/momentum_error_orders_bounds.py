@@ -26,15 +26,12 @@ from dpverify.papers.tran2022.momentum.momentum_error_bounds import Ordering
 TILT = 0.01
 """s: how far a ridge is turned towards its own axis."""
 
-PAIR = (3, -1)
-"""Gradients of the pair."""
 
-
-def pair_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction) -> Fraction:
-    """Where the second epoch begins, for two examples with the constant gradients 3 and -1 and w_1 = 0."""
+def pair_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction, slope: Fraction = Fraction(0)) -> Fraction:
+    """Where the second epoch begins, for two examples with the gradients 3 + slope w and -1 and w_1 = 0."""
     m, w = Fraction(0), Fraction(0)
     for k in order:
-        m = (1 - alpha) * m + alpha * PAIR[k]
+        m = (1 - alpha) * m + alpha * ((3 + slope * w) if k == 0 else -1)
         w -= eta * ((m > 0) - (m < 0))
     return w
 
@@ -49,21 +46,13 @@ def pair_bias(alpha: Fraction, eta: Fraction, position: int, ordering: Ordering)
     slope = Fraction(1, 2)
     drawn, full, cases = Fraction(0), Fraction(0), 0
     for before in permutations((0, 1)):
-        w = _bent_anchor((before[0], before[1]), alpha, eta, slope)
+        w = pair_anchor((before[0], before[1]), alpha, eta, slope)
         gradients = (3 + slope * w, Fraction(-1))
         for order in permutations((0, 1)) if ordering == "fresh" else (before,):
             drawn += gradients[order[position]]
             full += sum(gradients, Fraction(0)) / 2
             cases += 1
     return (drawn - full) / cases
-
-
-def _bent_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction, slope: Fraction) -> Fraction:
-    m, w = Fraction(0), Fraction(0)
-    for k in order:
-        m = (1 - alpha) * m + alpha * ((3 + slope * w) if k == 0 else -1)
-        w -= eta * ((m > 0) - (m < 0))
-    return w
 
 
 def ridge_gradients(n_examples: int, alpha: float, late: int) -> NDArray[np.float64]:

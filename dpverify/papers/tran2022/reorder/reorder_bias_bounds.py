@@ -34,7 +34,7 @@ Sum: TypeAlias = Literal["difference", "estimate", "momentum"]
 """Which of the three sums."""
 
 
-class Spread(NamedTuple):
+class GradientMoments(NamedTuple):
     """Mean products of centred gradients over the examples, at the anchor of one epoch."""
 
     own: Fraction  # mean of ``|xi_e(x)|^2``, at most G^2
@@ -42,31 +42,18 @@ class Spread(NamedTuple):
     change: Fraction = Fraction(0)  # mean of ``|zeta_e(x)|^2``, at most ``min(2 G, eta N L)^2``
 
 
-Spreads: TypeAlias = Callable[[int], Spread]
-"""From an epoch, 0, 1, .., to the spread of its gradients. The order of the examples must not influence it."""
+Spreads: TypeAlias = Callable[[int], GradientMoments]
+"""From an epoch, 0, 1, .., to the moments of its gradients. The order of the examples must not influence it."""
 
 
 def constant_spread(own: Fraction) -> Spreads:
-    """Spread of losses whose gradients do not depend on w, such as linear ones: at most G^2, in every epoch."""
-    return lambda _epoch: Spread(own)
+    """Moments of losses whose gradients do not depend on w, such as linear ones: at most G^2, in every epoch."""
+    return lambda _epoch: GradientMoments(own)
 
 
 def alternating_spread(change: Fraction) -> Spreads:
-    """Spread of gradients that go back and forth: ``xi_e = (-1)^e (change/2) v`` with ``|v(x)| = 1``."""
-    return lambda _epoch: Spread(change**2 / 4, change**2 / 2, change**2)
-
-
-def table_spread(table: list[list[Fraction]]) -> Spreads:
-    """Spread of gradients in one dimension that stand in a table. Epochs beyond the table have spread 0."""
-
-    def spread(epoch: int) -> Spread:
-        if epoch >= len(table):
-            return Spread(Fraction(0))
-        xi = _centred(table[epoch])
-        zeta = [now - then for now, then in zip(xi, _centred(table[max(epoch - 1, 0)]), strict=True)]
-        return Spread(_mean(xi, xi), _mean(xi, zeta), _mean(zeta, zeta))
-
-    return spread
+    """Moments of gradients that go back and forth: ``xi_e = (-1)^e (change/2) v`` with ``|v(x)| = 1``."""
+    return lambda _epoch: GradientMoments(change**2 / 4, change**2 / 2, change**2)
 
 
 def window_weights(which: Sum, q: int, block: Value, gamma: Value) -> list[tuple[Value, Value]]:
@@ -131,7 +118,7 @@ def _of_epoch(
     early: tuple[Value, Value],
     sums: tuple[tuple[Value, Value], tuple[Value, Value]],
     n_examples: int,
-    spread: Spread,
+    spread: GradientMoments,
 ) -> Value:
     """Mean over x of ``sum_j |f_j|^2 - |sum_j f_j|^2 / N`` for one epoch."""
     (late_sum, early_sum), (late_square, early_square) = sums
@@ -154,12 +141,3 @@ def _powers(base: Value, n: int, r: int) -> tuple[Value, Value]:
         sums[p >= r] = sums[p >= r] + power
         power = power * base
     return sums[0], sums[1]
-
-
-def _centred(row: list[Fraction]) -> list[Fraction]:
-    mean = sum(row, Fraction(0)) / len(row)
-    return [value - mean for value in row]
-
-
-def _mean(left: list[Fraction], right: list[Fraction]) -> Fraction:
-    return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0)) / len(left)

@@ -15,7 +15,7 @@ from typing import Final
 from sympy import Eq, Integer, Max, Sum, Symbol, sqrt
 
 from dpverify.papers.tran2022.reorder.reorder_rates_derivations import N
-from dpverify.papers.tran2022.utility.utility_premises_derivations import RANGES, SAMPLING, G
+from dpverify.papers.tran2022.utility.premises_derivations import RANGES, SAMPLING, G
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE

@@ -43,10 +43,5 @@ def pattern_sum(steps: int, alpha: Fraction, pattern: Sequence[int]) -> Fraction
 
 def largest_sum(steps: int, examples: int, alpha: Fraction, ordering: Ordering) -> tuple[Fraction, Pattern]:
     """Maximize :func:`pattern_sum` by trying every pattern. The maximum, and the first pattern that reaches it."""
-    best: Fraction = Fraction(-1)
-    at: Pattern = ()
-    for pattern in patterns(steps, examples, ordering):
-        value = pattern_sum(steps, alpha, pattern)
-        if value > best:
-            best, at = value, pattern
-    return best, at
+    best = max(patterns(steps, examples, ordering), key=lambda pattern: pattern_sum(steps, alpha, pattern))
+    return pattern_sum(steps, alpha, best), best

@@ -11,13 +11,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Vector
-
-Codes = NDArray[np.int64]
-"""What a point was made from, shape (n,): an index into the candidates that were joined, or a place."""
+from dpverify.papers.tran2022.accounting.blocks import Codes
 
 FINE: Final = 4096
 """Cells into which many candidates are sorted before they are thinned; at most that many are sorted one by one."""

@@ -10,26 +10,30 @@ as it can leaves nothing for Delta). Only nodes that Algorithm 4 reads count: th
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Final
 
-import numpy as np
-
 from dpverify.kernels import check
-from dpverify.papers.tran2022.accounting.algorithm_1.accountant import (
-    EXACT,
+from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree
+from dpverify.papers.tran2022.accounting.algorithm_2.long import is_long, long_run
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
+from dpverify.papers.tran2022.accounting.algorithm_2.once import values_of_places
+from dpverify.papers.tran2022.accounting.algorithm_2.pattern import pattern_value
+from dpverify.papers.tran2022.accounting.bounds import (
     LONGEST_PATTERN,
     ONE_EPOCH,
     best_of,
+    best_place,
+    between,
+    check_blocks,
+    checked_accuracy,
+    different_blocks,
     outward,
+    refine,
 )
-from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree, TooManyTriplesError, trace
-from dpverify.papers.tran2022.accounting.algorithm_2.long import is_long, long_run
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import Worth
-from dpverify.papers.tran2022.accounting.algorithm_2.once import values_of_places
-from dpverify.papers.tran2022.accounting.algorithm_2.pattern import pattern_value
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
-from dpverify.privacy.participation import Bounds, Ordering, Pattern, check_ordering
+from dpverify.privacy.participation import Bounds, Ordering, check_ordering
 
 ACCURACY: Final = 1.015
 """Upper over lower bound of mu^2, unless another is asked for."""
@@ -43,28 +47,19 @@ EFFORTS: Final = ((2e-3, 512), (1e-3, 512), (4e-4, 2048), (1e-4, 8192))
 MANY_EPOCHS: Final = 2000
 """From this many on the coarsest is tried first; else it is left out."""
 
-MOST_VISITS: Final = 10_000_000
-"""Patterns of more visits are not added up one by one."""
-
-MOST_BLOCKS: Final = 500_000
-"""About how many blocks of different content may be looked at."""
-
 MOST_OF_LONG: Final = 50_000
-"""The same, where the bounds for long runs are there already: about ten seconds."""
+"""No more blocks are looked at where the bounds for long runs are there already: about ten seconds."""
 
 MANY_BLOCKS: Final = 4_000
 """From about this many on the bounds for long runs are tried first."""
 
 
-def sr_nsgd_mu(
-    parameters: SrParameters, examples: int, smoothness: float, *, accuracy: float = ACCURACY, box: bool = False
-) -> Bounds:
+def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, accuracy: float = ACCURACY) -> Bounds:
     """Give the Gaussian privacy parameter mu of Algorithm 2, all families together.
 
     ``accuracy``: the bounds are refined until upper over lower bound of mu^2 is at most this, or no more can be done.
-    ``box``: whether all nodes count that the box makes, as if each of them were published, or (as is right for what the
-    algorithm returns) only those that Algorithm 4 reads. Replacing one example is at most as visible as N(0, 1) against
-    N(mu, 1), for the ``upper`` mu. ``lower`` is what the per-node sensitivities add up to for a pattern that exists.
+    Replacing one example is at most as visible as N(0, 1) against N(mu, 1), for the ``upper`` mu. ``lower`` is what the
+    per-node sensitivities add up to for a pattern that exists.
     Infinite where a node that moves has no noise.
 
     Source: Algorithm 2 with the noise of its box, and Algorithm 4 for 0 < gamma < 1; in place of
@@ -77,7 +72,7 @@ def sr_nsgd_mu(
     moves = {  # what a visit moves a node of the family by, where there is such a node
         G_FIRST: gradient,
         G_LATER: gradient if 2 * N < T else 0.0,
-        OF_DELTA: min(jump, 2.0 * gradient) if (N < T if box else 2 * N <= T) else 0.0,
+        OF_DELTA: min(jump, 2.0 * gradient) if 2 * N <= T else 0.0,
         OF_R: drift if min(N, T) > 1 else 0.0,
     }
     if any(move > 0.0 and deviations[family] == 0.0 for family, move in moves.items()):
@@ -88,14 +83,14 @@ def sr_nsgd_mu(
     if late > 0.0:
         most = max(late, 2.0 * gradient / float(deviations[OF_DELTA]) / scale)
     squared = [(per[family] / scale) ** 2 for family in (G_FIRST, G_LATER, OF_R)]
-    worth = Worth(T, N, squared[0], squared[1], late, most, squared[2], box)
-    squares = sr_sum_of_squares(worth, parameters.alpha, parameters.ordering, accuracy=accuracy)
+    sensitivities = NodeSensitivities(T, N, squared[0], squared[1], late, most, squared[2])
+    squares = sr_sum_of_squares(sensitivities, parameters.alpha, parameters.ordering, accuracy=accuracy)
     lower, upper = math.sqrt(squares.lower) * scale, math.sqrt(squares.upper) * scale
     return outward(lower, upper, exact=squares.exact, pattern=squares.pattern)
 
 
 def sr_sum_of_squares(
-    worth: Worth, alpha: float, ordering: Ordering = "fresh", *, accuracy: float = ACCURACY
+    sensitivities: NodeSensitivities, alpha: float, ordering: Ordering = "fresh", *, accuracy: float = ACCURACY
 ) -> Bounds:
     """Maximize, over the visits of one example, the sum of squared sensitivities over squared deviations.
 
@@ -103,57 +98,33 @@ def sr_sum_of_squares(
     "once" is exact. Where N and T/N are both above about 10^4 nothing is refined: there it is 1.01 to 1.05 for the
     printed noise at alpha = 1/N, and up to 1.11 for alpha between 0.1/N and 100/N.
     """
-    alpha, accuracy = check.weight(alpha=alpha), check.positive(accuracy=accuracy)
-    if not accuracy > 1.0:
-        raise check.ArgumentError("accuracy", accuracy, "must be above 1")
-    T, N = worth.steps, worth.examples
+    alpha, accuracy = check.weight(alpha=alpha), checked_accuracy(accuracy)
+    T, N = sensitivities.steps, sensitivities.examples
     if (check_ordering(ordering) == "once" and N < T) or min(N, ONE_EPOCH) >= T:
-        return _once(worth, alpha)
-    blocks = sum(min(1 << k, N, (T >> k) + 1, T // N + 2 if 1 << k < N else T) for k in range(T.bit_length()))
+        return best_place(values_of_places(sensitivities, alpha), T, N)
+    blocks = different_blocks(T, N)
     best = Bounds(0.0, math.inf, exact=False)
-    if blocks > MANY_BLOCKS and is_long(worth, alpha):
-        best = long_run(worth, alpha)
+    if blocks > MANY_BLOCKS and is_long(sensitivities, alpha):
+        best = long_run(sensitivities, alpha)
         if best.ratio <= accuracy:
             return best
     if N <= ONE_EPOCH:  # the same place everywhere is a pattern too
-        once = _once(worth, alpha)
+        once = best_place(values_of_places(sensitivities, alpha), T, N)
         best = best_of(best, Bounds(once.lower, math.inf, exact=False, pattern=once.pattern))
     if blocks > MOST_OF_LONG and best.upper < math.inf:
         return best
-    if blocks > MOST_BLOCKS:
-        rule = f"make about {blocks} blocks of different content, more than {MOST_BLOCKS}: no bound in reasonable time"
-        raise check.ArgumentError("steps and examples", f"({T}, {N})", rule)
+    check_blocks(T, N)
     chosen = EFFORTS if T // N >= MANY_EPOCHS else EFFORTS[1:]
     efforts = [(close, max((min(N, T) // parts).bit_length() - 1, 0)) for close, parts in chosen]
-    for close, grain in [(0.0, 0), *efforts] if T <= SHORT else efforts:
-        try:
-            found = _bounds(worth, alpha, close, grain)
-        except TooManyTriplesError:
-            continue
-        best = best_of(best, found)
-        if best.exact or best.ratio <= accuracy:
-            break
-    return best
+    tried = [(0.0, 0), *efforts] if T <= SHORT else efforts
+    return refine(best, (partial(_bounds, sensitivities, alpha, close, grain) for close, grain in tried), accuracy)
 
 
-def _once(worth: Worth, alpha: float) -> Bounds:
-    T, N = worth.steps, worth.examples
-    values = values_of_places(worth, alpha)
-    place = int(np.argmax(values))
-    visits = range(place + 1, T + 1, N)
-    upper = lower = float(values[place])
-    if worth.box and (T // N + 2) * worth.delta_late > worth.delta_most:
-        lower = min(upper, pattern_value(worth, alpha, visits)) if len(visits) <= MOST_VISITS else 0.0
-    pattern = tuple(visits) if T // N <= LONGEST_PATTERN else None
-    return outward(lower, upper, exact=upper <= lower * EXACT, pattern=pattern)
-
-
-def _bounds(worth: Worth, alpha: float, close: float, grain: int) -> Bounds:
-    upper, block, state = SrTree(worth, alpha, close, grain, upper=True).run()
-    pattern: Pattern | None = None
-    if worth.steps // worth.examples <= LONGEST_PATTERN:
-        pattern = tuple(trace(block, state))
-        lower = pattern_value(worth, alpha, pattern)
-    else:
-        lower, _, _ = SrTree(worth, alpha, close, grain, upper=False).run()
-    return outward(lower, max(upper, lower), exact=upper <= lower * EXACT, pattern=pattern)
+def _bounds(sensitivities: NodeSensitivities, alpha: float, close: float, grain: int) -> Bounds:
+    block = SrTree(sensitivities, alpha, close, grain, upper=True).run()
+    upper, state = block.best()
+    if sensitivities.steps // sensitivities.examples <= LONGEST_PATTERN:
+        pattern = tuple(block.trace(state))
+        return between(pattern_value(sensitivities, alpha, pattern), upper, pattern)
+    lower, _ = SrTree(sensitivities, alpha, close, grain, upper=False).run().best()
+    return between(lower, upper, None)

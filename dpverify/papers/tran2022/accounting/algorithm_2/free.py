@@ -2,7 +2,7 @@
 
 What a block counts at most depends then on how many visits it holds, and on nothing else: a dynamic programme with one
 set of points for each length and number. Pairs of visits that share a short node are given a price here; what they are
-worth is :mod:`accountant_sr_pairs`. NOTES_accountant.md, section 7, has the proof.
+sensitivities is :mod:`pairs`. NOTES_accountant.md, section 7, has the proof.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting.algorithm_2.fresh import FLOOR
 from dpverify.papers.tran2022.accounting.algorithm_2.frontier import add_own, thin
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import Worth
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
 
 Points: TypeAlias = tuple[Vector, Vector, Vector]
-"""S, R and Q of some choices of visits in a block, as in ``accountant_sr_frontier``."""
+"""S, R and Q of some choices of visits in a block, as in ``frontier``."""
 
 CLOSE: Final = 1e-3
 """How close points are merged."""
@@ -36,16 +36,13 @@ NO_VISIT: Final = (np.zeros(1), np.zeros(1), np.zeros(1))
 class FreeBlocks:
     """Blocks whose single visits may lie anywhere, by length and number of visits; after step 2N."""
 
-    def __init__(self, worth: Worth, alpha: float) -> None:
-        self.worth, self.N, self.top = worth, worth.examples, worth.top
+    def __init__(self, sensitivities: NodeSensitivities, alpha: float) -> None:
+        self.sensitivities, self.N, self.top = sensitivities, sensitivities.examples, sensitivities.top
         self.log_decay = math.log1p(-alpha)
         self.lowest = (self.N & -self.N).bit_length() - 1
-        self.fine = max(worth.top - COARSE, self.lowest + 1)
-        self.one = worth.g_later + worth.delta_late**2
-        self._floors = (
-            FLOOR * worth.unit() / math.sqrt(self.one) if self.one else 1.0,
-            FLOOR * worth.unit() / math.sqrt(worth.drift) if worth.drift else 1.0,
-        )
+        self.fine = max(sensitivities.top - COARSE, self.lowest + 1)
+        self.one = sensitivities.g_later + sensitivities.delta_late**2
+        self._floors = sensitivities.floors(sensitivities.g_later, FLOOR)
 
     def decay(self, steps: int) -> float:
         """Give ``(1-alpha)**steps``."""
@@ -81,7 +78,7 @@ class FreeBlocks:
                 for n in range(least, self.most_visits(level + 1) + 1)
                 if (parts := list(self._parts(left, right, second, n, half)))
             }
-        return {n: float((Q + self.worth.drift * R * R).max()) for n, (_, R, Q) in blocks.items()}
+        return {n: float((Q + self.sensitivities.drift * R * R).max()) for n, (_, R, Q) in blocks.items()}
 
     def fair_price(self) -> float:
         """Give a price of pairs at which two visits count about as much apart: any price gives an upper bound."""
@@ -105,11 +102,11 @@ class FreeBlocks:
     def _alone(self, single: Points, place: float) -> Points:
         """Give the points of a block with one visit, at the step number ``place`` + 1 of its epoch or before."""
         S, A, B = single
-        return self._thinned(S, S * place, (self.one + self.worth.drift * place**2) * A + self.one * B)
+        return self._thinned(S, S * place, (self.one + self.sensitivities.drift * place**2) * A + self.one * B)
 
     def _own(self, points: Points, level: int, left: bool) -> Points:
         S, R, Q = points
-        w, short = self.worth, float(level <= self.top)
+        w, short = self.sensitivities, float(level <= self.top)
         drift = w.drift if left else 0.0
         return S, R, add_own(S, R, Q, short * w.g_later, short, drift, w.delta_late, w.delta_most)
 

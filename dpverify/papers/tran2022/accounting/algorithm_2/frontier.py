@@ -1,6 +1,6 @@
 """Sets of triples of which none is beaten by another in all three numbers: building, joining, thinning.
 
-As in ``accountant_frontier``, with two sums instead of one: S of the weights, R of (p - 1) weights, and the value Q.
+As in ``algorithm_1.frontier``, with two sums instead of one: S of the weights, R of (p - 1) weights, and the value Q.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.accounting.algorithm_1.frontier import Codes
+from dpverify.papers.tran2022.accounting.blocks import Codes
 
 MANY: Final = 512
 """Sets of more points than this are first merged on a grid, which is faster than sorting them."""

@@ -1,7 +1,7 @@
 """Very long runs of Algorithm 2 with many epochs: bounds on the worst pattern in a time that does not grow with them.
 
 Where N and T/N are both large there are too many blocks of different content for the dynamic programme. The upper bound
-lets single visits lie anywhere (``accountant_sr_free``); what pairs of visits gain at a boundary of epochs depends on
+lets single visits lie anywhere (``free``); what pairs of visits gain at a boundary of epochs depends on
 the bits of its place, and is added up over all boundaries by itself, above a price that both sides agree on. The lower
 bound is a pattern: pairs at every second boundary. The first epochs, whose G nodes have less noise, are done as in
 short runs. NOTES_accountant.md, section 7, has the proofs.
@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 
 from dpverify.papers.tran2022.accounting.algorithm_2.free import CLOSE, HEAD, FreeBlocks
-from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree, trace
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import Worth
+from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
 from dpverify.papers.tran2022.accounting.algorithm_2.pairs import (
     most_of_pairs,
     pair_tables,
@@ -40,41 +40,41 @@ MARGIN: Final = 2.0**-22
 """Relative margin against rounding: up to 2^27 numbers are added one by one."""
 
 
-def is_long(worth: Worth, alpha: float) -> bool:
+def is_long(sensitivities: NodeSensitivities, alpha: float) -> bool:
     """Whether :func:`long_run` has bounds: many long epochs, whose length is no power of two, and alpha below 1."""
-    N = worth.examples
-    many = worth.steps >> worth.top + HEAD >= LEAST_HEADS
-    return many and not worth.box and N > FEWEST and N & N - 1 != 0 and alpha < 1.0
+    N = sensitivities.examples
+    many = sensitivities.steps >> sensitivities.top + HEAD >= LEAST_HEADS
+    return many and N > FEWEST and N & N - 1 != 0 and alpha < 1.0
 
 
-def long_run(worth: Worth, alpha: float) -> Bounds:
+def long_run(sensitivities: NodeSensitivities, alpha: float) -> Bounds:
     """Bound mu^2 of Algorithm 2 with fresh permutations, for a run for which :func:`is_long` holds.
 
     Of ``max over patterns of sum of squared sensitivities over squared deviations``, for certain. Upper over lower
     bound is 1.01 to 1.05 at the printed noise and alpha = 1/N.
     """
-    free = FreeBlocks(worth, alpha)
-    N, T, block = worth.examples, worth.steps, 1 << worth.top + HEAD
-    head_upper, head_lower, boundary = _head(worth, alpha)
+    free = FreeBlocks(sensitivities, alpha)
+    N, T, block = sensitivities.examples, sensitivities.steps, 1 << sensitivities.top + HEAD
+    head_upper, head_lower, boundary = _head(sensitivities, alpha)
     price = free.fair_price()
     blocks = -(-T // block) - 1  # the run may be prolonged: that adds nodes and visits, all nonnegative
     epochs = -(-blocks * block // N) + 1
-    beyond = sum((T >> level + 1) + 1 for level in range(worth.top + HEAD + 1, T.bit_length()))
+    beyond = sum((T >> level + 1) + 1 for level in range(sensitivities.top + HEAD + 1, T.bit_length()))
     largest = (N - 1) / -math.expm1(N * free.log_decay)
     upper = head_upper + free.most_of(blocks, epochs, price) + pairs_above(free, price, block // N, epochs + 1)
-    upper += beyond * worth.drift * largest**2
+    upper += beyond * sensitivities.drift * largest**2
     lower = head_lower + least_of_pairs(free, boundary)
     return Bounds(lower * (1.0 - MARGIN), upper * (1.0 + MARGIN), exact=False)
 
 
-def _head(worth: Worth, alpha: float) -> tuple[float, float, int]:
+def _head(sensitivities: NodeSensitivities, alpha: float) -> tuple[float, float, int]:
     """Bounds for the first block, and an odd number of a boundary all of whose visits may still be chosen."""
-    level = worth.top + HEAD
-    tree = SrTree(worth, alpha, CLOSE, worth.top - 7, upper=True)
+    level = sensitivities.top + HEAD
+    tree = SrTree(sensitivities, alpha, CLOSE, sensitivities.top - 7, upper=True)
     closed = tree.closed(tree.block(level, 0), 0, level)
-    upper, state = max((float(points.Q[0]), state) for state, points in closed.points.items())
-    lower = pattern_value(worth, alpha, trace(closed, state))
-    return upper, lower, ((1 << level) // worth.examples + 2) | 1
+    upper, state = closed.best()
+    lower = pattern_value(sensitivities, alpha, closed.trace(state))
+    return upper, lower, ((1 << level) // sensitivities.examples + 2) | 1
 
 
 def pairs_above(free: FreeBlocks, price: float, first: int, count: int) -> float:
@@ -83,7 +83,7 @@ def pairs_above(free: FreeBlocks, price: float, first: int, count: int) -> float
     squares = np.array([free.decay(2 << level) for level in range(top + 1)])
     base, above = np.empty((2, 1 << HIGH_BITS))
     below = np.empty(1 << split)
-    pair_tables(N, split, free.fine, top, free.one, free.worth.drift, squares, base, above, below)
+    pair_tables(N, split, free.fine, top, free.one, free.sensitivities.drift, squares, base, above, below)
     period = 1 << top + 1 - free.lowest  # what matters of bN are its bits up to ``top``
     windows = 1 if count <= period else -(-count // period)
     return windows * most_of_pairs(first, min(count, period), N, split, base, above, below, price)
@@ -97,7 +97,7 @@ def least_of_pairs(free: FreeBlocks, first: int) -> float:
 
     At most what this pattern counts.
     """
-    N, w, top, low = free.N, free.worth, free.top, free.lowest + 1
+    N, w, top, low = free.N, free.sensitivities, free.top, free.lowest + 1
     count, place = (w.steps // N - 3 - first) // 2, N - (1 << free.lowest)
     if count < 1:
         return 0.0

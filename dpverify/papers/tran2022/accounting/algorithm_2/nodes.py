@@ -2,7 +2,7 @@
 
 Algorithm 4 reads a node if it is one of the largest dyadic intervals within a window [s - N + 1, s] with N <= s <= T
 (G; for Delta s >= 2N), or within a prefix [1, t] (r; for G only t < N). NOTES_accountant.md turns that into the rules
-of :meth:`Worth.node`, for 0 < gamma < 1; at gamma = 0 and 1 fewer are read.
+of :meth:`NodeSensitivities.node`, for 0 < gamma < 1; at gamma = 0 and 1 fewer are read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 
-class NodeWorth(NamedTuple):
+class NodeTerms(NamedTuple):
     """What a node adds: ``g S^2 + delta(S)^2 + drift R^2`` with S and R the sums of weights and of (p-1) weights."""
 
     g: float  # (2G / deviation)^2, 0 where no G node is read here
@@ -21,7 +21,7 @@ class NodeWorth(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Worth:
+class NodeSensitivities:
     """Squared sensitivities per squared deviation."""
 
     steps: int  # T and N
@@ -33,32 +33,27 @@ class Worth:
     delta_late: float
     delta_most: float
     drift: float  # (2 eta L / deviation)^2: what an r node moves by per (p - 1) weight, squared
-    box: bool = False  # whether all nodes count that the box of Algorithm 2 makes, or only those that Algorithm 4 reads
 
     @property
     def top(self) -> int:
-        """Level of the longest nodes of G and Delta: floor(log2 N), in the box floor(log2 T)."""
-        return (self.steps if self.box else self.examples).bit_length() - 1
+        """Level of the longest nodes of G and Delta: floor(log2 N)."""
+        return self.examples.bit_length() - 1
 
     def least_moved(self) -> float:
-        """Give a factor that S times which a Delta node moves by at least, if it holds visits."""
-        visits = self.steps // self.examples + 2 if self.box else 2
-        return min(self.delta_late, self.delta_most / visits)
+        """Give a factor such that a Delta node, which holds two visits at most, moves by at least that times S."""
+        return min(self.delta_late, self.delta_most / 2)
 
-    def node(self, begin: int, level: int) -> NodeWorth:
+    def node(self, begin: int, level: int) -> NodeTerms:
         """Give what the node of the steps begin + 1 .. begin + 2^level counts for."""
         T, N, length = self.steps, self.examples, 1 << level
         left = begin >> level & 1 == 0
-        if self.box:
-            g = self.g_first if begin + length <= 2 * N else self.g_later
-            return NodeWorth(g, float(begin >= N), self.drift)
         if level > self.top:
-            return NodeWorth(0.0, 0.0, self.drift if left else 0.0)
+            return NodeTerms(0.0, 0.0, self.drift if left else 0.0)
         end = begin + length
         whole = left or begin - length < T - N  # else no window holds the node and leaves a part of its parent out
         g = (self.g_first if end <= 2 * N else self.g_later) if whole else 0.0
         delta = whole and begin >= N and 2 * N <= T and not (left and end + length <= 2 * N)
-        return NodeWorth(g, float(delta), self.drift if left else 0.0)
+        return NodeTerms(g, float(delta), self.drift if left else 0.0)
 
     def inside(self, begin: int) -> tuple[float, float]:
         """Give what nodes with one visit count for whose parents lie in the same zone as ``begin``.
@@ -67,9 +62,7 @@ class Worth:
         """
         T, N = self.steps, self.examples
         g = self.g_first if begin < 2 * N else self.g_later
-        delta = self.delta_late**2 if begin >= N and (self.box or T >= 2 * N) else 0.0
-        if self.box:
-            return g + delta, g + delta
+        delta = self.delta_late**2 if begin >= N and T >= 2 * N else 0.0
         return g + (delta if begin >= 2 * N else 0.0), (g + delta) if begin < T - N else 0.0
 
     def zone(self, begin: int, end: int) -> int | None:
@@ -81,3 +74,11 @@ class Worth:
     def unit(self) -> float:
         """Give the size below which differences do not matter much: the root of what one visit in a node can add."""
         return math.sqrt(self.g_later + self.delta_late**2 + self.drift * (self.examples - 1) ** 2)
+
+    def floors(self, g: float, part: float) -> tuple[float, float]:
+        """Give sums of weights, and of (p - 1) weights, that add a ``part`` of :meth:`unit`; G nodes count ``g``."""
+        short = g + self.delta_late**2
+        return (
+            part * self.unit() / math.sqrt(short) if short else 1.0,
+            part * self.unit() / math.sqrt(self.drift) if self.drift else 1.0,
+        )

@@ -18,7 +18,7 @@ from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting.algorithm_1.once import values_by_place
 from dpverify.papers.tran2022.accounting.algorithm_2.frontier import most_moved
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import Worth
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
 
 
 @kernel
@@ -40,22 +40,6 @@ def double(
 
 
 @kernel
-def double_in_box(
-    S: Vector, A: Vector, B: Vector, half: int, decay: float, late: float, most: float,
-    S_out: Vector, A_out: Vector, B_out: Vector,
-) -> None:  # fmt: skip
-    """As ``double``, but A sums the squares of both halves, and B the squares of what Delta nodes move by at most."""
-    N = S.shape[0]
-    shift = half % N
-    for j in range(min(2 * half, N)):
-        k = j - shift if j >= shift else j - shift + N
-        one, two = most_moved(S[j], late, most), most_moved(S[k], late, most)
-        S_out[j] = decay * S[j] + S[k]
-        A_out[j] = A[j] + A[k] + S[j] * S[j] + S[k] * S[k]
-        B_out[j] = B[j] + B[k] + one * one + two * two
-
-
-@kernel
 def add_block(
     S: Vector, A: Vector, B: Vector, begin: int, length: int, g: float, delta: float, late: float, most: float,
     left: float, right: float, out: Vector,
@@ -69,60 +53,45 @@ def add_block(
         out[p] += g * (S[k] * S[k]) + delta * (moved * moved) + left * A[k] + right * B[k]
 
 
-def values_of_places(worth: Worth, alpha: float) -> Vector:
+def values_of_places(sensitivities: NodeSensitivities, alpha: float) -> Vector:
     """Give the sum over Algorithm 2's nodes for every place.
 
-    mu^2 of the example at place p of the permutation, in entry p - 1; in the box, where a Delta node could move by more
-    than 4G for lack of other limits, an upper bound.
+    mu^2 of the example at place p of the permutation, in entry p - 1.
     """
-    T, N = worth.steps, min(worth.examples, worth.steps)
+    T, N = sensitivities.steps, min(sensitivities.examples, sensitivities.steps)
     check.memory(9 * N, examples=N)
-    places = np.arange(N, dtype=np.float64)
-    if worth.box:
-        every, out = np.zeros(N), np.zeros(N)
-        _add_up(worth, alpha, every, out)
-        return out + worth.drift * places**2 * every
     out = np.zeros(N)
-    out += worth.drift * places**2 * values_by_place(T, N, alpha)
-    _add_up(worth, alpha, np.zeros(0), out)
+    out += sensitivities.drift * np.arange(N, dtype=np.float64) ** 2 * values_by_place(T, N, alpha)
+    _add_up(sensitivities, alpha, out)
     return out
 
 
-def _add_up(worth: Worth, alpha: float, every: Vector, out: Vector) -> None:
-    """Add what G and Delta nodes count to ``out``, and in the box the squares of all nodes to ``every``."""
-    T, N, box = worth.steps, out.size, worth.box
-    late, most = worth.delta_late, worth.delta_most
+def _add_up(sensitivities: NodeSensitivities, alpha: float, out: Vector) -> None:
+    """Add what G and Delta nodes count to ``out``."""
+    T, N = sensitivities.steps, out.size
+    late, most = sensitivities.delta_late, sensitivities.delta_most
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
     now, following = np.zeros((3, N)), np.zeros((3, N))
     now[0, 0] = 1.0
-    blocks = list(_blocks(worth))
+    blocks = list(_blocks(sensitivities))
     for level in range(T.bit_length()):
         S, A, B = now
         for begin, length, left, right in blocks:
             if length == 1 << level:
-                node = worth.node(begin, level)
+                node = sensitivities.node(begin, level)
                 add_block(S, A, B, begin, length, node.g, node.delta, late, most, left, right, out)
-        if box and T >> level & 1:
-            add_block(S, A, B, T >> level + 1 << level + 1, 1 << level, 1.0, 0.0, late, most, 1.0, 0.0, every)
         if T >> level + 1:
-            half, decay = 1 << level, math.exp(log_decay * (1 << level))
-            if box:
-                double_in_box(S, A, B, half, decay, late, most, following[0], following[1], following[2])
-            else:
-                counted = float(level <= worth.top)
-                double(S, A, B, half, decay, counted, following[0], following[1], following[2])
+            counted = float(level <= sensitivities.top)
+            double(S, A, B, 1 << level, math.exp(log_decay * (1 << level)), counted, *following)
             now, following = following, now
 
 
-def _blocks(worth: Worth) -> Iterator[tuple[int, int, float, float]]:
+def _blocks(sensitivities: NodeSensitivities) -> Iterator[tuple[int, int, float, float]]:
     """Dyadic blocks between the cuts, and the nodes across them: begin, length, factors of A and B."""
-    T, N = worth.steps, worth.examples
+    T, N = sensitivities.steps, sensitivities.examples
     cuts = sorted({cut for cut in (0, N, 2 * N, T - N, T) if 0 <= cut <= T})
     for at, until in itertools.pairwise(cuts):
-        left, right = worth.inside(at)
-        if worth.box:
-            node = worth.node(at, 0)
-            left, right = node.g, node.delta
+        left, right = sensitivities.inside(at)
         begin = at
         while begin < until:
             longest = 1 << (until - begin).bit_length() - 1
@@ -131,7 +100,7 @@ def _blocks(worth: Worth) -> Iterator[tuple[int, int, float, float]]:
             begin += length
     across = set()
     for cut in cuts[1:-1]:
-        for level in range(worth.top + 1):
+        for level in range(sensitivities.top + 1):
             begin = cut >> level << level
             if begin < cut and begin + (1 << level) <= T:
                 across.add((begin, 1 << level))

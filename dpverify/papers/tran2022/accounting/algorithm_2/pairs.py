@@ -77,8 +77,8 @@ def most_of_pairs(
     for b in range(first, first + count):
         x = b * N
         high, low = x >> split & upper, x & lower
-        worth = max(above[high], base[high] + below[low]) - price
-        with_this, without = without + max(worth, 0.0), max(without, with_this)
+        gain = max(above[high], base[high] + below[low]) - price
+        with_this, without = without + max(gain, 0.0), max(without, with_this)
     return max(with_this, without)
 
 
@@ -146,19 +146,19 @@ def sum_of_long_nodes(begin: int, end: int, N: int, place: int, level: int, deca
     nodes = max((end - length - at) // stride + 1, 0)
     period = max(min(odd, nodes), 1)  # at most ``odd`` places within two epochs
     per_pair, most = np.exp(decay_log * 2 * N), (length - 1) // (2 * N)
-    worth = np.empty(PLACES)
+    squares = np.empty(PLACES)
     for part in range(PLACES):
         weight = np.exp(decay_log * ((part + 1) * (2 * N) // PLACES + 1))
         if most > 0:  # a node holds so many visits at least, the last of them so many steps before its end
             weight *= (1.0 - per_pair**most) / (1.0 - per_pair)
-        worth[part] = weight * weight
+        squares[part] = weight * weight
     step, back = stride % (2 * N), (at + length - 1 - place) % (2 * N)
     part, sum_of_part, total = nodes % period, 0.0, 0.0
     for i in range(period if nodes > 0 else 0):
         if i == part:
             sum_of_part = total
         if back < length:
-            total += worth[back * PLACES // (2 * N)]
+            total += squares[back * PLACES // (2 * N)]
         back += step
         if back >= 2 * N:
             back -= 2 * N

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.kernels.jit import kernel
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import Worth
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
 
 
 @kernel
 def sum_of_pattern(
     visits: NDArray[np.int64], T: int, N: int, log_decay: float, g_first: float, g_later: float,
-    late: float, most: float, drift: float, box: bool,
+    late: float, most: float, drift: float,
 ) -> float:  # fmt: skip
-    """Sum squared sensitivity over squared deviation over the nodes that are read, or all; visits in rising order."""
+    """Sum squared sensitivity over squared deviation over the nodes that are read; visits in rising order."""
     total, k = 0.0, 0
     while T >> k > 0:
         first, i, length = 0, 0, 1 << k
@@ -40,21 +40,21 @@ def sum_of_pattern(
                     moved += step * (math.exp(log_decay * ahead) if ahead > 0 else 1.0)
                     left_over -= step
             left = a % 2 == 0
-            if left or box:
+            if left:
                 total += drift * drifts * drifts
-            if box or (length <= N and (left or begin - length < T - N)):
+            if length <= N and (left or begin - length < T - N):
                 total += (g_first if end <= 2 * N else g_later) * weights * weights
-                if begin >= N and (box or (T >= 2 * N and not (left and end + length <= 2 * N))):
+                if begin >= N and T >= 2 * N and not (left and end + length <= 2 * N):
                     total += moved * moved
         k += 1
     return total
 
 
-def pattern_value(worth: Worth, alpha: float, pattern: Sequence[int]) -> float:
+def pattern_value(sensitivities: NodeSensitivities, alpha: float, pattern: Sequence[int]) -> float:
     """Sum squared sensitivities over squared deviations for one pattern."""
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
-    w = worth
+    s = sensitivities
     return sum_of_pattern(
-        np.asarray(pattern, dtype=np.int64), w.steps, w.examples, log_decay,
-        w.g_first, w.g_later, w.delta_late, w.delta_most, w.drift, w.box,
+        np.asarray(pattern, dtype=np.int64), s.steps, s.examples, log_decay,
+        s.g_first, s.g_later, s.delta_late, s.delta_most, s.drift,
     )  # fmt: skip

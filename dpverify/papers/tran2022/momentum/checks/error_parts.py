@@ -12,14 +12,21 @@ from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, printed_v
-from dpverify.papers.tran2022.momentum.error_parts_bounds import LEMMA_11, PARTS, Part, Run, error_parts, printed_parts
+from dpverify.papers.tran2022.momentum.error_parts_bounds import (
+    LEMMA_11,
+    PARTS,
+    ErrorRun,
+    Part,
+    error_parts,
+    printed_parts,
+)
 from dpverify.symbolic.exact.numbers import Exact, nearest_float, to_ball, to_exact, to_value
 from dpverify.symbolic.exact.statements import evaluate_statement
 
 CHECKS = PaperChecks("tran2022", __name__)
 
 N, STEPS = 16, 160
-RUN = Run(
+RUN = ErrorRun(
     n_examples=N,
     steps=STEPS,
     alpha=Fraction(1, N),

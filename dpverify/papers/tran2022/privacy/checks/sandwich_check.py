@@ -15,7 +15,7 @@ from dpverify.harness import Context
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
-from dpverify.papers.tran2022.accounting.sandwich import Epsilons, Setting, sandwich
+from dpverify.papers.tran2022.accounting.sandwich import AuditedRun, Epsilons, sandwich
 from dpverify.privacy.gaussian import delta_of
 
 DOUBT = 1e-6
@@ -30,8 +30,8 @@ class SandwichCheck(Check):
     """Compute four values of epsilon per run and hold each against the next."""
 
     # runs that meet the conditions of the corrected theorem; the planted fault is in the first
-    settings: Sequence[Setting] = field(kw_only=True)
-    outside: Sequence[Setting] = field(kw_only=True)  # runs that meet the printed conditions only
+    settings: Sequence[AuditedRun] = field(kw_only=True)
+    outside: Sequence[AuditedRun] = field(kw_only=True)  # runs that meet the printed conditions only
     short: float = field(kw_only=True)  # the planted fault: the audited noise is this times what it should be
 
     method: ClassVar[Method] = "exact-law"
@@ -102,7 +102,7 @@ class SandwichCheck(Check):
         )
 
 
-def inversion(setting: Setting, found: Epsilons) -> str:
+def inversion(setting: AuditedRun, found: Epsilons) -> str:
     """Say where a value is above the one before it; empty where none is."""
     for (upper, more), (lower, less) in pairwise(zip(NAMES, found, strict=True)):
         if less > more:
@@ -110,7 +110,7 @@ def inversion(setting: Setting, found: Epsilons) -> str:
     return ""
 
 
-def _counterexample(setting: Setting, found: Epsilons) -> Counterexample:
+def _counterexample(setting: AuditedRun, found: Epsilons) -> Counterexample:
     """The exact delta at the printed epsilon, against delta."""
     exact = delta_of(setting.mu().lower, found.printed)
     values = {"N": setting.examples, "T": setting.steps, "alpha": setting.alpha, "sigma": setting.sigma}
@@ -130,7 +130,7 @@ def row(found: Epsilons, between: str = " >= ") -> str:
     return between.join(values) + f" (gaps {', '.join(f'{gap:.3g}' for gap in gaps)})"
 
 
-def described(setting: Setting) -> str:
+def described(setting: AuditedRun) -> str:
     """Name a run."""
     size = f"N={setting.examples}, T={setting.steps}, alpha={setting.alpha:.4g}, sigma={setting.sigma:g}"
     return f"{setting.algorithm} {size}, {setting.ordering}"

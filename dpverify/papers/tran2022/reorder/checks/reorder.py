@@ -29,7 +29,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, nodes_of_leaves
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
-    Spread,
+    GradientMoments,
     Sum,
     alternating_spread,
     constant_spread,
@@ -51,11 +51,11 @@ SCALES = (Fraction(1), Fraction(-3, 5), Fraction(4, 5), Fraction(1), Fraction(2,
 POINT: dict[str, int | Fraction | str] = {"N": EXAMPLES, "t": STEPS, "alpha": "1/6", "gamma": "1/4"}
 
 
-def _spread(epoch: int) -> Spread:
-    """Spread of the simulated gradients."""
+def _spread(epoch: int) -> GradientMoments:
+    """Moments of the simulated gradients."""
     now = SCALES[epoch] if epoch < len(SCALES) else Fraction(0)
     change, rest = now - SCALES[max(epoch - 1, 0)], 1 - Fraction(1, EXAMPLES)
-    return Spread(now**2 * rest, now * change * rest, change**2 * rest)
+    return GradientMoments(now**2 * rest, now * change * rest, change**2 * rest)
 
 
 def _exact(which: Sum, context: Context) -> float:

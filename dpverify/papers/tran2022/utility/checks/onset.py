@@ -12,6 +12,7 @@ import msgspec
 
 from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.context import as_point
+from dpverify.harness.search.onset import size
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
@@ -24,7 +25,6 @@ from dpverify.papers.tran2022.accounting.onset import (
     needed_share,
     onsets,
     printed_bound,
-    size,
     steps_of,
 )
 from dpverify.symbolic.exact.numbers import to_ball, to_value
@@ -138,7 +138,6 @@ def onset_table(theorem: Theorem) -> str:
         needed = needed if needed == least else f"{least} to {needed}"
         rows.append(f"{_words(cell)}: {printed} / {corrected} / {needed}")
         spread = max(spread, needed_share(theorem, size(found.needed), cell).ratio)
-    known = f"needed noise is known to {100 * (spread - 1):.1g}%"
     known = f"the needed noise is known to {100 * (spread - 1):.1g}% or better"
     return f"below G from N = printed / corrected / corrected with the noise needed, {'; '.join(rows)}; {known}"
 

@@ -8,21 +8,15 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu, sr_sum_of_squares
-from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree, trace
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import Worth
+from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
 from dpverify.papers.tran2022.accounting.algorithm_2.once import values_of_places
 from dpverify.papers.tran2022.accounting.algorithm_2.pattern import pattern_value
-from dpverify.papers.tran2022.accounting.algorithm_2_exhaustive import (
-    Squares,
-    box_nodes,
-    largest_sum,
-    pattern_sum,
-    read_nodes,
-)
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
 from dpverify.privacy.participation import ORDERINGS, Ordering, pattern_count
+from tests.unit.papers.tran2022.accounting.algorithm_2.definition import Squares, largest_sum, pattern_sum, read_nodes
 
 ALPHAS = (Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(1, 50))
 
@@ -35,57 +29,54 @@ def drawn(rng: np.random.Generator) -> Squares:
     return Squares(number(), number(), eta, number(), number(), number(), number())
 
 
-def in_floats(T: int, N: int, s: Squares, box: bool = False) -> Worth:
+def in_floats(T: int, N: int, s: Squares) -> NodeSensitivities:
     jump, most, root = 2 * s.smoothness * s.eta * N, 4 * s.lipschitz, math.sqrt(s.delta)
-    return Worth(
+    return NodeSensitivities(
         T, N, float(most * s.lipschitz / s.g_first), float(most * s.lipschitz / s.g_later),
         float(min(jump, most)) / root, float(most) / root,
-        float((2 * s.eta * s.smoothness) ** 2 / s.drift), box,
+        float((2 * s.eta * s.smoothness) ** 2 / s.drift),
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("N", [1, 2, 3, 5, 8, 11])
 def test_the_rules_give_the_nodes_that_algorithm_4_reads(N: int) -> None:
     for T in (*range(1, 4 * N + 2), 61):
-        nodes, worth = read_nodes(T, N), Worth(T, N, 1.0, 1.0, 1.0, 1.0, 1.0)
+        nodes, sensitivities = read_nodes(T, N), NodeSensitivities(T, N, 1.0, 1.0, 1.0, 1.0, 1.0)
         every = [(begin, k) for k in range(T.bit_length()) for begin in range(0, T - (1 << k) + 1, 1 << k)]
         for family, place in (("G", 0), ("Delta", 1), ("r", 2)):
-            found = {(begin + 1, begin + (1 << k)) for begin, k in every if worth.node(begin, k)[place] > 0.0}
+            found = {(begin + 1, begin + (1 << k)) for begin, k in every if sensitivities.node(begin, k)[place] > 0.0}
             assert found == nodes[family], (T, family)
 
 
 @pytest.mark.parametrize(("T", "N"), [(40, 5), (17, 8), (9, 12)])
 def test_nodes_that_are_read_are_drawn_and_those_are_in_the_box(T: int, N: int) -> None:
-    layout, box = tape_layout(N, T).tolist(), box_nodes(T, N)
+    every = {(t - (1 << k) + 1, t) for t in range(1, T + 1) for k in range(t.bit_length()) if t % (1 << k) == 0}
+    layout, box = tape_layout(N, T).tolist(), {"G": every, "Delta": {node for node in every if node[0] > N}, "r": every}
     names = ("G", "Delta", "r")
     rows = {name: {(y, z) for family, y, z in layout if names[family] == name} for name in names}
     for name, nodes in read_nodes(T, N).items():
         assert nodes <= rows[name] <= box[name]
 
 
-@pytest.mark.parametrize("box", [False, True])
-def test_values_of_patterns_and_places_are_exact(box: bool) -> None:
+def test_values_of_patterns_and_places_are_exact() -> None:
     rng = np.random.default_rng(2)
     for _ in range(60):
         T, N = int(rng.integers(1, 46)), int(rng.integers(1, 15))
         alpha, squares = ALPHAS[int(rng.integers(4))], drawn(rng)
-        nodes, worth = (box_nodes if box else read_nodes)(T, N), in_floats(T, N, squares, box)
-        values = values_of_places(worth, float(alpha))
+        nodes, sensitivities = read_nodes(T, N), in_floats(T, N, squares)
+        values = values_of_places(sensitivities, float(alpha))
         for place in range(1, min(N, T) + 1):
             want = float(pattern_sum(N, alpha, squares, nodes, range(place, T + 1, N)))
-            assert values[place - 1] >= want * (1 - 1e-12)
-            if not box or (T // N + 2) * worth.delta_late <= worth.delta_most:
-                assert values[place - 1] == pytest.approx(want, rel=1e-12)
+            assert values[place - 1] == pytest.approx(want, rel=1e-12)
         visits = [begin + int(rng.integers(1, N + 1)) for begin in range(0, T, N)]
         pattern = [t for t in visits if t <= T]
         want = float(pattern_sum(N, alpha, squares, nodes, pattern))
-        assert pattern_value(worth, float(alpha), pattern) == pytest.approx(want, rel=1e-12)
+        assert pattern_value(sensitivities, float(alpha), pattern) == pytest.approx(want, rel=1e-12)
 
 
 @pytest.mark.parametrize("ordering", ORDERINGS)
-@pytest.mark.parametrize("box", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_bounds_agree_with_trying_all_patterns(seed: int, box: bool, ordering: Ordering) -> None:
+def test_bounds_agree_with_trying_all_patterns(seed: int, ordering: Ordering) -> None:
     rng = np.random.default_rng([seed, 7])
     tried = 0
     while tried < 8:
@@ -93,12 +84,12 @@ def test_bounds_agree_with_trying_all_patterns(seed: int, box: bool, ordering: O
         if pattern_count(T, N, ordering) > 300:
             continue
         alpha, squares = ALPHAS[seed], drawn(rng)
-        want = float(largest_sum(T, N, alpha, squares, ordering, box=box)[0])
-        worth = in_floats(T, N, squares, box)
-        got = sr_sum_of_squares(worth, float(alpha), ordering)
+        want = float(largest_sum(T, N, alpha, squares, ordering)[0])
+        sensitivities = in_floats(T, N, squares)
+        got = sr_sum_of_squares(sensitivities, float(alpha), ordering)
         assert got.lower <= want <= got.upper, (T, N, squares)
-        visits = T // N + 2 if box else 1 if ordering == "once" else 2
-        if visits * worth.delta_late <= worth.delta_most or worth.delta_late == worth.delta_most == 0.0:
+        visits, late = 1 if ordering == "once" else 2, sensitivities.delta_late
+        if visits * late <= sensitivities.delta_most or late == sensitivities.delta_most == 0.0:
             assert got.exact
         if got.exact:
             assert got.upper <= got.lower * (1 + 1e-10)
@@ -109,16 +100,17 @@ def test_bounds_agree_with_trying_all_patterns(seed: int, box: bool, ordering: O
 @pytest.mark.parametrize("grain", [0, 1, 2])
 def test_merged_points_and_coarse_places_keep_the_maximum_between_the_bounds(close: float, grain: int) -> None:
     rng = np.random.default_rng([grain, 3])
-    for box in (False, True, False, True):
+    for _ in range(4):
         T, N = int(rng.integers(8, 31)), int(rng.integers(5, 9))
         alpha, squares = ALPHAS[int(rng.integers(4))], drawn(rng)
         if pattern_count(T, N, "fresh") > 300:
             T = 2 * N + 1
-        worth = in_floats(T, N, squares, box)
-        want = float(largest_sum(T, N, alpha, squares, "fresh", box=box)[0])
-        upper, block, state = SrTree(worth, float(alpha), close, grain, upper=True).run()
-        lower, *_ = SrTree(worth, float(alpha), close, grain, upper=False).run()
-        reached = pattern_value(worth, float(alpha), trace(block, state))
+        sensitivities = in_floats(T, N, squares)
+        want = float(largest_sum(T, N, alpha, squares, "fresh")[0])
+        block = SrTree(sensitivities, float(alpha), close, grain, upper=True).run()
+        upper, state = block.best()
+        lower, _ = SrTree(sensitivities, float(alpha), close, grain, upper=False).run().best()
+        reached = pattern_value(sensitivities, float(alpha), block.trace(state))
         assert max(lower, reached) <= want * (1 + 1e-12)
         assert want * (1 - 1e-12) <= upper
 
@@ -143,12 +135,6 @@ def test_noise_of_any_size_only_scales() -> None:
     want = sr_nsgd_mu(parameters(60, 7, sigma=1.0), 7, 1.0).upper
     for sigma in (1e-200, 1e200):
         assert sr_nsgd_mu(parameters(60, 7, sigma=sigma), 7, 1.0).upper * sigma == pytest.approx(want, rel=1e-11)
-
-
-def test_counting_nodes_that_are_not_read_gives_more() -> None:
-    squares = drawn(np.random.default_rng(5))
-    read, box = (largest_sum(13, 4, Fraction(1, 4), squares, "fresh", box=box)[0] for box in (False, True))
-    assert read < box
 
 
 @pytest.mark.parametrize("ordering", ORDERINGS)
@@ -189,25 +175,25 @@ def test_arguments_are_checked() -> None:
     with pytest.raises(ArgumentError, match="blocks"):
         sr_nsgd_mu(replace(parameters(10**15, 10**7), alpha=1.0), 10**7, 1.0)
     with pytest.raises(ArgumentError, match="accuracy"):
-        sr_sum_of_squares(Worth(10, 5, 1.0, 1.0, 1.0, 1.0, 1.0), 0.5, accuracy=1.0)
+        sr_sum_of_squares(NodeSensitivities(10, 5, 1.0, 1.0, 1.0, 1.0, 1.0), 0.5, accuracy=1.0)
 
 
 @pytest.mark.parametrize("fault", ["no level limit", "delta from the first step", "g twice"])
 def test_planted_mistakes_are_seen(fault: str) -> None:
     squares = drawn(np.random.default_rng(9))
     T, N, alpha = 14, 5, Fraction(1, 5)
-    worth, nodes = in_floats(T, N, squares), read_nodes(T, N)
+    sensitivities, nodes = in_floats(T, N, squares), read_nodes(T, N)
     if fault == "no level limit":
         nodes["G"] |= {(1, 8), (9, 14)}
     elif fault == "delta from the first step":
         nodes["Delta"] |= {(1, 1), (1, 2), (1, 4)}
     else:
-        worth = replace(worth, g_first=2 * worth.g_first)
+        sensitivities = replace(sensitivities, g_first=2 * sensitivities.g_first)
     wrong = max(
         pattern_sum(N, alpha, squares, nodes, (i, j, k))
         for i in range(1, 6)
         for j in range(6, 11)
         for k in range(11, 15)
     )
-    right = sr_sum_of_squares(worth, float(alpha))
+    right = sr_sum_of_squares(sensitivities, float(alpha))
     assert not right.lower <= float(wrong) <= right.upper

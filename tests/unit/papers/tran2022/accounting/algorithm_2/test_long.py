@@ -9,19 +9,20 @@ import numpy as np
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.tran2022.accounting.algorithm_2 import accountant as accountant_sr
-from dpverify.papers.tran2022.accounting.algorithm_2 import long as accountant_sr_long
+from dpverify.papers.tran2022.accounting.algorithm_2 import accountant
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu, sr_sum_of_squares
 from dpverify.papers.tran2022.accounting.algorithm_2.free import FreeBlocks
 from dpverify.papers.tran2022.accounting.algorithm_2.long import is_long, least_of_pairs, long_run, pairs_above
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import Worth
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
 from dpverify.papers.tran2022.accounting.algorithm_2.pairs import most_of_pairs
 from dpverify.papers.tran2022.accounting.algorithm_2.pattern import pattern_value
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 
 
-def worth(N: int, T: int, g: float = 0.25, late: float = 1.0, most: float = 50.0, drift: float = 1.0) -> Worth:
-    return Worth(T, N, 20 * g, g, late, most, drift / N**2)
+def run_of(
+    N: int, T: int, g: float = 0.25, late: float = 1.0, most: float = 50.0, drift: float = 1.0
+) -> NodeSensitivities:
+    return NodeSensitivities(T, N, 20 * g, g, late, most, drift / N**2)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def worth(N: int, T: int, g: float = 0.25, late: float = 1.0, most: float = 50.0
 def test_bounds_hold_the_dynamic_programme_s(
     N: int, epochs: int, scaled: float, numbers: tuple[float, float, float, float], close: float
 ) -> None:
-    run, alpha = worth(N, epochs * N + N // 3, *numbers), scaled / N
+    run, alpha = run_of(N, epochs * N + N // 3, *numbers), scaled / N
     assert is_long(run, alpha)
     found, known = long_run(run, alpha), sr_sum_of_squares(run, alpha, accuracy=1.002)
     assert found.lower <= known.upper
@@ -48,7 +49,7 @@ def test_bounds_hold_the_dynamic_programme_s(
 
 @pytest.mark.parametrize("N", [1100, 1031, 1536])
 def test_no_pair_is_worth_more_than_its_boundary_says(N: int) -> None:
-    run, alpha, rng = worth(N, 10**6), 1 / N, np.random.default_rng(N)
+    run, alpha, rng = run_of(N, 10**6), 1 / N, np.random.default_rng(N)
     free = FreeBlocks(run, alpha)
     for b in rng.integers(40, 300, 60):
         x, most = int(b) * N, pairs_above(free, 0.0, int(b), 1)
@@ -68,7 +69,7 @@ def pair_value(free: FreeBlocks, visits: tuple[int, int]) -> float:
             here = [t for t in visits if (t - 1) >> level == node]
             weights = [math.exp(log_decay * (end - t)) for t in here]
             drifts = sum(w * ((t - 1) % free.N) for w, t in zip(weights, here, strict=True))
-            total += free.one * sum(weights) ** 2 + (free.worth.drift * drifts**2 if node % 2 == 0 else 0.0)
+            total += free.one * sum(weights) ** 2 + (free.sensitivities.drift * drifts**2 if node % 2 == 0 else 0.0)
     return total
 
 
@@ -84,7 +85,7 @@ def test_pairs_are_chosen_as_well_as_any_choice() -> None:
 
 @pytest.mark.parametrize(("N", "epochs"), [(1100, 3000), (1031, 5000), (1040, 900)])
 def test_the_lower_bound_is_a_pattern_s(N: int, epochs: int) -> None:
-    run, alpha = worth(N, epochs * N), 1 / N
+    run, alpha = run_of(N, epochs * N), 1 / N
     free = FreeBlocks(run, alpha)
     boundaries = np.arange(41, epochs - 3, 2, dtype=np.int64)
     visits = np.sort(np.concatenate([boundaries * N - (1 << free.lowest) + 1, boundaries * N + 1]))
@@ -103,7 +104,7 @@ def test_very_long_runs_are_bounded_closely_and_others_still_refused() -> None:
 
 
 def test_long_bounds_are_not_taken_where_they_are_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accountant_sr, "MANY_BLOCKS", 100)
-    run = worth(1025, 1025 * 700)
+    monkeypatch.setattr(accountant, "MANY_BLOCKS", 100)
+    run = run_of(1025, 1025 * 700)
     close = sr_sum_of_squares(run, 1 / 1025, accuracy=1.01)
-    assert close.ratio <= 1.01 < accountant_sr_long.long_run(run, 1 / 1025).ratio
+    assert close.ratio <= 1.01 < long_run(run, 1 / 1025).ratio

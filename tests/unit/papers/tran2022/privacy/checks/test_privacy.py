@@ -12,7 +12,7 @@ from flint import arb
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import tree_sum_of_squares
 from dpverify.papers.tran2022.accounting.algorithm_1.exhaustive import largest_sum
 from dpverify.papers.tran2022.accounting.algorithm_2_sides import exact_sums, node_terms, worst_pattern
-from dpverify.papers.tran2022.accounting.sandwich import Setting, sandwich
+from dpverify.papers.tran2022.accounting.sandwich import AuditedRun, sandwich
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
 from dpverify.papers.tran2022.privacy.level_bounds import (
     broken_step,
@@ -137,7 +137,7 @@ def test_climbing_finds_the_best_pattern_where_all_can_be_tried(monkeypatch: pyt
 
 
 def test_sandwich_is_in_order_and_sees_missing_noise() -> None:
-    setting = Setting("dp-nsgd", 8, 10, 1 / 8, 0.5)
+    setting = AuditedRun("dp-nsgd", 8, 10, 1 / 8, 0.5)
     good = sandwich(setting, np.random.default_rng(0), 4000, 1e-6)
     assert good.printed >= good.proof >= good.exact >= good.audited > 0.0
     assert good.exact == pytest.approx(epsilon_of(setting.mu().upper, 1e-5))

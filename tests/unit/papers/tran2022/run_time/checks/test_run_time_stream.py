@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.ledger import load_specs
-from dpverify.papers.tran2022.algorithms.compose import compose
+from dpverify.papers.tran2022.algorithms.composition import compose
 from dpverify.papers.tran2022.run_time.checks import run_time_stream
 
 OUTPUT = load_specs().claim("tran2022:algorithm-4-output").statement()

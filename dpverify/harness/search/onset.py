@@ -1,0 +1,34 @@
+"""From which size on a bound says more than the trivial one: the first size N = 10^(k/20) at which it is below 1.
+
+Bounds are given in units of the trivial one, and fall below 1 once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+PER_DECADE = 20
+"""Sizes that are tried: N = 10^(k/PER_DECADE), rounded."""
+
+
+def size(k: int) -> int:
+    """N number k of those that are tried."""
+    return round(10 ** (k / PER_DECADE))
+
+
+def first_below(bound: Callable[[int], float], low: int = 1, high: int = 14 * PER_DECADE) -> int:
+    """Smallest k with ``bound(size(k)) < 1``, by bisection."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bound(size(middle)) < 1 else (middle, high)
+    return high
+
+
+def first_below_near(bound: Callable[[int], float], guess: int) -> int:
+    """The same k, step by step from a guess: for a bound that is costly to evaluate."""
+    k = guess
+    while not bound(size(k)) < 1:
+        k += 1
+    while bound(size(k - 1)) < 1:
+        k -= 1
+    return k

@@ -1,0 +1,199 @@
+"""Blocks of steps and how they are joined: what the dynamic programmes of both accountants share.
+
+A block keeps, for each state that it can be in, the points that none of its other points beats. Two neighbours are
+joined pair by pair; points remember what they were made from, so that a choice of visits can be read off at the end.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Generic, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.kernels.typing import Vector
+
+Codes = NDArray[np.int64]
+"""What a point was made from, shape (n,): an index into the candidates that were joined, or a place."""
+
+State: TypeAlias = tuple[bool, bool]
+"""Whether the epoch of a block's first step, and that of its last step, have their visit inside the block."""
+
+INSIDE, OUTSIDE = (True, True), (False, False)
+"""States of a block within one epoch."""
+
+Parents: TypeAlias = "tuple[tuple[int, State, State, int], ...]"
+"""Of each product of two sets: index of its first candidate, states left and right, points on the right."""
+
+
+class TooManyPointsError(Exception):
+    """Without merging points a set would become too long."""
+
+
+class BlockPoints(Protocol):
+    """The points of a block in one state."""
+
+    @property
+    def S(self) -> Vector:  # noqa: N802  # the letter of the notes
+        """Sum of weights at the block's end, shape (n,)."""
+
+    @property
+    def Q(self) -> Vector:  # noqa: N802  # the letter of the notes
+        """Value of the nodes inside, shape (n,)."""
+
+    @property
+    def code(self) -> Codes:
+        """Where each point comes from, shape (n,)."""
+
+
+PointsT = TypeVar("PointsT", bound=BlockPoints)
+
+
+@dataclass(frozen=True)
+class StepBlock(Generic[PointsT]):
+    """What a block of steps can contribute."""
+
+    length: int  # number of steps, at least 1
+    points: Mapping[State, PointsT]  # of each state that can occur
+    parents: Mapping[State, Parents] = field(default_factory=dict)  # of each state, how to read its points' codes
+    # the two parts that were joined; the node itself where it was closed; nothing where it was not made from parts
+    halves: tuple[StepBlock[PointsT], ...] = ()
+
+    def best(self) -> tuple[float, State]:
+        """Give the largest value, and its state, where every state has one point."""
+        return max((float(points.Q[0]), state) for state, points in self.points.items())
+
+    def trace(self, state: State) -> list[int]:
+        """Give the visits, counted from 1, that the first point of a state stands for."""
+        visits, stack = [], [(self, state, 0, 0)]
+        while stack:
+            here, state, index, begin = stack.pop()
+            code = int(here.points[state].code[index])
+            if not here.halves:
+                if state[0]:
+                    visits.append(begin + code + 1)
+            elif len(here.halves) == 1:
+                stack.append((here.halves[0], state, code, begin))
+            # Without a visit there is nothing to follow: one in an epoch between would have added to Q.
+            elif state != OUTSIDE or here.points[state].Q[index] > 0.0:
+                first, a, b, width = max(parent for parent in here.parents[state] if parent[0] <= code)
+                i, j = divmod(code - first, width)
+                left, right = here.halves
+                stack += [(left, a, i, begin), (right, b, j, begin + left.length)]
+        return sorted(visits)
+
+
+class BlockTree(ABC, Generic[PointsT]):
+    """The blocks of one run.
+
+    ``close``: relative difference up to which points are merged; 0: none are, and too many raise an error. ``upper``:
+    merged points become one that beats all of them, for upper bounds; else one of themselves, for lower bounds.
+    """
+
+    most_pairs: ClassVar[int]
+    """Joining two sets may make this many points where none are merged; more are given up."""
+
+    def __init__(self, steps: int, examples: int, alpha: float, close: float, *, upper: bool) -> None:
+        self.T, self.N, self.close, self.upper = steps, examples, close, upper
+        self.log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
+        self._space = self._allocate(1 << 14)
+
+    def decay(self, length: int) -> float:
+        """Give ``(1-alpha)**length``, with ``0**0 = 1``."""
+        return math.exp(self.log_decay * length) if length else 1.0
+
+    def run(self) -> StepBlock[PointsT]:
+        """Join the nodes of COMPOSE(1, T) into one block, each of whose states has the value of the whole run as Q."""
+        at, total = 0, None
+        for level in range(self.T.bit_length() - 1, -1, -1):
+            if self.T >> level & 1:
+                node = self.closed(self.block(level, at), at, level)
+                at += 1 << level
+                # What is joined here are final values: nothing goes on to the right.
+                total = node if total is None else self._join(total, total.points, node, node.points, 0, 0.0, 0.0)
+        assert total is not None
+        return total
+
+    @abstractmethod
+    def block(self, level: int, begin: int) -> StepBlock[PointsT]:
+        """Give the block of the steps begin + 1 .. begin + 2^level."""
+
+    @abstractmethod
+    def closed(self, node: StepBlock[PointsT], begin: int, level: int) -> StepBlock[PointsT]:
+        """Give a node that no later one contains: of each state only the best value is left."""
+
+    def _join(
+        self, left: StepBlock[PointsT], of_left: Mapping[State, PointsT],
+        right: StepBlock[PointsT], of_right: Mapping[State, PointsT], begin: int, decay: float, factor: float,
+    ) -> StepBlock[PointsT]:  # fmt: skip
+        """Join two neighbours, whose points are given apart; ``decay`` and ``factor`` go to :meth:`_pairs`."""
+        products = pairings(of_left, of_right, begin % self.N, left.length, right.length, self.N)
+        points, parents = {}, {}
+        for state, pairs in products.items():
+            points[state], parents[state] = self._product(of_left, of_right, pairs, decay, factor)
+        return StepBlock(left.length + right.length, points, parents, (left, right))
+
+    def _product(
+        self, left: Mapping[State, PointsT], right: Mapping[State, PointsT], pairs: list[tuple[State, State]],
+        decay: float, factor: float,
+    ) -> tuple[PointsT, Parents]:  # fmt: skip
+        total = sum(left[a].S.size * right[b].S.size for a, b in pairs)
+        if total > self.most_pairs and self.close == 0.0:
+            raise TooManyPointsError
+        self._reserve(total)
+        n, parents = 0, []
+        for a, b in pairs:
+            parents.append((n, a, b, right[b].S.size))
+            n = self._pairs(left[a], right[b], decay, factor, n)
+        return self._kept(n, factor), tuple(parents)
+
+    def _reserve(self, size: int) -> None:
+        """Make room for so many candidates."""
+        if size > self._space.S.size:
+            self._space = self._allocate(2 * size)
+
+    @abstractmethod
+    def _allocate(self, size: int) -> PointsT:
+        """Make room for candidates."""
+
+    @abstractmethod
+    def _pairs(self, left: PointsT, right: PointsT, decay: float, factor: float, n: int) -> int:
+        """Write all pairs of two points to the candidates, from index n on; returns the next index."""
+
+    @abstractmethod
+    def _kept(self, n: int, factor: float) -> PointsT:
+        """Copy what matters of the first n candidates."""
+
+
+def pairings(
+    left: Iterable[State], right: Iterable[State], offset: int, left_length: int, right_length: int, N: int
+) -> dict[State, list[tuple[State, State]]]:
+    """Give, for each state of a block, the states of its two parts that make it.
+
+    An epoch that both parts share has its visit in one of them at most. No epoch that lies within the block, or ends
+    with it, goes without a visit: adding one never lowers a sum of nonnegative weights.
+    """
+    right = list(right)
+    middle, end = offset + left_length, offset + left_length + right_length
+    shared = middle % N != 0
+    left_within, right_within = middle <= N, middle // N * N + N >= end
+    pairs: dict[State, list[tuple[State, State]]] = {}
+    for a in left:
+        for b in right:
+            used = a[1] or b[0]
+            if shared and a[1] and b[0]:
+                continue
+            if shared and not used and not left_within and not right_within:
+                continue
+            first = used if shared and left_within else a[0]
+            last = used if shared and right_within else b[1]
+            if not first and offset == 0 and end >= N:
+                continue
+            if not last and end % N == 0 and end - offset >= N:
+                continue
+            pairs.setdefault((first, last), []).append((a, b))
+    return pairs

@@ -1,0 +1,108 @@
+"""The lines of the proofs of Theorems 6 and 9, and the conditions that they use, each on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from dpverify.harness import Budget, DerivationCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.utility import step_derivations as derive
+from dpverify.symbolic.exact.statements import decide_statement, evaluate_statement
+
+CHECKS = PaperChecks("tran2022", __name__)
+
+CORNERS: tuple[dict[str, Any], ...] = (
+    {"N": 1, "T": 2, "d": 1, "delta": "1/2", "G": 1, "L": 0, "R": 1},
+    {"N": 2, "T": 4, "d": 1, "delta": "1/1000", "G": 1, "L": 0, "R": 1},
+    {"N": 5, "T": 40, "d": 3, "delta": "1/1000", "G": 1, "L": "1/10", "R": 2},
+    {"N": 1000, "T": 10**6, "d": 10, "delta": "1/1000000", "G": 1, "L": 1, "R": 1, "epsilon": 1, "alpha": "1/10"},
+    {"N": 7, "T": 9, "d": 5, "epsilon": "1/3", "alpha": "1/3", "eta": "1/9", "K": 5},
+)
+"""Small runs, one inside, one of the size that a user has."""
+
+SIMPLE: dict[str, Any] = {
+    "d": 1, "G": 1, "L": 0, "R": 1, "K": 1, "alpha": 1, "eta": 1, "delta": "1/2", "epsilon": 1,
+}  # fmt: skip
+
+TIGHT: Mapping[str, tuple[dict[str, Any], ...]] = {
+    "theorem-6-parameters": tuple({"T": 2, "N": n, "epsilon": Fraction(3 * k, n**2)} for n in (2, 10) for k in (1, 4)),
+    "theorem-9-gamma": ({"N": 1, "T": 1}, {"N": 4, "T": 15}, {"N": 4, "T": 16}),
+    "theorem-9-k": ({"delta": "9/10", "T": 8, "N": 3, "d": 3, "L": 1, "G": 1, "alpha": "1/3", "eta": "1/4"},),
+    "abstract-improvement": ({"d": 9, "N": 3, "epsilon": "1/2"}, {"d": 9, "N": 3, "epsilon": 1}),
+}
+"""Where a condition is met with equality, and just not."""
+
+FAILING: tuple[dict[str, Any], ...] = (
+    {**SIMPLE, "N": 1, "T": 2}, {**SIMPLE, "N": 2, "T": 3}, {**SIMPLE, "N": 2, "T": 16, "delta": "1/1000"},
+    {"N": 3, "T": 8, "d": 3, "G": "1/2", "L": "1/3", "R": 4, "K": 5, "alpha": "1/3", "eta": "1/4",
+     "delta": "1/2", "epsilon": "1/3"},
+)  # fmt: skip
+"""From small on; the last one away from every boundary."""
+
+SYMBOLS: Mapping[str, tuple[str, ...]] = {
+    "theorem-6-display-1": ("N", "T", "d", "G", "L", "R", "alpha", "eta", "delta", "epsilon"),
+    "theorem-6-display-t": ("N", "T", "d", "G", "L", "R", "delta"),
+    "theorem-9-k": ("N", "T", "d", "G", "L", "alpha", "eta", "delta", "epsilon"),
+    "theorem-9-alpha-proof": ("N", "T", "d", "epsilon"),
+    "theorem-9-display-alpha": ("N", "T", "d", "G", "K", "L", "R", "epsilon"),
+}
+
+PROVED: Mapping[str, Callable[[Statement], Any]] = {
+    "theorem-6-parameters": derive.weight_from_steps,
+    "theorem-6-epsilon": derive.below_one,
+    "theorem-6-display-2": derive.absorb,
+    "theorem-6-display-eta": derive.extra_term,
+    "theorem-6-display-alpha": derive.identity,
+    "theorem-6-largest-t": derive.steps_from_weight,
+    "theorem-9-parameters": derive.weight_from_steps,
+    "theorem-9-epsilon": derive.below_one,
+    "theorem-9-display-1": derive.absorb,
+    "theorem-9-display-eta": derive.root_of_three,
+    "theorem-9-largest-t": derive.steps_from_weight,
+    "theorem-9-display-t": derive.identity,
+}
+"""Lines that hold as printed."""
+
+REFUTED: Mapping[str, Callable[[Statement], Any]] = {
+    "theorem-6-display-1": derive.identity,
+    "theorem-6-display-t": derive.identity,
+    "theorem-9-gamma": derive.half,
+    "theorem-9-k": derive.identity,
+    "theorem-9-alpha-proof": derive.identity,
+    "theorem-9-display-alpha": derive.identity,
+    "abstract-improvement": derive.improvement,
+}
+"""Lines that do not, with the derivation of what replaces them."""
+
+SEARCHED = ("theorem-9-gamma", "abstract-improvement")
+"""Lines that fail by a condition alone: a search has something to look for, in the correction as well."""
+
+IDENTITIES = ("theorem-6-display-alpha", "theorem-9-display-t")
+"""Printed lines that are identities: a derivation sees it, a search cannot decide it."""
+
+
+def _line(point: Point, statement: Statement) -> Outcome:
+    """Both sides of a line at a point."""
+    left, right = evaluate_statement(statement, point)
+    return Outcome(decide_statement(statement, point), left, right)
+
+
+def _points(claim: str) -> Callable[[Budget], list[dict[str, Any]]]:
+    """Corners of a claim, with the symbols that it has."""
+    return lambda _: [{name: at[name] for name in SYMBOLS[claim]} for at in FAILING]
+
+
+for claim, build in {**PROVED, **REFUTED}.items():
+    if claim in REFUTED and claim not in SEARCHED:
+        half = Planted("half of the right side", rhs="printed/2")
+        CHECKS.add(
+            RuleCheck(claim, "corners", points=_points(claim), holds=_line, planted=[half], variants=("printed",))
+        )
+    elif claim not in IDENTITIES:
+        CHECKS.add(SearchCheck(claim, "search", corners=(*TIGHT.get(claim, ()), *CORNERS)))
+    CHECKS.add(
+        DerivationCheck(claim, "derivation", build=build, variants=("printed",) if claim in PROVED else ("amended",))
+    )

@@ -1,0 +1,120 @@
+"""Theorems 6 and 9, corrected, derived from Lemmas 5, 11 and 12 or 7 with every term that they leave out.
+
+Under one permutation Lemma 11 is false and little is left: ``utility.once_derivations``.
+
+Letters that the statements do not have: ``gradient``, the expected norm at the output; ``error``, the mean over the run
+of E|m_hat_t - grad F(w_t)|, and its parts ``sampling``, ``anchors`` (steps away from the anchors), ``lag``,
+``startup``, ``noise``; ``drop``, the expected decrease of the loss; ``count``, Algorithm 1's V. The parts are premises
+with derivations of their own; NOTES_utility.md lists them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sympy import Integer, Rational, Symbol, sqrt
+
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.noise import sr_sharp_derivations as sr_sharp
+from dpverify.papers.tran2022.sensitivity import level_sum_derivations as level_sum
+from dpverify.papers.tran2022.utility import once_derivations as once
+from dpverify.papers.tran2022.utility import premises_derivations as parts_of
+from dpverify.papers.tran2022.utility import sampling_derivations as estimate
+from dpverify.papers.tran2022.utility.step_derivations import ranges
+from dpverify.symbolic.derive.cited import cite
+from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
+from dpverify.symbolic.expressions.functions import HOLE, Log2
+from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides
+
+LETTERS: Final = (
+    "gradient", "drop", "error", "sampling", "anchors", "lag", "startup", "noise", "count",
+)  # fmt: skip
+GRADIENT, DROP, ERROR, SAMPLING, ANCHORS, LAG, STARTUP, NOISE, COUNT = (
+    Symbol(name, nonnegative=True) for name in LETTERS
+)
+DESCENT, MOMENTUM = "tran2022:lemma-5", "tran2022:lemma-11"
+
+
+def theorem_6(statement: Statement) -> Derivation:
+    """Derive the corrected Theorem 6. From the expected norm to the bound in N, T, G, L and R."""
+    if statement.reading["ordering"] == "once":
+        return once.theorem(statement)
+    full = sympy_definitions(statement)
+    alpha, G, sigma, d, T, N = (full[name] for name in ("alpha", "G", "sigma", "d", "T", "N"))
+
+    def around(count: Any) -> Any:
+        return 4 * alpha * G * sigma * sqrt(d * count * Log2(T + 1))
+
+    levels = cite(level_sum.count(), COUNT, T=T, N=N)
+    premises = {"tran2022:lemma-12": Premise(NOISE, "<=", around(COUNT)), "tran2022:theorem-6-v": levels}
+    noise = ((around(COUNT), "tran2022:lemma-12"), (around(levels.rhs), "tran2022:theorem-6-v"))
+    return _derive(statement, cite(parts_of.sampling(), N=N), noise, premises)
+
+
+def theorem_9(statement: Statement) -> Derivation:
+    """Derive the corrected Theorem 9. From the expected norm to the bound in N, T, delta, G, L and R."""
+    if statement.reading["ordering"] == "once":
+        return once.theorem(statement)
+    full = sympy_definitions(statement)
+    noise = cite(sr_sharp.norm(), NOISE, N=full["N"], T=full["T"], d=full["d"], delta=full["delta"])
+    sampling = cite(estimate.sampling(), N=full["N"], T=full["T"])
+    name = "tran2022:lemma-7"
+    return _derive(statement, sampling, ((noise.rhs, name),), {name: noise})
+
+
+def _derive(
+    statement: Statement, sampling: Premise, noise: tuple[tuple[Any, str], ...], premises: dict[str, Premise]
+) -> Derivation:
+    """Put the parts of the error into Lemma 5, one after the other."""
+    full = sympy_definitions(statement)
+    eta, L, R, T, N = (full[name] for name in ("eta", "L", "R", "T", "N"))
+    _, printed = sympy_sides(statement)
+    where = {"N": N, "eta": eta}
+    parts: dict[str, tuple[Any, Premise]] = {
+        "sampling": (SAMPLING, sampling),
+        "anchors": (ANCHORS, cite(parts_of.anchors(), **where)),
+        "lag": (LAG, cite(parts_of.lag(), **where)),
+        "startup": (STARTUP, cite(parts_of.startup(), N=N, T=T)),
+    }
+    given = {f"{MOMENTUM} ({name})": premise for name, (_, premise) in parts.items()} | {
+        DESCENT: Premise(GRADIENT, "<=", DROP / (eta * T) + L * eta / 2 + 2 * ERROR),
+        f"{DESCENT} (gap)": Premise(DROP, "<=", R),
+        MOMENTUM: Premise(ERROR, "<=", SAMPLING + ANCHORS + LAG + STARTUP + NOISE),
+    }  # fmt: skip
+    now = {"drop": DROP, "error": ERROR}
+
+    def whole() -> Any:
+        return now["drop"] / (eta * T) + L * eta / 2 + 2 * now["error"]
+
+    steps = [Step(whole(), "<=", "premise", {}, (DESCENT,))]
+    now["drop"] = R
+    steps.append(Step(whole(), "<=", "premise", {}, (f"{DESCENT} (gap)",)))
+    values: dict[str, Any] = {name: letter for name, (letter, _) in parts.items()} | {"noise": NOISE}
+    now["error"] = sum(values.values(), Integer(0))
+    steps.append(Step(whole(), "<=", "premise", {}, (MOMENTUM,)))
+    changes = [(name, premise.rhs, f"{MOMENTUM} ({name})") for name, (_, premise) in parts.items()]
+    changes += [("noise", bound, claim) for bound, claim in noise]
+    for name, bound, claim in changes:
+        values[name] = bound
+        now["error"] = sum(values.values(), Integer(0))
+        steps.append(Step(whole(), "<=", "premise", {}, (claim,)))
+    own, most = Rational(1, 2), Integer(2)
+    rest = whole() - own * L * eta
+    rounded = Step(
+        rest + most * L * eta,
+        "<=",
+        "order",
+        {"a": own, "b": most},
+        context=rest + HOLE * L * eta,
+        note="the lag leaves 2 eta L out",
+    )
+    steps += [rounded, Step(printed, "=")]
+    variables: dict[str, Variable] = {**ranges(statement), "N": integer(2, 200)}
+    if statement.key.endswith("theorem-9"):
+        variables["T"] = integer(4 * N, 9000)
+    variables |= {name: real(0, 0) for name in LETTERS}
+    return Derivation(
+        "the parts of the error", "ours", variables, sympy_conditions(statement), GRADIENT, tuple(steps),
+        premises | given, local=LETTERS,
+    )  # fmt: skip

@@ -1,0 +1,101 @@
+"""A walk that goes uphill: why 1/sqrt(N) is needed, for Algorithm 1 and, under one permutation, for Algorithm 2.
+
+Three examples, one dimension, linear losses with the gradients 1, -10/21, -10/21: the mean is 1/63, but the momentum
+with alpha = 1/3 is negative at more than half of the steps, at two of three under one permutation and at 51.4% under
+fresh ones. With steps of one length the walk goes uphill and keeps the gradient 1/63 for ever. Below the start the
+losses flatten, so that G = 1 and R is small. As epsilon grows the noise vanishes, and nothing else changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from typing import Final, Literal
+
+from flint import arb
+
+from dpverify.symbolic.exact.numbers import to_ball, to_value
+
+BIG, SMALL = Fraction(1), Fraction(-10, 21)
+"""Gradients of the examples: one pulls one way, two the other."""
+EXAMPLES: Final = 3
+EPOCHS: Final = 6
+"""Orders of this many epochs decide the sign of the momentum, whatever was before."""
+
+Ordering = Literal["fresh", "once"]
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What the momentum's signs do over an epoch."""
+
+    drift: Fraction  # expected number of steps uphill minus steps downhill in an epoch
+    margin: Fraction  # what |m_t| is not below from epoch ``EPOCHS`` on
+
+
+@cache
+def signs(ordering: Ordering, big: Fraction = BIG) -> Signs:
+    """Go through all orders of the last ``EPOCHS`` epochs, with the momentum before them anywhere it can be."""
+    places = product(range(EXAMPLES), repeat=EPOCHS)
+    runs = [run for run in places if ordering == "fresh" or len(set(run)) == 1]
+    uphill, margin = 0, big
+    for run in runs:
+        low, high = SMALL, big
+        ends: list[tuple[Fraction, Fraction]] = []
+        for place in run:
+            ends.clear()
+            for step in range(EXAMPLES):
+                gradient = big if step == place else SMALL
+                low, high = (2 * low + gradient) / 3, (2 * high + gradient) / 3
+                ends.append((low, high))
+        for low_end, high_end in ends:
+            if low_end <= 0 <= high_end:
+                raise ValueError(f"the sign of the momentum must be decided, got [{low_end}, {high_end}].")
+            uphill += 1 if high_end < 0 else -1
+            margin = min(margin, max(low_end, -high_end))
+    return Signs(Fraction(uphill, len(runs)), margin)
+
+
+def noise_variance_1(steps: int) -> arb:
+    """Bound the variance of Algorithm 1's noise in m_hat_t: Lemma 12 corrected, N = 3, d = 1, G = 1, printed alpha."""
+    logs, ones = arb(steps).log() / arb(2).log(), arb(steps + 1).log() / arb(2).log()
+    scale = 9 / (steps * logs)  # sqrt(log(1/delta))/epsilon
+    return 16 * (2 * scale) ** 2 / 9 * (4 * logs * steps / 3) * ones
+
+
+def noise_variance_2(steps: int, smoothness: Fraction, delta: Fraction) -> arb:
+    """Bound the variance of Algorithm 2's noise in m_hat_t: Lemma 7 corrected, N = 3, d = 1, G = 1, printed alpha."""
+    x, curvature = (arb(3) / steps).sqrt(), to_ball(to_value(smoothness))
+    log_n, ones = arb(3).log() / arb(2).log(), arb(steps + 1).log() / arb(2).log()
+    windows = (6 + 2 / x * (4 + curvature**2) / (2 - x)) * (arb(5) / 2).log() / arb(2).log()
+    inside = 3 * log_n + windows / (1 - arb(-1).exp()) ** 2 + curvature**2 * ones
+    return 256 * x**3 * (1 / to_ball(to_value(delta))).log() * log_n * inside
+
+
+def uphill_bound(ordering: Ordering, steps: int, variance: arb, big: Fraction = BIG) -> arb:
+    """Bound the expected gradient of the walk from below.
+
+    ``1/63 (1 - p)``, p a bound on the chance that the walk ever goes more than 1 below its start; 0 if p >= 1.
+
+    A distance of 1 is ``D = sqrt(3T)`` steps. Steps that the noise turns: at most ``T variance/margin^2`` in the mean,
+    by Chebyshev's inequality; by Markov's the chance of D/4 of them is at most 4/D times that. The signs without
+    noise: under one order no window of steps goes down by more than a few; under fresh ones the sums over every sixth
+    epoch have independent terms in [-3, 3] with the mean -drift, and ever go above y with a chance of at most
+    ``exp(-drift y/4.5)``.
+    """
+    found = signs(ordering, big)
+    mean = (big + 2 * SMALL) / 3
+    if found.drift <= 0 or mean <= 0:
+        return arb(0)
+    way = (arb(3) * steps).sqrt()
+    turned = 4 * steps * variance / to_ball(to_value(found.margin)) ** 2 / way
+    rest = way / 2 - 4 * EXAMPLES * EPOCHS
+    lost = arb(0)
+    if ordering == "fresh":
+        lost = EPOCHS * (-to_ball(to_value(found.drift)) * rest / EPOCHS / (arb(9) / 2)).exp()
+    chance = turned + lost
+    if not (rest > 0 and chance < 1):
+        return arb(0)
+    return to_ball(to_value(mean)) * (1 - chance)

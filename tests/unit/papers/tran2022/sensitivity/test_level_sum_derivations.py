@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from dpverify.papers.tran2022.sensitivity.level_sum_derivations import (
+    derive_6_v,
+    derive_count_later_log,
+)
+from tests.unit.papers.tran2022.sharpness import Build, Variant, proves_nothing_sharper
+
+CASES: list[tuple[str, Variant, Build, str]] = [
+    ("theorem-6-v", "amended", derive_6_v, "(T/N)*log2(T)"),
+    ("theorem-8-count-later-log", "amended", derive_count_later_log, "(T/N)*log2(N)"),
+]
+
+
+@pytest.mark.parametrize(("claim", "variant", "build", "sharper"), CASES, ids=[case[0] for case in CASES])
+def test_derivation_proves_the_statement_and_nothing_sharper(
+    claim: str, variant: Variant, build: Build, sharper: str
+) -> None:
+    proves_nothing_sharper(claim, variant, build, sharper)

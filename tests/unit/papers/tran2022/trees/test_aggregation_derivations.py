@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from dpverify.papers.tran2022.trees.aggregation_derivations import (
+    derive_gaussian_divergence,
+    derive_theorem_10,
+)
+from tests.unit.papers.tran2022.sharpness import Build, Variant, proves_nothing_sharper
+
+CASES: list[tuple[str, Variant, Build, str]] = [
+    ("gaussian-divergence-multi", "printed", derive_gaussian_divergence, "z*mu_norm**2/(3*sigma**2)"),
+    ("theorem-10-integration", "printed", derive_theorem_10, "touched*z*rho**2/3"),
+]
+
+
+@pytest.mark.parametrize(("claim", "variant", "build", "sharper"), CASES, ids=[case[0] for case in CASES])
+def test_derivation_proves_the_statement_and_nothing_sharper(
+    claim: str, variant: Variant, build: Build, sharper: str
+) -> None:
+    proves_nothing_sharper(claim, variant, build, sharper)

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from dpverify.papers.tran2022.trees.series_derivations import (
+    derive_corollary_15,
+    derive_proposition_14,
+    derive_special,
+)
+from tests.unit.papers.tran2022.sharpness import Build, Variant, proves_nothing_sharper
+
+CASES: list[tuple[str, Variant, Build, str]] = [
+    ("proposition-14", "printed", derive_proposition_14, "max(1, 1/(alpha*N - log(1/(1-gamma))))"),
+    ("proposition-14-special", "printed", derive_special, "1"),
+    (
+        "corollary-15",
+        "printed",
+        derive_corollary_15,
+        "(1-gamma)**window/(1-exp(-1))*max(1, 1/(alpha*N - log(1/(1-gamma))))",
+    ),
+]
+
+
+@pytest.mark.parametrize(("claim", "variant", "build", "sharper"), CASES, ids=[case[0] for case in CASES])
+def test_derivation_proves_the_statement_and_nothing_sharper(
+    claim: str, variant: Variant, build: Build, sharper: str
+) -> None:
+    proves_nothing_sharper(claim, variant, build, sharper)

@@ -1,0 +1,155 @@
+"""The cited derivations are complete, do not give smaller constants, and the theorems rest on nothing else unnamed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from sympy import Integer, Rational, Symbol
+
+from dpverify.harness import BUDGETS, Context
+from dpverify.harness.cited_check import CitedDerivationCheck, WholeDerivationCheck
+from dpverify.ledger.load import load_specs
+from dpverify.ledger.results import CheckResult
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.momentum.reorder_total_derivations import bias
+from dpverify.papers.tran2022.reorder import reorder_lemma_derivations as lemma
+from dpverify.papers.tran2022.reorder import reorder_rates_derivations as rates
+from dpverify.papers.tran2022.reorder import reorder_weights_derivations as weights
+from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
+from dpverify.papers.tran2022.utility import reorder_once_derivations as once
+from dpverify.papers.tran2022.utility import theorem_derivations as theorems
+from dpverify.papers.tran2022.utility.checks import premises
+from dpverify.papers.tran2022.utility.checks.premises import CITED
+from dpverify.symbolic.derive.cited import Cited, derivations_under, taken_for_granted
+from dpverify.symbolic.derive.derivation import Derivation, Premise, Step, check_derivation, conclude
+from dpverify.symbolic.exact.numbers import to_ball, to_value
+from dpverify.symbolic.expressions.ranges import real
+
+SPECS = load_specs()
+FRESH = {"ordering": "fresh"}
+BUILDS = [build for _, _, chains in CITED for build in chains.values()]
+TOTALS: list[tuple[Callable[[Statement], Derivation], str, dict[str, str]]] = [
+    (bias, "lemma-7", FRESH),
+    (bias, "lemma-7-norm", FRESH),
+    (theorems.theorem_6, "theorem-6", {**FRESH, "depth": "levels"}),
+    (theorems.theorem_6, "theorem-6", {"ordering": "once", "depth": "height"}),
+    (theorems.theorem_9, "theorem-9", FRESH),
+    (theorems.theorem_9, "theorem-9", {"ordering": "once"}),
+]
+BY_HAND = {
+    "epochs with orders of their own are uncorrelated",
+    "two positions of an order draw different examples",
+    "every position has its weight",
+    "with one example there is one order",
+    "with one example every iterate is its own anchor",
+    "the present epoch counts from its present place, those before from their ends",
+    "the estimate's weights",
+    "Jensen and Minkowski at every step",
+    "steps of length eta on an L-smooth loss",
+    "one plain step of length |grad F(w_1)|/L on an L-smooth loss; for L = 0 the gradient is 0",
+    "the variances of the five terms add up",
+}
+
+
+def stated(claim: str, reading: dict[str, str]) -> Statement:
+    return SPECS.claim(f"tran2022:{claim}").statement(reading, "amended")
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__module__.rpartition(".")[2] + "." + build.__name__)
+def test_a_cited_derivation_is_complete(build: Callable[[], Derivation]) -> None:
+    found = check_derivation(build(), points=12)
+    assert found.complete, [step for step in found.steps if step.status != "proved"]
+
+
+@pytest.mark.parametrize(("build", "claim", "reading"), TOTALS)
+def test_a_statement_follows_and_all_that_it_cites_is_listed(
+    build: Callable[[Statement], Derivation], claim: str, reading: dict[str, str]
+) -> None:
+    statement = stated(claim, reading)
+    derivation = build(statement)
+    assert check_derivation(derivation, points=12).complete
+    assert conclude(derivation, statement) == "equal"
+    listed = {build().name for build in BUILDS} | {"Jensen and the total variance", "Jensen"}
+    assert {chain.name for _, chain in derivations_under(derivation)} <= listed
+    granted = taken_for_granted(derivation)
+    assert {name for name in granted if not name.startswith("tran2022:")} <= BY_HAND
+    for name in granted:
+        if name.startswith("tran2022:"):
+            assert SPECS.claim(name.split(" ")[0]).verdicts
+
+
+def test_names_of_the_cited_derivations_tell_them_apart() -> None:
+    names = [build().name for build in BUILDS]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("factor", [Rational(99, 100), Rational(1, 2)])
+def test_smaller_constants_of_the_lemma_do_not_follow(factor: Rational) -> None:
+    for build in (lemma.difference, once.above, rates.difference_rate, weights.estimate):
+        chain = build()
+        last = replace(chain.steps[-1], expr=chain.last * factor)
+        assert not check_derivation(replace(chain, steps=(*chain.steps[:-1], last)), points=12).complete
+
+
+def test_a_smaller_lemma_7_does_not_follow() -> None:
+    statement = stated("lemma-7-norm", FRESH)
+    derivation = bias(statement)
+    weaker = Cited(derivation.premises["part (a)"].lhs, "<=", derivation.premises["part (a)"].rhs * Rational(101, 100))
+    faulty = replace(derivation, premises={**derivation.premises, "part (a)": weaker})
+    assert not check_derivation(faulty, points=12).complete
+
+
+def _demo(conclusion: Rational) -> Derivation:
+    x = Symbol("x", positive=True)
+    steps = (Step(conclusion, "<=", "order", {"a": x, "b": conclusion}),)
+    return Derivation("demo", "ours", {"x": real(0, 1, open_lo=True)}, (x <= 1,), x, steps)
+
+
+def _result(check: CitedDerivationCheck | WholeDerivationCheck, statement: Statement) -> CheckResult:
+    context = Context(statement, BUDGETS["standard"], seed=3, check=check.name)
+    return check.finish(context, [check.run_block(context, 0)])
+
+
+def test_a_statement_is_not_proved_by_a_chain_that_cites_a_broken_one() -> None:
+    claim = "theorem-8-count-later-log"
+    statement = stated(claim, {})
+    (check,) = (c for c in premises.CHECKS.of(claim) if isinstance(c, WholeDerivationCheck))
+    fine = check.build(statement)
+    step = Step(Integer(1), "<=", "order", {"a": Integer(2), "b": Integer(1)})
+    broken = Derivation("broken", "ours", {}, (), Integer(2), (step,))
+    premise = Cited(Integer(2), "<=", Integer(1), (), broken)
+    spoilt = replace(check, build=lambda _: replace(fine, premises={**fine.premises, "broken": premise}))
+    found = _result(spoilt, statement)
+    assert found.status == "inconclusive"
+    assert "broken" in found.error
+
+
+def test_a_cited_derivation_proves_nothing_of_the_statement_and_has_a_control() -> None:
+    check = CitedDerivationCheck("lemma-7", "demo", build=lambda: _demo(Integer(1)))
+    found = _result(check, stated("lemma-7", FRESH))
+    assert found.status == "not refuted"
+    assert found.controls
+    assert all(control.refuted for control in found.controls)
+    loose = CitedDerivationCheck("lemma-7", "demo", build=lambda: _demo(Integer(7)))
+    assert _result(loose, stated("lemma-7", FRESH)).status == "inconclusive"
+
+
+def test_what_is_granted_is_named() -> None:
+    chain = lemma.difference()
+    assert taken_for_granted(chain) == sorted(taken_for_granted(chain), key=taken_for_granted(chain).index)
+    assert set(taken_for_granted(chain)) <= BY_HAND
+    assert all(isinstance(premise, Premise) for premise in chain.premises.values())
+
+
+@pytest.mark.parametrize(("examples", "steps"), [(2, 20), (3, 12), (5, 100), (16, 320)])
+def test_the_mean_of_the_estimates_own_part_is_far_below_its_bound(examples: int, steps: int) -> None:
+    rho = math.sqrt(examples / steps)
+    gamma = Fraction(math.isqrt(10**12 * examples // steps), 10**6)
+    own = constant_spread(Fraction(1))
+    squares = (mean_square("estimate", t, examples, Fraction(1, examples), gamma, own) for t in range(1, steps + 1))
+    exact = sum(math.sqrt(float(to_ball(to_value(square)))) for square in squares) / steps
+    assert exact <= 0.41 * 3.5 * math.sqrt(rho / examples)

@@ -1,0 +1,60 @@
+"""Exponents from simulation: the test that never refutes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from dpverify.harness import Context
+from dpverify.harness.budget import BUDGETS
+from dpverify.ledger.load import load_specs
+from dpverify.ledger.results import CheckResult
+from dpverify.papers.tran2022.utility.checks import slopes as checked
+from dpverify.papers.tran2022.utility.checks.slopes_runs import Size
+from dpverify.report.pages.figures import svg
+
+SWEEPS = {
+    "N": [Size(n) for n in (200, 400, 800)],
+    "d": [Size(400, d) for d in (1, 4)],
+    "epsilon": [Size(400, 1, epsilon) for epsilon in (10.0, 20.0)],
+}
+
+
+def _check() -> checked.SlopesCheck:
+    return checked.SlopesCheck(
+        "theorem-6-rate", "slopes", theorem="theorem-6", sweeps={"smoke": SWEEPS}, replications={"smoke": 8}, room=0.1
+    )
+
+
+def _finish(gradient: Callable[[Size, int], float]) -> CheckResult:
+    """Judge given gradients instead of simulated ones."""
+    check = _check()
+    context = Context(load_specs().claim("tran2022:theorem-6-rate").statement({}, "amended"), BUDGETS["smoke"], 0)
+    parts = [(name, [gradient(size, run) for run in range(8)]) for name, sizes in SWEEPS.items() for size in sizes]
+    return check.finish(context, parts)
+
+
+def _power(n: float, d: float, epsilon: float) -> Callable[[Size, int], float]:
+    def gradient(size: Size, run: int) -> float:
+        shaken = 1.0 + 0.001 * np.cos(run * size.examples)
+        return float(shaken * size.examples**n * size.dimension**d * size.epsilon**epsilon)
+
+    return gradient
+
+
+def test_gradients_that_fall_like_the_bound_pass_and_both_faults_do_not() -> None:
+    found = _finish(_power(-0.45, 0.24, -0.48))
+    assert found.status == "not refuted"
+    assert [control.refuted for control in found.controls] == [True] * 5
+    assert "in N -0.450" in found.statistic
+    assert svg("utility-slopes-theorem-6", found.figures["utility-slopes-theorem-6"])
+
+
+@pytest.mark.parametrize(("powers", "name"), [((-0.3, 0.24, -0.48), "N"), ((-0.45, 0.4, -0.48), "d")])
+def test_a_slow_decay_is_told_and_never_refutes(powers: tuple[float, float, float], name: str) -> None:
+    found = _finish(_power(*powers))
+    assert found.status == "inconclusive"
+    assert f"not shown: the decay in {name}" in found.message
+    assert found.counterexamples == []

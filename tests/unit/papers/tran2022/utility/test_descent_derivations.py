@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from dpverify.harness.planted import times
+from dpverify.ledger.load import load_specs
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.utility import descent_derivations as derive
+from dpverify.symbolic.derive.conclude import conclude
+from dpverify.symbolic.derive.derivation import Derivation, check_derivation
+
+PRINTED = [
+    ("lemma-5-case-1", derive.alignment),
+    ("lemma-5-cases", derive.alignment),
+    ("lemma-5-telescoped", derive.telescoped),
+    ("lemma-5", derive.telescoped),
+]
+
+
+@pytest.mark.parametrize(("claim", "build"), PRINTED)
+def test_the_derivation_ends_at_the_print_and_no_sharper(claim: str, build: Callable[[Statement], Derivation]) -> None:
+    statement = load_specs().claim(f"tran2022:{claim}").statement({}, "printed")
+    derivation = build(statement)
+    assert check_derivation(derivation, points=40).complete
+    assert conclude(derivation, statement) == "equal"
+    assert conclude(derivation, times(statement, Fraction(99, 100))) not in {"equal", "weaker"}

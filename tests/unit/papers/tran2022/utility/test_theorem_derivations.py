@@ -1,0 +1,92 @@
+import math
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+from dpverify.ledger.load import load_specs
+from dpverify.ledger.records import Amendment, Verdict
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.utility.theorem_derivations import theorem_6, theorem_9
+from dpverify.symbolic.derive.derivation import check_derivation, conclude
+from dpverify.symbolic.exact.numbers import to_ball, to_value
+from dpverify.symbolic.exact.statements import evaluate_statement
+
+SPECS = load_specs()
+
+
+NOISE_6 = "16*G*sqrt((log2(N)+3)*log2(T+1)*N/T)/log2(T)"
+
+
+FRESH_6 = f"(R + 13/3*L)*sqrt(N/T) + 2*G/sqrt(2*N-1) + 2*G*N/T + {NOISE_6}"
+
+
+ONCE_6 = "sqrt(2*L*R) + L*(T-1)/(2*sqrt(N*T))"
+
+
+WINDOWS = "(6*G**2 + 2*sqrt(T/N)*(4*G**2 + (1-sqrt(N/T))**2*L**2)/(2-sqrt(N/T)))*log2(1+N/2)/(1-exp(-1))**2"
+
+
+FRESH_9 = (
+    "(R + 13/3*L)*sqrt(N/T) + 2*G*N/T + (7*G + 11/5*L)*(N/T)**(1/4)/sqrt(N)"
+    " + 32*(N/T)**(3/4)*sqrt(log(1/delta)*log2(N)"
+    f"*(3*G**2*log2(N) + {WINDOWS} + L**2*log2(T+1)))"
+)
+
+
+def amended(claim: str, reading: dict[str, str], **fields: object) -> Statement:
+    """State a claim with an amendment of the test's own."""
+    spec = SPECS.claim(f"tran2022:{claim}")
+    amendment = Amendment(why="test", status="untested", **fields)  # type: ignore[arg-type]  # fields of an amendment
+    verdict = Verdict(claim=claim, reading={}, status="untested", amendment=amendment)
+    return replace(spec, verdicts=(verdict,)).statement(reading, variant="amended")
+
+
+@pytest.mark.parametrize(("ordering", "formula"), [("fresh", FRESH_6), ("once", ONCE_6)])
+def test_theorem_6_is_derived(ordering: str, formula: str) -> None:
+    reading = {"ordering": ordering, "depth": "levels"}
+    statement = amended("theorem-6", reading, formula=formula, requires=["T >= 2"])
+    derivation = theorem_6(statement)
+    assert check_derivation(derivation, points=20).complete
+    assert conclude(derivation, statement) == "equal"
+
+
+def test_a_shorter_way_under_one_permutation_does_not_follow() -> None:
+    smaller = ONCE_6.replace("L*(T-1)", "99/100*L*(T-1)")
+    statement = amended("theorem-6", {"ordering": "once", "depth": "levels"}, formula=smaller, requires=["T >= 2"])
+    assert not check_derivation(theorem_6(statement), points=20).complete
+
+
+def test_a_smaller_noise_term_does_not_follow() -> None:
+    smaller = FRESH_6.replace("16*G", "15*G")
+    statement = amended("theorem-6", {"ordering": "fresh", "depth": "levels"}, formula=smaller, requires=["T >= 2"])
+    assert not check_derivation(theorem_6(statement), points=20).complete
+
+
+def test_theorem_9_does_not_follow_as_printed() -> None:
+    statement = SPECS.claim("tran2022:theorem-9").statement({"ordering": "fresh"})
+    assert not check_derivation(theorem_9(statement), points=20).complete
+
+
+def test_the_printed_theorem_9_is_above_the_corrected_one_for_small_delta() -> None:
+    reading, rng = {"ordering": "fresh"}, Random(7)
+    corrected = amended("theorem-9", reading, formula=FRESH_9, requires=["T >= 4*N", "N >= 2"])
+    printed = SPECS.claim("tran2022:theorem-9").statement(reading)
+    derivation = theorem_9(corrected)
+    assert check_derivation(derivation, points=20).complete
+    assert conclude(derivation, corrected) == "equal"
+    for _ in range(60):
+        N = int(10 ** rng.uniform(0.4, 9))
+        T = min(max(int(10 ** rng.uniform(0, 3 * math.log10(N))), 4 * N), max(N**3, 4 * N))
+        point = {
+            "N": Fraction(N),
+            "T": Fraction(T),
+            "d": Fraction(1),
+            "delta": Fraction(1, rng.choice([3, 10, 10**6])),
+            "G": Fraction(1),
+            "L": Fraction(10) ** rng.randint(-6, 6),
+            "R": Fraction(rng.choice([0, 1, 100])),
+        }
+        (_, ours), (_, theirs) = (evaluate_statement(st, point) for st in (corrected, printed))
+        assert float(to_ball(to_value(ours))) < 0.25 * float(to_ball(to_value(theirs)))
