@@ -21,7 +21,7 @@ from dpverify.kernels.typing import Indices, Vector
 Ordering: TypeAlias = Literal["fresh", "once"]
 
 
-class Order(NamedTuple):
+class ExampleOrder(NamedTuple):
     """Where the example of the next step comes from."""
 
     permutation: Indices  # (N,) shuffled where an epoch begins
@@ -31,10 +31,10 @@ class Order(NamedTuple):
     given: Indices  # (T,) example of each step, instead of a permutation; (0,): there is none
 
 
-def new_order(examples: int, last: int, seed: Seed, given: Indices | None = None) -> Order:
+def new_order(examples: int, last: int, seed: Seed, given: Indices | None = None) -> ExampleOrder:
     """Make the order before the first step; permutations come from the seed's stream 0."""
     none, epoch = np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    return Order(np.arange(examples), last, generator(seed, 0), epoch, none if given is None else given)
+    return ExampleOrder(np.arange(examples), last, generator(seed, 0), epoch, none if given is None else given)
 
 
 def last_shuffle(ordering: Ordering, steps: int) -> int:
@@ -56,7 +56,7 @@ def begins(t: int, N: int, last: int) -> bool:
 
 
 @kernel
-def example_of(t: int, order: Order) -> int:
+def example_of(t: int, order: ExampleOrder) -> int:
     """Give the example of step t, 0..N-1; steps come in order, and one that is asked for again draws nothing again."""
     if order.given.shape[0] > 0:
         return int(order.given[t - 1])
@@ -69,7 +69,7 @@ def example_of(t: int, order: Order) -> int:
 
 
 @kernel
-def ask_ahead(t: int, order: Order, rows: Vector, p: np.uint64) -> None:
+def ask_ahead(t: int, order: ExampleOrder, rows: Vector, p: np.uint64) -> None:
     """Ask for the row of the example after that of step t, which comes from far away; nothing changes.
 
     Shapes: ``rows`` (N * p,).
@@ -93,7 +93,7 @@ def draw_schedule(examples: int, steps: int, ordering: Ordering, seed: Seed) -> 
 
 
 @kernel
-def write_schedule(order: Order, out: Indices) -> None:
+def write_schedule(order: ExampleOrder, out: Indices) -> None:
     """Write the example of each step into ``out``, shape (T,)."""
     for t in range(1, out.shape[0] + 1):
         out[t - 1] = example_of(t, order)

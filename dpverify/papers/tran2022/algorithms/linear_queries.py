@@ -32,7 +32,7 @@ Stack: TypeAlias = NDArray[np.float64]
 """Shape (n, K, d): one array of answers or of noise for each of n runs."""
 
 
-class Family(NamedTuple):
+class QueryFamily(NamedTuple):
     """What the queries are made of."""
 
     members: Members  # (K, N) whether example n is in S_i
@@ -42,7 +42,7 @@ class Family(NamedTuple):
 
 
 @kernel
-def ask(i: int, data: Matrix, family: Family, released: Matrix, out: Vector) -> None:
+def ask(i: int, data: Matrix, family: QueryFamily, released: Matrix, out: Vector) -> None:
     """Write G_i(D, x_1, ..., x_{i-1}) into ``out``, shape (d,); i counts from 0, x_j is row j of ``released``."""
     members, feedback, steering, delta = family.members, family.feedback, family.steering, family.deltas[i]
     d = out.shape[0]
@@ -67,7 +67,7 @@ def ask(i: int, data: Matrix, family: Family, released: Matrix, out: Vector) -> 
 
 
 @kernel
-def release_into(data: Matrix, family: Family, rho: float, tape: Tape, released: Matrix) -> None:
+def release_into(data: Matrix, family: QueryFamily, rho: float, tape: Tape, released: Matrix) -> None:
     """Write the answers of Algorithm 5 into ``released``, shape (K, d); ``tape`` may be the same array."""
     answer = np.empty(released.shape[1])
     for i in range(released.shape[0]):
@@ -77,28 +77,28 @@ def release_into(data: Matrix, family: Family, rho: float, tape: Tape, released:
 
 
 @kernel
-def release_drawn(data: Matrix, family: Family, rho: float, rng: Generator, released: Matrix) -> None:
+def release_drawn(data: Matrix, family: QueryFamily, rho: float, rng: Generator, released: Matrix) -> None:
     """Do what ``release_into`` does, with unit Gaussians drawn from ``rng``: those of ``normal_tape(rng, K, d)``."""
     fill_normal(rng, released.reshape(released.size))
     release_into(data, family, rho, released, released)
 
 
 @kernel
-def replay_into(data: Matrix, family: Family, released: Matrix, out: Matrix) -> None:
+def replay_into(data: Matrix, family: QueryFamily, released: Matrix, out: Matrix) -> None:
     """Write G_i(D', f^_1, ..., f^_{i-1}) into row i of ``out``, shape (K, d), with the released answers held fixed."""
     for i in range(out.shape[0]):
         ask(i, data, family, released, out[i])
 
 
 @kernel
-def release_each(data: Matrix, family: Family, rho: float, tapes: Stack, released: Stack) -> None:
+def release_each(data: Matrix, family: QueryFamily, rho: float, tapes: Stack, released: Stack) -> None:
     """Do what ``release_into`` does for each of n runs: ``tapes`` and ``released`` have shape (n, K, d)."""
     for run in range(tapes.shape[0]):
         release_into(data, family, rho, tapes[run], released[run])
 
 
 @kernel
-def replay_each(data: Matrix, family: Family, released: Stack, out: Stack) -> None:
+def replay_each(data: Matrix, family: QueryFamily, released: Stack, out: Stack) -> None:
     """Do what ``replay_into`` does for each of n runs: ``released`` and ``out`` have shape (n, K, d)."""
     for run in range(released.shape[0]):
         replay_into(data, family, released[run], out[run])
@@ -138,7 +138,7 @@ class LinearQueries:
         zero = np.zeros((count, count))
         self.feedback = zero if feedback is None else check.array(count, count, feedback=feedback)
         self.steering = zero if steering is None else check.array(count, count, steering=steering)
-        self._family = Family(members, self.sensitivities, self.feedback, self.steering)
+        self._family = QueryFamily(members, self.sensitivities, self.feedback, self.steering)
 
     @property
     def visits(self) -> int:

@@ -5,13 +5,11 @@
     w_{t+1} = w_t - eta m^_t / |m^_t|
 
 with one example a step, t = 1..T. Epoch q = 0, 1, ... owns the steps qN + 1 .. (q + 1)N and goes through all examples
-in the order of a permutation. The noise is the stream of ``tree_noise.stream``, fused into the
-step.
+in the order of a permutation. The noise is the stream of ``tree_noise.stream``, fused into the step.
 
 Two forms give the same iterates, bit for bit, from the same seed: :class:`DpNsgd` on a jitted gradient of one example,
-and ``DpNsgdCallable`` on any Python function. Both draw permutations
-from the seed's stream 0 and noise from its stream 1, the second by the library and the first by
-``kernels.normal``: no evidence rests on the noise that it draws.
+and ``DpNsgdCallable`` on any Python function. Both draw permutations from the seed's stream 0 and noise from its stream
+1, the second by the library and the first by ``kernels.normal``: no evidence rests on the noise that it draws.
 
 Conventions where the box is silent: a momentum m^_t of length 0 moves nothing; the box returns w_1..w_T, we keep
 w_{T+1}, which it computes, as well; its last permutation, of an epoch without steps where N divides T, is not drawn.
@@ -23,7 +21,7 @@ import numpy as np
 
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import level
-from dpverify.kernels.epochs import Order, ask_ahead, example_of
+from dpverify.kernels.epochs import ExampleOrder, ask_ahead, example_of
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.normal import Words, fill_normal_from, take_words, wrapping
 from dpverify.kernels.tape import Seed
@@ -37,8 +35,8 @@ from dpverify.problems.gradient_of_examples import compiled, compiling
 
 @kernel
 def run_steps(
-    gradient: ExampleGradient, x: Matrix, y: Vector, first: int, last: int, order: Order, words: Words, tape: Tape,
-    numbers: NsgdNumbers, state: NsgdState,
+    gradient: ExampleGradient, x: Matrix, y: Vector, first: int, last: int, order: ExampleOrder, words: Words,
+    tape: Tape, numbers: NsgdNumbers, state: NsgdState,
 ) -> int:  # fmt: skip
     """Do the steps ``first <= t <= last`` of Algorithm 1: 0, or the step at which the momentum is not finite.
 

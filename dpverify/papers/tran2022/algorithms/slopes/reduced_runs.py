@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.kernels.epochs import Order, example_of
+from dpverify.kernels.epochs import ExampleOrder, example_of
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import Seed, generator
 from dpverify.kernels.typing import Vector
@@ -25,8 +25,8 @@ from dpverify.problems.worst_slope import Slope, slope_at
 
 @kernel
 def run_reduced_slope(
-    steps: int, slope: Vector, offsets: Vector, order: Order, numbers: SrNumbers, noise: NodeNoise, state: SrState,
-    out: Vector,
+    steps: int, slope: Vector, offsets: Vector, order: ExampleOrder, numbers: SrNumbers, noise: NodeNoise,
+    state: SrState, out: Vector,
 ) -> int:  # fmt: skip
     """Run Algorithm 2 on a slope and write what it is summed up to into ``out``, as ``run_slope`` does.
 

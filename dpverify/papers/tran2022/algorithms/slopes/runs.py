@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpverify.kernels.dyadic import level
-from dpverify.kernels.epochs import Order, Ordering, last_shuffle, new_order
+from dpverify.kernels.epochs import ExampleOrder, Ordering, last_shuffle, new_order
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import Seed, generator, shuffle
 from dpverify.kernels.typing import Matrix, Vector
@@ -27,7 +27,7 @@ GRADIENT, SAMPLED, NOISE, ERROR, LAST, FARTHEST = range(6)
 """Places in what a run returns."""
 
 
-def slope_order(problem: Slope, ordering: Ordering, steps: int, seed: Seed) -> Order:
+def slope_order(problem: Slope, ordering: Ordering, steps: int, seed: Seed) -> ExampleOrder:
     """Make the order of a run's examples; where they are all the same, none is drawn."""
     return new_order(problem.examples, last_shuffle(ordering, steps) if problem.offsets.any() else 0, seed)
 
@@ -44,8 +44,8 @@ def write_means(
 
 @kernel
 def run_slope(
-    steps: int, slope: Vector, offsets: Vector, order: Order, rng: Generator, numbers: NsgdNumbers, slots: Matrix,
-    out: Vector,
+    steps: int, slope: Vector, offsets: Vector, order: ExampleOrder, rng: Generator, numbers: NsgdNumbers,
+    slots: Matrix, out: Vector,
 ) -> None:  # fmt: skip
     """Run Algorithm 1 on a slope and write what it is summed up to into ``out``, shape (6,), as in ``RunMeans``.
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.kernels.epochs import Order, ask_ahead, example_of
+from dpverify.kernels.epochs import ExampleOrder, ask_ahead, example_of
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Tape, Vector
@@ -36,7 +36,7 @@ from dpverify.problems.gradient_of_examples import compiled, compiling
 
 @kernel
 def run_sr_steps(
-    gradient: ExampleGradient, x: Matrix, y: Vector, first: int, last: int, order: Order, numbers: SrNumbers,
+    gradient: ExampleGradient, x: Matrix, y: Vector, first: int, last: int, order: ExampleOrder, numbers: SrNumbers,
     noise: NodeNoise, state: SrState,
 ) -> int:  # fmt: skip
     """Do the steps ``first <= t <= last`` of Algorithm 2: 0, or what ``sr_step`` gave at the step after the last done.

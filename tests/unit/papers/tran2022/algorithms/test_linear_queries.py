@@ -136,7 +136,7 @@ def test_visits() -> None:
 
 
 @kernel
-def first_norm(data: Matrix, family: module.Family, tape: Matrix, out: Matrix) -> float:
+def first_norm(data: Matrix, family: module.QueryFamily, tape: Matrix, out: Matrix) -> float:
     module.release_into(data, family, 1.0, tape, out)
     return math.sqrt((out[0] * out[0]).sum())
 
