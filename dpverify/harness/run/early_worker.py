@@ -28,8 +28,6 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
     def feed() -> None:
         """Hand out tasks one by one; all that this thread does is wait."""
         with suppress(IndexError):  # no task is left
-            with suppress(BrokenProcessPool):  # as it died before, the first task says so too
-                worker.submit(prepare_worker, jobs)
             while not lost:
                 task = tasks.popleft()
                 try:
@@ -40,6 +38,8 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
                     found.put((task, BlockOutcome(None, 0.0, describe(error))))
         found.put(None)
 
+    with suppress(BrokenProcessPool):  # as it died before, the first task says so too
+        worker.submit(prepare_worker, jobs)
     turn = sys.getswitchinterval()
     sys.setswitchinterval(TURN)
     try:
