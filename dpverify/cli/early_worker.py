@@ -5,12 +5,13 @@ Nothing heavy is imported at the top of this file.
 
 from __future__ import annotations
 
+import atexit
+import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dpverify.bench.machine import usable_cores
-from dpverify.cli.machine import collect_seldom
 from dpverify.processes import process_pool
 
 if TYPE_CHECKING:
@@ -41,3 +42,9 @@ def _load(claims: list[str]) -> None:
         paper, colon, name = claim.partition(":")
         if colon and (checks := load(paper)) is not None:
             checks.entries(name)
+
+
+def collect_seldom() -> None:
+    """Let Python look for reference cycles less often, and not once more when it ends: sympy makes few among many."""
+    gc.set_threshold(300_000, 20, 20)
+    atexit.register(gc.freeze)

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from dpverify.harness.run.engine import Progress
 
 
+def _bar(count: bars.ProgressColumn) -> bars.Progress:
+    """A bar on stderr with how far it is in its own words; nothing where stderr is no terminal."""
+    console = Console(stderr=True)
+    label = bars.TextColumn("{task.description}", markup=False)
+    columns = (bars.BarColumn(), count, bars.TimeElapsedColumn(), label)
+    return bars.Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+
+
 @contextmanager
 def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
-    """Show a bar while a run goes on; nothing where stderr is no terminal.
+    """Show how far a run is.
 
-    To be called after each block with how far the run is; it raises KeyboardInterrupt where a Ctrl-C was lost.
+    To be called after each block; it raises KeyboardInterrupt where a Ctrl-C was lost.
     """
-    console = Console(stderr=True)
-    columns = (
-        bars.BarColumn(),
-        bars.MofNCompleteColumn(),
-        bars.TimeElapsedColumn(),
-        bars.TextColumn("{task.description}", markup=False),
-    )
-    shown = bars.Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
-    with _interrupts_kept() as raise_lost, shown as bar:
+    with _interrupts_kept() as raise_lost, _bar(bars.MofNCompleteColumn()) as bar:
         task = bar.add_task("loading the kernels and the algebra", total=None)
 
         def show(progress: Progress) -> None:
@@ -39,6 +39,14 @@ def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
             bar.update(task, completed=progress.done, total=progress.total, description=progress.label)
 
         yield show
+
+
+@contextmanager
+def rounds_on_stderr() -> Iterator[Callable[[int, int, str], None]]:
+    """Show how far an audit or a benchmark is: how many calls were made, of how many, and what is being done."""
+    with _bar(bars.TaskProgressColumn()) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda done, total, label: bar.update(task, completed=done, total=total, description=label)
 
 
 @contextmanager
@@ -68,25 +76,3 @@ def _interrupts_kept() -> Iterator[Callable[[], None]]:
         yield raise_lost
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def rounds_on_stderr() -> Iterator[Callable[[int, int, str], None]]:
-    """Show a bar while an audit goes on; nothing where stderr is no terminal.
-
-    To be called with how many calls were made, of how many, and what is being done.
-    """
-    console = Console(stderr=True)
-    columns = (
-        bars.BarColumn(),
-        bars.TaskProgressColumn(),
-        bars.TimeElapsedColumn(),
-        bars.TextColumn("{task.description}", markup=False),
-    )
-    with bars.Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-
-        def show(done: int, total: int, label: str) -> None:
-            bar.update(task, completed=done, total=total, description=label)
-
-        yield show

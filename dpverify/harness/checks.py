@@ -78,53 +78,17 @@ class Check:
         return 1
 
     def run_block(self, context: Context, block: int) -> Any:
-        """Run one block and return its part, which can be pickled.
-
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Number of the block, from 0.
-
-        Returns
-        -------
-        object
-            Sufficient statistics.
-        """
+        """Run one block, counted from 0, and return its part: sufficient statistics that can be pickled."""
         raise NotImplementedError(f"{type(self).__name__} must define run_block.")
 
     def fold(self, sofar: Any, part: Any) -> Any:
-        """Join the part of the next block to those before it; by default a list.
-
-        Parameters
-        ----------
-        sofar : object
-            None before the first block.
-        part : object
-            Of the next block.
-
-        Returns
-        -------
-        object
-            Their sum.
-        """
+        """Join the part of the next block to those before it, None at first; by default a list."""
         return [*(sofar or []), part]
 
     def finish(self, context: Context, total: Any) -> CheckResult:
-        """Say what the blocks found; by default what the only block returned.
+        """Say what the folded parts show, None where there was no block; by default what the only block returned.
 
-        Parameters
-        ----------
-        context : Context
-            What the check ran on.
-        total : object
-            All parts, folded; None where there was no block.
-
-        Returns
-        -------
-        CheckResult
-            Without ``seconds``, which the engine adds.
+        The engine adds ``seconds`` to the result.
         """
         if total is None or len(total) != 1:
             raise NotImplementedError(f"{type(self).__name__} must define finish, or have one block.")

@@ -20,6 +20,12 @@ TURN = 2e-4
 """Seconds after which a thread here lets another one have its turn; with the usual 5 ms the worker waits."""
 
 
+def together(jobs: list[Job], tasks: deque[Task]) -> deque[Task]:
+    """Sort tasks so that checks of one name follow each other: what is worked out for one may serve the next."""
+    first = {job.check: place for place, job in reversed(list(enumerate(jobs)))}
+    return deque(sorted(tasks, key=lambda task: (first[jobs[task[0]].check], task)))
+
+
 def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor) -> Outcomes:
     """Run the last task here while the worker runs the first ones, until they meet."""
     found: SimpleQueue[tuple[Task, BlockOutcome] | None] = SimpleQueue()  # None after the worker's last
@@ -28,8 +34,6 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
     def feed() -> None:
         """Hand out tasks one by one; all that this thread does is wait."""
         with suppress(IndexError):  # no task is left
-            with suppress(BrokenProcessPool):  # as it died before, the first task says so too
-                worker.submit(prepare_worker, jobs)
             while not lost:
                 task = tasks.popleft()
                 try:
@@ -40,6 +44,8 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
                     found.put((task, BlockOutcome(None, 0.0, describe(error))))
         found.put(None)
 
+    with suppress(BrokenProcessPool):  # as it died before, the first task says so too
+        worker.submit(prepare_worker, jobs)
     turn = sys.getswitchinterval()
     sys.setswitchinterval(TURN)
     try:

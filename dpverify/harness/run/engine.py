@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from threadpoolctl import threadpool_limits
 
-from dpverify.harness.run.early_worker import run_with_early_worker
+from dpverify.harness.run.early_worker import run_with_early_worker, together
 from dpverify.harness.run.task_pool import Outcomes, run_in_pool
 from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, run_task
 from dpverify.ledger.records import Status
@@ -135,7 +135,7 @@ def _outcomes(jobs: list[Job], tasks: deque[Task], workers: int, early: Executor
     if workers > 1:
         yield from run_in_pool(jobs, tasks, workers)
     elif early is not None:
-        yield from run_with_early_worker(jobs, tasks, early)
+        yield from run_with_early_worker(jobs, together(jobs, tasks), early)
     else:
         for place, block in tasks:
             yield (place, block), run_task(jobs[place], block)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -31,11 +31,6 @@ def evidence_hash(record_hash: str, modules: Iterable[str]) -> str:
     for digest in sorted(code_hash(module) for module in import_closure(modules)):
         total.update(f"\0{digest}".encode())
     return total.hexdigest()[:DIGITS]
-
-
-def evidence_hashes(wanted: Sequence[tuple[str, tuple[str, ...]]]) -> list[str]:
-    """Hash what several pieces of evidence rest on, in the same order; see :func:`evidence_hash`."""
-    return [evidence_hash(*each) for each in wanted]
 
 
 def import_closure(modules: Iterable[str]) -> set[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from operator import add, mul, sub, truediv
+from typing import Any, cast
 
 from flint import arb
 
@@ -91,14 +92,14 @@ def _undo(op: str, node: Formula, end: Exact, symbol: str, env: Mapping[str, Any
         case Neg(arg):
             return FLIPPED[op], arg, -end
         case Call("sqrt", (arg,)):
-            return (op, arg, _times(end, end)) if end >= 0 else None
+            return (op, arg, _exactly(mul, end, end)) if end >= 0 else None
         case Bin("+", left, right):
             inner, rest = (left, right) if symbol in free_names(left) else (right, left)
-            return op, inner, _minus(end, evaluate(rest, env))
+            return op, inner, _exactly(sub, end, evaluate(rest, env))
         case Bin("-", left, right):
             if symbol in free_names(left):
-                return op, left, _plus(end, evaluate(right, env))
-            return FLIPPED[op], right, _minus(evaluate(left, env), end)
+                return op, left, _exactly(add, end, evaluate(right, env))
+            return FLIPPED[op], right, _exactly(sub, evaluate(left, env), end)
         case Bin("*", left, right):
             inner, rest = (left, right) if symbol in free_names(left) else (right, left)
             return _divided(op, inner, end, evaluate(rest, env))
@@ -112,9 +113,9 @@ def _undo(op: str, node: Formula, end: Exact, symbol: str, env: Mapping[str, Any
 
 def _divided(op: str, inner: Formula, end: Exact, factor: Exact) -> tuple[str, Formula, Exact] | None:
     if factor > 0:
-        return op, inner, _over(end, factor)
+        return op, inner, _exactly(truediv, end, factor)
     if factor < 0:
-        return FLIPPED[op], inner, _over(end, factor)
+        return FLIPPED[op], inner, _exactly(truediv, end, factor)
     return None
 
 
@@ -122,20 +123,11 @@ def _ball(value: Exact) -> arb:
     return value if isinstance(value, arb) else arb(value.numerator) / arb(value.denominator)
 
 
-def _plus(a: Exact, b: Exact) -> Exact:
-    return a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else _ball(a) + _ball(b)
-
-
-def _minus(a: Exact, b: Exact) -> Exact:
-    return a - b if isinstance(a, Fraction) and isinstance(b, Fraction) else _ball(a) - _ball(b)
-
-
-def _times(a: Exact, b: Exact) -> Exact:
-    return a * b if isinstance(a, Fraction) and isinstance(b, Fraction) else _ball(a) * _ball(b)
-
-
-def _over(a: Exact, b: Exact) -> Exact:
-    return a / b if isinstance(a, Fraction) and isinstance(b, Fraction) else _ball(a) / _ball(b)
+def _exactly(operation: Callable[[Any, Any], Any], a: Exact, b: Exact) -> Exact:
+    """Do an operation with two rationals, or with two balls where one of them is a ball."""
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return cast(Exact, operation(a, b))
+    return cast(Exact, operation(_ball(a), _ball(b)))
 
 
 LONGEST_EXPONENT = 8192

@@ -147,28 +147,17 @@ class ExhaustiveCheck(Check):
         return found, notes, outside
 
     def _controls(self, context: Context, statement: Statement, found: Findings) -> list[ControlResult]:
-        faults = [(p.name, p.rhs or "another rule", p.at_declared_size, p) for p in self.planted]
         results = []
         if self.holds is None and not found.violations and (sharper := sharper_statement(statement, found, FACTORS[0])):
             fault, faulty = sharper
             seen, *_ = self._go_through(context, faulty, self.lhs, None, stop=True)
-            results.append(_control("sharper", fault, True, seen))
-        for name, fault, declared, planted in faults:
+            results.append(seen.as_control("sharper", fault, True))
+        for planted in self.planted:
             holds = planted.holds or (self.holds if planted.lhs is None else None)
             faulty = planted.statement(statement)
             seen, *_ = self._go_through(context, faulty, planted.lhs or self.lhs, holds, stop=True)
-            results.append(_control(name, fault, declared, seen))
+            results.append(seen.as_control(planted.name, planted.rhs or "another rule", planted.at_declared_size))
         return results
-
-
-def _control(name: str, fault: str, declared: bool, seen: Findings) -> ControlResult:
-    return ControlResult(
-        name=name,
-        fault=fault,
-        at_declared_size=declared,
-        refuted=bool(seen.violations),
-        statistic=f"{len(seen.probes)} points",
-    )
 
 
 def probed_by_rule(holds: Rule, point: dict[str, Fraction], statement: Statement) -> tuple[Probe, str]:

@@ -13,6 +13,7 @@ from dpverify.harness.search.explore import drive_up, shrink
 from dpverify.harness.search.rationals import Interval, complexity
 from dpverify.harness.search.simplify import simplify, size
 from dpverify.harness.sides import Probe, Prober
+from dpverify.ledger.results import ControlResult
 
 Values = dict[str, Fraction]
 STARTS = 3
@@ -51,6 +52,11 @@ class Findings:
     def typical_ratio(self) -> float:
         """Median ratio over the points that were drawn (over all, where none was)."""
         return statistics.median(probe.ratio for probe in self.sampled or self.probes)
+
+    def as_control(self, name: str, fault: str, declared: bool) -> ControlResult:
+        """Say whether the planted fault of the statement that was gone through was seen."""
+        refuted, seen = bool(self.violations), f"{len(self.probes)} points"
+        return ControlResult(name=name, fault=fault, at_declared_size=declared, refuted=refuted, statistic=seen)
 
 
 def search(

@@ -164,55 +164,26 @@ class SearchCheck(Check):
     def _controls(
         self, context: Context, sampler: Sampler, first: Sequence[Corner], found: Findings, examples: int
     ) -> list[ControlResult]:
-        results = [] if found.violations else self._sharper(context, sampler, first, found, examples)
-        for planted in self.planted:
-            statement = planted.statement(context.statement)
-            fault = planted.rhs or "another left side"
-            lhs = planted.lhs or self.lhs
-            results.append(
-                self._control(
-                    context, sampler, first, examples, planted.name, fault, statement, lhs, planted.at_declared_size
-                )
-            )
-        return results
+        """Search faulty statements in the same way, each with seeds of its own, until it is refuted."""
 
-    def _sharper(
-        self, context: Context, sampler: Sampler, first: Sequence[Corner], found: Findings, examples: int
-    ) -> list[ControlResult]:
-        """Move the right side beyond the sharpest point, until a search with a seed of its own finds a violation."""
-        results = []
-        for factor in FACTORS:
+        def control(name: str, fault: str, faulty: Statement, lhs: LeftSide | None, declared: bool) -> ControlResult:
+            seed = self._seed(context, 0, f"control {name}")
+            again = search(sampler, Prober(faulty, lhs), first, examples, seed, stop=True)
+            return again.as_control(name, fault, declared)
+
+        results: list[ControlResult] = []
+        for factor in [] if found.violations else FACTORS:  # further beyond the sharpest point, until it is seen
             sharper = sharper_statement(context.statement, found, factor)
             if sharper is None:
                 break
-            name = f"sharper by {decimal_text(factor)}"
-            results = [self._control(context, sampler, first, examples, name, *sharper, self.lhs, True)]
+            results = [control(f"sharper by {decimal_text(factor)}", *sharper, self.lhs, True)]
             if results[0].refuted:
                 break
+        for planted in self.planted:
+            fault, faulty = planted.rhs or "another left side", planted.statement(context.statement)
+            lhs = planted.lhs or self.lhs
+            results.append(control(planted.name, fault, faulty, lhs, planted.at_declared_size))
         return results
-
-    def _control(
-        self,
-        context: Context,
-        sampler: Sampler,
-        first: Sequence[Corner],
-        examples: int,
-        name: str,
-        fault: str,
-        statement: Statement,
-        lhs: LeftSide | None,
-        declared: bool,
-    ) -> ControlResult:
-        """Search a faulty statement in the same way, with seeds of its own, until it is refuted."""
-        seed = self._seed(context, 0, f"control {name}")
-        found = search(sampler, Prober(statement, lhs), first, examples, seed, stop=True)
-        return ControlResult(
-            name=name,
-            fault=fault,
-            at_declared_size=declared,
-            refuted=bool(found.violations),
-            statistic=f"{len(found.probes)} points",
-        )
 
 
 def _detects(controls: list[ControlResult]) -> str:

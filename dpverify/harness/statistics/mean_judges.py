@@ -17,19 +17,19 @@ from dpverify.ledger.results import Number
 
 
 @dataclass(frozen=True)
-class Moments:
+class MeanMoments:
     """Sums over a sample of numbers."""
 
     n: int  # replications
     mean: float  # their mean
     squares: float  # sum of squared distances from the mean
 
-    def __add__(self, other: Moments) -> Moments:
+    def __add__(self, other: MeanMoments) -> MeanMoments:
         """Join two samples (Chan, Golub and LeVeque's update)."""
         n = self.n + other.n
         step = other.mean - self.mean
         squares = self.squares + other.squares + step * step * self.n * other.n / n
-        return Moments(n, self.mean + step * other.n / n, squares)
+        return MeanMoments(n, self.mean + step * other.n / n, squares)
 
     @property
     def variance(self) -> float:
@@ -37,18 +37,22 @@ class Moments:
         return self.squares / (self.n - 1) if self.n > 1 else 0.0
 
 
-def _moments(sample: Sample) -> Moments:
+def _moments(sample: Sample) -> MeanMoments:
     if sample.ndim != 1 or sample.size == 0:
         raise ValueError(f"sample must have shape (n,) with n >= 1, got sample.shape={sample.shape}.")
     values = np.asarray(sample, dtype=np.float64)
     if not np.all(np.isfinite(values)):
         raise ValueError("sample must be finite, got a NaN or an infinity.")
     mean = float(values.mean())
-    return Moments(values.size, mean, float(np.square(values - mean).sum()))
+    return MeanMoments(values.size, mean, float(np.square(values - mean).sum()))
 
 
 def _tail_of(tail: Tail | Callable[[Context], Tail], context: Context) -> Tail:
     return tail(context) if callable(tail) else tail
+
+
+def _bound(bound: Callable[[Context], float] | None, context: Context) -> float:
+    return printed_side(context.statement, context.point) if bound is None else bound(context)
 
 
 def _mean_effect(effect: Effect) -> MeanEffect:
@@ -76,11 +80,11 @@ class MeanLaw:
     mean: Callable[[Context], float]
     tail: Tail | Callable[[Context], Tail]
 
-    def collect(self, context: Context, sample: Sample) -> Moments:
+    def collect(self, context: Context, sample: Sample) -> MeanMoments:
         """Sum up one block."""
         return _moments(sample)
 
-    def decide(self, context: Context, statistics: Moments, alpha: float) -> Judgement:
+    def decide(self, context: Context, statistics: MeanMoments, alpha: float) -> Judgement:
         """Say whether the exact mean lies in the confidence interval."""
         exact = self.mean(context)
         radius = _tail_of(self.tail, context).radius(statistics.n, statistics.variance, alpha / 2.0)
@@ -109,11 +113,11 @@ class MeanBound:
     tail: Tail | Callable[[Context], Tail]
     bound: Callable[[Context], float] | None = None
 
-    def collect(self, context: Context, sample: Sample) -> Moments:
+    def collect(self, context: Context, sample: Sample) -> MeanMoments:
         """Sum up one block."""
         return _moments(sample)
 
-    def decide(self, context: Context, statistics: Moments, alpha: float) -> Judgement:
+    def decide(self, context: Context, statistics: MeanMoments, alpha: float) -> Judgement:
         """Refute where the one-sided confidence limit lies beyond the bound."""
         bound, sign = self._bound(context)
         radius = _tail_of(self.tail, context).radius(statistics.n, statistics.variance, alpha)
@@ -134,8 +138,7 @@ class MeanBound:
         relation = context.statement.relation
         if relation == "=":
             raise ValueError("relation of a MeanBound must be <= or >=, got an equation: use MeanLaw.")
-        bound = self.bound(context) if self.bound is not None else printed_side(context.statement, context.point)
-        return bound, -1.0 if relation in {">=", ">"} else 1.0
+        return _bound(self.bound, context), -1.0 if relation in {">=", ">"} else 1.0
 
 
 @dataclass(frozen=True)
@@ -150,16 +153,16 @@ class ProportionBound:
 
     bound: Callable[[Context], float] | None = None
 
-    def collect(self, context: Context, sample: Sample) -> Moments:
+    def collect(self, context: Context, sample: Sample) -> MeanMoments:
         """Sum up one block; it must hold zeros and ones only."""
         values = np.asarray(sample, dtype=np.float64)
         if not np.all((values == 0.0) | (values == 1.0)):
             raise ValueError("sample of a ProportionBound must hold zeros and ones only.")
         return _moments(values)
 
-    def decide(self, context: Context, statistics: Moments, alpha: float) -> Judgement:
+    def decide(self, context: Context, statistics: MeanMoments, alpha: float) -> Judgement:
         """Refute where the Clopper-Pearson limit lies above the bound."""
-        bound = self._bound(context)
+        bound = _bound(self.bound, context)
         ones = round(statistics.mean * statistics.n)
         lower, _ = proportion_limits(ones, statistics.n, alpha)
         words = f"{ones} of {statistics.n}, lower confidence limit {lower:.6g}, bound {bound:.6g}"
@@ -171,11 +174,6 @@ class ProportionBound:
         """Coin tosses whose probability is above the bound by exactly the declared shift."""
         if not isinstance(effect, ProportionEffect):
             raise TypeError(f"effect of a ProportionBound must be a ProportionEffect, got {type(effect).__name__}.")
-        probability = min(1.0, self._bound(context) + effect.shift)
+        probability = min(1.0, _bound(self.bound, context) + effect.shift)
         fault = f"a probability of {probability:.6g}"
         return [PlantedFault("probability", fault, lambda _, sample, rng: rng.random(sample.size) < probability)]
-
-    def _bound(self, context: Context) -> float:
-        if self.bound is not None:
-            return self.bound(context)
-        return printed_side(context.statement, context.point)

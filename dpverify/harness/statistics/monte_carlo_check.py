@@ -45,16 +45,6 @@ class Control:
 
 
 @dataclass(frozen=True)
-class _Stream:
-    """One sample: the check's own, or a faulty one."""
-
-    name: str
-    fault: str
-    at_declared_size: bool
-    draw: Simulate
-
-
-@dataclass(frozen=True)
 class MonteCarloCheck(Check):
     """Simulate a kernel and judge the sample.
 
@@ -110,7 +100,7 @@ class MonteCarloCheck(Check):
         place, number = divmod(block, plan.blocks)
         stream = self._streams(here)[place]
         size = plan.size_of(number)
-        sample = stream.draw(here, here.rng(number, stream.name), size)
+        sample = stream.simulate(here, here.rng(number, stream.name), size)
         if len(sample) != size:
             raise ValueError(
                 f"simulate of {stream.name or self.name!r} must return {size} replications, got {len(sample)}."
@@ -175,15 +165,15 @@ class MonteCarloCheck(Check):
     def _plan(self, context: Context) -> Plan:
         return self.plan(context) if callable(self.plan) else self.plan
 
-    def _streams(self, context: Context) -> list[_Stream]:
+    def _streams(self, context: Context) -> list[Control]:
         """The check's own sample, then the automatic faults, then the author's."""
         automatic = self.judge.planted(context, self._plan(context).effect)
         planted = [
-            _Stream(f"planted {fault.name}", fault.fault, True, _changed(self.simulate, fault.change))
+            Control(f"planted {fault.name}", fault.fault, _changed(self.simulate, fault.change), at_declared_size=True)
             for fault in automatic
         ]
-        authors = [_Stream(f"control {c.name}", c.fault, c.at_declared_size, c.simulate) for c in self.controls]
-        return [_Stream("", "", False, self.simulate), *planted, *authors]
+        authors = [replace(control, name=f"control {control.name}") for control in self.controls]
+        return [Control("", "", self.simulate), *planted, *authors]
 
 
 def _changed(simulate: Simulate, change: Callable[[Context, Sample, np.random.Generator], Sample]) -> Simulate:
@@ -196,7 +186,7 @@ def _changed(simulate: Simulate, change: Callable[[Context, Sample, np.random.Ge
     return faulty
 
 
-def _control(stream: _Stream, said: Judgement) -> ControlResult:
+def _control(stream: Control, said: Judgement) -> ControlResult:
     return ControlResult(
         name=stream.name,
         fault=stream.fault,

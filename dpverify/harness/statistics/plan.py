@@ -30,11 +30,6 @@ class Plan:
         Core seconds of one replication. Declared and not measured: what is drawn must not depend on the clock.
     block : int or None
         Replications of one block; by default as many as fit in 32 MB.
-
-    Raises
-    ------
-    ValueError
-        If a value is outside its range.
     """
 
     effect: Effect

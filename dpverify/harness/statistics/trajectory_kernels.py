@@ -167,22 +167,10 @@ def sum_up(
 ) -> None:
     """Do all of the above in one call: what Python does between two kernels finds its cache used up.
 
-    Parameters
-    ----------
-    starts, places, weights : arrays
-        As in ``divide_sparse``; none where ``white`` is already whitened.
-    sample, white : (n, T, d) array of float
-        Trajectories, and room for what is whitened.
-    squares, sums, lengths : (T d,) array of float
-        Receive the sums of squares before whitening, and sums and sums of squares after.
-    few : int
-        Replications that ``counts`` is made of.
-    end, counts : float and array
-        As in ``count_places``.
-    coordinates : (d, d) array of float
-        As in ``multiply_coordinates``; of shape (0, 0) where their signs are compared.
-    first, signs : int and array
-        As in ``add_up``.
+    ``starts``, ``places``, ``weights`` as in ``divide_sparse``, none where ``white`` is whitened already; ``squares``
+    receives sums of squares before whitening, ``sums`` and ``lengths`` those of values and squares after. The first
+    ``few`` replications are counted in ``counts``. ``coordinates`` has shape (0, 0) where signs are compared. Shapes:
+    ``sample``, ``white`` (n, T, d), ``squares``, ``sums``, ``lengths``, ``signs`` (T d,), ``coordinates`` (d, d).
     """
     n, T, d = sample.shape
     if starts.size > 0:

@@ -40,11 +40,6 @@ class TrajectoryLaw:
     share : float
         Part of the replications whose values are counted for the marginal law, in (0, 1]. They are the first of each
         piece that is drawn, whatever was drawn; every other test uses all replications.
-
-    Raises
-    ------
-    ValueError
-        If the share is outside its range, or pairs are compared in a way that is unknown.
     """
 
     covariance: Callable[[Context], Floats]

@@ -93,11 +93,6 @@ class TrajectoryEffect:
         One pair of whitened rows with this correlation.
     pairs : {"products", "signs"}
         How pairs are compared, as the judge is told.
-
-    Raises
-    ------
-    ValueError
-        If nothing is declared, or a size is no fault.
     """
 
     rows: int

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dpverify.harness.run import early_worker as module
-from dpverify.harness.run.early_worker import TURN, run_with_early_worker
+from dpverify.harness.run.early_worker import TURN, run_with_early_worker, together
 from dpverify.harness.run.tasks import BlockOutcome
 
 
@@ -32,15 +32,21 @@ class Worker(Executor):
 
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Four checks."""
+    """Four checks, the first and the third of one name."""
     monkeypatch.setattr(module, "run_task", lambda job, block: BlockOutcome((job.check, block), 0.0))
     monkeypatch.setattr(module, "prepare_worker", lambda _: None)
     monkeypatch.setattr(module, "run_in_worker", lambda place, block: BlockOutcome((place, block), 0.0))
-    return [SimpleNamespace(check=name) for name in ("search", "derivation", "exhaustive", "law")]
+    return [SimpleNamespace(check=name) for name in ("search", "derivation", "search", "law")]
 
 
 def every_task() -> deque[tuple[int, int]]:
     return deque((place, block) for place in range(4) for block in range(2))
+
+
+def test_checks_of_one_name_are_put_together(jobs: list[Any]) -> None:
+    tasks = together(jobs, every_task())
+    assert [place for place, _ in tasks] == [0, 0, 2, 2, 1, 1, 3, 3]
+    assert [block for _, block in tasks] == [0, 1] * 4
 
 
 def test_every_task_is_run_once_and_turns_are_short_while_it_lasts(jobs: list[Any]) -> None:

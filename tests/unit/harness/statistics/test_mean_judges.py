@@ -17,7 +17,7 @@ from dpverify.harness import (
     SubGaussian,
     TrajectoryEffect,
 )
-from dpverify.harness.statistics.mean_judges import Moments
+from dpverify.harness.statistics.mean_judges import MeanMoments
 from dpverify.ledger.statements import Statement
 
 
@@ -30,7 +30,7 @@ def size(context: Context, statements: dict[str, Statement]) -> Context:
 def test_moments_add_up(size: Context) -> None:
     values = np.random.default_rng(0).normal(5.0, 2.0, 1000)
     judge = MeanLaw(lambda _: 5.0, SubGaussian(2.0))
-    parts: Moments = judge.collect(size, values[:300]) + judge.collect(size, values[300:])
+    parts: MeanMoments = judge.collect(size, values[:300]) + judge.collect(size, values[300:])
     assert parts.n == 1000
     assert parts.mean == pytest.approx(values.mean())
     assert parts.variance == pytest.approx(values.var(ddof=1))
@@ -40,15 +40,15 @@ def test_mean_law_is_two_sided(size: Context) -> None:
     judge = MeanLaw(lambda _: 1.0, SubGaussian(1.0))
     radius = SubGaussian(1.0).radius(100, 0.0, 0.005)
     for mean, says in ((1.0 + radius * 1.01, "disagrees"), (1.0 - radius * 1.01, "disagrees"), (1.05, "agrees")):
-        assert judge.decide(size, Moments(100, mean, 0.0), 0.01).says == says
+        assert judge.decide(size, MeanMoments(100, mean, 0.0), 0.01).says == says
 
 
 def test_a_bound_is_refuted_by_a_confidence_limit_and_not_by_a_mean(size: Context) -> None:
     judge = MeanBound(SubGaussian(1.0))
     radius = SubGaussian(1.0).radius(100, 0.0, 0.01)
-    above = judge.decide(size, Moments(100, 0.7 + 0.9 * radius, 0.0), 0.01)
+    above = judge.decide(size, MeanMoments(100, 0.7 + 0.9 * radius, 0.0), 0.01)
     assert above.says == "agrees"
-    beyond = judge.decide(size, Moments(100, 0.7 + 1.1 * radius, 0.0), 0.01)
+    beyond = judge.decide(size, MeanMoments(100, 0.7 + 1.1 * radius, 0.0), 0.01)
     assert beyond.says == "refutes"
     assert beyond.lhs is not None
     assert float(beyond.lhs.float) == pytest.approx(0.7 + 0.1 * radius)
@@ -59,22 +59,23 @@ def test_a_bound_is_refuted_by_a_confidence_limit_and_not_by_a_mean(size: Contex
 def test_a_lower_bound_looks_the_other_way(size: Context) -> None:
     lower = replace(size, statement=replace(size.statement, relation=">="))
     judge = MeanBound(Bounded(0.0, 1.0), bound=lambda _: 0.5)
-    assert judge.decide(lower, Moments(10**6, 0.4, 0.0), 0.01).says == "refutes"
-    assert judge.decide(lower, Moments(10**6, 0.6, 0.0), 0.01).says == "agrees"
+    assert judge.decide(lower, MeanMoments(10**6, 0.4, 0.0), 0.01).says == "refutes"
+    assert judge.decide(lower, MeanMoments(10**6, 0.6, 0.0), 0.01).says == "agrees"
 
 
 def test_an_equation_is_no_bound(size: Context) -> None:
     equation = replace(size, statement=replace(size.statement, relation="="))
     with pytest.raises(ValueError, match="use MeanLaw"):
-        MeanBound(SubGaussian(1.0)).decide(equation, Moments(10, 0.0, 0.0), 0.01)
+        MeanBound(SubGaussian(1.0)).decide(equation, MeanMoments(10, 0.0, 0.0), 0.01)
 
 
 def test_a_tail_may_depend_on_the_point(size: Context) -> None:
     here = replace(size, point={"scale": Fraction(1, 2)})
     judge = MeanLaw(lambda _: 0.0, lambda context: SubGaussian(float(context.point["scale"])))
-    assert "+- 0.5" not in judge.decide(here, Moments(100, 0.0, 0.0), 0.01).statistic
+    assert "+- 0.5" not in judge.decide(here, MeanMoments(100, 0.0, 0.0), 0.01).statistic
     assert (
-        f"{SubGaussian(0.5).radius(100, 0.0, 0.005):.3g}" in judge.decide(here, Moments(100, 0.0, 0.0), 0.01).statistic
+        f"{SubGaussian(0.5).radius(100, 0.0, 0.005):.3g}"
+        in judge.decide(here, MeanMoments(100, 0.0, 0.0), 0.01).statistic
     )
 
 
