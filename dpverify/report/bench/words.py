@@ -123,7 +123,7 @@ def show_memory(form: FormRecord) -> str:
 
 
 def warnings(info: BenchInfo) -> Iterator[str]:
-    """What makes a run worth less than it could be."""
+    """What a reader should know before trusting a run."""
     if busy(info):
         at = "" if info.others is None else f" ({show_float(info.others, 2)} cores in the mean)"
         yield f"Other processes were at work on the machine{at}; times and intervals are larger for it."
