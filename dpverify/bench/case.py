@@ -132,5 +132,5 @@ def peer(package: str, build: Callable[[Any], Form]) -> Form | Missing:
     try:
         module = import_module(package)
     except ImportError:
-        return Missing(f"{package} is not installed")
+        return Missing(f"{package.partition('.')[0]} is not installed")
     return build(module)

@@ -10,8 +10,15 @@ from importlib import import_module
 from dpverify.bench.case import BenchCase
 
 GROUPS = (
-    "noise", "optimizers", "reconstruction", "monte-carlo", "accounting", "audit", "start-up", "verification",
-)  # fmt: skip
+    "noise",
+    "optimizers",
+    "reconstruction",
+    "monte-carlo",
+    "accounting",
+    "audit",
+    "start-up",
+    "verification",
+)
 
 
 class GroupError(ValueError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from numpy.random import SeedSequence
 
@@ -33,6 +34,11 @@ class Amount:
 
 USUAL, QUICK = Amount(11, 5), Amount(3, 3)
 """Eleven passes against eleven: a comparison of a whole run can find a change although some of their pairs overlap."""
+
+
+CASE_FIELDS = ("name", "title", "limit", "work", "item", "clock", "sweep", "over", "limit_is_ours")
+TARGET_FIELDS = ("form", "kind", "at_most", "at_least", "words")
+"""What a record takes as it is."""
 
 
 @dataclass
@@ -98,32 +104,22 @@ def _measure(cases: Sequence[_Passes], amount: Amount, seed: int, progress: Prog
 def case_record(group: str, case: BenchCase, passes: Sequence[Measured], error: str = "") -> CaseRecord:
     """What is kept of a case and its passes."""
     forms = [_form_record(case, name, passes) for name in (*case.forms, YARDSTICK)]
+    targets = [
+        TargetRecord(to=(target.to or case.limit) if target.kind == "ratio" else "", **_same(target, TARGET_FIELDS))
+        for target in case.targets
+    ]
     return CaseRecord(
         group=group,
-        name=case.name,
-        title=case.title,
-        limit=case.limit,
         parameters={name: float(value) for name, value in case.parameters.items()},
-        work=float(case.work),
-        item=case.item,
-        clock=case.clock,
-        sweep=case.sweep,
-        over=case.over,
         forms=[form for form in forms if form.missing or any(form.samples)],
-        targets=[
-            TargetRecord(
-                form=target.form,
-                kind=target.kind,
-                to=(target.to or case.limit) if target.kind == "ratio" else "",
-                at_most=target.at_most,
-                at_least=target.at_least,
-                words=target.words,
-            )
-            for target in case.targets
-        ],
-        limit_is_ours=case.limit_is_ours,
+        targets=targets,
         error=error,
+        **_same(case, CASE_FIELDS),
     )
+
+
+def _same(source: object, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(source, name) for name in names}
 
 
 def _form_record(case: BenchCase, name: str, passes: Sequence[Measured]) -> FormRecord:

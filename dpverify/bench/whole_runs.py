@@ -53,9 +53,12 @@ def run_python(*words: str, cache: Path | None = None, codes: Sequence[int] = (0
     with os.fdopen(reading, "rb") as told_by_it, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", LAUNCHER, str(writing), sys.executable, *words],
-            env=_environment(cache), stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True,
+            env=_environment(cache),
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            start_new_session=True,
             pass_fds=(writing,),
-        )  # fmt: skip
+        )
         os.close(writing)
         try:
             process.wait()

@@ -9,7 +9,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dpverify.bench.case import BenchCase, Form, Forms, Target, peer, sweep
+from dpverify.bench.case import BenchCase, Form, Forms, Missing, Target, peer, sweep
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,42 +27,32 @@ GAP = "gap of mu, upper/lower - 1"
 
 PATTERN, SQUARES = "add up one pattern", "add squares, invert once"
 RENYI, LOSSES = "dp_accounting, Renyi", "dp_accounting, loss distribution"
+BY_SQUARES, BY_LOSSES = (SQUARES, "exact", RENYI), ("exact", LOSSES)
 
 DIGITS = 1e-12
 """Largest relative error of epsilon that is put up with."""
 
 
-def _mus(seed: int, K: int) -> NDArray[Any]:
-    """K distinct mechanisms whose mu is 1 together."""
+def _composed(names: tuple[str, ...], *, seed: int, K: int, delta: float = DELTA) -> Forms:
+    """K distinct mechanisms whose mu is 1 together; the limit adds up squares and inverts one trade-off.
+
+    Privacy loss distributions take long for mechanisms that are all different.
+    """
     import numpy as np
 
-    mus: NDArray[Any] = np.exp(np.random.default_rng(seed).normal(size=K))
-    return mus / math.sqrt(float(mus @ mus))
-
-
-def _composed(*, seed: int, K: int, delta: float) -> Forms:
-    """The limit adds up squares and inverts one trade-off."""
     from dpverify.privacy.gaussian import epsilon_of
     from dpverify.privacy.gaussian_composition import composed_epsilon
 
-    mus = _mus(seed, K)
+    mus = np.exp(np.random.default_rng(seed).normal(size=K))
+    mus /= math.sqrt(float(mus @ mus))
     _check(mus, delta, composed_epsilon(mus, delta))
-    return {
+    forms: dict[str, Form | Missing] = {
         SQUARES: lambda: epsilon_of(math.sqrt(float(mus @ mus)), delta),
         "exact": lambda: composed_epsilon(mus, delta),
-        RENYI: peer("dp_accounting", lambda module: _by_renyi(module, mus, delta)),
+        RENYI: peer("dp_accounting.rdp", lambda module: _by_library(module.RdpAccountant, mus, delta)),
+        LOSSES: peer("dp_accounting.pld", lambda module: _by_library(module.PLDAccountant, mus, delta)),
     }
-
-
-def _peers(*, seed: int, K: int) -> Forms:
-    """The same against privacy loss distributions, which take long for mechanisms that are all different."""
-    from dpverify.privacy.gaussian_composition import composed_epsilon
-
-    mus = _mus(seed, K)
-    return {
-        "exact": lambda: composed_epsilon(mus, DELTA),
-        LOSSES: peer("dp_accounting", lambda module: _by_distribution(module, mus)),
-    }
+    return {name: forms[name] for name in names}
 
 
 def _check(mus: NDArray[Any], delta: float, epsilon: float) -> None:
@@ -81,18 +71,10 @@ def _check(mus: NDArray[Any], delta: float, epsilon: float) -> None:
         ctx.prec = before
 
 
-def _event(module: Any, mus: NDArray[Any]) -> Any:
-    return module.ComposedDpEvent([module.GaussianDpEvent(1.0 / mu) for mu in mus.tolist()])
-
-
-def _by_renyi(module: Any, mus: NDArray[Any], delta: float) -> Form:
-    event, rdp = _event(module, mus), import_module("dp_accounting.rdp")
-    return lambda: rdp.RdpAccountant().compose(event).get_epsilon(delta)
-
-
-def _by_distribution(module: Any, mus: NDArray[Any]) -> Form:
-    event, pld = _event(module, mus), import_module("dp_accounting.pld")
-    return lambda: pld.PLDAccountant().compose(event).get_epsilon(DELTA)
+def _by_library(accountant: Any, mus: NDArray[Any], delta: float) -> Form:
+    library = import_module("dp_accounting")
+    event = library.ComposedDpEvent([library.GaussianDpEvent(1.0 / mu) for mu in mus.tolist()])
+    return lambda: accountant().compose(event).get_epsilon(delta)
 
 
 def _mu_1(N: int, epochs: int, ordering: Ordering) -> Callable[[], Any]:
@@ -180,8 +162,8 @@ CASES = (
         BenchCase(
             f"composed-{K}{name}",
             "epsilon of K distinct Gaussian mechanisms together, to twelve digits",
-            _composed,
-            forms=(SQUARES, "exact", RENYI),
+            partial(_composed, BY_SQUARES),
+            forms=BY_SQUARES,
             peers=(RENYI,),
             limit_is_ours=True,
             parameters={"K": K, "delta": delta},
@@ -194,8 +176,8 @@ CASES = (
     BenchCase(
         "composed-peers",
         "The same against privacy loss distributions",
-        _peers,
-        forms=("exact", LOSSES),
+        partial(_composed, BY_LOSSES),
+        forms=BY_LOSSES,
         limit_is_ours=True,
         parameters={"K": 100},
         peers=(LOSSES,),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LINE = 8
 """Numbers of a cache line of 64 bytes."""
@@ -14,6 +17,8 @@ def aligned(*shape: int) -> NDArray[np.float64]:
 
     A form whose arrays lie across lines in one process and not in the next has two times, and so has every ratio to it.
     """
+    import numpy as np
+
     size = int(np.prod(shape))
     space = np.empty(size + LINE)
     begin = (-space.ctypes.data // 8) % LINE

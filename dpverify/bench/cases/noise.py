@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dpverify.bench.case import BenchCase, Forms, Target, sweep
+from dpverify.bench.cases.arrays import aligned
 
 ALPHA, SCALE = 0.1, 1.0
 
+STORED = ("draw", "noise", "noise, library's draw", "noise, not stored", "our draw")
+ADDED_UP = ("draw, add up", "noise", "noise, not stored")
+"""Against numbers that are only added up, what the output's way to memory takes counts against the noise."""
 
-def _trajectory(*, seed: int, T: int, d: int) -> Forms:
-    """Draw by the library and by our own draw of the same numbers, store them or make noise of them."""
+A_STEP = ("draw", "call", "call, into an array", "call, our draw")
+
+
+def _trajectory(names: tuple[str, ...], *, seed: int, T: int, d: int) -> Forms:
+    """Draw by the library and by our own draw of the same numbers; add them up, store them, or make noise of them."""
     import numpy as np
 
-    from dpverify.bench.cases.arrays import aligned
-    from dpverify.bench.cases.kernel_limits import stream_in_blocks
+    from dpverify.bench.cases.kernel_limits import draw_only, stream_in_blocks
     from dpverify.kernels.normal import fill_normal_from, take_words
     from dpverify.kernels.tape import fill_normal, generator
     from dpverify.papers.tran2022.algorithms.tree_noise.stream import BLOCK, draw_noise, draw_noise_from
@@ -27,37 +34,21 @@ def _trajectory(*, seed: int, T: int, d: int) -> Forms:
     if not np.array_equal(out, library):
         raise ValueError("the two draws differ")
     del library
-    return {
+    forms = {
         "draw": lambda: fill_normal(rng, flat),
+        "draw, add up": lambda: draw_only(rng, T * d),
         "noise": lambda: draw_noise_from(words, ALPHA, SCALE, out),
         "noise, library's draw": lambda: draw_noise(rng, ALPHA, SCALE, out),
         "noise, not stored": lambda: stream_in_blocks(words, T, ALPHA, SCALE, slots, block),
         "our draw": lambda: fill_normal_from(words, flat),
     }
-
-
-def _against_a_sum(*, seed: int, T: int, d: int) -> Forms:
-    """Draw without storing: what is added to it by the output's way to memory counts against the noise."""
-    from dpverify.bench.cases.arrays import aligned
-    from dpverify.bench.cases.kernel_limits import draw_only, stream_in_blocks
-    from dpverify.kernels.normal import take_words
-    from dpverify.kernels.tape import generator
-    from dpverify.papers.tran2022.algorithms.tree_noise.stream import BLOCK, draw_noise_from
-
-    rng, words, out = generator(seed), take_words(generator(seed)), aligned(T, d)
-    slots, block = aligned(T.bit_length(), d), aligned(min(T, max(1, BLOCK // d)), d)
-    return {
-        "draw, add up": lambda: draw_only(rng, T * d),
-        "noise": lambda: draw_noise_from(words, ALPHA, SCALE, out),
-        "noise, not stored": lambda: stream_in_blocks(words, T, ALPHA, SCALE, slots, block),
-    }
+    return {name: forms[name] for name in names}
 
 
 def _literal(*, seed: int, T: int, d: int) -> Forms:
     """The stream against adding up all nodes of COMPOSE(1, t) at every step, both from numbers drawn before."""
     import numpy as np
 
-    from dpverify.bench.cases.arrays import aligned
     from dpverify.bench.cases.kernel_limits import literal_sums
     from dpverify.kernels.tape import fill_normal, generator
     from dpverify.papers.tran2022.algorithms.tree_noise.stream import stream_noise
@@ -85,7 +76,6 @@ def _steps(*, seed: int, d: int, calls: int) -> Forms:
     """One Python call a step, as an optimizer in Python makes it."""
     from itertools import repeat
 
-    from dpverify.bench.cases.arrays import aligned
     from dpverify.kernels.tape import fill_normal, generator
     from dpverify.papers.tran2022.algorithms.tree_noise.steps import TreeNoise
 
@@ -118,8 +108,8 @@ CASES: tuple[BenchCase, ...] = (
         BenchCase(
             "trajectory",
             "Whole trajectory in one kernel, T d = 1,000,000, output stored, against the library's draw",
-            _trajectory,
-            forms=("draw", "noise", "noise, library's draw", "noise, not stored", "our draw"),
+            partial(_trajectory, STORED),
+            forms=STORED,
             item="normal",
             targets=[Target("noise", at_most=1.2)],
         ),
@@ -132,8 +122,8 @@ CASES: tuple[BenchCase, ...] = (
         BenchCase(
             "trajectory-d-10",
             "Whole trajectory in one kernel at d = 10, output stored, against the library's draw",
-            _trajectory,
-            forms=("draw", "noise", "noise, library's draw", "noise, not stored", "our draw"),
+            partial(_trajectory, STORED),
+            forms=STORED,
             parameters={"d": 10},
             item="normal",
             targets=[Target("noise", at_most=1.4)],
@@ -146,8 +136,8 @@ CASES: tuple[BenchCase, ...] = (
         BenchCase(
             "against-a-sum",
             "The same against numbers that the library draws and adds up, stored by neither but for the noise",
-            _against_a_sum,
-            forms=("draw, add up", "noise", "noise, not stored"),
+            partial(_trajectory, ADDED_UP),
+            forms=ADDED_UP,
             item="normal",
         ),
         "d",
@@ -174,7 +164,7 @@ CASES: tuple[BenchCase, ...] = (
         "one-call-a-step",
         "One Python call a step, d = 10",
         _steps,
-        forms=("draw", "call", "call, into an array", "call, our draw"),
+        forms=A_STEP,
         parameters={"d": 10, "calls": 100_000},
         work=100_000,
         item="step",
@@ -185,7 +175,7 @@ CASES: tuple[BenchCase, ...] = (
             "memory-of-steps",
             "Memory of the noise, one call a step",
             _one_step,
-            forms=("draw", "call", "call, into an array", "call, our draw"),
+            forms=A_STEP,
             parameters={"d": 10_000},
             item="step",
             targets=[Target("call", at_most=0.3, kind="memory-exponent", words="vectors kept: log2(T)")],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpverify.bench.case import BenchCase, Forms, Target
+from dpverify.bench.cases.arrays import aligned
 
 N, D, BATCH = 32_561, 123, 256
 """Size of the data set a9a; its rows have about 14 ones each, and so have ours."""
@@ -26,7 +27,6 @@ def _dp_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
     """Algorithm 1: "parts" draws d numbers a step and then does the same steps without noise."""
     import numpy as np
 
-    from dpverify.bench.cases.arrays import aligned
     from dpverify.bench.cases.kernel_limits import draw_rows, gradients_only
     from dpverify.kernels.tape import generator
     from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
@@ -58,7 +58,6 @@ def _sr_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
     """Algorithm 2, three gradients a step from the second epoch on: the first is done before anything is timed."""
     import numpy as np
 
-    from dpverify.bench.cases.arrays import aligned
     from dpverify.bench.cases.kernel_limits import draw_rows, gradients_only
     from dpverify.kernels.tape import generator
     from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_rows
@@ -100,7 +99,6 @@ def _clipped(*, seed: int, n: int, d: int, batch: int, batches: int, part: float
     """Sum clipped gradients of each batch; ``part`` of all are longer than the clip."""
     import numpy as np
 
-    from dpverify.bench.cases.arrays import aligned
     from dpverify.bench.cases.kernel_limits import clip_batches, read_twice
     from dpverify.kernels.clipping import pad_rows
 
@@ -128,7 +126,6 @@ def _written_out(*, seed: int, n: int, d: int, batch: int) -> Forms:
     """A batch's gradients as a matrix, clipped row by row, in numpy: what most libraries do."""
     import numpy as np
 
-    from dpverify.bench.cases.arrays import aligned
     from dpverify.bench.cases.kernel_limits import clipped_logistic
     from dpverify.kernels.clipping import pad_rows
 

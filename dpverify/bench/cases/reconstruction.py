@@ -12,13 +12,16 @@ from functools import partial
 from typing import Any
 
 from dpverify.bench.case import BenchCase, Forms, Target, sweep
+from dpverify.bench.cases.arrays import aligned
 
 GAMMA = 0.05
 PRINTED, LOOKED_UP, STREAM, READING = "literal", "literal, coefficients looked up", "stream", "reading"
 NEW_OUTPUT = "stream, into a new array each time"
 ALL, LARGE, LARGE_STREAM = (
-    (READING, PRINTED, LOOKED_UP, STREAM), (READING, PRINTED, STREAM, NEW_OUTPUT), (READING, STREAM, NEW_OUTPUT),
-)  # fmt: skip
+    (READING, PRINTED, LOOKED_UP, STREAM),
+    (READING, PRINTED, STREAM, NEW_OUTPUT),
+    (READING, STREAM, NEW_OUTPUT),
+)
 
 
 def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) -> Forms:
@@ -28,7 +31,6 @@ def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) 
     """
     import numpy as np
 
-    from dpverify.bench.cases.arrays import aligned
     from dpverify.bench.cases.reconstruction_limits import read_all
     from dpverify.kernels.normal import fill_normal_from, take_words
     from dpverify.kernels.tape import generator
@@ -79,7 +81,6 @@ def _steps(*, N: int, d: int, epochs: float) -> float:
 
 def _state(*, seed: int, N: int, d: int, steps: int) -> Forms:
     """Step after step with nodes that are made when they are needed: the memory that it adds is the state."""
-    from dpverify.bench.cases.arrays import aligned
     from dpverify.bench.cases.reconstruction_limits import add_constants, run_without_nodes
 
     out = aligned(d)
@@ -96,26 +97,46 @@ def _state_bytes(N: int, d: int) -> float:
 
 def _case(name: str, title: str, forms: tuple[str, ...], *targets: Target, **parameters: int) -> BenchCase:
     return BenchCase(
-        name, title, partial(_forms, forms), forms=forms, parameters=parameters, item="step", counts=_counts,
+        name,
+        title,
+        partial(_forms, forms),
+        forms=forms,
+        parameters=parameters,
+        item="step",
+        counts=_counts,
         targets=targets,
-    )  # fmt: skip
+    )
 
 
 OVER_T = _case(
-    "over-t", "All steps at N = 256, d = 8, over the number of epochs T/N", ALL,
-    *(Target(literal, at_least=15, to=STREAM, at=(64,)) for literal in (PRINTED, LOOKED_UP)), N=256, d=8,
-)  # fmt: skip
+    "over-t",
+    "All steps at N = 256, d = 8, over the number of epochs T/N",
+    ALL,
+    *(Target(literal, at_least=15, to=STREAM, at=(64,)) for literal in (PRINTED, LOOKED_UP)),
+    N=256,
+    d=8,
+)
 OVER_N = _case("over-n", "All steps at T = 8 N, d = 16, N a power of two, one less and one more", ALL, d=16, epochs=8)
 OVER_D = _case("over-d", "All steps at N = 256, T = 8 N, over d", ALL, N=256, epochs=8)
 AT_LARGE_SIZE = _case(
-    "large", "All steps at N = 1024, T = 64 N, d = 128: 400 MB of nodes, into 67 MB that are there before", LARGE,
-    Target(STREAM, at_most=5), Target(PRINTED, at_least=100, to=STREAM), N=1024, d=128, epochs=64,
-)  # fmt: skip
+    "large",
+    "All steps at N = 1024, T = 64 N, d = 128: 400 MB of nodes, into 67 MB that are there before",
+    LARGE,
+    Target(STREAM, at_most=5),
+    Target(PRINTED, at_least=100, to=STREAM),
+    N=1024,
+    d=128,
+    epochs=64,
+)
 LARGE_OVER_T = _case(
     "large-over-t",
-    "The stream at N = 1024, d = 128, into an array that is there before, over the number of epochs T/N", LARGE_STREAM,
-    Target(STREAM, at_most=5), Target(STREAM, at_most=1.05, kind="exponent"), N=1024, d=128,
-)  # fmt: skip
+    "The stream at N = 1024, d = 128, into an array that is there before, over the number of epochs T/N",
+    LARGE_STREAM,
+    Target(STREAM, at_most=5),
+    Target(STREAM, at_most=1.05, kind="exponent"),
+    N=1024,
+    d=128,
+)
 
 CASES: tuple[BenchCase, ...] = (
     *sweep(OVER_T, "epochs", (8, 16, 32, 64), work=_steps),

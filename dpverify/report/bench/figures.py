@@ -50,8 +50,17 @@ def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
         low, high = [min(values) for values in passes], [max(values) for values in passes]
         label = f"{form}: power {show_value(power, 'exponent')}"
         axes.fill_between(sizes, low, high, color=color, alpha=0.18, lw=0)
-        axes.plot(sizes, [median(values) for values in passes], marker=marker, ms=4, mfc="white", mec=color,
-                  color=color, lw=1.4, label=label)  # fmt: skip
+        axes.plot(
+            sizes,
+            [median(values) for values in passes],
+            marker=marker,
+            ms=4,
+            mfc="white",
+            mec=color,
+            color=color,
+            lw=1.4,
+            label=label,
+        )
         ends += [*low, *high]
     axes.set(xscale="log", yscale="log", xlabel=over)
     bounds = min(ends) / 1.6, max(ends) * 1.6 * (max(ends) / min(ends) + 1.0) ** (0.12 * len(powers))  # room for names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from dpverify.report import markdown as md
-from dpverify.report.bench.records import Bench, BenchInfo, CaseRecord, FormRecord, busy
+from dpverify.report.bench.records import Bench, BenchInfo, CaseRecord, FormRecord
 from dpverify.report.bench.statistics import (
     JudgedTarget,
     all_targets,
@@ -24,6 +24,7 @@ from dpverify.report.bench.words import (
     show_sizes,
     show_target,
     show_time,
+    warnings,
 )
 from dpverify.report.manifest import GENERATED
 from dpverify.report.numbers import show_float
@@ -44,8 +45,7 @@ algorithm."""
 
 METHOD = (
     """\
-A pass goes through all cases; the next one begins when it is done, in fresh processes, so that two passes of a case are
-minutes apart and have other addresses; the input is the same in all passes of a run. In a pass the forms of a case are
+A pass goes through all cases, each group in a fresh process, with the same input. In a pass the forms of a case are
 called once to compile, then timed in turns, the order rotated from round to round; a measurement repeats a call until
 it lasts 20 ms; the garbage collector is off. Slow forms are timed once in each of the first passes, and whole runs in
 turn: cold, then warm. One thread and its processor time, unless the case says otherwise (process: all threads; wall:
@@ -53,20 +53,14 @@ time that passes). In the same turns as a limit that is ours the library draws 1
 comparison of two runs sees such a limit become slower too.""",
     """\
 A round gives one ratio of a form to its limit, a pass the median of its rounds. Printed is the median of the passes,
-with an interval for the median made of their order alone, which assumes no law: rounds of one process are not
-independent, passes are as far as one machine on one day allows. Of eleven passes it runs from the second to the tenth
-and has a level of 99%; of fewer than six from the smallest to the largest, which holds the median less often: that
-level stands beside it (of three passes 75%, of two 50%; one run has none).""",
-    """\
-A target is met, or missed, where the whole interval is on one side of it, and else too close to tell; with three passes
-or fewer that is a weaker word, and the number of passes stands beside it. An exponent is fitted to few sizes, by least
-squares of logarithms in each pass. An exponent below 1 of a sweep over small sizes is what a call costs whatever its
-size, and no evidence of slow growth: targets of growth are of large sizes alone.""",
+with an interval for the median made of their order alone, which assumes no law: of eleven passes from the second to the
+tenth, with a level of 99%; of fewer than six from the smallest to the largest, with the lower level that stands beside
+it. A target is met, or missed, where the whole interval is on one side of it. An exponent is fitted to each pass; below
+1 over small sizes it is what a call costs whatever its size, and no evidence of slow growth.""",
     """\
 Memory with a plus is what a call adds at its peak to what the process held before; without one it is the most that a
-command, or the largest of its processes, held, or the process that started it, some 17 MiB, if that was more. An output
-that the call makes anew is part of it; one that is there before is not. None is given for tasks that other processes
-do. Counts are operations, which no machine changes.""",
+command, or the largest of its processes, held, or the process that started it, some 17 MiB, if that was more. None is
+given for tasks that other processes do. Counts are operations, which no machine changes.""",
 )
 
 
@@ -77,7 +71,7 @@ def bench_page(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> str:
             GENERATED,
             "# How fast it is",
             *_result(bench),
-            *_warnings(bench),
+            *(f"> [!WARNING]\n> {line} {', '.join(info.groups)}." for info in bench.runs for line in warnings(info)),
             " ".join(INTRODUCTION.split()),
             "## Targets, one by one",
             _targets(bench),
@@ -149,18 +143,6 @@ def _with_sizes(judged: JudgedTarget) -> str:
 def _name(judged: JudgedTarget) -> str:
     case = judged.cases[0]
     return md.prose(case.sweep if len(judged.cases) > 1 else case.name)
-
-
-def _warnings(bench: Bench) -> Iterator[str]:
-    for info in bench.runs:
-        groups = ", ".join(info.groups)
-        if busy(info):
-            at = "" if info.others is None else f" ({show_float(info.others, 2)} cores in the mean)"
-            yield f"> [!WARNING]\n> Other processes were at work on the machine{at} while this was measured: {groups}."
-        if info.interrupted:
-            yield f"> [!WARNING]\n> The run was interrupted: not all of its passes are here. {groups}."
-        if info.quick:
-            yield f"> [!NOTE]\n> A quick run, of {info.passes} passes: its intervals have a level of 75%. {groups}."
 
 
 def _group(bench: Bench, name: str, figures: Mapping[str, tuple[str, bytes]]) -> Iterator[str]:

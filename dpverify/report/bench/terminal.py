@@ -9,9 +9,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpverify.report.bench.records import Bench, CaseRecord, SpeedChange, busy
-from dpverify.report.bench.statistics import JudgedTarget, Outcome, all_targets, counted, growth, ratio_of, sweeps
-from dpverify.report.bench.words import about, show_interval, show_memory, show_sizes, show_target, show_time
+from dpverify.report.bench.records import Bench, CaseRecord, SpeedChange
+from dpverify.report.bench.statistics import JudgedTarget, Outcome, all_targets, counted, ratio_of
+from dpverify.report.bench.words import (
+    about,
+    show_interval,
+    show_memory,
+    show_sizes,
+    show_target,
+    show_time,
+    warnings,
+)
 from dpverify.report.numbers import show_float
 from dpverify.report.terminal import readable
 from dpverify.report.words import plural
@@ -88,25 +96,15 @@ def _target(case: CaseRecord, judged: JudgedTarget) -> str:
 
 
 def _closing(bench: Bench, targets: Sequence[JudgedTarget]) -> Iterator[str]:
-    for group in bench.groups:
-        for sweep, cases in sweeps(bench, group).items():
-            for each in growth(cases):
-                power = show_interval(each.exponent, "exponent")
-                yield f"{group}/{sweep}: {each.what} of {each.form} grow as {cases[0].over} to the power {power}"
     for judged in targets:
         if len(judged.cases) > 1:
             where = f"{judged.cases[0].group}/{judged.cases[0].sweep}: {about(judged.target)}, {show_sizes(judged)}"
-            yield f"{where}, {show_target(judged.target)}: {judged.outcome}"
+            found = show_interval(judged.value, judged.target.kind)
+            yield f"{where}: {found}; {show_target(judged.target)}: {judged.outcome}"
     if targets:
         yield f"{plural(len(targets), 'target')}: {counted(targets, STYLES)}."
     for info in bench.runs:
-        others = "" if info.others is None else f" (they kept {show_float(info.others, 2)} cores busy)"
-        if busy(info):
-            yield f"WARNING: other processes were at work meanwhile{others}; times and spreads are larger for it."
-        if info.interrupted:
-            yield "The run was interrupted: not all of its passes are here."
-        if info.quick:
-            yield f"A quick run of {info.passes} passes: its intervals have a level of 75%; without --quick, 99%."
+        yield from warnings(info)
 
 
 def _print(title: str, header: Sequence[str], rows: Sequence[tuple[Sequence[str], str]], console: Console) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from statistics import median
 
-from dpverify.report.bench.records import CaseRecord, FormRecord, TargetRecord
+from dpverify.report.bench.records import BenchInfo, CaseRecord, FormRecord, TargetRecord, busy
 from dpverify.report.bench.statistics import LEVEL, JudgedTarget, MedianInterval, Outcome
 from dpverify.report.numbers import show_float
 
@@ -119,3 +120,14 @@ def show_memory(form: FormRecord) -> str:
     if form.peaks and not form.added:
         return show_bytes(median(form.peaks))
     return f"+{show_bytes(median(form.added))}" if form.added else ""
+
+
+def warnings(info: BenchInfo) -> Iterator[str]:
+    """What a reader should know before trusting a run."""
+    if busy(info):
+        at = "" if info.others is None else f" ({show_float(info.others, 2)} cores in the mean)"
+        yield f"Other processes were at work on the machine{at}; times and intervals are larger for it."
+    if info.interrupted:
+        yield "The run was interrupted: not all of its passes are here."
+    if info.quick:
+        yield f"A quick run of {info.passes} passes: its intervals have a level of 75%; without --quick, 99%."
