@@ -11,14 +11,20 @@ from dpverify.harness import BUDGETS, Check, Context
 from dpverify.harness.context import as_point
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
-from dpverify.papers.tran2022.momentum.checks import error_runs, momentum_error, momentum_error_rate
+from dpverify.papers.tran2022.momentum.checks import (
+    error_runs,
+    momentum_error,
+    momentum_error_orders,
+    momentum_error_rate,
+)
 
 SPECS = load_specs()
+MODULES = (momentum_error, momentum_error_orders, momentum_error_rate)
 FRESH, ONCE = {"ordering": "fresh"}, {"ordering": "once"}
 
 
 def _run(claim: str, name: str, reading: dict[str, str]) -> CheckResult:
-    (check,) = (check for check in momentum_error.CHECKS.of(claim) if check.name == name)
+    (check,) = (check for module in MODULES for check in module.CHECKS.of(claim) if check.name == name)
     statement = SPECS.claim(f"tran2022:{claim}").statement(reading, "printed")
     return _result(check, Context(statement, BUDGETS["smoke"], seed=5, check=name))
 
