@@ -80,25 +80,7 @@ class ClaimSpec:
         return max(fitting, key=lambda verdict: len(verdict.reading), default=None)
 
     def statement(self, reading: Mapping[str, str] | None = None, variant: Variant = "printed") -> Statement:
-        """Return what is to be judged.
-
-        Parameters
-        ----------
-        reading
-            Name of a reading -> choice; the default for what it leaves open.
-        variant
-            ``"printed"``, or ``"amended"`` where the verdict on this reading has an amendment.
-
-        Returns
-        -------
-        Statement
-            The statement, parsed.
-
-        Raises
-        ------
-        SpecError
-            If the claim has no such reading, or no amendment for it.
-        """
+        """Return what is to be judged."""
         chosen = self.complete(reading)
         place = Place(self.file, self.key)
         wording = printed_wording(self.record)

@@ -66,23 +66,8 @@ class Specs:
     def select(self, patterns: Sequence[str] = (), paper: str | None = None) -> list[ClaimSpec]:
         """Pick claims.
 
-        Parameters
-        ----------
-        patterns
-            Full ids, ids without the paper where only one paper has them, or globs (``lemma-*``, ``tran2022:*``) over
-            both forms. None at all picks every claim.
-        paper
-            Only claims of this paper.
-
-        Returns
-        -------
-        list of ClaimSpec
-            In the order of the files, each once.
-
-        Raises
-        ------
-        UnknownClaim
-            If a pattern fits nothing, or an id without its paper fits several claims.
+        ``patterns``: full ids, ids without the paper where only one paper has them, or globs (``lemma-*``,
+        ``tran2022:*``) over both forms. None at all picks every claim. In the order of the files, each once.
         """
         candidates = list(self.claims(paper))
         if not patterns:

@@ -38,18 +38,7 @@ class PaperChecks:
         self._found: dict[str | None, dict[tuple[str, str], Entry]] = {}  # what was asked for, by claim
 
     def add(self, *checks: Check) -> None:
-        """Add checks.
-
-        Parameters
-        ----------
-        *checks : Check
-            Each with a name of its own among those of its claim.
-
-        Raises
-        ------
-        ValueError
-            If a claim has a check of this name already, or the name cannot stand in a pytest id.
-        """
+        """Add checks."""
         for check in checks:
             if not check.name or set(check.name) & set("[]|:= "):
                 rule = "must be a word without []|:= and spaces"

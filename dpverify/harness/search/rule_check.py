@@ -46,20 +46,7 @@ class RuleCheck(ExhaustiveCheck):
         return self.seconds * {"smoke": 1.0, "standard": 10.0}.get(context.budget.name, 100.0)
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Do what the base does, and add the first counterexample in the interior.
-
-        Parameters
-        ----------
-        context : Context
-            What the check runs on.
-        block : int
-            Always 0.
-
-        Returns
-        -------
-        CheckResult
-            What was found.
-        """
+        """Do what the base does, and add the first counterexample in the interior."""
         result = super().run_block(context, block)
         if self.figures is not None:
             result = msgspec.structs.replace(result, figures=self.figures())

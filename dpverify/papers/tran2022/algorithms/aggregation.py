@@ -78,24 +78,7 @@ def aggregate(
 def replay(dataset: D, queries: Sequence[Query[D]], released: Matrix) -> Matrix:
     """Ask the queries of another data set, with the released answers held fixed.
 
-    Parameters
-    ----------
-    dataset : object
-        D': usually a neighbour of the one that the answers were released for.
-    queries : sequence of callable
-        As in :func:`aggregate`.
-    released : (K, d) array of float
-        What :func:`aggregate` returned.
-
-    Returns
-    -------
-    (K, d) array of float
-        ``G_i(D', f^_1, ..., f^_{i-1})`` without noise.
-
-    Raises
-    ------
-    ArgumentError
-        If the numbers of queries and answers differ, or an answer is not a finite vector of the right length.
+    ``G_i(D', f^_1, ..., f^_{i-1})`` without noise. Shapes: ``released`` (K, d).
     """
     released = check.array(len(queries), None, released=released)
     return np.array([_ask(i, query, dataset, released[:i]) for i, query in enumerate(queries)])

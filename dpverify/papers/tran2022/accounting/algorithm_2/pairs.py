@@ -24,20 +24,10 @@ def pair_tables(
 ) -> None:  # fmt: skip
     """Tables of what a pair can count: by the bits of bN from ``split`` to ``top``, and by those below.
 
-    Parameters
-    ----------
-    N, split : int
-        Steps of an epoch; where the bits are cut.
-    fine, top : int
-        Pairs count that share a node of level ``fine``; nodes count up to level ``top``, 2^top <= N.
-    one, drift : float
-        What a visit adds to a node per squared weight, of G and Delta, and of r per squared (p - 1).
-    squares : (top + 1,) array of float
-        (1-alpha)^(2 * 2^k).
-    base, above : (2^(top + 1 - split),) arrays of float
-        Written: what a pair counts from level ``split`` on where it meets below, and in all where it meets above.
-    below : (2^split,) array of float
-        Written: what a pair counts below ``split``, or -inf where it cannot meet there.
+    ``fine``, ``top``: pairs count that share a node of level ``fine``; nodes count up to level ``top``, 2^top <= N.
+    ``one``, ``drift``: what a visit adds to a node per squared weight, of G and Delta, and of r per squared (p - 1).
+    ``base``, ``above`` (2^(top + 1 - split),): written: what a pair counts from level ``split`` on where it meets
+    below, and in all where it meets above. Shapes: ``squares`` (top + 1,), ``below`` (2^split,).
     """
     lowest = 0
     while N >> lowest & 1 == 0:
@@ -106,21 +96,8 @@ def sum_of_pairs(
 ) -> float:  # fmt: skip
     """Sum ``both`` times squared weights, and ``drift`` times those in left halves, at first, first + 2, ..
 
-    Parameters
-    ----------
-    first, count, N : int
-        Boundaries first, first + 2, .., ``count`` of them.
-    low, split : int
-        The tables of :func:`sum_tables` are over the bits low .. split - 1 and over those from ``split`` on.
-    low_weights, low_lefts, rest, weights, lefts : array of float
-        The tables.
-    both, drift : float
-        What a squared weight counts.
-
-    Returns
-    -------
-    float
-        The sum.
+    ``low``, ``split``: the tables of :func:`sum_tables` are over the bits low .. split - 1 and over those from
+    ``split`` on.
     """
     lower, upper, total = low_weights.shape[0] - 1, weights.shape[0] - 1, 0.0
     for i in range(count):
