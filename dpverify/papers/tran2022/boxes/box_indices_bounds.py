@@ -15,10 +15,7 @@ Epochs: TypeAlias = Literal["one-based", "quotient", "shifted"]
 
 
 def epoch_loop(steps: int, n_examples: int, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Run ``for q = 0 .. floor(T/N), for i = first .. min{last, T - qN}, t = qN + i``; yields q and t.
-
-    Source: ``tran2022:algorithm-1-epochs``, ``tran2022:algorithm-2-loop``.
-    """
+    """Run ``for q = 0 .. floor(T/N), for i = first .. min{last, T - qN}, t = qN + i``; yields q and t."""
     for q in range(steps // n_examples + 1):
         for i in range(first, min(last, steps - q * n_examples) + 1):
             yield q, q * n_examples + i
@@ -35,12 +32,7 @@ def dyadic_nodes(steps: int) -> set[Node]:
 
 
 def node_exponents(a: int, b: int, *, as_remainder: bool = False) -> list[int]:
-    """Whole numbers k >= 0 with a = 1 mod 2^k and a + 2^k - 1 <= b, in increasing order.
-
-    ``as_remainder``: read ``a = 1 mod 2^k`` as "the remainder of a is 1", which excludes k = 0.
-
-    Source: ``tran2022:algorithm-3-k``.
-    """
+    """Whole numbers k >= 0 with a = 1 mod 2^k (or "the remainder is 1", without k = 0) and a + 2^k - 1 <= b."""
     found = []
     k = 0
     while a + (1 << k) - 1 <= b:
@@ -51,10 +43,7 @@ def node_exponents(a: int, b: int, *, as_remainder: bool = False) -> list[int]:
 
 
 def algorithm_3(a: int, b: int) -> Iterator[Node]:
-    """Intervals of Algorithm 3 in the order in which its recursion, here a loop, finds them.
-
-    Source: ``tran2022:algorithm-3-recursion``.
-    """
+    """Intervals of Algorithm 3 in the order in which its recursion, here a loop, finds them."""
     while True:
         longest = 1 << max(node_exponents(a, b))
         yield a, a + longest - 1
@@ -76,10 +65,7 @@ def epoch_steps(epochs: Epochs, q: int, n_examples: int) -> range:
 
 
 def dependencies(steps: int, *, ahead: bool) -> dict[str, set[str]]:
-    """What each quantity of Algorithm 2's last lines needs: the r node w_t, m-hat_t that node, and w_{t+1} m-hat_t.
-
-    Source: ``tran2022:algorithm-2-update``.
-    """
+    """What each quantity of Algorithm 2's last lines needs: the r node w_t, m-hat_t that node, and w_{t+1} m-hat_t."""
     needs: dict[str, set[str]] = {}
     for t in range(1, steps + 1):
         needs[f"F^r_[{t},{t}]"] = {f"w_{t}"}

@@ -56,12 +56,7 @@ FullStart = Literal["gradient", "zero"]
 def paper_functions(
     ordering: Ordering, alpha: Exact, *, full_start: FullStart = "gradient", before_first: Literal[0, 1] = 0
 ) -> dict[str, Function]:
-    """Give the functions that the paper declares, as callables for the ledger's formulas.
-
-    By the names of ``[functions.*]``; arguments are integers.
-
-    Source: section 4, definitions before equation 2; ``tran2022`` functions.
-    """
+    """Give the functions that the paper declares before equation 2, by the names of ``[functions.*]``."""
     beta, weight = to_value(1 - alpha), to_value(alpha)
 
     def anchor_grad(t: Any) -> Combination:
@@ -109,12 +104,10 @@ def paper_functions(
 def left_over(
     t: int, n_examples: int, alpha: Fraction, gamma: Fraction, functions: Mapping[str, Function]
 ) -> Combination:
-    """What the right side of equation 8 has too much: with the noise off, m_hat_t - m_t of Algorithm 4.
+    """What m_hat_t of Algorithm 4, with the noise off, has more than m_t: the corrected ``tran2022:equation-8``.
 
     ``alpha (1-gamma) sum over i = 1 .. q-1 of c_i (W_{i+1} - (W_i - D_i))``, W_i and D_i being G and Delta of the
     window [t - iN + 1, t - (i-1)N] and ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^((i-1-j)N)``.
-
-    Source: the corrected ``tran2022:equation-8``.
     """
     block, keep = to_value(1 - alpha) ** n_examples, to_value(1 - gamma)
     g_window, delta_window = functions["G_win"], functions["Delta_win"]

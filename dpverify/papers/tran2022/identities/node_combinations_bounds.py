@@ -33,9 +33,8 @@ def window_sum(alpha: Fraction) -> WindowSum:
 def literal_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> Combination:
     """m_hat_t of Algorithm 4, line by line, in terms of the nodes.
 
-    Source: Algorithm 4, appendix B. COMPOSE(1, 0) is empty, the loop leaves out the window of i = 0, which lies
-    after t, and its last line is read as an assignment: ``tran2022:algorithm-4-empty-prefix``,
-    ``algorithm-4-loop``, ``algorithm-4-assignment``.
+    COMPOSE(1, 0) is empty, the loop leaves out the window of i = 0, which lies after t, and the last line is read as an
+    assignment: ``tran2022:algorithm-4-empty-prefix``, ``algorithm-4-loop``, ``algorithm-4-assignment``.
     """
     beta, keep = to_value(1 - alpha), to_value(1 - gamma)
     total_over = window_sum(alpha)

@@ -38,12 +38,7 @@ class Term(NamedTuple):
 
 
 def noise_terms(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> tuple[Term, ...]:
-    """Coefficients of all node noises in m_hat_t: the five terms, some of them without nodes.
-
-    A coefficient may be 0: (1-alpha)^n is, at alpha = 1.
-
-    Source: Algorithm 4, ``tran2022:equation-8``.
-    """
+    """Coefficients of all node noises in m_hat_t: the five terms, some without nodes (Algorithm 4, equation 8)."""
     check_parameters(t, n_examples, alpha, gamma)
     q, r = divmod(t, n_examples)
     a, decay = to_value(alpha), to_value(1 - alpha)
@@ -72,12 +67,7 @@ def noise_coefficients(t: int, n_examples: int, alpha: Fraction, gamma: Fraction
 
 
 def window_weights(count: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> list[Value]:
-    """Weights c_1 .. c_count of the windows in Algorithm 4, the latest window first.
-
-    ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-1-j)N}``, by ``c_{i+1} = (1-alpha)^N c_i + (1-gamma)^i``.
-
-    Source: Algorithm 4, the factor in front of the windows; ``tran2022:lemma-7-coefficient`` bounds it.
-    """
+    """Weights c_1 .. c_count of Algorithm 4's windows, latest first: ``c_{i+1} = (1-alpha)^N c_i + (1-gamma)^i``."""
     epoch, keep = shortened(power(to_value(1 - alpha), n_examples)), to_value(1 - gamma)
     weights: list[Value] = []
     weight: Value = ZERO
@@ -89,11 +79,7 @@ def window_weights(count: int, n_examples: int, alpha: Fraction, gamma: Fraction
 
 
 def squared_decays(a: int, b: int, alpha: Fraction, *, until: int | None = None) -> Value:
-    """Sum of ``(1-alpha)^(2 (b - z))`` over the nodes [y, z] of COMPOSE(a, b).
-
-    The variance of the interval's noisy sum in units of one node's; 0 where a > b. ``until``: only the part of nodes
-    with z <= until.
-    """
+    """Sum of ``(1-alpha)^(2 (b - z))`` over the nodes [y, z] of COMPOSE(a, b), or over those with z <= ``until``."""
     decay = to_value(1 - alpha)
     total: Value = ZERO
     for _, z in compose_intervals(a, b):

@@ -43,11 +43,7 @@ class NodeVariances:
 
     @classmethod
     def of(cls, values: Mapping[str, Exact]) -> NodeVariances:
-        """Read the box of Algorithm 2.
-
-        ``values``: ``sigma``, and of ``delta_G, delta_Delta, delta_r, V_first, V_later`` those that matter; the others
-        count as 0. As lines 9 to 13 and 19 have it (``tran2022:algorithm-2-threshold``).
-        """
+        """Read the box of Algorithm 2 (lines 9 to 13, 19): ``sigma`` and the constants that matter, the others 0."""
         known = {name: to_value(values.get(name, Fraction(0))) for name in _BOX}
         noise = known["sigma"] ** 2
         g, drift, r = (known[name] ** 2 * noise for name in ("delta_G", "delta_Delta", "delta_r"))
@@ -67,12 +63,7 @@ _BOX = ("sigma", "delta_G", "delta_Delta", "delta_r", "V_first", "V_later")
 def variance_terms(
     t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances
 ) -> tuple[Exact, Exact, Exact, Exact, Exact]:
-    """Variance of one coordinate of each of the five terms of the noise in m_hat_t.
-
-    Terms 1 to 5 of ``noise.sr_noise_bounds``; they add up to the variance of m_hat_t.
-
-    Source: ``tran2022:lemma-7-var-1`` to ``lemma-7-var-5`` bound them. Cost: about (t/N) log2 N powers.
-    """
+    """Variance of one coordinate of each of the five terms (``lemma-7-var-1`` to ``-5`` bound them); they add up."""
     prefix = prefix_term(t, n_examples, alpha, nodes)
     whole = first_window_term(t, n_examples, alpha, gamma, nodes)
     of_g, of_delta = window_terms(t, n_examples, alpha, gamma, nodes)
@@ -146,10 +137,7 @@ def covariance(s: int, t: int, n_examples: int, alpha: Fraction, gamma: Fraction
 
 
 def covariance_matrix(steps: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Matrix:
-    """Covariance of one coordinate of the noise in m_hat_1 .. m_hat_T, shape (T, T), as floats.
-
-    It is singular where nodes have no noise, as at N = 1 with the box's V.
-    """
+    """Covariance of one coordinate of m_hat_1 .. m_hat_T's noise, (T, T); singular where nodes have no noise."""
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got steps={steps}.")
     columns: dict[tuple[Family, Node], int] = {}

@@ -44,10 +44,7 @@ def _total(prefix: Any, weight: Any, decays: Any, squares: Any, run: Any) -> Any
 
 
 def variance() -> Derivation:
-    """Derive the total variance from what the derivations of the five terms show.
-
-    From ``variance`` to the bound, for alpha N >= 1 and gamma <= 1/2; no term is rounded.
-    """
+    """Derive the total variance from the five terms, none of them rounded, for alpha N >= 1 and gamma <= 1/2."""
     rate = GAMMA * (2 - GAMMA)
     shares = term_shares(N, T, GAMMA)
     letters = {letter: letter for _, letter, _ in shares}
@@ -75,11 +72,7 @@ def variance() -> Derivation:
 
 
 def norm() -> Derivation:
-    """Derive the expected norm of Theorem 9's noise, for T >= 4N.
-
-    With alpha = 1/N, gamma = sqrt(N/T) and the printed sigma, which is ``4 sqrt(log(1/delta)) N^(7/4)/(T^(3/4)
-    sqrt(d))``; to the bound in N, T, delta, G and L.
-    """
+    """Derive the norm of Theorem 9's noise: T >= 4N, alpha = 1/N, gamma = sqrt(N/T), sigma as printed."""
     rho = sqrt(N / T)
     sigma = 4 * sqrt(log(1 / DELTA)) * N ** Rational(7, 4) / (T ** Rational(3, 4) * sqrt(D))
     total = cite(variance(), VARIANCE, alpha=1 / N, gamma=rho, sigma=sigma)

@@ -32,11 +32,7 @@ SHRUNK: Final = (1 - exp(-1)) ** 2
 
 
 def ranges(statement: Statement) -> dict[str, Variable]:
-    """Where the symbols of these statements are sampled; N = T = 1, where the logarithms are 0, is among the first.
-
-    ``several`` is 0 or 1, and says whether N and T may be more than 1: a false claim that a logarithm is positive is
-    then seen at once, and no proof of it is looked for.
-    """
+    """Where symbols are sampled; N = T = 1, where logarithms are 0, comes first, so that a false sign is seen at once."""
     known: dict[str, Variable] = {
         "alpha": real(0, 1, open_lo=True),
         "gamma": real(0, Rational(1, 2), open_lo=True),
@@ -161,10 +157,7 @@ def var(statement: Statement) -> Derivation:
 
 
 def norm(statement: Statement) -> Derivation:
-    """Derive ``tran2022:lemma-7-norm`` for one order of the examples, and the noise's part under fresh ones.
-
-    Jensen's inequality for a Gaussian vector.
-    """
+    """Derive ``tran2022:lemma-7-norm`` (one order, or the noise's part): Jensen for a Gaussian vector."""
     d, variance = (sympy_symbols(statement)[name] for name in ("d", "variance"))
     steps = (
         Step(sqrt(Moment(NOISE, 2)), "<=", "jensen-sqrt", {"X": NOISE}),
@@ -175,10 +168,7 @@ def norm(statement: Statement) -> Derivation:
 
 
 def lemma_7(statement: Statement) -> Derivation:
-    """Derive the corrected Lemma 7 for one order of the examples, and the noise's part under fresh ones.
-
-    From the expected norm of the noise by Jensen's inequality and the corrected total variance.
-    """
+    """Derive the corrected Lemma 7 (one order, or the noise's part) by Jensen and the corrected total variance."""
     full = sympy_definitions(statement)
     gamma, n, top, d = (full[name] for name in ("gamma", "N", "T", "d"))
     eta, G, L, log_n = full["eta"], full["G"], full["L"], Log2(n)

@@ -109,10 +109,7 @@ def kept() -> Any:
 
 
 def young(alpha: Any, n: Any, wrap: Wrap) -> tuple[Step, ...]:
-    """From the squared weights to ``kept()/(1-exp(-1))^2``, inside a factor that ``wrap`` puts around.
-
-    From ``wrap(squares(alpha, n))`` on.
-    """
+    """From ``wrap(squares(alpha, n))`` to ``wrap(kept()/(1-exp(-1))^2)``."""
     all_squares = Sum(weight(RHO, k) ** 2, (k, 1, WINDOWS))
     before = weight(RHO, k - 1)
     latest = KEEP ** (k - 1)

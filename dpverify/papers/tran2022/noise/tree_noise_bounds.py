@@ -16,10 +16,7 @@ from dpverify.symbolic.exact.numbers import Exact, ball, to_exact, to_value
 
 
 def noise_variance(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fraction, v: Exact) -> Exact:
-    """Variance of one coordinate of NOISE_t, ``16 * alpha**2 * G**2 * sigma**2 * V * F(t)``.
-
-    Source: Algorithm 1; ``tran2022:lemma-12-var`` bounds it.
-    """
+    """Variance of one coordinate of NOISE_t, ``16 * alpha**2 * G**2 * sigma**2 * V * F(t)`` (Algorithm 1)."""
     node = to_value(16 * (alpha * lipschitz * sigma) ** 2) * to_value(v)
     return to_exact(node * to_value(squared_decay_sum(t, alpha)))
 
@@ -37,9 +34,6 @@ def _mean_chi_large(d: int) -> arb:
 
 
 def expected_noise_norm(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fraction, v: Exact, d: int) -> arb:
-    """Expected norm of NOISE_t, ``sqrt(noise_variance) * mean_chi(d)``.
-
-    Source: ``tran2022:lemma-12`` bounds it.
-    """
+    """Expected norm of NOISE_t, ``sqrt(noise_variance) * mean_chi(d)`` (``tran2022:lemma-12`` bounds it)."""
     variance = noise_variance(t, alpha, lipschitz, sigma, v)
     return ball(variance).sqrt() * mean_chi(d)

@@ -59,12 +59,7 @@ def _count_nodes(symbols: dict[str, Any], around: Any) -> tuple[Step, ...]:
 
 
 def derive_lemma_12_var(statement: Statement) -> Derivation:
-    """Derive the corrected equation 6: variance of one coordinate of NOISE_t.
-
-    From the exact variance to ``16 alpha^2 G^2 sigma^2 V log2(T + 1)``.
-
-    Source: appendix D.2, equation 6.
-    """
+    """Derive the corrected equation 6, ``16 alpha^2 G^2 sigma^2 V log2(T + 1)`` (appendix D.2)."""
     symbols, variables, assumptions = _setting(statement)
     node = 16 * symbols["alpha"] ** 2 * symbols["G"] ** 2 * symbols["sigma"] ** 2 * symbols["V"]
     start = node * _squared_decays(symbols)
@@ -73,12 +68,7 @@ def derive_lemma_12_var(statement: Statement) -> Derivation:
 
 
 def derive_lemma_12(statement: Statement) -> Derivation:
-    """Derive the corrected Lemma 12: expected norm of NOISE_t.
-
-    From the expected norm to ``4 alpha G sigma sqrt(d V log2(T + 1))``.
-
-    Source: appendix D.2.
-    """
+    """Derive the corrected Lemma 12, ``4 alpha G sigma sqrt(d V log2(T + 1))`` (appendix D.2)."""
     symbols, variables, assumptions = _setting(statement)
     alpha, lipschitz, sigma, v, d = (symbols[name] for name in ("alpha", "G", "sigma", "V", "d"))
     decays = _squared_decays(symbols)

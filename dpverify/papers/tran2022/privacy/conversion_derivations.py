@@ -28,10 +28,7 @@ def derive_root(statement: Statement) -> Derivation:
 
 
 def derive_condition(statement: Statement) -> Derivation:
-    """Derive what the condition on delta is for, the right way round.
-
-    Epsilon is put below ``log(1/delta)`` under the root.
-    """
+    """Derive what the condition on delta is for: epsilon is put below ``log(1/delta)`` under the root."""
     symbols = sympy_symbols(statement)
     epsilon, delta = symbols["epsilon"], symbols["delta"]
     ell = log(1 / delta)
@@ -48,10 +45,7 @@ def derive_condition(statement: Statement) -> Derivation:
 
 
 def derive_theorem_8_condition(statement: Statement) -> Derivation:
-    """Derive what Theorem 8's sigma is for, with the condition on delta the right way round.
-
-    Sigma and epsilon are put in; ``3/32 + sqrt(3/8) <= 1``.
-    """
+    """Derive what Theorem 8's sigma is for, the condition on delta turned round: ``3/32 + sqrt(3/8) <= 1``."""
     symbols = sympy_symbols(statement)
     epsilon, delta, sigma = symbols["epsilon"], symbols["delta"], symbols["sigma"]
     ell = log(1 / delta)
@@ -95,10 +89,7 @@ def derive_sufficient(statement: Statement) -> Derivation:
 
 
 def derive_quadratic(statement: Statement) -> Derivation:
-    """Derive that the printed sigma solves the quadratic inequality for epsilon.
-
-    One step: ``1/sigma`` is at most the positive root.
-    """
+    """Derive that the printed sigma solves the quadratic for epsilon: ``1/sigma`` is at most the positive root."""
     symbols = sympy_symbols(statement)
     epsilon, delta, sigma = symbols["epsilon"], symbols["delta"], symbols["sigma"]
     ell = log(1 / delta)

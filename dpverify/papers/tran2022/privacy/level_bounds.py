@@ -28,12 +28,7 @@ def heaviest(visits: int) -> Fraction:
 
 
 def squares_bound(steps: int, examples: int) -> Fraction:
-    """Bound the sum of squared weights over the nodes that Algorithm 1 releases, for alpha >= 1/N.
-
-    At least the maximum over all patterns, of either ordering.
-
-    Source: in place of the step "4 alpha G" in the proof of ``tran2022:theorem-4``.
-    """
+    """Bound Algorithm 1's sum of squared weights over any pattern, for alpha >= 1/N: in place of "4 alpha G"."""
     top = examples.bit_length() - 1
     visits = -(-steps // examples)
     if visits == 1:
@@ -73,10 +68,7 @@ Part: TypeAlias = Literal["first", "later", "r", "r-all", "total"]
 
 
 def family_bounds(steps: int, examples: int, *, all_drift: bool = False) -> list[Fraction]:
-    """Bound the five sums of ``privacy.privacy_sr_accounting``, for alpha >= 1/N.
-
-    G inside [1, 2N], G elsewhere, Delta inside, Delta elsewhere, r; without units.
-    """
+    """Bound the sums for alpha >= 1/N: G inside [1, 2N], G elsewhere, Delta inside, Delta elsewhere, r."""
     top = examples.bit_length() - 1
     later = (steps - 1) // examples
     far = Fraction(examples - 1, examples) ** 2
@@ -91,12 +83,10 @@ def family_bounds(steps: int, examples: int, *, all_drift: bool = False) -> list
 
 
 def part_bound(part: Part, steps: int, examples: int) -> arb:
-    """Bound mu^2 sigma^2 of a part, with the deviations of the proof of Theorem 8.
+    """Bound mu^2 sigma^2 of a part, with the deviations of the proof of Theorem 8, which needs at most 1.
 
     In "total" Delta nodes inside [1, 2N] have V_>2N, as in Algorithm 2; the bound on Delta nodes elsewhere holds for
     both together, as it counts all visits after the first epoch.
-
-    At most 1 makes the Renyi divergence at most z/(2 sigma^2).
     """
     log = arb(examples).log() / arb(2).log()
     v_first, v_later = 3 * log, 4 * log * steps / examples

@@ -40,10 +40,7 @@ def sign_law(steps: int, examples: int, alpha: Fraction, sigma: Fraction, depth:
 
 
 def sign_divergence(law: SignLaw, order: Fraction) -> arb:
-    """Give the Renyi divergence of the sign: a lower bound on that of the published iterates.
-
-    Of the neighbour's law with respect to the other.
-    """
+    """Give the Renyi divergence of the sign, changed from unchanged: a lower bound for the published iterates."""
     z = ball(order)
     p, q = law.changed, law.unchanged
     moment = p**z * q ** (1 - z) + (1 - p) ** z * (1 - q) ** (1 - z)

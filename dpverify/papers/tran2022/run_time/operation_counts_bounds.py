@@ -30,12 +30,10 @@ def levels(steps: int) -> int:
 
 
 def literal_step(t: int, n_examples: int) -> Counts:
-    """Count what Algorithm 4 costs at one step, as the box prints it.
+    """Count what Algorithm 4 costs at one step, as the box prints it, repaired by ``reconstruct_literal.REPAIRS``.
 
     The nodes of all windows, and an addition for each; two more for each window pair of the loop, one for the first
     window in each of its q turns, and one for r.
-
-    Source: Algorithm 4, with the repairs of ``reconstruct_literal.REPAIRS``.
     """
     q, r = divmod(t, n_examples)
     reads = _nodes(1, r) + t.bit_count() + (_nodes(r + 1, r + n_examples) if q else 0)
@@ -46,10 +44,7 @@ def literal_step(t: int, n_examples: int) -> Counts:
 
 @lru_cache(maxsize=1024)  # planted faults ask for the same sizes again
 def literal_total(steps: int, n_examples: int) -> Counts:
-    """Count what Algorithm 4 costs in all T steps; the sum of :func:`literal_step`, in O(T).
-
-    The window that ends at s is summed at s, s + N, s + 2N, ... up to T, if s >= 2N.
-    """
+    """The sum of :func:`literal_step` in O(T): the window that ends at s >= 2N is summed at s, s + N, s + 2N, ..."""
     reads = others = 0
     for t in range(1, steps + 1):
         q, r = divmod(t, n_examples)
@@ -63,21 +58,16 @@ def literal_total(steps: int, n_examples: int) -> Counts:
 
 
 def coefficient_terms(steps: int, n_examples: int) -> int:
-    """Count the terms of the coefficients c_i of all steps 1 .. T, summed where the box prints them.
-
-    q(q - 1)/2 at step t, q = floor(t / N): numbers, not vectors, and not among ``Counts``.
-    """
+    """Count the terms of all coefficients c_i, q(q - 1)/2 at step t: numbers, not vectors, so not in ``Counts``."""
     epochs, rest = divmod(steps, n_examples)
     return n_examples * comb(epochs, 3) + (rest + 1) * comb(epochs, 2)
 
 
 def stream_step(t: int, n_examples: int) -> Counts:
-    """Count what the stream costs at one step.
+    """Count what the stream (``reconstruct.stream``) costs at one step; it reads the nodes that end at t.
 
-    The reads are the nodes that end at t. At the end of a block of B = 2^floor(log2 N) steps its suffix sums are made,
-    B - 1 - log2 B additions; in the second epoch those of two families.
-
-    Source: ``reconstruct.stream``.
+    At the end of a block of B = 2^floor(log2 N) steps its suffix sums are made, B - 1 - log2 B additions; in the second
+    epoch those of two families.
     """
     block = 1 << (n_examples.bit_length() - 1)
     low = t & -t
@@ -100,20 +90,12 @@ def stream_total(steps: int, n_examples: int) -> Counts:
 
 
 def gradients_one_pass(steps: int, n_examples: int) -> int:
-    """Count the gradient evaluations of Algorithm 2 where each step's gradients are evaluated once.
-
-    Two a step in the first epoch (at the iterate and at the anchor), three after it (at the anchor before as well).
-    """
+    """Count Algorithm 2's gradient evaluations, each made once: two a step in the first epoch, three after it."""
     return 2 * steps + max(steps - n_examples, 0)
 
 
 def gradients_node_by_node(steps: int, n_examples: int) -> int:
-    """Count the gradient evaluations of Algorithm 2 where each node's sums are evaluated as they are printed.
-
-    A node of length 2^k takes 2^k for F^G, 2 2^k for F^r, and 2 2^k for F^Delta where it begins after step N.
-
-    Source: Algorithm 2, the loop over k.
-    """
+    """Count them for the printed sums: 2^k a node for F^G, 2 2^k for F^r, and 2 2^k for F^Delta after step N."""
     total = 0
     for k in range(levels(steps)):
         nodes, without_delta = steps >> k, -(-n_examples >> k)

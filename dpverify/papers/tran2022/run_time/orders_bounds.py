@@ -65,10 +65,7 @@ def stream_order(steps: Order) -> Order:
 
 
 def exceeds(left: Sequence[Order], right: Sequence[Order], direction: Vector3, *, logs: bool) -> bool:
-    """Whether a sum of monomials outgrows another along a direction.
-
-    ``logs``: whether a logarithm counts, as it does for O and not for O~. It only decides between equal powers of x.
-    """
+    """Whether a sum outgrows another along a direction; with ``logs`` a logarithm decides between equal powers of x."""
 
     def growth(terms: Sequence[Order]) -> tuple[Fraction, int]:
         return max((term.along(direction), term.logs if logs else 0) for term in terms)
@@ -77,10 +74,7 @@ def exceeds(left: Sequence[Order], right: Sequence[Order], direction: Vector3, *
 
 
 def edges(faces: Sequence[Vector3]) -> list[Vector3]:
-    """Edges of the cone of all directions v with ``face . v >= 0`` for every face.
-
-    One direction for each edge, whose largest absolute entry is 1; sorted.
-    """
+    """Edges, sorted, of the cone with ``face . v >= 0`` for every face; their largest absolute entry is 1."""
     found = set[Vector3]()
     for one, other in combinations(faces, 2):
         line = _cross(one, other)
@@ -93,11 +87,7 @@ def edges(faces: Sequence[Vector3]) -> list[Vector3]:
 
 
 def regime(steps: Order, *, bounded_epsilon: bool) -> list[Vector3]:
-    """Faces of a region: N >= 1, d >= 1, T >= N, and perhaps epsilon <= 1.
-
-    ``steps``: T. For both theorems T >= N says sqrt(d) <= epsilon N: where it fails the promised gradient norm is above
-    1.
-    """
+    """Faces of a region: N >= 1, d >= 1, T >= N (else the promised norm is above 1), and perhaps epsilon <= 1."""
     zero, one = Fraction(0), Fraction(1)
     faces = [(one, zero, zero), (zero, one, zero), (steps.N - 1, steps.d, steps.epsilon)]
     return [*faces, (zero, zero, -one)] if bounded_epsilon else faces

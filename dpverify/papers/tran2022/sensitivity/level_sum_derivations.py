@@ -29,10 +29,7 @@ ABOVE: Final = "levels above"
 
 
 def levels_above() -> Derivation:
-    """Derive that the levels ``short + 1 .. top`` have at most ``T/2^short`` nodes.
-
-    Without the roundings it is a geometric sum.
-    """
+    """Derive that the levels ``short + 1 .. top`` have at most ``T/2^short`` nodes, by a geometric sum."""
     first = STEPS / 2 ** (SHORT + 1)
     steps = (
         Step(
@@ -69,12 +66,7 @@ def _to_ratio(low: Any, steps: Any, n: Any) -> tuple[Step, ...]:
 
 
 def count() -> Derivation:
-    """Derive ``(T/N) (log2 N + 3)`` as a bound on Theorem 6's V, whatever the depth of the tree is.
-
-    With levels above s = floor(log2 N), by what they add; without, the depth is at most s.
-
-    Source: appendix D.2, ``tran2022:theorem-6-v``.
-    """
+    """Derive ``(T/N) (log2 N + 3)`` as a bound on Theorem 6's V, whatever the depth of the tree is (appendix D.2)."""
     steps, n, depth = STEPS, EXAMPLES, TOP
     short, per = floor(Log2(n)), steps / n
     given = _above(steps, n, depth)
@@ -107,12 +99,7 @@ def _levels(steps: Any, short: Any, top: Any) -> dict[str, Any]:
 
 
 def derive_count_later_log(statement: Statement) -> Derivation:
-    """Derive the bound ``4 (T/N) log2 N`` on the nodes that are not inside [1, 2N].
-
-    To ``(T/N) (log2 N + 3)``, and 3 is at most ``3 log2 N``.
-
-    Source: appendix E.1.
-    """
+    """Derive ``4 (T/N) log2 N`` for the nodes not inside [1, 2N]: 3 is at most ``3 log2 N`` (appendix E.1)."""
     symbols = sympy_symbols(statement)
     steps, n = symbols["T"], symbols["N"]
     start, end = sympy_sides(statement)
@@ -134,12 +121,7 @@ def derive_count_later_log(statement: Statement) -> Derivation:
 
 
 def derive_6_v(statement: Statement) -> Derivation:
-    """Derive the bound ``4 (T/N) log2 T`` on Theorem 6's V, in both readings of the depth.
-
-    With levels above floor(log2 N), to ``(T/N) (s + 3)``, and s is below the depth; without, to ``(T/N) (R + 1)``.
-
-    Source: appendix D.2.
-    """
+    """Derive the bound ``4 (T/N) log2 T`` on Theorem 6's V, in both readings of the depth (appendix D.2)."""
     symbols = sympy_symbols(statement)
     steps, n, depth = symbols["T"], symbols["N"], symbols["depth"]
     start, end = sympy_sides(statement)

@@ -30,23 +30,14 @@ from dpverify.symbolic.exact.numbers import Exact, Value, power, to_ball, to_exa
 def momentum_sensitivity(
     start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: Ordering
 ) -> Exact:
-    """Worst-case sensitivity of the node f_[start, end] of Algorithm 1.
-
-    ``2*alpha*G`` times ``decay_sum``, in units of the gradient.
-
-    Source: ``tran2022:theorem-4-sensitivity``. Attained by losses whose gradient is G in one direction wherever the run
-    goes, and -G for the neighbour.
-    """
+    """Worst-case sensitivity of the node f_[start, end] of Algorithm 1 (``tran2022:theorem-4-sensitivity``)."""
     return to_exact(to_value(2 * alpha * lipschitz) * to_value(decay_sum(start, end, alpha, N, ordering)))
 
 
 def gradient_sensitivity(
     start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: Ordering
 ) -> Exact:
-    """Worst-case sensitivity of the G node [start, end] of Algorithm 2; parameters as in :func:`momentum_sensitivity`.
-
-    Source: ``tran2022:theorem-8-sensitivity-g``.
-    """
+    """Worst-case sensitivity of the G node [start, end] of Algorithm 2 (``tran2022:theorem-8-sensitivity-g``)."""
     return to_exact(to_value(2 * lipschitz) * to_value(decay_sum(start, end, alpha, N, ordering)))
 
 
@@ -54,12 +45,10 @@ def difference_sensitivity(
     start: int, end: int, alpha: Fraction, N: int, eta: Fraction, smoothness: Fraction, ordering: Ordering, *,
     lipschitz: Fraction | None = None,
 ) -> Exact:  # fmt: skip
-    """Worst-case sensitivity of the Delta node [start, end] of Algorithm 2.
+    """Worst-case sensitivity of the Delta node [start, end] of Algorithm 2 (``theorem-8-sensitivity-delta``).
 
-    Without G ``2*eta*N*L`` times the decay sum. With G the difference of two gradients can climb by 4 G in all, so only
-    the latest ``2*G/(eta*N*L)`` visits count, the last of them in part. Both are attained.
-
-    Source: ``tran2022:theorem-8-sensitivity-delta``.
+    With G the difference of two gradients can climb by 4 G in all, so only the latest ``2*G/(eta*N*L)`` visits count,
+    the last of them in part. Both suprema are attained.
     """
     check_node(start, end, N, ordering)
     if start <= N:
@@ -77,22 +66,16 @@ def difference_sensitivity(
 def drift_sensitivity(
     start: int, end: int, alpha: Fraction, N: int, eta: Fraction, smoothness: Fraction, ordering: Ordering
 ) -> Exact:
-    """Worst-case sensitivity of the r node [start, end] of Algorithm 2.
+    """Worst-case sensitivity of the r node [start, end] of Algorithm 2 (``tran2022:theorem-8-sensitivity-r``).
 
-    The supremum where only smoothness is assumed. With a Lipschitz constant G it is an upper bound; a straight path
-    attains it where ``L*eta*(end - 1 - first) <= 2*G``, first + 1 being the first step of the node's first epoch.
-
-    Source: ``tran2022:theorem-8-sensitivity-r``. The anchor of an epoch is the iterate at its first step.
+    With a Lipschitz constant G it is an upper bound; a straight path attains it where ``L*eta*(end - 1 - first) <=
+    2*G``, first + 1 being the first step of the node's first epoch.
     """
     return to_exact(to_value(2 * eta * smoothness) * _largest(_drift_sums(start, end, alpha, N, ordering)))
 
 
 def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[int]:
-    """Steps of the worst pattern of an r node, from the last one back.
-
-    The latest visits, or, under "once" and where it weighs more, the last step of every epoch, which is farthest from
-    its anchor.
-    """
+    """Steps of an r node's worst pattern, from the last back: the latest visits, or perhaps the last steps of epochs."""
     sums = _drift_sums(start, end, alpha, N, ordering)
     if len(sums) == 2 and sums[1] > sums[0]:
         return list(range(end // N * N, start - 1, -N))

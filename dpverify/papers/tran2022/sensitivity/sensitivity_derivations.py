@@ -38,25 +38,17 @@ RANGES: dict[str, Range] = {
 
 
 def derive_terms(statement: Statement) -> Derivation:
-    """Derive the number of visits of one example in a node.
-
-    One for each epoch that the node meets; or one for each step ``end - j*N`` of the node.
-
-    Source: appendix D.1.
-    """
+    """Derive the number of visits in a node: one an epoch, or one every N steps (appendix D.1)."""
     first, last = _visits(statement)
     steps = (Step(last - first + 1, "=", "sum-constant", {"c": Integer(1), "lo": first, "hi": last}),)
     return _about_node("one by one", statement, Sum(Integer(1), (j, first, last)), steps)
 
 
 def derive_sum(statement: Statement) -> Derivation:
-    """Derive the sensitivity of a node as the sum over its latest visits.
+    """Derive a node's sensitivity as the sum over its latest visits, from the same sum in the other order (D.1).
 
-    ``statement``: ``tran2022:theorem-4-sensitivity-sum`` or ``theorem-8-sensitivity-g-sum``, amended, in either
-    ordering. From the same sum in the other order.
-
-    Source: appendix D.1. Under "fresh" the visits are the last steps jN of the epochs that end before the node does,
-    and the node's last step, of weight 1; under "once" they are N steps apart.
+    Under "fresh" the visits are the last steps jN of the epochs that end before the node does, and the node's last
+    step, of weight 1; under "once" they are N steps apart.
     """
     (first, last), (_, end) = _visits(statement), _node(statement)
     unit = _unit(statement, sympy_symbols(statement))
@@ -96,15 +88,7 @@ def _about_node(name: str, statement: Statement, start: Any, steps: Sequence[Ste
 
 
 def derive_sensitivity(statement: Statement) -> Derivation:
-    """Derive a bound on the sensitivity of f, G or Delta nodes.
-
-    ``statement``: one of ``tran2022:theorem-4-sensitivity``, ``theorem-8-sensitivity-g``,
-    ``theorem-8-sensitivity-delta``, ``algorithm-2-delta-g``, ``algorithm-2-delta-delta``; printed or amended, in either
-    ordering. From the weights of the latest visits to a bound in alpha and N, and where the statement grants ``alpha >=
-    1/N``, to a constant.
-
-    Source: appendix D.1, with the visits where they can be.
-    """
+    """Derive a bound on f, G or Delta nodes (appendix D.1); a constant where ``alpha >= 1/N`` is granted."""
     symbols = sympy_symbols(statement)
     unit, ratio = _unit(statement, symbols), (1 - ALPHA) ** N
     total = Sum(ratio**j, (j, 0, VISITS - 1))
@@ -128,13 +112,10 @@ def derive_sensitivity(statement: Statement) -> Derivation:
 
 
 def derive_drift(statement: Statement) -> Derivation:
-    """Derive a bound on the sensitivity of r nodes.
+    """Derive a bound on r nodes, ``2 eta L (N-1)/(1 - (1-alpha)^N)`` or a constant (appendix E.1).
 
-    ``statement``: ``tran2022:theorem-8-sensitivity-r`` or ``algorithm-2-delta-r``, printed or amended, in either
-    ordering. To ``2 eta L (N-1)/(1 - (1-alpha)^N)``, and on to a constant where the statement grants ``alpha >= 1/N``.
-
-    Source: appendix E.1. Under "fresh" the last visit may be at any place p, nearer to its anchor and heavier; that
-    this does not help is Bernoulli's inequality, twice.
+    Under "fresh" the last visit may be at any place p, nearer to its anchor and heavier; that this does not help is
+    Bernoulli's inequality, twice.
     """
     symbols = sympy_symbols(statement)
     unit, ratio = 2 * symbols["eta"] * symbols["L"], (1 - ALPHA) ** N

@@ -34,12 +34,7 @@ def check_node(start: int, end: int, N: int, ordering: str) -> None:
 
 
 def most_visits(start: int, end: int, N: int, ordering: Ordering) -> int:
-    """Largest number of steps of [start, end] that use one example.
-
-    Under "fresh" the number of epochs that meet the interval; under "once" ``ceil((end - start + 1)/N)``.
-
-    Source: ``tran2022:theorem-4-terms``.
-    """
+    """Largest number of steps of [start, end] that use one example (``tran2022:theorem-4-terms``)."""
     check_node(start, end, N, ordering)
     if ordering == "fresh":
         return epoch_of(end, N) - epoch_of(start, N) + 1
@@ -47,12 +42,7 @@ def most_visits(start: int, end: int, N: int, ordering: Ordering) -> int:
 
 
 def latest_visits(start: int, end: int, N: int, ordering: Ordering) -> list[int]:
-    """Steps of the pattern whose visits are latest, from the last one back.
-
-    Under "fresh" the node's last step, then the last step of each epoch before it; under "once" ``end - j*N``.
-
-    Source: ``tran2022:theorem-4-decay`` says that the j-th of them has the weight ``(1-alpha)**(j*N)``.
-    """
+    """Steps of the pattern whose visits are latest, from the last one back (``tran2022:theorem-4-decay``)."""
     count = most_visits(start, end, N, ordering)
     if ordering == "once":
         return [end - j * N for j in range(count)]
@@ -60,13 +50,7 @@ def latest_visits(start: int, end: int, N: int, ordering: Ordering) -> list[int]
 
 
 def decay_sum(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering, *, visits: int | None = None) -> Exact:
-    """Sum of the weights of the latest visits: a node's worst-case sensitivity in units of one term's.
-
-    ``sum over the latest visits t of (1-alpha)**(end - t)`` in closed form, with ``0**0 = 1``; a ball where the exact
-    number would be too long. ``visits``: at most that many of them.
-
-    Source: ``tran2022:theorem-4-sensitivity-sum``.
-    """
+    """Sum the weights of the latest visits (``visits`` at most): a node's sensitivity in units of one term's."""
     if not 0 < alpha <= 1:
         raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
     count = most_visits(start, end, N, ordering)

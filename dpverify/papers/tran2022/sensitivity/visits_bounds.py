@@ -11,24 +11,17 @@ from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import ORDERINGS
 
 
 def ancestor_count(t: int) -> int:
-    """Nodes of the complete binary tree over t leaves (with leaves added up to a power of two) above one leaf, with it.
-
-    ``ceil(log2(t)) + 1``.
-
-    Source: ``tran2022:section-2-ancestors``.
-    """
+    """Nodes above one leaf, with it, of the complete binary tree over t leaves (``section-2-ancestors``)."""
     if t < 1:
         raise ValueError(f"t must be at least 1, got t={t}.")
     return (t - 1).bit_length() + 1
 
 
 def level_visits(T: int, N: int, level: int, *, after: int = 0) -> int:
-    """Largest number of nodes of one level that one example contributes to; where after = 0 under either ordering.
+    """Largest number of nodes of one level that one example contributes to (``tran2022:theorem-4-level-count``).
 
     The smaller of the number of nodes and the number of epochs that they meet. With ``after > 0`` this is attained
     under "fresh", and an upper bound under "once".
-
-    Source: ``tran2022:theorem-4-level-count``.
     """
     _check(T, N)
     if level < 0 or after < 0:
@@ -41,33 +34,20 @@ def level_visits(T: int, N: int, level: int, *, after: int = 0) -> int:
 
 
 def visits(T: int, N: int) -> int:
-    """Largest number of nodes, of all levels, that one example contributes to, under either ordering.
-
-    The sum of :func:`level_visits`; the example that comes first in every epoch reaches all of them at once.
-
-    Source: ``tran2022:algorithm-1-v``, ``tran2022:theorem-4-v``.
-    """
+    """Largest number of nodes that one example contributes to: the first one of every epoch reaches all of them."""
     _check(T, N)
     return sum(level_visits(T, N, level) for level in range(T.bit_length()))
 
 
 def visits_first(N: int) -> int:
-    """Largest number of nodes inside [1, 2N] that one example contributes to, in a run of at least 2N steps.
-
-    ``2*floor(log2(N)) + 3``.
-
-    Source: ``tran2022:theorem-8-count-first``.
-    """
+    """The same inside [1, 2N], for T >= 2N: ``2*floor(log2(N)) + 3`` (``tran2022:theorem-8-count-first``)."""
     return visits(2 * N, N)
 
 
 def visits_later(T: int, N: int, ordering: Ordering) -> int:
     """Largest number of nodes inside [1, T], and not inside [1, 2N], that one example contributes to.
 
-    Exact under "once". Under "fresh" the sum of the levels: an upper bound, which equals the exact number
-    (:func:`reached_nodes`) wherever the two have been compared, that is for all N < 40, T < 220.
-
-    Source: ``tran2022:theorem-8-count-later``.
+    Under "fresh" the sum of the levels: an upper bound, equal to :func:`reached_nodes` for all N < 40, T < 220.
     """
     _check(T, N)
     if ordering not in ORDERINGS:
@@ -86,14 +66,10 @@ def visits_later(T: int, N: int, ordering: Ordering) -> int:
 def reached_nodes(T: int, N: int, *, after: int = 0, used_only: bool = False) -> int:
     """Largest number of nodes that one example contributes to under "fresh", by dynamic programming over the epochs.
 
-    A visit adds those nodes around it that the visit before it is not in; these are the nodes up to the level of the
-    highest bit in which the two steps (counted from 0) differ. So all that matters of the visits so far is the highest
-    bit in which the last one differs from the end of its epoch.
-
-    ``used_only``: whether only the nodes count that some COMPOSE(1, t) uses, those with even a: all that Algorithm 1
-    releases. The exact maximum, in time of order T times levels squared.
-
-    Source: ``tran2022:algorithm-1-v`` and ``tran2022:theorem-8-count-later``, apart from the closed forms.
+    A visit adds those nodes around it that the visit before it is not in: those up to the level of the highest bit in
+    which the two steps (counted from 0) differ. So all that matters of the visits so far is the highest bit in which
+    the last one differs from the end of its epoch. ``used_only``: only nodes with even a, which some COMPOSE(1, t)
+    uses.
     """
     _check(T, N)
     top = T.bit_length() - 1

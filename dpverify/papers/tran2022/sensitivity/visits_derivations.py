@@ -28,12 +28,7 @@ SHORT = floor(Log2(N))
 
 
 def derive_count_first(statement: Statement) -> Derivation:
-    """Derive the number of nodes inside [1, 2N]: two on each level of short nodes, and the node [1, 2^b] above.
-
-    To ``2 floor(log2 N) + 3``.
-
-    Source: appendix E.1; ``visits_bounds.visits_first``.
-    """
+    """Derive the number of nodes inside [1, 2N]: two on each level of short nodes, and one above (appendix E.1)."""
     both = {"c": Integer(2), "lo": 0, "hi": SHORT}
     steps = (Step(2 * SHORT + 3, "=", "sum-constant", both, context=HOLE + 1),)
     start = Sum(Integer(2), (b, 0, SHORT)) + 1
@@ -41,12 +36,7 @@ def derive_count_first(statement: Statement) -> Derivation:
 
 
 def derive_count_later(statement: Statement) -> Derivation:
-    """Derive the number of nodes that are not inside [1, 2N].
-
-    From ``floor((T-1)/N)`` nodes on each level of short nodes, one per epoch but the first, and all nodes above.
-
-    Source: appendix E.1.
-    """
+    """Derive the number of nodes not inside [1, 2N]: on short levels one per epoch but the first (appendix E.1)."""
     above = guarded_sum(floor(T / 2**j), j, floor(Log2(N) + 1), floor(Log2(T)))
     later = floor((T - 1) / N)
     steps = (
@@ -60,12 +50,7 @@ def derive_count_later(statement: Statement) -> Derivation:
 
 
 def derive_later_simple(statement: Statement) -> Derivation:
-    """Derive a simpler bound on the same number: the nodes above are a geometric sum.
-
-    To ``(T/N) (floor(log2 N) + 3)``.
-
-    Source: appendix E.1.
-    """
+    """Derive ``(T/N) (floor(log2 N) + 3)`` for that number: the nodes above are a geometric sum (appendix E.1)."""
     later = floor((T - 1) / N)
     above = Sum(floor(T / 2 ** (SHORT + 1 + j)), (j, 0, LEVELS - 1))
     half = Rational(1, 2)
@@ -91,10 +76,7 @@ def derive_later_simple(statement: Statement) -> Derivation:
 
 
 def derive_level_count(statement: Statement) -> Derivation:
-    """Derive the number of nodes of one level: no more than epochs, and no more than nodes. To ``ceil(T/N)``.
-
-    Source: appendix D.1.
-    """
+    """Derive ``ceil(T/N)`` for one level: no more nodes than epochs, and no more than there are (appendix D.1)."""
     epochs, nodes = ceiling(T / N), floor(T / 2 ** sympy_symbols(statement)["level"])
     steps = (Step(epochs, "<=", "above-min", {"a": epochs, "b": nodes}),)
     ranges = {"T": integer(1, 300), "N": integer(1, 300), "level": integer(0, SHORT)}
@@ -102,12 +84,7 @@ def derive_level_count(statement: Statement) -> Derivation:
 
 
 def derive_v(statement: Statement) -> Derivation:
-    """Derive the number of nodes on all levels, V with whole epochs in place of T/N.
-
-    From ``ceil(T/N)`` nodes on each level of short nodes that the tree has, and all nodes above.
-
-    Source: appendix D.1. Levels above floor(log2 T) have no node, so that both readings of R serve.
-    """
+    """Derive V with whole epochs (D.1). Levels above floor(log2 T) have no node, so both readings of R serve."""
     depth, height, epochs = sympy_symbols(statement)["depth"], floor(Log2(T)), ceiling(T / N)
     above = guarded_sum(floor(T / 2**j), j, floor(Log2(N) + 1), depth)
     if statement.key.endswith("theorem-4-v"):  # the same number, written min(R + 1, floor(log2(N) + 1))
@@ -124,13 +101,7 @@ def derive_v(statement: Statement) -> Derivation:
 
 
 def derive_distance(statement: Statement) -> Derivation:
-    """Derive how far apart two iterates, or one example's gradients at them, are.
-
-    ``statement``: ``tran2022:section-4-distance``, ``section-4-same-example-distance``, ``theorem-8-delta-term`` or
-    ``theorem-8-r-term``. From a sum of steps of length eta, as many as the two iterates are apart.
-
-    Source: section 4, appendix E.1.
-    """
+    """Derive how far apart two iterates, or gradients at them, are: steps of length eta (section 4, appendix E.1)."""
     symbols = sympy_symbols(statement)
     eta = symbols["eta"]
     slope = symbols.get("L", Integer(1))

@@ -16,10 +16,7 @@ from dpverify.symbolic.exact.numbers import Exact, ball
 
 
 def gaussian_renyi(z: Fraction, shift: Fraction, scale: Fraction) -> Fraction:
-    """Renyi divergence of order z between two Gaussians of the same variance, ``z * shift**2 / (2 * scale**2)``.
-
-    Source: ``tran2022:gaussian-divergence``; the derivation completes the square.
-    """
+    """Renyi divergence ``z * shift**2 / (2 * scale**2)`` of two Gaussians with one variance."""
     if z <= 1:
         raise ValueError(f"z must be above 1, got z={z}.")
     if scale <= 0:
@@ -28,13 +25,7 @@ def gaussian_renyi(z: Fraction, shift: Fraction, scale: Fraction) -> Fraction:
 
 
 def aggregation_renyi(z: Fraction, rho: Fraction, touched: Sequence[Fraction]) -> Fraction:
-    """Renyi divergence of Algorithm 5 for a neighbour that moves some queries, data fixed.
-
-    ``touched``: for each touched query, how far the neighbour moves it, as a fraction of its sensitivity (in [0, 1]).
-    The sum of the queries' divergences; at most ``len(touched) * z * rho**2 / 2``.
-
-    Source: ``tran2022:theorem-10``.
-    """
+    """Renyi divergence of Algorithm 5 for a neighbour that moves touched queries by shares of their sensitivity."""
     for part in touched:
         if not 0 <= part <= 1:
             raise ValueError(f"touched must hold fractions in [0, 1], got {part}.")
@@ -44,12 +35,7 @@ def aggregation_renyi(z: Fraction, rho: Fraction, touched: Sequence[Fraction]) -
 
 
 def gaussian_delta(mu: arb, epsilon: arb) -> arb:
-    """Smallest delta at which a mu-Gaussian-DP mechanism that is exactly Gaussian is (epsilon, delta)-DP.
-
-    ``Phi(mu/2 - epsilon/mu) - exp(epsilon) * Phi(-mu/2 - epsilon/mu)`` as a ball at the current precision.
-
-    Source: Balle and Wang (2018), Theorem 8. Algorithm 5 attains it with ``mu = rho*sqrt(V)``.
-    """
+    """Smallest delta at epsilon of a Gaussian mechanism with this mu (Balle and Wang 2018, Theorem 8)."""
     root2 = arb(2).sqrt()
     below = ((epsilon / mu - mu / 2) / root2).erfc() / 2
     above = ((epsilon / mu + mu / 2) / root2).erfc() / 2
@@ -57,9 +43,6 @@ def gaussian_delta(mu: arb, epsilon: arb) -> arb:
 
 
 def aggregation_delta(v: int, rho: Fraction, epsilon: Exact) -> arb:
-    """Exact delta of Algorithm 5 at epsilon, when a neighbour can touch v queries: that of mu = rho sqrt(v).
-
-    Source: ``tran2022:theorem-10-dp``.
-    """
+    """Exact delta of Algorithm 5 at epsilon, when a neighbour can touch v queries (``tran2022:theorem-10-dp``)."""
     mu = ball(rho) * arb(v).sqrt()
     return gaussian_delta(mu, ball(epsilon))

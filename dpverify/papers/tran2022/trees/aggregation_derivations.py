@@ -28,12 +28,10 @@ VISITS_DELTA_RHO = {
 
 
 def derive_gaussian_divergence(statement: Statement) -> Derivation:
-    """Derive the divergence of two Gaussians by completing the square.
+    """Derive ``z mu^2 / (2 sigma^2)`` for two Gaussians by completing the square (appendix C.1).
 
-    From the definition, an integral of densities, to ``z mu^2 / (2 sigma^2)``.
-
-    Source: appendix C.1. For vectors the integral runs along the line through both means, and mu is their distance;
-    across it the two densities are equal and integrate to 1.
+    For vectors the integral runs along the line through both means, and mu is their distance; across it the two
+    densities are equal and integrate to 1.
     """
     shift = "mu_norm" if statement.key.endswith("-multi") else "mu"
     z, mu, s = (sympy_symbols(statement)[name] for name in ("z", shift, "sigma"))
@@ -64,11 +62,8 @@ def derive_gaussian_divergence(statement: Statement) -> Derivation:
 def derive_theorem_10(statement: Statement) -> Derivation:
     """Derive the divergence of the aggregation mechanism from those of its touched queries.
 
-    ``statement``: ``tran2022:theorem-10`` or ``tran2022:theorem-10-integration``, where n is a symbol of the statement.
-    From the sum over n <= V touched queries, each moved by mu <= Delta under noise of deviation Delta/rho.
-
-    Source: Theorem 10. That the divergence of the adaptive mechanism is at most the sum of the largest divergences of
-    its queries, given any earlier answers, is the integration of the last answer first (NOTES.md).
+    That the divergence of the adaptive mechanism is at most the sum of the largest divergences of its queries, given
+    any earlier answers, is the integration of the last answer first (NOTES.md).
     """
     z, rho, visits = (sympy_symbols(statement)[name] for name in ("z", "rho", "V"))
     each, mu, delta = (Symbol(name, positive=True) for name in ("D_one", "mu", "Delta"))
@@ -109,12 +104,7 @@ def derive_theorem_10(statement: Statement) -> Derivation:
 
 
 def derive_theorem_10_order(statement: Statement) -> Derivation:
-    """Derive what the printed order gives.
-
-    From ``V z rho^2/2 + log(1/delta)/(z - 1)`` to ``V rho^2/2 + (3/2) rho sqrt(V log(1/delta))``.
-
-    Source: the text after Theorem 10.
-    """
+    """Derive what the printed order gives, ``V rho^2/2 + (3/2) rho sqrt(V log(1/delta))`` (after Theorem 10)."""
     rho, visits, delta = (sympy_symbols(statement)[name] for name in ("rho", "V", "delta"))
     ell = log(1 / delta)
     end = visits * rho**2 / 2 + Rational(3, 2) * rho * sqrt(visits * ell)
@@ -156,12 +146,7 @@ def _to_delta(
 
 
 def derive_theorem_10_dp(statement: Statement) -> Derivation:
-    """Derive the final (epsilon, delta) statement, at the printed order.
-
-    From ``exp((z - 1)(D - epsilon))``, which bounds the delta at epsilon, to delta.
-
-    Source: the text after Theorem 10; the conversion is ``tran2022:theorem-10-rdp-to-dp``, solved for delta.
-    """
+    """Derive the final (epsilon, delta) statement after Theorem 10, at the printed order."""
     rho, visits, delta = (sympy_symbols(statement)[name] for name in ("rho", "V", "delta"))
     ell = log(1 / delta)
     z, epsilon, mu = 1 + sqrt(ell) / (rho * sqrt(visits)), 2 * rho * sqrt(visits * ell), rho * sqrt(visits)
@@ -182,12 +167,7 @@ def derive_theorem_10_dp(statement: Statement) -> Derivation:
 
 
 def derive_theorem_10_dp_best(statement: Statement) -> Derivation:
-    """Derive the corrected intermediate statement, at the best order.
-
-    From ``exp((z - 1)(D - epsilon))`` at ``epsilon = V rho^2/2 + rho sqrt(2 V log(1/delta))`` to delta.
-
-    Source: NOTES.md, "From Renyi to (epsilon, delta) after Theorem 10".
-    """
+    """Derive the corrected intermediate statement, at the best order (NOTES.md, "From Renyi to (epsilon, delta)")."""
     rho, visits, delta = (sympy_symbols(statement)[name] for name in ("rho", "V", "delta"))
     ell, mu = log(1 / delta), rho * sqrt(visits)
     z, epsilon = 1 + sqrt(2 * ell) / mu, mu**2 / 2 + mu * sqrt(2 * ell)
@@ -198,10 +178,7 @@ def derive_theorem_10_dp_best(statement: Statement) -> Derivation:
 
 
 def derive_theorem_4_conversion(statement: Statement) -> Derivation:
-    """Derive that ``z/(2 sigma^2)``-RDP is DP at ``epsilon = z/(2 sigma^2) + log(1/delta)/(z-1)``.
-
-    Source: appendix D.1.
-    """
+    """Derive that ``z/(2 sigma^2)``-RDP is DP at ``epsilon = z/(2 sigma^2) + log(1/delta)/(z-1)`` (appendix D.1)."""
     z, sigma, delta = (sympy_symbols(statement)[name] for name in ("z", "sigma", "delta"))
     renyi = z / (2 * sigma**2)
     bound, *steps = _converted(z, renyi + log(1 / delta) / (z - 1), renyi, "tran2022:theorem-4")

@@ -25,12 +25,7 @@ LONGEST: Final = 4096
 
 
 def compose_intervals(a: int, b: int) -> list[Node]:
-    """Nodes of COMPOSE(a, b) from left to right, read off the bits of a - 1 and b; none where a > b.
-
-    Up to the multiple of the highest power of two between a - 1 and b, then down.
-
-    Source: Algorithm 3, ``tran2022:proposition-18-cover``.
-    """
+    """Nodes of COMPOSE(a, b) from left to right, none where a > b (Algorithm 3, ``proposition-18-cover``)."""
     if a < 1:
         raise ValueError(f"a must be at least 1, got a={a}.")
     nodes: list[Node] = []
@@ -44,10 +39,7 @@ def compose_intervals(a: int, b: int) -> list[Node]:
 
 
 def compose_count(a: int, b: int) -> int:
-    """Count the nodes of COMPOSE(a, b). ``popcount(2**j - (a-1) mod 2**j) + popcount(b mod 2**j)``.
-
-    Source: ``tran2022:proposition-18``, Algorithm 3.
-    """
+    """Count the nodes of COMPOSE(a, b): ``popcount(2**j - (a-1) mod 2**j) + popcount(b mod 2**j)``."""
     if not 1 <= a <= b:
         raise ValueError(f"a and b must satisfy 1 <= a <= b, got a={a}, b={b}.")
     x = a - 1
@@ -59,12 +51,7 @@ def squared_decay_sum(t: int, alpha: Fraction) -> Exact:
     """Sum the squared decays of the nodes of COMPOSE(1, t): the noise variance of step t in units of one node's.
 
     The node that belongs to the set bit i of t ends at ``t - t mod 2**i``, so its noise enters with the factor
-    ``(1-alpha)**(t mod 2**i)``.
-
-    ``sum over set bits i of t of (1-alpha)**(2*(t mod 2**i))``, with ``0**0 = 1``; a ball where the exact number would
-    be too long.
-
-    Source: ``tran2022:proposition-16`` with gamma = 1 - alpha; Algorithm 1, the loop over S.
+    ``(1-alpha)**(t mod 2**i)`` (``tran2022:proposition-16`` with gamma = 1 - alpha).
     """
     return covariance_factor(t, t, alpha)
 
@@ -73,10 +60,6 @@ def covariance_factor(s: int, t: int, alpha: Fraction) -> Exact:
     """Covariance of NOISE_s and NOISE_t per coordinate, in units of one node's variance.
 
     Two steps share the node of bit i exactly if they agree in bit i and in every bit above it.
-
-    ``sum over shared nodes [y, z] of (1-alpha)**(s - z) * (1-alpha)**(t - z)``.
-
-    Source: ``tran2022:algorithm-1-noise``.
     """
     if min(s, t) < 1:
         raise ValueError(f"s and t must be at least 1, got s={s}, t={t}.")
@@ -91,10 +74,7 @@ def covariance_factor(s: int, t: int, alpha: Fraction) -> Exact:
 
 
 def covariance_matrix(steps: int, alpha: float) -> Matrix:
-    """Covariance of NOISE_1 .. NOISE_T as floats: entry (s-1, t-1) is ``covariance_factor(s, t, alpha)``.
-
-    Source: ``tran2022:algorithm-1-noise``.
-    """
+    """Covariance of NOISE_1 .. NOISE_T as floats: entry (s-1, t-1) is ``covariance_factor(s, t, alpha)``."""
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got steps={steps}.")
     if not 0 < alpha <= 1:

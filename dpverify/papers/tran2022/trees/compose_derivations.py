@@ -38,13 +38,7 @@ def derive_proposition_18_prefix(statement: Statement) -> Derivation:
 
 
 def derive_proposition_18(statement: Statement) -> Derivation:
-    """Derive the number of nodes of COMPOSE(a, b).
-
-    ``statement``: ``tran2022:proposition-18``, printed or sharpened, or ``tran2022:section-2-nodes``, corrected. To ``2
-    (1 + floor(log2(b - a + 1)))``, or to ``2 log2(1 + (b - a + 1)/2)``.
-
-    Source: Proposition 18, first sentence; NOTES.md, "COMPOSE in closed form".
-    """
+    """Derive the count of COMPOSE(a, b): ``2 (1 + floor(log2 n))``, or ``2 log2(1 + n/2)``, for n = b - a + 1."""
     symbols = sympy_symbols(statement)
     a, b = symbols["a"], symbols["b"]
     n = b - a + 1
@@ -92,10 +86,8 @@ def _by_concavity(n: Any) -> tuple[Step, ...]:
 def derive_proposition_16(statement: Statement) -> Derivation:
     """Derive the bound on the squared decays of the nodes of COMPOSE(1, s).
 
-    From the sum over the set bits of s to ``1 + sum of gamma^(2 (2^i - 1))``, and on to the printed bound.
-
-    Source: Proposition 16. The paper moves the set bits down one by one; here the k-th set bit is compared at once with
-    the k - 1 bits below it, which make at least ``2^(k-1) - 1``.
+    The paper moves the set bits down one by one; here the k-th set bit is compared at once with the k - 1 bits below
+    it, which make at least ``2^(k-1) - 1``.
     """
     steps = _by_rank(statement)
     return _about_set_bits(statement, steps if statement.variant == "printed" else steps[:-1])

@@ -70,12 +70,7 @@ def derive_count_first_log(statement: Statement) -> Derivation:
 
 
 def derive_factor(statement: Statement) -> Derivation:
-    """Derive ``tran2022:theorem-10-factor``, an integral over one answer, by completing the square.
-
-    From the integral of ``density^z density'^(1-z)`` along the line through both means.
-
-    Source: appendix C.1. Across that line the two densities are equal, and integrate to 1.
-    """
+    """Derive ``tran2022:theorem-10-factor``, an integral over one answer, by completing the square (C.1)."""
     symbols = sympy_symbols(statement)
     z, rho, gap, most = (symbols[name] for name in ("z", "rho", "query_gap", "query_sensitivity"))
     s = most / rho

@@ -41,10 +41,7 @@ def _series(statement: Statement) -> tuple[sympy.Expr, sympy.Expr, sympy.Expr, t
 
 
 def derive_proposition_13(statement: Statement) -> Derivation:
-    """Derive Proposition 13. From the series to ``max(1, 1/(alpha N)) / (1 - exp(-1))``.
-
-    Source: appendix F; the cases are the paper's.
-    """
+    """Derive Proposition 13, ``max(1, 1/(alpha N)) / (1 - exp(-1))``, by the cases of appendix F."""
     start, alpha, n, steps = _series(statement)
     x = alpha * n
     bound = sympy.Max(1, 1 / x) / (1 - exp(-1))
@@ -99,22 +96,14 @@ def _shifted(statement: Statement) -> Shifted:
 
 
 def derive_proposition_14(statement: Statement) -> Derivation:
-    """Derive Proposition 14. From the series to ``max(1, 1/y)/(1 - exp(-1))``.
-
-    Source: appendix F; the two lines that the paper misprints are not used.
-    """
+    """Derive Proposition 14; the two lines of appendix F that the paper misprints are not used."""
     at = _shifted(statement)
     start, steps = _to_bound(at.symbols["alpha"], 1 - at.symbols["gamma"], at.symbols["N"])
     return Derivation("chord or tail", "ours", at.variables, at.conditions, start, steps, local=("gap",))
 
 
 def derive_special(statement: Statement) -> Derivation:
-    """Derive the case ``gamma <= 1/2``, ``alpha N >= 1 + log 2``.
-
-    With 1/2 in the place of gamma y is at least 1, and the bound ``1/(1 - exp(-1))``.
-
-    Source: appendix F.
-    """
+    """Derive the case ``gamma <= 1/2``, ``alpha N >= 1 + log 2``: with 1/2 for gamma y is at least 1 (appendix F)."""
     symbols = sympy_symbols(statement)
     alpha, gamma, n = (symbols[name] for name in ("alpha", "gamma", "N"))
     start, _ = _to_bound(alpha, 1 - gamma, n)
@@ -127,12 +116,7 @@ def derive_special(statement: Statement) -> Derivation:
 
 
 def derive_corollary_15(statement: Statement) -> Derivation:
-    """Derive Corollary 15.
-
-    The sum from its end is ``(1-gamma)^(window-1)`` times the first terms of Proposition 14's series.
-
-    Source: appendix F.
-    """
+    """Derive Corollary 15: from its end the sum is ``(1-gamma)^(window-1)`` times Proposition 14's first terms."""
     at = _shifted(statement)
     alpha, gamma, n, window = (at.symbols[name] for name in ("alpha", "gamma", "N", "window"))
     start, _ = sympy_sides(statement)

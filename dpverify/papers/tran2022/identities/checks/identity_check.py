@@ -101,10 +101,7 @@ class IdentityCheck(Check):
         return {"smoke": 0.5, "standard": 3.0}.get(context.budget.name, 20.0)
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Compare coefficients at every point, and again for each fault until it is refuted.
-
-        "proved" where ``why_sufficient`` says so and nothing was found.
-        """
+        """Compare coefficients at every point, and again for each fault until it is refuted."""
         statement = context.statement
         seen = list(self._go_through(context, statement, self.functions))
         if not seen:

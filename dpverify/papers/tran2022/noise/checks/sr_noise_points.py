@@ -31,10 +31,7 @@ def at_points(
     readings: Mapping[str, str] | None = None,
     variants: tuple[str, ...] = ("printed", "amended"),
 ) -> RuleCheck:
-    """Check a statement, printed and corrected, at a smallest point and at one away from every boundary.
-
-    By the name "counterexamples", decided in ball arithmetic.
-    """
+    """Check a statement at a smallest point and at one away from every boundary, decided in ball arithmetic."""
 
     def rule(times: int) -> Callable[[Point, Statement], Outcome]:
         def holds(point: Point, statement: Statement) -> Outcome:
@@ -107,10 +104,7 @@ def against_exact(
     least: int = 1,
     **more: Any,
 ) -> ExhaustiveCheck:
-    """Hold a statement against the exact law at corners and at drawn points.
-
-    Half as many drawn points as a search of this budget tries.
-    """
+    """Hold a statement against the exact law at corners and at drawn points, half as many as a search tries."""
     region = f"{len(corners)} corners; N up to 1024, t up to {LONGEST} N, drawn; alpha >= 1/N, gamma <= 1/2"
     return ExhaustiveCheck(claim, name, points=_points(corners, tied, least), lhs=lhs, region=region, **more)
 
@@ -130,10 +124,7 @@ def _points(corners: Sequence[Values], tied: bool, least: int) -> Callable[[Budg
 
 
 def drawn(rng: Random) -> dict[str, Any]:
-    """Draw values for all symbols of Lemma 7 and its proof; the conditions on them hold.
-
-    Slow decay, small gamma, the last step, t = 2^k - 1 and whole epochs are drawn often.
-    """
+    """Draw all symbols of Lemma 7 inside its conditions; slow decay, small gamma and whole epochs often."""
     n = int(2 ** rng.uniform(1, 10))
     t = rng.choice(
         (rng.randint(1, LONGEST * n), rng.randint(1, 4 * n), n * rng.randint(1, LONGEST), 2 ** rng.randint(1, 10) - 1)

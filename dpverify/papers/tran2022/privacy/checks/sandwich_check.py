@@ -42,11 +42,7 @@ class SandwichCheck(Check):
         return 1e-6 * OUTPUTS[context.budget.name] * steps
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Compute the values, compare them, and plant the fault.
-
-        "not refuted", with an error where the order is not as it must be; "refuted" where a printed epsilon is below
-        the exact one.
-        """
+        """Compute and compare; an upset order is an error, a printed epsilon below the exact one a refutation."""
         if context.statement.variant == "printed":
             return self._outside(context)
         outputs = OUTPUTS[context.budget.name]

@@ -56,22 +56,17 @@ def median_below(values: Times, bound: float, alpha: float) -> bool:
 
 
 def median_interval(values: Times, alpha: float = 0.01) -> tuple[float, float, float]:
-    """Median of values (n,) and the ends of a confidence interval for it, from the order of the values alone.
-
-    ``alpha``: largest chance that the interval misses the median of the law, where n is large enough.
-    """
+    """Median of values (n,) and a confidence interval for it, which misses with chance ``alpha``, by their order."""
     ordered, n = np.sort(values), len(values)
     cut = max(int(stats.binom.ppf(alpha / 2, n, 0.5)) - 1, 0)
     return float(np.median(ordered)), float(ordered[cut]), float(ordered[n - 1 - cut])
 
 
 def measure(examples: int, dimension: int, plan: TimingPlan, seed: np.random.SeedSequence | int = 0) -> Times:
-    """Time both forms at every size in turns, on nodes of unit Gaussians.
+    """Time both forms at every size in turns, on nodes of unit Gaussians: core seconds of this thread.
 
     The literal form looks its powers and coefficients up, so that a clock sees the sums of vectors that are counted,
     not the T^3/N^2 numbers of its printed coefficients: what is found is that much to its advantage.
-
-    Core seconds of this thread. Every other round takes the two forms in the other order.
     """
     draw, forms = generator(seed), (partial(reconstruct_literal, looked_up=True), reconstruct)
     nodes = [Nodes(*draw.standard_normal((3, node_count(q * examples), dimension))) for q in plan.epochs]
@@ -91,9 +86,8 @@ def measure(examples: int, dimension: int, plan: TimingPlan, seed: np.random.See
 class RunTimeCheck(Check):
     """Measure how the literal Algorithm 4 and the stream grow with T, and how far they are apart.
 
-    A round measures every size once, with both forms, and gives one exponent each and one ratio at T = 64 N. The tests
-    are sign tests over the rounds, which assume nothing of the clock but that rounds are alike and independent. What
-    fails on a busy machine is inconclusive: the verdict rests on operation counts.
+    Sign tests over the rounds assume nothing of the clock but that rounds are alike and independent. What fails on a
+    busy machine is inconclusive: the verdict rests on operation counts.
     """
 
     examples: int = field(default=256, kw_only=True)  # N and d
@@ -112,10 +106,7 @@ class RunTimeCheck(Check):
         return self.seconds_each[context.budget.name]
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Measure, test, and plant faults into the times that were measured.
-
-        "not refuted" where all three tests pass, else "inconclusive".
-        """
+        """Measure, test, and plant faults into the times that were measured."""
         plan = PLANS[context.budget.name]
         times = self.measured(self.examples, self.dimension, plan)
         sizes = np.array(plan.epochs, dtype=float) * self.examples

@@ -33,10 +33,7 @@ def _windows(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def window_parts(t: int, n_examples: int) -> list[Node]:
-    """Nodes of the stream's window at step t: a suffix of a block, perhaps a whole block, and a prefix of t's own.
-
-    Closed intervals from left to right, as ``reconstruct`` adds them up.
-    """
+    """Nodes of the stream's window at step t: a suffix of a block, perhaps a whole block, and a prefix of t's own."""
     block = 1 << (n_examples.bit_length() - 1)
     begin = max(t - n_examples, 0)
     middle = (begin // block + 1) * block if t >= n_examples else 0

@@ -32,10 +32,7 @@ class LemmaCheck(Check):
         return 0.01 * context.budget.points * (1 + len(self.faults))
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Check the derivation and those with a fault.
-
-        "not refuted" where the derivation is complete; else "inconclusive", and an error of ours.
-        """
+        """Check the derivation and those with a fault; one that is not complete is an error of ours."""
         from dpverify.symbolic.derive.derivation import check_derivation
 
         def judged(derivation: Derivation) -> DerivationResult:

@@ -46,10 +46,7 @@ def short_nodes(budget: Budget) -> Iterator[tuple[int, int, int]]:
 
 
 def patterns(start: int, end: int, N: int, ordering: Ordering) -> Iterable[list[int]]:
-    """Every set of steps of [start, end] that one example can have, in order.
-
-    Steps; an example whose place in an epoch is outside the node, or after the last step of the run, is not there.
-    """
+    """Every set of steps of [start, end] that one example can have, in order; its other visits are outside."""
     if ordering == "once":
         yield from ([t for t in range(start, end + 1) if (t - 1) % N == place] for place in range(N))
         return

@@ -17,11 +17,7 @@ def shown_once(statement: Statement) -> dict[str, dict[str, list[float]]]:
 
 
 def pattern_figure() -> dict[str, dict[str, list[float]]]:
-    """Columns of the figure "pattern".
-
-    Steps of the node [129, 144] with their weights, and the visits of each pattern. The printed one has ``ceil((END -
-    START)/N)`` visits, N steps apart.
-    """
+    """Columns of the figure "pattern": steps of the node with their weights, and the visits of each pattern."""
     printed = [END - j * N for j in range(-(-(END - START) // N))]
     columns = {"x": [float(t) for t in range(START, END + 1)], "weight": _weights(range(START, END + 1))}
     for name, visits in (("printed", printed), ("once", _visits("once")), ("fresh", _visits("fresh"))):

@@ -113,10 +113,7 @@ def law(family: Family, start: int, end: int, case: RunCase, ordering: Ordering)
 
 
 def worst_schedule(family: Family, start: int, end: int, case: RunCase, ordering: Ordering, early: int = 0) -> Any:
-    """Order of the examples, shape (T,), in which the replaced one comes where the closed form has it.
-
-    A permutation in every epoch; outside the node the example comes first.
-    """
+    """Order of the examples, shape (T,): the replaced one where the closed form has it, first outside the node."""
     N, T = case.N, case.T
     worst = drift_visits(start, end, case.alpha, N, ordering) if family == "r" else None
     visits = latest_visits(start, end, N, ordering) if worst is None else worst
@@ -135,10 +132,7 @@ def worst_schedule(family: Family, start: int, end: int, case: RunCase, ordering
 def measured(
     family: Family, case: RunCase, ordering: Ordering, fault: ReplayFault = NO_FAULT
 ) -> Iterator[tuple[int, int, float]]:
-    """First and last step of every node of a run, and how far the worst neighbour moves it.
-
-    Of the nodes that the family has.
-    """
+    """First and last step of every node that the family has, and how far the worst neighbour moves it."""
     reach = float(case.eta * case.T)
     make = opposed if family in {"f", "g"} else turning
     pair = make(case.N, reach, float(LIPSCHITZ), float(SMOOTHNESS))
@@ -173,10 +167,7 @@ def _distances(family: Family, pair: Neighbours, path: Any, schedule: Any, case:
 
 
 def random_ratios(family: Family, ordering: Ordering, rng: np.random.Generator) -> tuple[float, str]:
-    """Largest quotient of measured and exact over the nodes of a random run of Algorithm 2 with noise.
-
-    ``rng``: draws the numbers, the two data sets in the plane, the order of the examples and the noise.
-    """
+    """Largest quotient of measured and exact over the nodes of a random noisy run of Algorithm 2."""
     N, T = int(rng.integers(1, 9)), int(rng.integers(2, 49))
     case = RunCase(N, T, Fraction(int(rng.integers(1, 17)), 16))
     reach = float(case.eta * T)
@@ -204,10 +195,7 @@ def replayed(
     figures: Callable[[Statement], dict[str, dict[str, list[float]]]] | None = None,
     variants: tuple[str, ...] = ("printed", "amended"),
 ) -> ReplayCheck:
-    """Make a check of a family's nodes.
-
-    ``ends``: the statement's names for the first and last step of a node; those of the report where it has none.
-    """
+    """Make a check of a family's nodes; ``ends`` are the statement's names for a node's first and last step."""
 
     def moved(statement: Statement, fault: ReplayFault, runs: Sequence[RunCase]) -> Iterator[Moved]:
         ordering = ordering_of(statement)
