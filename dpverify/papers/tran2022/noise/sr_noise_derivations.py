@@ -14,7 +14,7 @@ from typing import Any, Final
 from sympy import Eq, Function, Lambda, Mod, Rational, Sum, Symbol, floor
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP
+from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP, by_concavity
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.data import SetBits
 from dpverify.symbolic.expressions.functions import HOLE, Bit, Log2, PopCount
@@ -56,14 +56,10 @@ def count_2(statement: Statement) -> Derivation:
     """Derive the corrected ``tran2022:lemma-7-count-2``: log2 is concave."""
     n = sympy_symbols(statement)["N"]
     variables: dict[str, Variable] = {"N": integer(1, 4000), "p": integer(1, n), "v": integer(n - UP, n - UP)}
-    steps = (
-        Step(Log2(UP + 1) + PopCount(DOWN), "<=", "popcount-log2", {"n": UP}),
-        Step(Log2(UP + 1) + Log2(DOWN + 1), "<=", "popcount-log2", {"n": DOWN}),
-        Step(2 * Log2((UP + DOWN) / 2 + 1), "<=", "log2-concave", {"x": UP + 1, "y": DOWN + 1}),
-        Step(2 * Log2(1 + n / 2), "="),
-    )
     start = PopCount(UP) + PopCount(DOWN)
-    return Derivation("two runs of nodes", "ours", variables, (Eq(UP + DOWN, n),), start, steps, local=("p", "v"))
+    return Derivation(
+        "two runs of nodes", "ours", variables, (Eq(UP + DOWN, n),), start, by_concavity(n), local=("p", "v")
+    )
 
 
 def count_5(statement: Statement) -> Derivation:

@@ -32,7 +32,7 @@ SHRUNK: Final = (1 - exp(-1)) ** 2
 
 
 def ranges(statement: Statement) -> dict[str, Variable]:
-    """Where symbols are sampled; N = T = 1, where logarithms are 0, comes first, so that a false sign is seen at once."""
+    """Where symbols are sampled; N = T = 1, where logarithms are 0, comes first, so a false sign is seen at once."""
     known: dict[str, Variable] = {
         "alpha": real(0, 1, open_lo=True),
         "gamma": real(0, Rational(1, 2), open_lo=True),

@@ -10,6 +10,9 @@ from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
+RANGES = {"delta": real(0, 1, open_lo=True, open_hi=True), "epsilon": real(0, 20, open_lo=True)}
+WITH_SIGMA = {**RANGES, "sigma": real(Rational(1, 9), 99)}
+
 
 def derive_order(statement: Statement) -> Derivation:
     """Derive what an order z gives, by putting it in."""
@@ -40,8 +43,7 @@ def derive_condition(statement: Statement) -> Derivation:
         {"a": epsilon, "b": ell},
         context=sqrt(2 * ell + 2 * HOLE) / epsilon,
     )
-    ranges = {"delta": real(0, 1, open_lo=True, open_hi=True), "epsilon": real(0, 20, open_lo=True)}
-    return Derivation("under the root", "ours", ranges, (epsilon <= ell,), start, (under, Step(end, "=")))
+    return Derivation("under the root", "ours", RANGES, (epsilon <= ell,), start, (under, Step(end, "=")))
 
 
 def derive_theorem_8_condition(statement: Statement) -> Derivation:
@@ -58,12 +60,7 @@ def derive_theorem_8_condition(statement: Statement) -> Derivation:
         Step(3 * epsilon**2 / (32 * epsilon) + linear, "<=", "order", {"a": epsilon, "b": ell}),
         Step(end, "<=", "order", {"a": Rational(3, 32) + sqrt(Rational(3, 8)), "b": 1}, context=HOLE * epsilon),
     )
-    ranges = {
-        "delta": real(0, 1, open_lo=True, open_hi=True),
-        "epsilon": real(0, 20, open_lo=True),
-        "sigma": real(Rational(1, 9), 99),
-    }
-    return Derivation("sigma put in", "ours", ranges, sympy_conditions(statement), start, steps)
+    return Derivation("sigma put in", "ours", WITH_SIGMA, sympy_conditions(statement), start, steps)
 
 
 def derive_sufficient(statement: Statement) -> Derivation:
@@ -84,8 +81,7 @@ def derive_sufficient(statement: Statement) -> Derivation:
         ),
         Step(end, "="),
     )
-    ranges = {"delta": real(0, 1, open_lo=True, open_hi=True), "epsilon": real(0, 20, open_lo=True)}
-    return Derivation("difference of squares", "ours", ranges, sympy_conditions(statement), start, steps)
+    return Derivation("difference of squares", "ours", RANGES, sympy_conditions(statement), start, steps)
 
 
 def derive_quadratic(statement: Statement) -> Derivation:
@@ -95,9 +91,4 @@ def derive_quadratic(statement: Statement) -> Derivation:
     ell = log(1 / delta)
     start, end = sympy_sides(statement)
     step = Step(end, "<=", "quadratic-formula", {"x": 1 / sigma, "b": sqrt(2 * ell), "c": epsilon})
-    ranges = {
-        "delta": real(0, 1, open_lo=True, open_hi=True),
-        "epsilon": real(0, 20, open_lo=True),
-        "sigma": real(Rational(1, 9), 99),
-    }
-    return Derivation("quadratic formula", "ours", ranges, sympy_conditions(statement), start, (step,))
+    return Derivation("quadratic formula", "ours", WITH_SIGMA, sympy_conditions(statement), start, (step,))

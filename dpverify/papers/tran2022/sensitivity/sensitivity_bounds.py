@@ -75,7 +75,7 @@ def drift_sensitivity(
 
 
 def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[int]:
-    """Steps of an r node's worst pattern, from the last back: the latest visits, or perhaps the last steps of epochs."""
+    """Steps of an r node's worst pattern, from the last back: the latest visits, or perhaps last steps of epochs."""
     sums = _drift_sums(start, end, alpha, N, ordering)
     if len(sums) == 2 and sums[1] > sums[0]:
         return list(range(end // N * N, start - 1, -N))

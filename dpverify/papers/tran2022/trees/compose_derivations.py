@@ -49,7 +49,7 @@ def derive_proposition_18(statement: Statement) -> Derivation:
         {"a": integer(1, 3000), "b": integer(a, a + 3000), **last, "p": integer(1, n), "v": integer(n - UP, n - UP)},
         (*sympy_conditions(statement), sympy.Eq(UP + DOWN, n)),
         PopCount(UP) + PopCount(DOWN),
-        _by_digits(n) if statement.variant == "printed" else _by_concavity(n),
+        _by_digits(n) if statement.variant == "printed" else by_concavity(n),
         local=("p", "v"),
     )
 
@@ -73,7 +73,7 @@ def _by_digits(n: Any) -> tuple[Step | Cases, ...]:
     )
 
 
-def _by_concavity(n: Any) -> tuple[Step, ...]:
+def by_concavity(n: Any) -> tuple[Step, ...]:
     """A number with c set bits is at least 2^c - 1, and log2 is concave."""
     return (
         Step(Log2(UP + 1) + PopCount(DOWN), "<=", "popcount-log2", {"n": UP}),

@@ -13,6 +13,7 @@ from dpverify.papers.tran2022.noise.tree_noise_derivations import (
     derive_lemma_12_count,
     derive_lemma_12_var,
 )
+from dpverify.papers.tran2022.sensitivity.checks.nodes import depth_of
 from dpverify.papers.tran2022.trees.compose_bounds import compose_count
 from dpverify.symbolic.exact.numbers import Exact
 from dpverify.symbolic.exact.statements import definitions
@@ -32,11 +33,6 @@ def _variance(point: Point, statement: Statement) -> Exact:
 
 def _count(point: Point, statement: Statement) -> Fraction:
     return Fraction(compose_count(1, int(point["t"])))
-
-
-def _depth(statement: Statement) -> list[str]:
-    """What a reading of the depth R means."""
-    return ["depth == floor(log2(T)) + 1" if statement.reading["depth"] == "levels" else "depth == floor(log2(T))"]
 
 
 def _no_corner(point: Point) -> bool:
@@ -61,7 +57,13 @@ CHECKS.add(
     ),
     DerivationCheck("lemma-12-count", "derivation", build=derive_lemma_12_count, variants=("amended",)),
     SearchCheck(
-        "lemma-12-var", "search", lhs=_variance, corners=MILD, where=_depth, interior=_no_corner, variants=("printed",)
+        "lemma-12-var",
+        "search",
+        lhs=_variance,
+        corners=MILD,
+        where=depth_of,
+        interior=_no_corner,
+        variants=("printed",),
     ),
     SearchCheck("lemma-12-var", "search-amended", lhs=_variance, corners=MILD_ANY_V, variants=("amended",)),
     DerivationCheck("lemma-12-var", "derivation", build=derive_lemma_12_var, variants=("amended",)),
@@ -70,7 +72,7 @@ CHECKS.add(
         "search",
         lhs=_expected_norm,
         corners=[corner | {"d": d} for corner in MILD for d in (3, 10000)],
-        where=_depth,
+        where=depth_of,
         interior=_no_corner,
         variants=("printed",),
     ),

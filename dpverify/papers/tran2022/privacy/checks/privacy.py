@@ -11,7 +11,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.algorithm_1.exhaustive import largest_sum
 from dpverify.papers.tran2022.privacy.checks.sides import momentum_divergence
 from dpverify.papers.tran2022.privacy.level_bounds import broken_step, printed_v, squares_bound
-from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
+from dpverify.papers.tran2022.sensitivity.checks.nodes import depth_of, ordering_of
 from dpverify.privacy.participation import pattern_count, patterns
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -60,12 +60,6 @@ BROKEN: Mapping[str, list[Corner]] = {
     ],
 }
 """One condition broken, the others kept: alpha below 1/N in whole epochs, T below N/4 with alpha at least 1/N."""
-
-
-def depth_of(statement: Statement) -> list[str]:
-    """Say what the reading of R means."""
-    text = {"levels": "depth == floor(log2(T)) + 1", "height": "depth == floor(log2(T))"}
-    return [text[statement.reading["depth"]]]
 
 
 def _within(name: str) -> Callable[[Statement], list[str]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpverify.harness import ExhaustiveCheck, PaperChecks, Planted, SearchCheck
-from dpverify.harness.planted import Rule
-from dpverify.papers.tran2022.privacy.checks.privacy import RUNS, Corner, at_depth, depth_of
+from dpverify.papers.tran2022.privacy.checks.privacy import RUNS, Corner, at_depth
 from dpverify.papers.tran2022.privacy.checks.sides import momentum_delta, tail_points, within_delta
+from dpverify.papers.tran2022.sensitivity.checks.nodes import depth_of
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -18,11 +18,6 @@ NOT_PRIVATE: list[Corner] = [
     {"T": 1, "N": 100, "alpha": 1, "epsilon": 5, "delta": "1/100", "sigma": "0.86"},
 ]
 """One condition broken at a time: epsilon far above log(1/delta) (twice), alpha below 1/N, T below N/4."""
-
-
-def _tail(stretched: Fraction) -> Rule:
-    """Whether a Gaussian with mu = 1/sigma, at the smallest sigma, meets delta."""
-    return within_delta(Fraction(1), 2, stretched)
 
 
 DELTAS = [Fraction(99, 100), Fraction(3, 4), *(Fraction(1, 10**exponent) for exponent in (1, 2, 5, 10, 50, 300, 2000))]
@@ -63,9 +58,15 @@ CHECKS.add(
         "theorem-4-dp",
         "tail",
         points=tail_points(DELTAS, SHARES),
-        holds=_tail(Fraction(1)),
+        holds=within_delta(Fraction(1), 2, Fraction(1)),
         why_sufficient=TAIL,
-        planted=[Planted("epsilon up to 2.8 log(1/delta)", holds=_tail(Fraction(6, 5)), at_declared_size=True)],
+        planted=[
+            Planted(
+                "epsilon up to 2.8 log(1/delta)",
+                holds=within_delta(Fraction(1), 2, Fraction(6, 5)),
+                at_declared_size=True,
+            )
+        ],
         region="epsilon/log(1/delta) up to 7/3, delta from 0.99 down to 1e-2000",
         variants=("amended",),
     ),

@@ -12,6 +12,7 @@ from flint import arb
 from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.privacy.checks.sides import tail_points
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import momentum_sensitivity
 from dpverify.papers.tran2022.sensitivity.visits_bounds import ancestor_count
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
@@ -116,14 +117,13 @@ def _query(i: int, subset: int, data: tuple[Fraction, ...], answer: Fraction) ->
     return total if i == 0 else total * answer + answer**2
 
 
-def _trees(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
+DELTAS = [Fraction(1, 10**exponent) for exponent in (1, 2, 5, 10, 100)]
+SHARES = [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(2)]
+
+
+def _trees(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
     for t in (2, 3, 4, 5, 7, 8, 9, 16, 100, 1023, 1024, 1025, 10**6, 10**9):
-        for exponent in (1, 2, 5, 10, 100):
-            delta = Fraction(1, 10**exponent)
-            log = ball(1 / delta).log()
-            for share in (Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(2)):
-                epsilon = Fraction(int((log * 10**6 * share.numerator / share.denominator).floor().fmpz()), 10**6)
-                yield {"t": t, "delta": delta, "epsilon": epsilon}
+        yield from ({"t": t, **at} for at in tail_points(DELTAS, SHARES)(budget))
 
 
 def _tree_private(constant: Fraction) -> Rule:

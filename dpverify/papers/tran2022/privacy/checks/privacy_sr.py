@@ -150,11 +150,6 @@ ENOUGH: Mapping[str, str] = {
 }
 
 
-def _tail(stretched: Fraction) -> Rule:
-    """Whether a Gaussian with mu^2 = 7/(4 sigma^2), at the smallest sigma, meets delta."""
-    return within_delta(Fraction(7, 4), 4, stretched)
-
-
 DELTAS = [Fraction(1, 10**exponent) for exponent in (1, 2, 5, 10, 50, 300, 2000)]
 SHARES = [Fraction(1, 1000), Fraction(1), Fraction(4), Fraction(9)]
 
@@ -232,9 +227,15 @@ CHECKS.add(
         "theorem-8-dp",
         "tail",
         points=tail_points(DELTAS, SHARES),
-        holds=_tail(Fraction(1)),
+        holds=within_delta(Fraction(7, 4), 4, Fraction(1)),
         why_sufficient=TAIL,
-        planted=[Planted("epsilon up to 12 log(1/delta)", holds=_tail(Fraction(4, 3)), at_declared_size=True)],
+        planted=[
+            Planted(
+                "epsilon up to 12 log(1/delta)",
+                holds=within_delta(Fraction(7, 4), 4, Fraction(4, 3)),
+                at_declared_size=True,
+            )
+        ],
         region="epsilon/log(1/delta) up to 9, delta down to 1e-2000",
         variants=("amended",),
     ),

@@ -25,6 +25,12 @@ def ordering_of(statement: Statement) -> Ordering:
     return cast(Ordering, statement.reading["ordering"])
 
 
+def depth_of(statement: Statement) -> list[str]:
+    """What the statement's reading of the tree's depth R means; nothing where it has none."""
+    meaning = {"levels": ["depth == floor(log2(T)) + 1"], "height": ["depth == floor(log2(T))"]}
+    return meaning.get(statement.reading.get("depth", ""), [])
+
+
 def node_of(point: Point) -> tuple[int, int]:
     """First and last step of the node [Block*2**Level + 1, (Block + 1)*2**Level]."""
     block, length = int(point["Block"]), 1 << int(point["Level"])

@@ -56,33 +56,18 @@ ALIGNED: list[Corner] = [{"N": 2**k, "alpha": Fraction(1, 2**k), "Level": k + 3,
 """Nodes that end where an epoch ends: the last visit is as far from its anchor as can be."""
 
 
-def momentum(start: int, end: int, point: Point, ordering: Ordering) -> Exact:
-    """Node of Algorithm 1."""
-    return momentum_sensitivity(start, end, point["alpha"], int(point["N"]), point["G"], ordering)
+def _law(of: Callable[..., Exact], *names: str) -> Law:
+    """Law of a node from its closed form, which takes these symbols besides alpha and N."""
+    return lambda start, end, point, ordering: of(
+        start, end, point["alpha"], int(point["N"]), *(point[name] for name in names), ordering
+    )
 
 
-def gradient(start: int, end: int, point: Point, ordering: Ordering) -> Exact:
-    """G node of Algorithm 2."""
-    return gradient_sensitivity(start, end, point["alpha"], int(point["N"]), point["G"], ordering)
+momentum, gradient = _law(momentum_sensitivity, "G"), _law(gradient_sensitivity, "G")
+difference, drift = _law(difference_sensitivity, "eta", "L"), _law(drift_sensitivity, "eta", "L")
 
 
-def difference(start: int, end: int, point: Point, ordering: Ordering) -> Exact:
-    """Delta node of Algorithm 2, smoothness alone being assumed."""
-    return difference_sensitivity(start, end, point["alpha"], int(point["N"]), point["eta"], point["L"], ordering)
-
-
-def drift(start: int, end: int, point: Point, ordering: Ordering) -> Exact:
-    """Node r of Algorithm 2, smoothness alone being assumed."""
-    return drift_sensitivity(start, end, point["alpha"], int(point["N"]), point["eta"], point["L"], ordering)
-
-
-def _search(
-    claim: str,
-    law: Law,
-    where: Sequence[str],
-    corners: Sequence[Corner],
-    region: Region,
-) -> SearchCheck:
+def _search(claim: str, law: Law, where: Sequence[str], corners: Sequence[Corner], region: Region) -> SearchCheck:
     """Search over released nodes, N and alpha; a symbol of UNITS that the record has is set to 1."""
     units = {name: UNITS[name] for name in (("G",) if law in {momentum, gradient} else ("eta",))}
     return SearchCheck(

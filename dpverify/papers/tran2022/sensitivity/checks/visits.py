@@ -10,6 +10,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity.checks.nodes import (
     NODES,
     Corner,
+    depth_of,
     ends,
     node_of,
     ordering_of,
@@ -56,12 +57,8 @@ def _terms_of_patterns(point: Point, statement: Statement) -> Fraction:
     return Fraction(max(len(steps) for steps in patterns(start, end, int(point["N"]), ordering_of(statement))))
 
 
-def _level(point: Point, statement: Statement) -> int:
-    return level_visits(int(point["T"]), int(point["N"]), int(point["level"]))
-
-
-def _all(point: Point, statement: Statement) -> int:
-    return visits(int(point["T"]), int(point["N"]))
+def _count(of: Callable[..., int], *names: str) -> Law:
+    return lambda point, _: of(*(int(point[name]) for name in names))
 
 
 def _used(point: Point, statement: Statement) -> int:
@@ -69,22 +66,8 @@ def _used(point: Point, statement: Statement) -> int:
     return reached_nodes(int(point["T"]), int(point["N"]), used_only=True)
 
 
-def _first(point: Point, statement: Statement) -> int:
-    return visits_first(int(point["N"]))
-
-
 def _later(point: Point, statement: Statement) -> int:
     return visits_later(int(point["T"]), int(point["N"]), ordering_of(statement))
-
-
-def _ancestors(point: Point, statement: Statement) -> int:
-    return ancestor_count(int(point["t"]))
-
-
-def _depth(statement: Statement) -> list[str]:
-    """What the reading of R means."""
-    meaning = {"levels": ["depth == floor(log2(T)) + 1"], "height": ["depth == floor(log2(T))"]}
-    return meaning.get(statement.reading.get("depth", ""), [])
 
 
 def _search(
@@ -99,7 +82,7 @@ def _search(
         name,
         lhs=lambda point, statement: Fraction(law(point, statement)),
         also=symbols,
-        where=lambda statement: [*more, *_depth(statement)],
+        where=lambda statement: [*more, *depth_of(statement)],
         region=region,
         corners=corners,
         seconds_each=0.004,
@@ -199,13 +182,13 @@ CHECKS.add(
         )
         for ordering in ("fresh", "once")
     ),
-    _search("theorem-4-level-count", _level, RUNS, also=_RUN),
+    _search("theorem-4-level-count", _count(level_visits, "T", "N", "level"), RUNS, also=_RUN),
     DerivationCheck("theorem-4-level-count", "derivation", build=derive_level_count, variants=("amended",)),
     *(
         check
         for claim in ("theorem-4-v", "algorithm-1-v")
         for check in (
-            _search(claim, _all, RUNS, also=_RUN),
+            _search(claim, _count(visits, "T", "N"), RUNS, also=_RUN),
             DerivationCheck(claim, "derivation", build=derive_v, variants=("amended",)),
         )
     ),
@@ -214,7 +197,7 @@ CHECKS.add(
         check
         for claim in ("theorem-8-count-first", "algorithm-2-v-le-2n")
         for check in (
-            _search(claim, _first, [{"N": n} for n in range(1, 10)]),
+            _search(claim, _count(visits_first, "N"), [{"N": n} for n in range(1, 10)]),
             DerivationCheck(claim, "derivation", build=derive_count_first, variants=("amended",)),
         )
     ),
@@ -222,6 +205,11 @@ CHECKS.add(
     DerivationCheck("theorem-8-count-later", "derivation", build=derive_count_later),
     _search("algorithm-2-v-gt-2n", _later, [*RUNS, {"T": 3, "N": 1}], also=_RUN),
     DerivationCheck("algorithm-2-v-gt-2n", "derivation", build=derive_later_simple, variants=("amended",)),
-    _search("section-2-ancestors", _ancestors, [{"t": t} for t in (1, 2, 3, 4, 5, 1023, 1024, 1025)], also={}),
+    _search(
+        "section-2-ancestors",
+        _count(ancestor_count, "t"),
+        [{"t": t} for t in (1, 2, 3, 4, 5, 1023, 1024, 1025)],
+        also={},
+    ),
     DerivationCheck("section-2-ancestors", "derivation", build=derive_ancestors),
 )
