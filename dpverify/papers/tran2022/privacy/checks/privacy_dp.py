@@ -1,13 +1,18 @@
-"""Theorem 4's (epsilon, delta) form, judged by the exact trade-off of Algorithm 1's released nodes."""
+"""Theorem 4's (epsilon, delta) form by exact trade-offs, and both forms on published iterates of a tiny problem."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
-from dpverify.harness import ExhaustiveCheck, PaperChecks, Planted, SearchCheck
-from dpverify.papers.tran2022.privacy.checks.privacy import RUNS, Corner, at_depth
-from dpverify.papers.tran2022.privacy.checks.sides import momentum_delta, tail_points, within_delta
+from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness.planted import Rule
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.privacy.checks.privacy import RUNS, Corner, at_depth, depth_value
+from dpverify.papers.tran2022.privacy.checks.sides import momentum_delta, tail_points, value_of, within_delta
+from dpverify.papers.tran2022.privacy.signs_bounds import sign_delta, sign_divergence, sign_law
 from dpverify.papers.tran2022.sensitivity.checks.nodes import depth_of
+from dpverify.symbolic.exact.numbers import ball
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -27,6 +32,43 @@ TAIL = (
     "mu <= 1/sigma <= epsilon/(2 r) with r = sqrt(log(1/delta)), so delta(epsilon) <= P(Z > x) <= exp(-x^2/2)/2 for "
     "x = epsilon/mu - mu/2 >= 2 r - epsilon/(4 r) >= (2 - 7/12) r > sqrt(2) r, and exp(-r^2) = delta"
 )
+
+
+def _sign_points(budget: Budget) -> Iterator[Corner]:
+    yield {"T": 129, "N": 1, "alpha": "1/1000", "sigma": "1/10", "z": 2}
+    yield {"T": 2, "N": 400, "alpha": "1/400", "sigma": "1/10", "z": 2}
+
+
+def _sign_points_dp(budget: Budget) -> Iterator[Corner]:
+    """At the sigma of the theorem, rounded up, and for delta >= exp(-epsilon)."""
+    yield {"T": 257, "N": 1, "alpha": "1/1000000", "sigma": "0.566", "epsilon": 12, "delta": "1/100000"}
+    yield {"T": 2, "N": 10**4, "alpha": "1/10000", "sigma": "0.566", "epsilon": 12, "delta": "1/100000"}
+    yield {"T": 2, "N": 1, "alpha": 1, "sigma": "0.00556", "epsilon": 300, "delta": "1/2"}
+
+
+PROBLEM = (
+    "published iterates of d = 1, f(w, x) = x w, x = G for one example and -G for the neighbour and all others: the "
+    "sign of w_T - w_{T-1} alone, the order of the examples hidden"
+)
+
+
+def _signs(tightened: int) -> Rule:
+    def holds(point: Point, statement: Statement) -> Outcome:
+        """Whether the published sign alone stays within the printed guarantee."""
+        T = int(point["T"])
+        law = sign_law(T, int(point["N"]), point["alpha"], point["sigma"], depth_value(statement, T))
+        if statement.quantity == "renyi_divergence":
+            seen = sign_divergence(law, point["z"])
+            allowed = value_of(statement, point, "z") / (2 * value_of(statement, point, "sigma") ** 2)
+        else:
+            seen, allowed = sign_delta(law, point["epsilon"]), ball(point["delta"])
+        allowed = allowed / tightened
+        if seen > allowed:
+            return Outcome(False, seen, allowed, PROBLEM)
+        return Outcome(True if seen <= allowed else None, seen, allowed)
+
+    return holds
+
 
 CHECKS.add(
     SearchCheck(
@@ -69,5 +111,17 @@ CHECKS.add(
         ],
         region="epsilon/log(1/delta) up to 7/3, delta from 0.99 down to 1e-2000",
         variants=("amended",),
+    ),
+    *(
+        ExhaustiveCheck(
+            claim,
+            "published-iterates",
+            points=points,
+            holds=_signs(1),
+            planted=[Planted("a guarantee a thousand times as strong", holds=_signs(1000))],
+            region=PROBLEM,
+            variants=("printed",),
+        )
+        for claim, points in (("theorem-4", _sign_points), ("theorem-4-dp", _sign_points_dp))
     ),
 )

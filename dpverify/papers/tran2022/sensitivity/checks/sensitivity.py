@@ -16,8 +16,8 @@ from dpverify.papers.tran2022.sensitivity.checks.nodes import (
     ordering_of,
     patterns,
     short_nodes,
+    shown_once,
 )
-from dpverify.papers.tran2022.sensitivity.checks.pattern_figure import shown_once
 from dpverify.papers.tran2022.sensitivity.checks.replay_runs import replayed
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
     difference_sensitivity,

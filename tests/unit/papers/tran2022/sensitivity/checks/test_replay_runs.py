@@ -6,8 +6,7 @@ import pytest
 from dpverify.harness import BUDGETS, Context
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
-from dpverify.papers.tran2022.sensitivity.checks.nodes import patterns, short_nodes
-from dpverify.papers.tran2022.sensitivity.checks.pattern_figure import pattern_figure
+from dpverify.papers.tran2022.sensitivity.checks.nodes import pattern_figure, patterns, short_nodes
 from dpverify.papers.tran2022.sensitivity.checks.replay_runs import (
     FAULTS,
     NO_FAULT,

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.papers.tran2022.noise.checks.floats import GRID
+from dpverify.papers.tran2022.noise.checks.noise import GRID
 from dpverify.privacy.audit.floats import lowest_bit
 
 
