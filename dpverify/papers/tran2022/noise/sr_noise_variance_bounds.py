@@ -16,15 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from flint import arb
 
-from dpverify.papers.tran2022.noise.sr_noise_bounds import (
-    Family,
-    check_parameters,
-    noise_coefficients,
-    power,
-    shortened,
-    squared_decays,
-    window_weights,
-)
+from dpverify.papers.tran2022.noise import sr_noise_bounds as sr_noise
 from dpverify.papers.tran2022.noise.tree_noise_bounds import mean_chi
 from dpverify.papers.tran2022.trees.compose_bounds import Node
 from dpverify.symbolic.exact.numbers import ZERO, Exact, Value, ball, to_exact, to_value
@@ -50,7 +42,7 @@ class NodeVariances:
         first, later = known["V_first"], known["V_later"]
         return cls(*(to_exact(v) for v in (g * first, g * later, drift * later, r * later)))
 
-    def of_node(self, family: Family, node: Node, n_examples: int) -> Exact:
+    def of_node(self, family: sr_noise.Family, node: Node, n_examples: int) -> Exact:
         """Variance of one node's noise, by its family and its last step."""
         if family == "G":
             return self.g_first if node[1] <= 2 * n_examples else self.g_later
@@ -72,45 +64,47 @@ def variance_terms(
 
 def prefix_term(t: int, n_examples: int, alpha: Fraction, nodes: NodeVariances) -> Exact:
     """Variance of term 1, ``alpha (1-alpha)^(t-r) G_[1,r]``; see :func:`variance_terms`."""
-    check_parameters(t, n_examples, alpha)
+    sr_noise.check_parameters(t, n_examples, alpha)
     r = t % n_examples
-    decays = power(to_value(1 - alpha), 2 * (t - r)) * squared_decays(1, r, alpha)
+    decays = sr_noise.power(to_value(1 - alpha), 2 * (t - r)) * sr_noise.squared_decays(1, r, alpha)
     return to_exact(to_value(alpha) ** 2 * decays * to_value(nodes.g_first))
 
 
 def first_window_term(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:
     """Variance of term 2, ``alpha c_q G_[r+1,r+N]``; see :func:`variance_terms`."""
-    check_parameters(t, n_examples, alpha, gamma)
+    sr_noise.check_parameters(t, n_examples, alpha, gamma)
     q, r = divmod(t, n_examples)
     if q == 0:
         return Fraction(0)
-    weight = to_value(alpha) * window_weights(q, n_examples, alpha, gamma)[-1]
-    return to_exact(weight**2 * squared_decays(r + 1, r + n_examples, alpha) * to_value(nodes.g_first))
+    weight = to_value(alpha) * sr_noise.window_weights(q, n_examples, alpha, gamma)[-1]
+    return to_exact(weight**2 * sr_noise.squared_decays(r + 1, r + n_examples, alpha) * to_value(nodes.g_first))
 
 
 def window_terms(
     t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances
 ) -> tuple[Exact, Exact]:
     """Variances of terms 3 and 4, the windows' G and Delta; see :func:`variance_terms`."""
-    check_parameters(t, n_examples, alpha, gamma)
+    sr_noise.check_parameters(t, n_examples, alpha, gamma)
     q = t // n_examples
     first, later = to_value(nodes.g_first), to_value(nodes.g_later)
     of_g: Value = ZERO
     of_delta: Value = ZERO
-    for i, weight in enumerate(window_weights(q - 1, n_examples, alpha, gamma), start=1):
+    for i, weight in enumerate(sr_noise.window_weights(q - 1, n_examples, alpha, gamma), start=1):
         end = t - (i - 1) * n_examples
-        whole = squared_decays(end - n_examples + 1, end, alpha)
-        early = squared_decays(end - n_examples + 1, end, alpha, until=2 * n_examples) if i == q - 1 else ZERO
-        of_g = shortened(of_g + weight**2 * (early * first + (whole - early) * later))
-        of_delta = shortened(of_delta + weight**2 * whole)
+        whole = sr_noise.squared_decays(end - n_examples + 1, end, alpha)
+        early = sr_noise.squared_decays(end - n_examples + 1, end, alpha, until=2 * n_examples) if i == q - 1 else ZERO
+        of_g = sr_noise.shortened(of_g + weight**2 * (early * first + (whole - early) * later))
+        of_delta = sr_noise.shortened(of_delta + weight**2 * whole)
     mix, keep = to_value((alpha * gamma) ** 2), to_value((alpha * (1 - gamma)) ** 2)
-    return to_exact(shortened(mix * of_g)), to_exact(shortened(keep * of_delta * to_value(nodes.delta)))
+    return to_exact(sr_noise.shortened(mix * of_g)), to_exact(
+        sr_noise.shortened(keep * of_delta * to_value(nodes.delta))
+    )
 
 
 def drift_term(t: int, alpha: Fraction, nodes: NodeVariances) -> Exact:
     """Variance of term 5, ``alpha r_[1,t]``; see :func:`variance_terms`."""
-    check_parameters(t, 1, alpha)
-    return to_exact(to_value(alpha) ** 2 * squared_decays(1, t, alpha) * to_value(nodes.r))
+    sr_noise.check_parameters(t, 1, alpha)
+    return to_exact(to_value(alpha) ** 2 * sr_noise.squared_decays(1, t, alpha) * to_value(nodes.r))
 
 
 def noise_variance(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:
@@ -126,13 +120,13 @@ def expected_norm(variance: Exact, d: int) -> arb:
 
 def covariance(s: int, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:
     """Covariance of one coordinate of the noises in m_hat_s and m_hat_t, through the nodes that both steps use."""
-    here = noise_coefficients(s, n_examples, alpha, gamma)
-    there = noise_coefficients(t, n_examples, alpha, gamma)
+    here = sr_noise.noise_coefficients(s, n_examples, alpha, gamma)
+    there = sr_noise.noise_coefficients(t, n_examples, alpha, gamma)
     total: Value = ZERO
     for family, mine in here.items():
         for node in mine.keys() & there[family].keys():
             product = to_value(mine[node]) * to_value(there[family][node])
-            total = shortened(total + product * to_value(nodes.of_node(family, node, n_examples)))
+            total = sr_noise.shortened(total + product * to_value(nodes.of_node(family, node, n_examples)))
     return to_exact(total)
 
 
@@ -140,10 +134,10 @@ def covariance_matrix(steps: int, n_examples: int, alpha: Fraction, gamma: Fract
     """Covariance of one coordinate of m_hat_1 .. m_hat_T's noise, (T, T); singular where nodes have no noise."""
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got steps={steps}.")
-    columns: dict[tuple[Family, Node], int] = {}
+    columns: dict[tuple[sr_noise.Family, Node], int] = {}
     entries: list[tuple[int, int, float]] = []
     for t in range(1, steps + 1):
-        for family, coefficients in noise_coefficients(t, n_examples, alpha, gamma).items():
+        for family, coefficients in sr_noise.noise_coefficients(t, n_examples, alpha, gamma).items():
             for node, coefficient in coefficients.items():
                 place = columns.setdefault((family, node), len(columns))
                 entries.append((t - 1, place, float(coefficient)))

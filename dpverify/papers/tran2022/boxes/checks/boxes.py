@@ -9,17 +9,7 @@ from typing import Any, cast
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.boxes.box_indices_bounds import (
-    Epochs,
-    algorithm_3,
-    dependencies,
-    dyadic_nodes,
-    epoch_loop,
-    epoch_steps,
-    made_nodes,
-    node_exponents,
-    windows_read,
-)
+from dpverify.papers.tran2022.boxes import box_indices_bounds as box_indices
 from dpverify.papers.tran2022.trees.aggregation_bounds import aggregation_renyi
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 
@@ -52,14 +42,14 @@ def _lengths(budget: Budget) -> Iterable[dict[str, Any]]:
 def _loop(point: Point, first: int, last: int) -> Outcome:
     """Whether the loops go through t = 1 .. T once each in order, epoch q having the steps qN + 1 .. (q+1)N."""
     n, steps = int(point["N"]), int(point["T"])
-    visited = list(epoch_loop(steps, n, first, n + last))
+    visited = list(box_indices.epoch_loop(steps, n, first, n + last))
     wanted = [((t - 1) // n, t) for t in range(1, steps + 1)]
     ends = f"t = {visited[0][1]} .. {visited[-1][1]}" if visited else "no step"
     return Outcome(visited == wanted, Fraction(len(visited)), Fraction(steps), f"{ends}, number of steps against T")
 
 
 def _a_largest(point: Point, as_remainder: bool = False) -> Outcome:
-    found = node_exponents(int(point["a"]), int(point["b"]), as_remainder=as_remainder)
+    found = box_indices.node_exponents(int(point["a"]), int(point["b"]), as_remainder=as_remainder)
     return Outcome(bool(found) and found[0] == 0, note=f"k among {found}")
 
 
@@ -67,7 +57,7 @@ def _recursion(point: Point, skip: int = 0) -> Outcome:
     """Whether the intervals follow on one another from a to b."""
     a, b = int(point["a"]), int(point["b"])
     expected = a
-    for y, z in algorithm_3(a, b):
+    for y, z in box_indices.algorithm_3(a, b):
         if y != expected or z < y:
             return Outcome(False, Fraction(y), Fraction(expected), "an interval does not begin where the last ended")
         expected = z + 1 + skip
@@ -76,15 +66,21 @@ def _recursion(point: Point, skip: int = 0) -> Outcome:
 
 def _node_range(point: Point, without_top: bool = False) -> Outcome:
     steps = int(point["T"])
-    made = [node for t in range(1, steps + 1) for node in made_nodes(t)[: None if not without_top else max(t % 2, 1)]]
-    missing = dyadic_nodes(steps) - set(made)
-    return Outcome(not missing and len(made) == len(set(made)) == len(dyadic_nodes(steps)), note=f"missing {missing}")
+    made = [
+        node
+        for t in range(1, steps + 1)
+        for node in box_indices.made_nodes(t)[: None if not without_top else max(t % 2, 1)]
+    ]
+    missing = box_indices.dyadic_nodes(steps) - set(made)
+    return Outcome(
+        not missing and len(made) == len(set(made)) == len(box_indices.dyadic_nodes(steps)), note=f"missing {missing}"
+    )
 
 
 def _delta_available(point: Point, first: int = 1) -> Outcome:
     """Whether every Delta node of the windows begins after step N and ends by step t."""
     n, t = int(point["N"]), int(point["t"])
-    for a, b in windows_read(t, n, first):
+    for a, b in box_indices.windows_read(t, n, first):
         for y, z in compose_intervals(a, b):
             if not (y > n and z <= t):
                 return Outcome(False, Fraction(y), Fraction(n), f"the node [{y}, {z}] at step {t}")
@@ -94,7 +90,7 @@ def _delta_available(point: Point, first: int = 1) -> Outcome:
 def _prefix_defined(point: Point, amended: bool) -> Outcome:
     n, t = int(point["N"]), int(point["t"])
     r = t % n
-    defined = bool(node_exponents(1, r)) or (amended and not compose_intervals(1, r))
+    defined = bool(box_indices.node_exponents(1, r)) or (amended and not compose_intervals(1, r))
     return Outcome(defined, note=f"COMPOSE(1, {r}): Algorithm 3 finds no k")
 
 
@@ -108,7 +104,7 @@ def _first_window(point: Point, amended: bool) -> Outcome:
 
 def _loop_windows(point: Point, first: int) -> Outcome:
     n, t = int(point["N"]), int(point["t"])
-    late = [window for window in windows_read(t, n, first) if window[1] > t]
+    late = [window for window in box_indices.windows_read(t, n, first) if window[1] > t]
     if not late:
         return Outcome(True)
     return Outcome(False, Fraction(late[0][1]), Fraction(t), "end of the window of i = 0, against t")
@@ -116,9 +112,9 @@ def _loop_windows(point: Point, first: int) -> Outcome:
 
 def _anchor(point: Point, statement: Statement, shift: int = 0) -> Outcome:
     """Whether the anchor exists, is the iterate at the epoch's first step, and is known at every step of the epoch."""
-    epochs = cast(Epochs, statement.reading["epochs"])
+    epochs = cast(box_indices.Epochs, statement.reading["epochs"])
     n, q = int(point["N"]), int(point["q"])
-    steps = [t for t in epoch_steps(epochs, q, n) if t >= 1]
+    steps = [t for t in box_indices.epoch_steps(epochs, q, n) if t >= 1]
     anchor = q * n
     if statement.variant == "amended":
         anchor = max(q * n, 1) if epochs != "one-based" else q * n + 1
@@ -138,7 +134,7 @@ def _anchor(point: Point, statement: Statement, shift: int = 0) -> Outcome:
 def _order_exists(point: Point, ahead: bool) -> Outcome:
     """Whether the lines of a run can be done in some order."""
     try:
-        order = list(graphlib.TopologicalSorter(dependencies(int(point["T"]), ahead=ahead)).static_order())
+        order = list(graphlib.TopologicalSorter(box_indices.dependencies(int(point["T"]), ahead=ahead)).static_order())
     except graphlib.CycleError as error:
         return Outcome(False, note="a circle: " + " needs ".join(reversed(error.args[1])))
     return Outcome(bool(order))

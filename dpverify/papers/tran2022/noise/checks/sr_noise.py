@@ -12,6 +12,7 @@ from dpverify.harness import Budget, Check, DerivationCheck, ExhaustiveCheck, Pa
 from dpverify.harness.derivation_check import Build
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.noise import sr_noise_derivations as nodes_of
+from dpverify.papers.tran2022.noise import sr_noise_variance_bounds as sr_noise_variance
 from dpverify.papers.tran2022.noise import sr_total_derivations as total
 from dpverify.papers.tran2022.noise import sr_window_derivations as windows
 from dpverify.papers.tran2022.noise.checks import sr_noise_points as points
@@ -23,14 +24,6 @@ from dpverify.papers.tran2022.noise.checks.sr_noise_points import (
     against_exact,
     at_points,
 )
-from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import (
-    NodeVariances,
-    drift_term,
-    first_window_term,
-    noise_variance,
-    prefix_term,
-    window_terms,
-)
 from dpverify.papers.tran2022.trees.compose_bounds import compose_count
 from dpverify.symbolic.exact.numbers import Exact, to_exact, to_value
 from dpverify.symbolic.exact.statements import decide_statement, definitions
@@ -41,22 +34,22 @@ WITH_NOISE = {"N": (2, None), "alpha": (None, "99/100")}
 """Where both sides are above 0, so that their ratio says something; the check 'boundaries' has the rest."""
 
 
-def _law(of: Callable[[int, int, Point, NodeVariances], Exact]) -> LeftSide:
+def _law(of: Callable[[int, int, Point, sr_noise_variance.NodeVariances], Exact]) -> LeftSide:
     """Left side from a law in t, N, the point and the variances of the nodes, at the precision of the moment."""
 
     def lhs(point: Point, statement: Statement) -> Exact:
         known = definitions(statement, point, precision=ctx.prec)
-        return of(int(point["t"]), int(point["N"]), point, NodeVariances.of(known))
+        return of(int(point["t"]), int(point["N"]), point, sr_noise_variance.NodeVariances.of(known))
 
     return lhs
 
 
-_term_1 = _law(lambda t, n, at, nodes: prefix_term(t, n, at["alpha"], nodes))
-_term_2 = _law(lambda t, n, at, nodes: first_window_term(t, n, at["alpha"], at["gamma"], nodes))
-_term_3 = _law(lambda t, n, at, nodes: window_terms(t, n, at["alpha"], at["gamma"], nodes)[0])
-_term_4 = _law(lambda t, n, at, nodes: window_terms(t, n, at["alpha"], at["gamma"], nodes)[1])
-_term_5 = _law(lambda t, n, at, nodes: drift_term(t, at["alpha"], nodes))
-_total = _law(lambda t, n, at, nodes: noise_variance(t, n, at["alpha"], at["gamma"], nodes))
+_term_1 = _law(lambda t, n, at, nodes: sr_noise_variance.prefix_term(t, n, at["alpha"], nodes))
+_term_2 = _law(lambda t, n, at, nodes: sr_noise_variance.first_window_term(t, n, at["alpha"], at["gamma"], nodes))
+_term_3 = _law(lambda t, n, at, nodes: sr_noise_variance.window_terms(t, n, at["alpha"], at["gamma"], nodes)[0])
+_term_4 = _law(lambda t, n, at, nodes: sr_noise_variance.window_terms(t, n, at["alpha"], at["gamma"], nodes)[1])
+_term_5 = _law(lambda t, n, at, nodes: sr_noise_variance.drift_term(t, at["alpha"], nodes))
+_total = _law(lambda t, n, at, nodes: sr_noise_variance.noise_variance(t, n, at["alpha"], at["gamma"], nodes))
 
 
 def _prefix_nodes(symbol: str) -> LeftSide:

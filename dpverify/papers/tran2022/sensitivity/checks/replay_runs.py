@@ -28,14 +28,8 @@ from dpverify.papers.tran2022.algorithms.sensitivity_problem import (
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows, replay
+from dpverify.papers.tran2022.sensitivity import sensitivity_bounds as sensitivity
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
-from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
-    difference_sensitivity,
-    drift_sensitivity,
-    drift_visits,
-    gradient_sensitivity,
-    momentum_sensitivity,
-)
 from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import Ordering, epoch_of, latest_visits
 from dpverify.symbolic.exact.numbers import Exact
 
@@ -103,19 +97,19 @@ def law(family: Family, start: int, end: int, case: RunCase, ordering: Ordering)
     node = (start, end, case.alpha, case.N)
     match family:
         case "f":
-            return momentum_sensitivity(*node, LIPSCHITZ, ordering)
+            return sensitivity.momentum_sensitivity(*node, LIPSCHITZ, ordering)
         case "g":
-            return gradient_sensitivity(*node, LIPSCHITZ, ordering)
+            return sensitivity.gradient_sensitivity(*node, LIPSCHITZ, ordering)
         case "delta":
-            return difference_sensitivity(*node, case.eta, SMOOTHNESS, ordering)
+            return sensitivity.difference_sensitivity(*node, case.eta, SMOOTHNESS, ordering)
         case "r":
-            return drift_sensitivity(*node, case.eta, SMOOTHNESS, ordering)
+            return sensitivity.drift_sensitivity(*node, case.eta, SMOOTHNESS, ordering)
 
 
 def worst_schedule(family: Family, start: int, end: int, case: RunCase, ordering: Ordering, early: int = 0) -> Any:
     """Order of the examples, shape (T,): the replaced one where the closed form has it, first outside the node."""
     N, T = case.N, case.T
-    worst = drift_visits(start, end, case.alpha, N, ordering) if family == "r" else None
+    worst = sensitivity.drift_visits(start, end, case.alpha, N, ordering) if family == "r" else None
     visits = latest_visits(start, end, N, ordering) if worst is None else worst
     place = {epoch_of(t, N): (t - 1) % N for t in visits}
     if early and len(visits) > 1:

@@ -8,16 +8,7 @@ from fractions import Fraction
 from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.harness.derivation_check import Build
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.sensitivity.checks.nodes import (
-    NODES,
-    Corner,
-    ends,
-    node_of,
-    ordering_of,
-    patterns,
-    short_nodes,
-    shown_once,
-)
+from dpverify.papers.tran2022.sensitivity.checks import nodes
 from dpverify.papers.tran2022.sensitivity.checks.replay_runs import replayed
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
     difference_sensitivity,
@@ -42,7 +33,7 @@ SMALL: Region = {"N": (1, 24), "Level": (0, 6), "Block": (0, 24), "alpha": ("1/4
 UNITS: Region = {"G": (1, 1), "eta": (1, 1)}
 """Both sides are proportional to G, or to eta."""
 
-SHARP: list[Corner] = [
+SHARP: list[nodes.Corner] = [
     *({"N": 2**k - 1, "alpha": Fraction(1, 2**k - 1), "Level": 2 * k, "Block": 0} for k in range(3, 11)),
     {"N": 5, "alpha": "1/5", "Level": 3, "Block": 1},
     {"N": 3, "alpha": "1/3", "Level": 3, "Block": 1},
@@ -52,7 +43,9 @@ SHARP: list[Corner] = [
 """Runs of 2**k - 1 examples: the last step of [1, 4**k] is the first of its epoch, so that the visit before it is one
 step away. The shortest node at which 4 alpha G fails is [9, 16] with N = 5."""
 
-ALIGNED: list[Corner] = [{"N": 2**k, "alpha": Fraction(1, 2**k), "Level": k + 3, "Block": 1} for k in range(1, 12)]
+ALIGNED: list[nodes.Corner] = [
+    {"N": 2**k, "alpha": Fraction(1, 2**k), "Level": k + 3, "Block": 1} for k in range(1, 12)
+]
 """Nodes that end where an epoch ends: the last visit is as far from its anchor as can be."""
 
 
@@ -67,14 +60,14 @@ momentum, gradient = _law(momentum_sensitivity, "G"), _law(gradient_sensitivity,
 difference, drift = _law(difference_sensitivity, "eta", "L"), _law(drift_sensitivity, "eta", "L")
 
 
-def _search(claim: str, law: Law, where: Sequence[str], corners: Sequence[Corner], region: Region) -> SearchCheck:
+def _search(claim: str, law: Law, where: Sequence[str], corners: Sequence[nodes.Corner], region: Region) -> SearchCheck:
     """Search over released nodes, N and alpha; a symbol of UNITS that the record has is set to 1."""
     units = {name: UNITS[name] for name in (("G",) if law in {momentum, gradient} else ("eta",))}
     return SearchCheck(
         claim,
         "search",
-        lhs=lambda point, statement: law(*node_of(point), point, ordering_of(statement)),
-        also={**NODES, "alpha": "real, 0 < alpha <= 1", "N": "integer, N >= 1"},
+        lhs=lambda point, statement: law(*nodes.node_of(point), point, nodes.ordering_of(statement)),
+        also={**nodes.NODES, "alpha": "real, 0 < alpha <= 1", "N": "integer, N >= 1"},
         where=where,
         region={**region, **units},
         corners=corners,
@@ -91,14 +84,14 @@ def _brute(claim: str, first: str, last: str, away: Callable[[int, int], int]) -
         N, start, end, decay = int(point["N"]), int(point[first]), int(point[last]), 1 - point["alpha"]
         sums = (
             sum((decay ** (end - t) * away(t, N) for t in steps), Fraction(0))
-            for steps in patterns(start, end, N, ordering_of(statement))
+            for steps in nodes.patterns(start, end, N, nodes.ordering_of(statement))
         )
         alpha = point["alpha"] if statement.quantity == "node_sensitivity" else 1
         return 2 * alpha * max(sums)
 
     def points(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
         units = {"G": 1} if of_gradients else {"eta": 1, "L": 1}
-        for N, start, end in short_nodes(budget):
+        for N, start, end in nodes.short_nodes(budget):
             for alpha in sorted({Fraction(1), Fraction(2, 3), Fraction(1, N)}):
                 if alpha >= Fraction(1, N) and (start > N or not of_differences):
                     yield {"N": N, first: start, last: end, "alpha": alpha, **units}
@@ -145,7 +138,7 @@ def _terms_are_small(most: Callable[[int], int]) -> Callable[[Point, Statement],
 
     def holds(point: Point, statement: Statement) -> Outcome:
         N, place, eta, slope = int(point["N"]), int(point["place"]), point["eta"], point["L"]
-        ordering = ordering_of(statement)
+        ordering = nodes.ordering_of(statement)
         delta = difference_sensitivity(N + place, N + place, Fraction(1), N, eta, slope, ordering)
         drifted = drift_sensitivity(place, place, Fraction(1), N, eta, slope, ordering)
         allowed = 2 * slope * eta * most(N)
@@ -170,26 +163,26 @@ _FAR: Region = {**_SMOOTH, "N": (2, 2**12)}
 _BOTH = "both terms are proportional to eta, L N for Delta and L (p - 1) < L N for r, twice for the two neighbours"
 
 CHECKS.add(
-    _search("theorem-4-sensitivity-sum", momentum, ends("node_start", "node_end"), SHARP, SMALL),
+    _search("theorem-4-sensitivity-sum", momentum, nodes.ends("node_start", "node_end"), SHARP, SMALL),
     _brute("theorem-4-sensitivity-sum", "node_start", "node_end", _anywhere),
     DerivationCheck("theorem-4-sensitivity-sum", "derivation", build=derive_sum, variants=("amended",)),
-    _search("theorem-4-sensitivity", momentum, ends("node_start", "node_end"), SHARP, LARGE),
+    _search("theorem-4-sensitivity", momentum, nodes.ends("node_start", "node_end"), SHARP, LARGE),
     _brute("theorem-4-sensitivity", "node_start", "node_end", _anywhere),
     *_derived("theorem-4-sensitivity", derive_sensitivity, holds_once=True),
     _search("algorithm-2-delta-g", gradient, [], SHARP, LARGE),
     *_derived("algorithm-2-delta-g", derive_sensitivity),
-    _search("theorem-8-sensitivity-g-sum", gradient, ends("a", "b"), SHARP, SMALL),
+    _search("theorem-8-sensitivity-g-sum", gradient, nodes.ends("a", "b"), SHARP, SMALL),
     DerivationCheck("theorem-8-sensitivity-g-sum", "derivation", build=derive_sum, variants=("amended",)),
-    _search("theorem-8-sensitivity-g", gradient, ends("a", "b"), SHARP, LARGE),
+    _search("theorem-8-sensitivity-g", gradient, nodes.ends("a", "b"), SHARP, LARGE),
     *_derived("theorem-8-sensitivity-g", derive_sensitivity, holds_once=True),
     _search("algorithm-2-delta-delta", difference, ["Block*2**Level + 1 > N"], SHARP, _SMOOTH),
     *_derived("algorithm-2-delta-delta", derive_sensitivity),
-    _search("theorem-8-sensitivity-delta", difference, [*ends("a", "b"), "a > N"], SHARP, _SMOOTH),
+    _search("theorem-8-sensitivity-delta", difference, [*nodes.ends("a", "b"), "a > N"], SHARP, _SMOOTH),
     _brute("theorem-8-sensitivity-delta", "a", "b", _anchors),
     *_derived("theorem-8-sensitivity-delta", derive_sensitivity),
     _search("algorithm-2-delta-r", drift, [], [*SHARP, *ALIGNED], _FAR),
     *_derived("algorithm-2-delta-r", derive_drift),
-    _search("theorem-8-sensitivity-r", drift, ends("a", "b"), [*SHARP, *ALIGNED], _FAR),
+    _search("theorem-8-sensitivity-r", drift, nodes.ends("a", "b"), [*SHARP, *ALIGNED], _FAR),
     _brute("theorem-8-sensitivity-r", "a", "b", _since_anchor),
     *_derived("theorem-8-sensitivity-r", derive_drift),
     _distance("section-4-distance", lambda N, _: N),
@@ -213,7 +206,7 @@ CHECKS.add(
     ),
 )
 CHECKS.add(
-    replayed("theorem-4-sensitivity", "f", ("node_start", "node_end"), figures=shown_once),
+    replayed("theorem-4-sensitivity", "f", ("node_start", "node_end"), figures=nodes.shown_once),
     replayed("theorem-8-sensitivity-g", "g", ("a", "b")),
     replayed("theorem-8-sensitivity-delta", "delta", ("a", "b")),
     replayed("theorem-8-sensitivity-r", "r", ("a", "b")),

@@ -7,6 +7,8 @@ from fractions import Fraction
 
 from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.sensitivity import visits_bounds as bounds
+from dpverify.papers.tran2022.sensitivity import visits_derivations as visits
 from dpverify.papers.tran2022.sensitivity.checks.nodes import (
     NODES,
     Corner,
@@ -19,22 +21,6 @@ from dpverify.papers.tran2022.sensitivity.checks.nodes import (
 )
 from dpverify.papers.tran2022.sensitivity.sensitivity_derivations import derive_terms
 from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import epoch_of, most_visits
-from dpverify.papers.tran2022.sensitivity.visits_bounds import (
-    ancestor_count,
-    level_visits,
-    reached_nodes,
-    visits,
-    visits_first,
-    visits_later,
-)
-from dpverify.papers.tran2022.sensitivity.visits_derivations import (
-    derive_ancestors,
-    derive_count_first,
-    derive_count_later,
-    derive_later_simple,
-    derive_level_count,
-    derive_v,
-)
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -63,11 +49,11 @@ def _count(of: Callable[..., int], *names: str) -> Law:
 
 def _used(point: Point, statement: Statement) -> int:
     """Only the nodes that some COMPOSE(1, t) uses."""
-    return reached_nodes(int(point["T"]), int(point["N"]), used_only=True)
+    return bounds.reached_nodes(int(point["T"]), int(point["N"]), used_only=True)
 
 
 def _later(point: Point, statement: Statement) -> int:
-    return visits_later(int(point["T"]), int(point["N"]), ordering_of(statement))
+    return bounds.visits_later(int(point["T"]), int(point["N"]), ordering_of(statement))
 
 
 def _search(
@@ -182,14 +168,14 @@ CHECKS.add(
         )
         for ordering in ("fresh", "once")
     ),
-    _search("theorem-4-level-count", _count(level_visits, "T", "N", "level"), RUNS, also=_RUN),
-    DerivationCheck("theorem-4-level-count", "derivation", build=derive_level_count, variants=("amended",)),
+    _search("theorem-4-level-count", _count(bounds.level_visits, "T", "N", "level"), RUNS, also=_RUN),
+    DerivationCheck("theorem-4-level-count", "derivation", build=visits.derive_level_count, variants=("amended",)),
     *(
         check
         for claim in ("theorem-4-v", "algorithm-1-v")
         for check in (
-            _search(claim, _count(visits, "T", "N"), RUNS, also=_RUN),
-            DerivationCheck(claim, "derivation", build=derive_v, variants=("amended",)),
+            _search(claim, _count(bounds.visits, "T", "N"), RUNS, also=_RUN),
+            DerivationCheck(claim, "derivation", build=visits.derive_v, variants=("amended",)),
         )
     ),
     _search("algorithm-1-v", _used, RUNS[:6], also=_RUN, name="used-nodes", largest=48),
@@ -197,19 +183,19 @@ CHECKS.add(
         check
         for claim in ("theorem-8-count-first", "algorithm-2-v-le-2n")
         for check in (
-            _search(claim, _count(visits_first, "N"), [{"N": n} for n in range(1, 10)]),
-            DerivationCheck(claim, "derivation", build=derive_count_first, variants=("amended",)),
+            _search(claim, _count(bounds.visits_first, "N"), [{"N": n} for n in range(1, 10)]),
+            DerivationCheck(claim, "derivation", build=visits.derive_count_first, variants=("amended",)),
         )
     ),
     _search("theorem-8-count-later", _later, RUNS, also=_RUN),
-    DerivationCheck("theorem-8-count-later", "derivation", build=derive_count_later),
+    DerivationCheck("theorem-8-count-later", "derivation", build=visits.derive_count_later),
     _search("algorithm-2-v-gt-2n", _later, [*RUNS, {"T": 3, "N": 1}], also=_RUN),
-    DerivationCheck("algorithm-2-v-gt-2n", "derivation", build=derive_later_simple, variants=("amended",)),
+    DerivationCheck("algorithm-2-v-gt-2n", "derivation", build=visits.derive_later_simple, variants=("amended",)),
     _search(
         "section-2-ancestors",
-        _count(ancestor_count, "t"),
+        _count(bounds.ancestor_count, "t"),
         [{"t": t} for t in (1, 2, 3, 4, 5, 1023, 1024, 1025)],
         also={},
     ),
-    DerivationCheck("section-2-ancestors", "derivation", build=derive_ancestors),
+    DerivationCheck("section-2-ancestors", "derivation", build=visits.derive_ancestors),
 )

@@ -22,19 +22,12 @@ from dpverify.harness import (
 )
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.linear_queries import LinearQueries
+from dpverify.papers.tran2022.trees import aggregation_derivations as aggregation
 from dpverify.papers.tran2022.trees.aggregation_bounds import (
     aggregation_delta,
     aggregation_renyi,
     gaussian_delta,
     gaussian_renyi,
-)
-from dpverify.papers.tran2022.trees.aggregation_derivations import (
-    derive_gaussian_divergence,
-    derive_theorem_4_conversion,
-    derive_theorem_10,
-    derive_theorem_10_dp,
-    derive_theorem_10_dp_best,
-    derive_theorem_10_order,
 )
 from dpverify.papers.tran2022.trees.one_step_derivations import derive_factor, derive_factor_bound
 from dpverify.symbolic.exact.numbers import Exact, ball
@@ -135,30 +128,32 @@ LOSS_LAW = MonteCarloCheck(
 )
 
 CHECKS.add(
-    DerivationCheck("gaussian-divergence", "derivation", build=derive_gaussian_divergence),
+    DerivationCheck("gaussian-divergence", "derivation", build=aggregation.derive_gaussian_divergence),
     SearchCheck("gaussian-divergence", "search", lhs=_divergence("mu")),
-    DerivationCheck("gaussian-divergence-multi", "derivation", build=derive_gaussian_divergence),
+    DerivationCheck("gaussian-divergence-multi", "derivation", build=aggregation.derive_gaussian_divergence),
     SearchCheck("gaussian-divergence-multi", "search", lhs=_divergence("mu_norm")),
     SearchCheck("theorem-10-density", "search", lhs=_log_density),
     DerivationCheck("theorem-10-factor", "derivation", build=derive_factor),
     SearchCheck("theorem-10-factor", "search", lhs=_factor),
-    DerivationCheck("theorem-10", "derivation", build=derive_theorem_10),
+    DerivationCheck("theorem-10", "derivation", build=aggregation.derive_theorem_10),
     SearchCheck(
         "theorem-10", "search", lhs=_renyi, corners=[{"V": 1, "rho": 1, "z": 2}, {"V": 1000, "rho": "1/9", "z": 50}]
     ),
     LOSS_LAW,
-    DerivationCheck("theorem-10-integration", "derivation", build=derive_theorem_10),
+    DerivationCheck("theorem-10-integration", "derivation", build=aggregation.derive_theorem_10),
     SearchCheck("theorem-10-integration", "search", lhs=_renyi_of_touched),
-    DerivationCheck("theorem-10-order", "derivation", build=derive_theorem_10_order, variants=("amended",)),
+    DerivationCheck("theorem-10-order", "derivation", build=aggregation.derive_theorem_10_order, variants=("amended",)),
     SearchCheck("theorem-10-order", "search"),
     SearchCheck(
         "theorem-10-dp-intermediate", "search", lhs=_delta, corners=[{"V": 1, "rho": "1/10", "delta": "1/1000000"}]
     ),
-    DerivationCheck("theorem-10-dp-intermediate", "derivation", build=derive_theorem_10_dp_best, variants=("amended",)),
+    DerivationCheck(
+        "theorem-10-dp-intermediate", "derivation", build=aggregation.derive_theorem_10_dp_best, variants=("amended",)
+    ),
     SearchCheck("theorem-10-dp", "search", lhs=_delta),
-    DerivationCheck("theorem-10-dp", "derivation", build=derive_theorem_10_dp),
+    DerivationCheck("theorem-10-dp", "derivation", build=aggregation.derive_theorem_10_dp),
     DerivationCheck("theorem-10-factor-bound", "derivation", build=derive_factor_bound),
     SearchCheck("theorem-10-factor-bound", "search", region={"z": (1, 20), "rho": (0, 5)}),
-    DerivationCheck("theorem-4-conversion", "derivation", build=derive_theorem_4_conversion),
+    DerivationCheck("theorem-4-conversion", "derivation", build=aggregation.derive_theorem_4_conversion),
     SearchCheck("theorem-4-conversion", "search", lhs=_delta_of_sigma),
 )

@@ -8,14 +8,8 @@ from fractions import Fraction
 from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.composition import compose
+from dpverify.papers.tran2022.trees import compose_derivations as derivations
 from dpverify.papers.tran2022.trees.compose_bounds import compose_count, squared_decay_sum
-from dpverify.papers.tran2022.trees.compose_derivations import (
-    derive_proposition_16,
-    derive_proposition_16_step_1,
-    derive_proposition_16_step_2,
-    derive_proposition_18,
-    derive_proposition_18_prefix,
-)
 from dpverify.papers.tran2022.trees.one_step_derivations import derive_mod
 from dpverify.symbolic.exact.numbers import Exact
 
@@ -75,7 +69,7 @@ def _covers_one_short(point: Point, statement: Statement) -> Outcome:
 
 
 CHECKS.add(
-    DerivationCheck("proposition-16", "derivation", build=derive_proposition_16),
+    DerivationCheck("proposition-16", "derivation", build=derivations.derive_proposition_16),
     SearchCheck(
         "proposition-16",
         "search",
@@ -85,14 +79,14 @@ CHECKS.add(
     ),
     DerivationCheck("proposition-16-mod", "derivation", build=derive_mod),
     SearchCheck("proposition-16-mod", "search", region={"top_bit": (0, 200)}),
-    DerivationCheck("proposition-16-step-1", "derivation", build=derive_proposition_16_step_1),
-    DerivationCheck("proposition-16-step-2", "derivation", build=derive_proposition_16_step_2),
+    DerivationCheck("proposition-16-step-1", "derivation", build=derivations.derive_proposition_16_step_1),
+    DerivationCheck("proposition-16-step-2", "derivation", build=derivations.derive_proposition_16_step_2),
     SearchCheck("proposition-16-step-1", "search", region={"top_bit": (0, 24)}),
     SearchCheck("proposition-16-step-2", "search", lhs=_squared_decays, region={"top_bit": (0, 24)}),
-    DerivationCheck("proposition-18", "derivation", build=derive_proposition_18),
+    DerivationCheck("proposition-18", "derivation", build=derivations.derive_proposition_18),
     SearchCheck("proposition-18", "search", lhs=_count, corners=[{"a": 2, "b": 2**k - 1} for k in range(2, 21)]),
     ExhaustiveCheck("proposition-18", "algorithm-3", points=_intervals, lhs=_literal_count),
-    DerivationCheck("proposition-18-prefix", "derivation", build=derive_proposition_18_prefix),
+    DerivationCheck("proposition-18-prefix", "derivation", build=derivations.derive_proposition_18_prefix),
     SearchCheck("proposition-18-prefix", "search", lhs=_prefix_count, corners=[{"b": 2**k - 1} for k in range(1, 21)]),
     ExhaustiveCheck("proposition-18-prefix", "algorithm-3", points=_prefixes, lhs=_literal_count),
     ExhaustiveCheck(

@@ -6,15 +6,8 @@ from fractions import Fraction
 
 from dpverify.harness import DerivationCheck, PaperChecks, Point, SearchCheck
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.trees import series_derivations as series
 from dpverify.papers.tran2022.trees.one_step_derivations import derive_chord, derive_special_step
-from dpverify.papers.tran2022.trees.series_derivations import (
-    derive_case_1,
-    derive_case_2,
-    derive_corollary_15,
-    derive_proposition_13,
-    derive_proposition_14,
-    derive_special,
-)
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -25,7 +18,7 @@ def _series(point: Point, statement: Statement) -> Fraction:
 
 
 CHECKS.add(
-    DerivationCheck("proposition-13", "derivation", build=derive_proposition_13),
+    DerivationCheck("proposition-13", "derivation", build=series.derive_proposition_13),
     SearchCheck(
         "proposition-13",
         "search",
@@ -40,20 +33,20 @@ CHECKS.add(
     ),
     DerivationCheck("proposition-13-chord", "derivation", build=derive_chord),
     SearchCheck("proposition-13-chord", "search"),
-    DerivationCheck("proposition-13-case-1", "derivation", build=derive_case_1),
+    DerivationCheck("proposition-13-case-1", "derivation", build=series.derive_case_1),
     SearchCheck("proposition-13-case-1", "search"),
-    DerivationCheck("proposition-13-case-2", "derivation", build=derive_case_2),
+    DerivationCheck("proposition-13-case-2", "derivation", build=series.derive_case_2),
     SearchCheck("proposition-13-case-2", "search"),
-    DerivationCheck("equation-7", "derivation", build=derive_case_2),
+    DerivationCheck("equation-7", "derivation", build=series.derive_case_2),
     SearchCheck("equation-7", "search"),
-    DerivationCheck("proposition-14", "derivation", build=derive_proposition_14),
+    DerivationCheck("proposition-14", "derivation", build=series.derive_proposition_14),
     SearchCheck("proposition-14", "search"),
-    DerivationCheck("proposition-14-special", "derivation", build=derive_special),
+    DerivationCheck("proposition-14-special", "derivation", build=series.derive_special),
     SearchCheck("proposition-14-special", "search"),
     SearchCheck("proposition-14-proof-1", "search"),
     SearchCheck("proposition-14-proof-2", "search"),
     DerivationCheck("proposition-14-special-step", "derivation", build=derive_special_step),
     SearchCheck("proposition-14-special-step", "search"),
-    DerivationCheck("corollary-15", "derivation", build=derive_corollary_15),
+    DerivationCheck("corollary-15", "derivation", build=series.derive_corollary_15),
     SearchCheck("corollary-15", "search", region={"window": (1, 64)}),
 )
