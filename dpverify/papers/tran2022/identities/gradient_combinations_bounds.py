@@ -1,11 +1,8 @@
 """Vector identities as identities between coefficients: formal sums of gradients, each with an exact coefficient.
 
-The functions that the paper's formulas apply (G_win, Delta_win, r_win, momentum, ...) are linear in gradients. Here
-each evaluates to a :class:`Combination`, a map from gradients to their coefficients, so that the ledger's own formula
-can be evaluated with them, and two sides are equal as vectors, whatever the loss, if their coefficients are.
-
-A gradient is named by where it is taken and of which example: ``("anchor", epoch, example)``, ``("iterate", step,
-example)`` or ``("full", step)``. Which example a step draws is an :class:`Ordering`. Fractions and integers; no kernel.
+The functions that the paper's formulas apply (G_win, Delta_win, r_win, momentum, ...) are linear in gradients, so two
+sides are equal as vectors, whatever the loss, if their coefficients are. A gradient is named by where it is taken and
+of which example: ``("anchor", epoch, example)``, ``("iterate", step, example)`` or ``("full", step)``.
 """
 
 from __future__ import annotations

@@ -53,19 +53,12 @@ def literal_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) ->
 def streaming_outputs(
     steps: int, n_examples: int, alpha: Fraction, gamma: Fraction, *, fault: str = ""
 ) -> list[Combination]:
-    """m_hat_1 .. m_hat_T by the recursion over epochs, in terms of the nodes.
+    """m_hat_1 .. m_hat_T by the recursion over epochs, in terms of the nodes; ``fault`` plants one.
 
-    With W_t and D_t the sums of G and Delta over the window [t - N + 1, t],
+    With W_t and D_t the sums of G and Delta over the window [t - N + 1, t], and Ghat_0 = 0,
 
         g_t = (1-gamma) (D_t + g_{t-N}) + gamma W_t  for t >= 2N,   g_t = W_t  for N <= t < 2N,
-        Ghat_t = (1-alpha)^N Ghat_{t-N} + g_t        for t >= N,    Ghat_t = sum over COMPOSE(1, t)  for t < N,
-
-    and Ghat_0 = 0.
-
-    ``fault`` plants one: "base-late" (the second epoch already uses the recursion), "gamma-swapped", "decay-off" or
-    "ring-off" (g of one step earlier).
-
-    Source: ``tran2022:section-5-run-time``, which asks for a shorter run time; the recursion is ours.
+        Ghat_t = (1-alpha)^N Ghat_{t-N} + g_t        for t >= N,    Ghat_t = sum over COMPOSE(1, t)  for t < N.
     """
     beta, keep = to_value(1 - alpha), to_value(1 - gamma)
     fresh = 1 - keep

@@ -1,10 +1,9 @@
 """Terms 1 and 5 of Lemma 7 and the counts of nodes, derived.
 
-The prefix [1, r] has one node per set bit i of r, whose noise enters with ``(1-alpha)^(r mod 2^i)``; likewise [1, t]. A
-window [x + 1, x + N] has ``popcount(up) + popcount(down)`` nodes with ``up + down = N`` (NOTES.md, "COMPOSE in closed
-form"). Letters that the statements do not have: ``place``, the remainder of t by N; ``top``, a
-bit above all those of r or t; ``several``, 0 or 1, whether alpha may be below 1 at a sample point (so that alpha = 1,
-where there is no memory, is among the first).
+The prefix [1, r] has one node per set bit i of r, whose noise enters with ``(1-alpha)^(r mod 2^i)``; likewise [1, t]
+(NOTES.md, "COMPOSE in closed form"). Letters of ours: ``place``, the remainder of t by N; ``top``, a bit above all
+those of r or t; ``several``, 0 or 1, whether alpha may be below 1 at a sample point (so that alpha = 1 is among the
+first).
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The exact law of the noise in m_hat_t of Algorithm 2: variances term by term, expected norm, covariance over steps.
 
-Each coordinate of the noise is Gaussian with mean 0, the coordinates are independent, and within a step every node
-occurs once in each family (see ``noise.sr_noise_bounds``), so the variance is the sum of the
-squared coefficients times the nodes' variances. Two steps covary through the nodes that both use. Fractions or balls,
-and one matrix of floats for simulations; no kernel is imported.
+Each coordinate is Gaussian with mean 0, and within a step every node occurs once in each family, so the variance is the
+sum of the squared coefficients times the nodes' variances. Two steps covary through the nodes that both use.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The noise of Algorithm 2 as Theorem 9 takes it: the five terms of Lemma 7's variance, none of them rounded.
-
-Lemma 7's corrected bound rounds ``gamma^2/(gamma(2-gamma))``, ``(1-gamma)^2/(gamma(2-gamma))`` and ``log2(1 + N/2)``;
-with gamma = sqrt(N/T) and alpha = 1/N there is no need to. The letters are those of
-``noise.sr_total_derivations``.
-"""
+"""The noise of Algorithm 2 as Theorem 9 takes it: the five terms of Lemma 7's variance, none of them rounded."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
 """The end of Lemma 7's proof, derived: the total variance, its root, and the numbers in front.
 
-The total rests on what the derivations of the terms show (``noise.sr_noise_derivations``,
-``noise.sr_window_derivations``); each comes in as a premise under its claim's id. Letters that
-the statements do not have, in the order of the terms: ``prefix``, the squared decays of COMPOSE(1, r) times the decay
-after r; ``weight``, the coefficient of the first whole window; ``decays``, the largest sum of squared decays over the
-nodes of one window; ``squares``, the sum of the squared weights of the other windows; ``run``, the squared decays of
-COMPOSE(1, t).
+What the derivations of the terms show comes in as premises. Letters of ours, in the order of the terms: ``prefix``, the
+squared decays of COMPOSE(1, r) times the decay after r; ``weight``, the coefficient of the first whole window;
+``decays``, the largest sum of squared decays over one window's nodes; ``squares``, the sum of the other windows'
+squared weights; ``run``, the squared decays of COMPOSE(1, t).
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Terms 2 to 4 of Lemma 7, derived: the windows of the reconstruction and their weights.
-
-The letters that the statements do not have, and the argument, stand in
-``noise.sr_window_steps_derivations``.
-"""
+"""Terms 2 to 4 of Lemma 7, derived: the windows' weights; for the letters see ``sr_window_steps_derivations``."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""A concrete tiny problem on which one can see what the published iterates give away: signs, with nothing else hidden.
+"""A tiny problem on which one can see what the published iterates give away: signs, with nothing else hidden.
 
-d = 1, f(w, x) = x w with x = G or -G: G-Lipschitz, 0-smooth, the same gradient everywhere. Algorithm 1 publishes
-w_1 .. w_T, and w_{t+1} - w_t = -eta sign(m^_t), so T steps publish the signs of m^_1 .. m^_{T-1}. All examples are -G;
-for the neighbour one is G. The sign of m^_{T-1} alone, with T - 1 a power of two (one node of noise), is a lower bound
-on what is published. The order of the examples stays hidden: with T - 1 = 1 it is the replaced example's turn with
-probability 1/N, and with N = 1 always.
+d = 1, f(w, x) = x w with x = G or -G: Algorithm 1 publishes the signs of m^_1 .. m^_{T-1}. All examples are -G; for the
+neighbour one is G. The sign of m^_{T-1} alone, with T - 1 a power of two (one node of noise), is a lower bound. The
+order of the examples stays hidden: with T - 1 = 1 it is the replaced example's turn with probability 1/N, and with N =
+1 always.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""How many operations Algorithms 2, 3 and 4 take, counted exactly and without a machine.
+"""How many operations Algorithms 2, 3 and 4 take, counted exactly from the bits of t and N (``n_examples``).
 
 A vector operation is one multiply-add of d numbers: a node, or a sum of nodes, is multiplied by a number and added to
-another vector. That is what the counters of the kernels count; here the same numbers come from the bits of t and N.
-NOTES_run_time.md has the proofs of the bounds.
-
-Everywhere ``steps`` is T, ``n_examples`` is N and ``t`` a step; all are whole numbers of at least 1.
+another vector, as the counters of the kernels count. NOTES_run_time.md has the proofs of the bounds.
 """
 
 from __future__ import annotations

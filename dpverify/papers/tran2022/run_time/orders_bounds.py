@@ -1,9 +1,8 @@
 """Asymptotic claims about run times, decided by exponents.
 
-Up to constants and logarithms every count of a run is a monomial N^a d^b epsilon^c once the printed number of steps T
-is put in. Along N = x^i, d = x^j, epsilon = x^k it is a power of x whose exponent is linear in (i, j, k), the
-direction. A region such as T >= N is a cone of directions; a linear function is at most 0 on a cone if and only if it
-is at most 0 on the cone's edges. So finitely many directions decide a claim over the whole region.
+Up to constants and logarithms every count of a run is a monomial N^a d^b epsilon^c. Along N = x^i, d = x^j, epsilon =
+x^k its exponent is linear in the direction (i, j, k). A region such as T >= N is a cone of directions, and a linear
+function is at most 0 on a cone if and only if it is so on the cone's edges: finitely many directions decide.
 """
 
 from __future__ import annotations

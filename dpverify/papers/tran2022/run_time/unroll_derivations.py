@@ -1,13 +1,10 @@
 """Why the recursion over epochs unrolls to Algorithm 4: the weight of a window, step by step.
 
-With W_i and D_i the windows that end i - 1 epochs before t, i = 1 the latest and q the first whole one, B = (1-alpha)^N
-(here ``decay``) and 1 - gamma (here ``keep``), the recursion is
-
-    g_t = keep (D_1 + g_{t-N}) + gamma W_1,    G_t = B G_{t-N} + g_t,    and g_t = W_1 in the second epoch.
-
-A window is number i at t and was number i - 1 at t - N. So its weight in g_t is ``keep`` times what it was, and its
-weight in G_t is B times what it was, plus that in g_t. Algorithm 4 gives keep D_i + gamma W_i the weight
-``c_i = sum over j < i of keep^j B^(i-1-j)``, and the first whole window ``sum over j < q of B^j keep^(q-1-j)``.
+With W_i and D_i the windows that end i - 1 epochs before t, B = (1-alpha)^N (here ``decay``) and 1 - gamma (here
+``keep``), the recursion is ``g_t = keep (D_1 + g_{t-N}) + gamma W_1``, ``G_t = B G_{t-N} + g_t``, and g_t = W_1 in the
+second epoch. A window is number i at t and was number i - 1 at t - N: its weight in g_t is ``keep`` times what it was,
+and its weight in G_t is B times what it was, plus that in g_t. Algorithm 4 gives it ``c_i = sum over j < i of keep^j
+B^(i-1-j)``.
 """
 
 from __future__ import annotations

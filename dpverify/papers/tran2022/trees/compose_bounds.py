@@ -1,9 +1,8 @@
 """Algorithm 3 in closed form: how many nodes COMPOSE returns, and how much decay they carry.
 
-The greedy COMPOSE(a, b) is read here as arithmetic on the bits of ``x = a - 1`` and ``y = b``. Let ``j`` be the highest
-bit in which x and y differ. Going up from x to the multiple of ``2**j`` between them takes one node per set bit of
-``p = 2**j - (x mod 2**j)``; going on to y takes one node per set bit of ``v = y mod 2**j``. NOTES.md has the proof.
-Integers, Fractions and balls; no kernel is imported.
+COMPOSE(a, b) is read as arithmetic on the bits of ``x = a - 1`` and ``y = b``. With ``j`` the highest bit in which they
+differ, going up from x to the multiple of ``2**j`` between them takes one node per set bit of ``p = 2**j - (x mod
+2**j)``, and going on to y one per set bit of ``v = y mod 2**j`` (NOTES.md has the proof).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Propositions 13 and 14 and Corollary 15, derived: a geometric series against an exponential.
 
-Proposition 14 is Proposition 13 with ``y = alpha N - log(1/(1-gamma))`` for ``alpha N``: the ratio of its series is
-``(1-alpha)^N/(1-gamma) <= exp(-y)``. Where y = 0 the printed right sides divide by 0 and are read as infinite: nothing
-is claimed there. The letter ``gap`` of these chains, any number in (0, y], says that this place is left out; no step
-uses its value.
+Proposition 14 is Proposition 13 with ``y = alpha N - log(1/(1-gamma))`` for ``alpha N``. Where y = 0 the printed right
+sides divide by 0 and claim nothing: the letter ``gap``, any number in (0, y], leaves this place out; no step uses its
+value.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The epsilon sandwich: printed >= proof >= exact >= audited, at several runs; an inversion is an error of ours.
+"""The epsilon sandwich of the corrected theorems: printed >= proof >= exact >= audited, or the error is ours.
 
-It is held against the corrected theorems. Of a printed one runs outside the corrected conditions are taken: there
-printed < exact, or even printed < audited, is the finding.
+Of a printed theorem runs outside the corrected conditions are taken: there printed < exact is the finding.
 """
 
 from __future__ import annotations

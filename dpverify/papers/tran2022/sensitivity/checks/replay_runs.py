@@ -1,8 +1,4 @@
-"""Nodes measured on the kernels: a run, its iterates held fixed, replayed on two neighbours.
-
-``measured`` uses the worst-case problem, with the example where the closed form says; ``random_ratios`` random
-problems, orders and noisy paths; ``replayed`` makes a check of both.
-"""
+"""Nodes measured on the kernels: a run, its iterates held fixed, replayed on two worst or random neighbours."""
 
 from __future__ import annotations
 
