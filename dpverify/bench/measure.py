@@ -46,7 +46,6 @@ class Measured:
 
     times: dict[str, FormTimes] = field(default_factory=dict)  # by form; the yardstick too, where the limit is ours
     missing: dict[str, str] = field(default_factory=dict)  # forms that cannot be measured here, and why
-    counts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # operation counts by form
     error: str = ""  # what went wrong; nothing else is filled in then
 
 
@@ -56,8 +55,6 @@ def measure_case(case: BenchCase, *, seed: int = 0, rounds: int = 5, turn: int =
     if set(forms) != set(case.forms) or not {case.limit, *case.sparse} <= set(forms):
         raise ValueError(f"case {case.name}: its forms are {sorted(case.forms)}, and prepare gives {sorted(forms)}")
     out = Measured(missing={name: form.why for name, form in forms.items() if isinstance(form, Missing)})
-    if case.counts is not None and turn == 0:
-        out.counts = case.counts(**case.parameters)
     ready = {name: form for name, form in forms.items() if not isinstance(form, Missing)}
     often = {name: form for name, form in ready.items() if name not in case.sparse}
     if case.limit_is_ours:

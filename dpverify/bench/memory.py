@@ -15,8 +15,7 @@ _STATUS, _REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 def added_memory(form: Form) -> int | None:
     """Bytes that a call adds to this process's resident memory at its peak, exact to some pages.
 
-    The form must have been called before, so that its kernels are compiled and what it keeps for ever is there. None
-    where the system cannot set its peak counter back; only Linux can.
+    It must have been called before, so that its kernels are compiled. None where the system has no peak to set back.
     """
     gc.collect()
     with suppress(OSError, AttributeError):  # return freed memory to the system, so that the call cannot hide in it

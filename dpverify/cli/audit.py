@@ -79,10 +79,7 @@ def _show(result: AuditResult, *, on_stderr: bool) -> None:
 
 
 def lines(result: AuditResult) -> list[str]:
-    """Say what an audit found, for a person.
-
-    One line each: the bound, what it rests on, the verdict, what else was seen.
-    """
+    """Say what an audit found, for a person."""
     sure = f"{100.0 * result.confidence:.6g}% confidence"
     bound = f"epsilon >= {result.epsilon:.4g} at delta {result.bound.delta:.6g}, {sure}"
     if result.bound.mu is not None:

@@ -13,10 +13,7 @@ def differing(folder: Path, wanted: Mapping[str, bytes]) -> list[str]:
 
 
 def update(folder: Path, files: Mapping[str, bytes], gone: Iterable[str]) -> list[str]:
-    """Write the files that differ, none of them ever seen half written, and take others away.
-
-    The files that changed or went away, sorted.
-    """
+    """Write the files that differ, none of them ever seen half written, and take others away; sorted."""
     changed = differing(folder, files)
     for name in changed:
         path = folder / name

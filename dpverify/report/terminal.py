@@ -35,11 +35,7 @@ _IN_ASCII = str.maketrans({"≈": "~", "∞": "oo", "−": "-", "\u2009": "", "�
 
 
 def print_run(run: Run, console: Console) -> None:
-    """Print the verdicts of a run, grouped by status, then the totals.
-
-    ``console``: where to. On a terminal it gets tables as wide as the terminal; elsewhere one line per verdict,
-    unwrapped and without colour, its columns two spaces apart.
-    """
+    """Print the verdicts of a run, grouped by status, then the totals."""
     groups = {status: [r for r in run.results if r.status == status] for status in ORDER}
     if not console.is_terminal:
         for line in [*_plain([result for results in groups.values() for result in results]), *closing(run)]:

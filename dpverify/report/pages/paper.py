@@ -22,10 +22,7 @@ from dpverify.report.pages.templates import render
 
 
 def paper_pages(key: str, run: Run, paper: PaperSpec | None = None, others: Sequence[str] = ()) -> dict[str, str]:
-    """The pages of a paper.
-
-    File below the report's folder to its text: ``<paper>.md``, and ``<paper>/<part>.md`` where that is too long.
-    """
+    """The pages of a paper: paths below the report's folder to texts."""
     layout = lay_out(key, run)
     places = layout.places(run)
     pages = {layout.front: _front(key, run, layout, paper, others)}

@@ -14,10 +14,7 @@ _PLACES = frozenset({"section", "appendix", "table", "figure"})
 
 
 def is_result(claim: str) -> bool:
-    """Whether a claim is a result of the paper itself: ``lemma-12`` or one of the abstract, not ``lemma-12-var``.
-
-    True for a word and numbers and nothing else, and for what the abstract says.
-    """
+    """Whether a claim is a result of the paper itself: ``lemma-12`` or one of the abstract, not ``lemma-12-var``."""
     found = _NUMBERED.fullmatch(claim)
     return claim.startswith("abstract-") or (found is not None and found[1] not in _PLACES)
 

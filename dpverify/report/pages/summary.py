@@ -72,10 +72,7 @@ def corrected(result: Result, places: Places) -> str:
 def _alike(
     readings: Mapping[str, int], results: Iterable[Result], told: Callable[[Result], object]
 ) -> list[tuple[Result, str]]:
-    """Readings of one claim of which the same is told, taken together: the first, and all of them in words.
-
-    ``readings``: how many a claim has; they are not named where all are meant.
-    """
+    """Readings of one claim of which the same is told, taken together: the first, and all of them in words."""
     shared: dict[tuple[str, object], list[Result]] = {}
     for result in results:
         shared.setdefault((result.claim, told(result)), []).append(result)

@@ -56,10 +56,7 @@ def regenerate(directory: Path) -> list[str]:
 
 
 def check(directory: Path) -> list[str]:
-    """Compare the folder with what its data give.
-
-    The files that differ, are missing, or belong to no data, sorted; empty when all is well.
-    """
+    """Compare the folder with what its data give; returns the files that differ, are missing, or belong to no data."""
     wanted = render(_read(directory), None, other_pages(directory))
     return sorted([*differing(directory, wanted), *_orphans(directory, wanted)])
 

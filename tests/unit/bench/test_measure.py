@@ -115,12 +115,6 @@ def test_what_a_command_tells_is_kept() -> None:
     assert (times.seconds, times.peaks, times.added) == ([7.0, 7.0], [2**20] * 2, None)
 
 
-def test_operations_are_counted_once() -> None:
-    case = of({"limit": lambda: None}, counts=lambda: {"limit": {"additions": 3.0}})
-    found = [measure_case(case, rounds=1, turn=turn).counts for turn in (0, 1)]
-    assert found == [{"limit": {"additions": 3.0}}, {}]
-
-
 def test_a_missing_form_says_why() -> None:
     found = measure_case(of({"limit": lambda: None, "theirs": Missing("theirs is not installed")}), rounds=1)
     assert found.missing == {"theirs": "theirs is not installed"}

@@ -57,9 +57,7 @@ def example() -> Bench:
                 ],
             )
         )
-    found = Measured(
-        {"limit": FormTimes([2.0], peaks=[2**30])}, {"ours": "opacus is not installed"}, {"limit": {"additions": 12.0}}
-    )
+    found = Measured({"limit": FormTimes([2.0], peaks=[2**30])}, {"ours": "opacus is not installed"})
     whole = record(case("whole", clock="wall"), [found], "verification")
     broken = record(case("broken"), [], error="ValueError: a | b")
     return bench(one, *swept, broken, whole)
