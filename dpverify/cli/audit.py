@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 from dpverify.cli.exits import INTERRUPTED, OK, BadInput, complain
-from dpverify.cli.output import STDOUT, check_json, write_json
-from dpverify.cli.words import Target, Whole
+from dpverify.cli.output import STDOUT, Target, Whole, check_json, write_json
 
 if TYPE_CHECKING:
     from dpverify.privacy.audit.records import AuditResult

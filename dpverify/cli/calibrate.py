@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dpverify.cli.words import Target, Whole
+from dpverify.cli.output import Target, Whole
 
 
 def calibrate(

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from dpverify.cli.words import Target, Whole
+from dpverify.cli.output import Target, Whole
 
 
 def compare(

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from dpverify.cli.words import Target, Whole
+from dpverify.cli.output import Target, Whole
 
 DEFAULT_FIGURE = Path("ALGORITHM.svg")
 """Where the figure goes by default: the folder that the command is run from, named after the algorithm."""

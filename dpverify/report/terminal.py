@@ -13,9 +13,8 @@ from rich.text import Text
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import Result, Run
 from dpverify.report.collect import counterexamples, is_vacuous, run_false_alarm
-from dpverify.report.manifest import false_alarm_line
 from dpverify.report.numbers import show_point, show_sides, show_slack
-from dpverify.report.words import ASCII_MARKS, MARKS, counts, counts_words, item_id, pin_words, plural
+from dpverify.report.words import ASCII_MARKS, MARKS, counts, counts_words, false_alarm_line, item_id, pin_words, plural
 
 ORDER: tuple[Status, ...] = ("untested", "proved", "not refuted", "inconclusive", "refuted")
 """The groups from top to bottom: what matters most ends up next to the prompt."""

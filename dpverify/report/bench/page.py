@@ -18,8 +18,7 @@ from dpverify.report.bench.words import (
     show_time,
     warnings,
 )
-from dpverify.report.manifest import GENERATED
-from dpverify.report.words import plural
+from dpverify.report.words import GENERATED, plural
 
 PAGE = "benchmarks.md"
 DATA = "benchmarks"

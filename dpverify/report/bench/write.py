@@ -12,8 +12,8 @@ from dpverify.report.bench.figures import figures
 from dpverify.report.bench.page import DATA, PAGE, bench_page
 from dpverify.report.bench.records import SCHEMA, Bench, merged
 from dpverify.report.collect import ReportError
-from dpverify.report.folder import differing, update
-from dpverify.report.manifest import GENERATED
+from dpverify.report.files import differing, update
+from dpverify.report.words import GENERATED
 
 
 def read_bench(path: Path, name: str = "") -> Bench:

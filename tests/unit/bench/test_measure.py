@@ -8,8 +8,7 @@ import pytest
 
 from dpverify.bench import measure
 from dpverify.bench.case import BenchCase, Form, Forms, Missing, Usage
-from dpverify.bench.measure import YARDSTICK, calls_for, measure_case
-from dpverify.bench.memory import added_memory
+from dpverify.bench.measure import YARDSTICK, added_memory, calls_for, measure_case
 
 
 class OwnClock:
