@@ -79,8 +79,6 @@ class BenchCase:
     item: str = "call"  # what an item is, in the singular
     # what is read; ``thread`` for kernels of one thread, ``wall`` for several threads and whole commands
     clock: Clock = "thread"
-    # ``counts(**parameters)``: form to what it counts ("additions of vectors") to how many; no machine changes them
-    counts: Callable[..., Mapping[str, Mapping[str, float]]] | None = None
     # forms too slow for every round: timed once in each of the first three passes, and not called before, so that
     # ``prepare`` must have compiled them on something small
     sparse: Sequence[str] = ()

@@ -30,10 +30,7 @@ class Watch:
         return perf_counter() - self._begin
 
     def others(self) -> float | None:
-        """Cores that processes other than this one and its ended children kept busy since, in the mean.
-
-        None where the system does not tell.
-        """
+        """Cores that other processes kept busy since, in the mean; None where the system does not tell."""
         now = _all_seconds()
         if now is None or self._all is None:
             return None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import perf_counter, process_time, thread_time
 
 from dpverify.bench.case import BenchCase, Clock, Form, Missing, Usage
-from dpverify.bench.memory import added_memory
 
 CLOCKS: Mapping[Clock, Callable[[], float]] = {"thread": thread_time, "process": process_time, "wall": perf_counter}
 
@@ -46,7 +47,6 @@ class Measured:
 
     times: dict[str, FormTimes] = field(default_factory=dict)  # by form; the yardstick too, where the limit is ours
     missing: dict[str, str] = field(default_factory=dict)  # forms that cannot be measured here, and why
-    counts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # operation counts by form
     error: str = ""  # what went wrong; nothing else is filled in then
 
 
@@ -56,8 +56,6 @@ def measure_case(case: BenchCase, *, seed: int = 0, rounds: int = 5, turn: int =
     if set(forms) != set(case.forms) or not {case.limit, *case.sparse} <= set(forms):
         raise ValueError(f"case {case.name}: its forms are {sorted(case.forms)}, and prepare gives {sorted(forms)}")
     out = Measured(missing={name: form.why for name, form in forms.items() if isinstance(form, Missing)})
-    if case.counts is not None and turn == 0:
-        out.counts = case.counts(**case.parameters)
     ready = {name: form for name, form in forms.items() if not isinstance(form, Missing)}
     often = {name: form for name, form in ready.items() if name not in case.sparse}
     if case.limit_is_ours:
@@ -146,3 +144,28 @@ def _no_garbage_collection() -> Iterator[None]:
     finally:
         if was:
             gc.enable()
+
+
+_STATUS, _REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+def added_memory(form: Form) -> int | None:
+    """Bytes that a call adds to this process's resident memory at its peak, exact to some pages.
+
+    It must have been called before, so that its kernels are compiled. None where the system has no peak to set back.
+    """
+    gc.collect()
+    with suppress(OSError, AttributeError):  # return freed memory to the system, so that the call cannot hide in it
+        ctypes.CDLL(None).malloc_trim(0)
+    try:
+        _REFS.write_text("5")
+    except OSError:
+        return None
+    before = _field("VmRSS")
+    form()
+    return max(_field("VmHWM") - before, 0)
+
+
+def _field(name: str) -> int:
+    line = next(line for line in _STATUS.read_text().splitlines() if line.startswith(f"{name}:"))
+    return int(line.split()[1]) * 1024

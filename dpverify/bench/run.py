@@ -132,5 +132,4 @@ def _form_record(case: BenchCase, name: str, passes: Sequence[Measured]) -> Form
         samples=[each.seconds for each in times],  # empty where a sparse form was left out: passes keep their places
         added=[each.added for each in times if each.added is not None],
         peaks=[peak for each in times for peak in each.peaks],
-        counts=next((dict(found.counts[name]) for found in passes if name in found.counts), {}),
     )

@@ -45,10 +45,7 @@ class CommandError(RuntimeError):
 
 
 def run_python(*words: str, cache: Path | None = None, codes: Sequence[int] = (0,)) -> Usage:
-    """Run this interpreter with these words to its end, its output thrown away; kernels are kept in ``cache``.
-
-    How long it took, and the most memory that it, or the largest of the child processes that it waited for, held.
-    """
+    """Run this interpreter with these words to its end, its output thrown away; kernels are kept in ``cache``."""
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as told_by_it, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
@@ -150,10 +147,7 @@ class ColdThenWarm:
 
 
 def cold_at_once(claim: str, processes: int) -> Usage:
-    """Judge one claim in several processes at once, with one empty folder of compiled kernels for all of them.
-
-    The largest peak memory among them.
-    """
+    """Judge a claim in several processes at once with one empty folder of kernels; gives the largest peak memory."""
     with (
         tempfile.TemporaryDirectory(prefix="dpverify-cold-", ignore_cleanup_errors=True) as folder,
         ThreadPoolExecutor(processes) as threads,

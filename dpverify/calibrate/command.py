@@ -10,8 +10,7 @@ from dpverify.calibrate.calibrate import calibrate
 from dpverify.calibrate.request import CalibrateRequest
 from dpverify.calibrate.words import summary
 from dpverify.ledger.records import encode
-from dpverify.report.answer import answer
-from dpverify.report.files import STDOUT, write_whole
+from dpverify.report.files import STDOUT, answer, write_whole
 
 
 def run_calibrate(*, json: str | None = None, **asked: Any) -> int:

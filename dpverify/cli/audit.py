@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 from dpverify.cli.exits import INTERRUPTED, OK, BadInput, complain
-from dpverify.cli.output import STDOUT, check_json, write_json
-from dpverify.cli.words import Target, Whole
+from dpverify.cli.output import STDOUT, Target, Whole, check_json, write_json
 
 if TYPE_CHECKING:
     from dpverify.privacy.audit.records import AuditResult
@@ -79,10 +78,7 @@ def _show(result: AuditResult, *, on_stderr: bool) -> None:
 
 
 def lines(result: AuditResult) -> list[str]:
-    """Say what an audit found, for a person.
-
-    One line each: the bound, what it rests on, the verdict, what else was seen.
-    """
+    """Say what an audit found, for a person."""
     sure = f"{100.0 * result.confidence:.6g}% confidence"
     bound = f"epsilon >= {result.epsilon:.4g} at delta {result.bound.delta:.6g}, {sure}"
     if result.bound.mu is not None:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpverify.cli.exits import INTERRUPTED, OK, BadInput, complain
-from dpverify.cli.output import STDOUT, check_folder, check_json, write_json
-from dpverify.cli.words import Target, Whole
+from dpverify.cli.output import STDOUT, Target, Whole, check_folder, check_json, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console

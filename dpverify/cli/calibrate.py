@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dpverify.cli.words import Target, Whole
+from dpverify.cli.output import Target, Whole
 
 
 def calibrate(
@@ -28,21 +28,7 @@ def calibrate(
 
     The last one is certified by the accountant's upper bound; its lower bound says how much less noise might do.
     """
+    asked = locals()
     from dpverify.calibrate import run_calibrate
 
-    return run_calibrate(
-        algorithm=algorithm,
-        n=n,
-        d=d,
-        epsilon=epsilon,
-        delta=delta,
-        steps=steps,
-        epochs=epochs,
-        lipschitz=lipschitz,
-        smoothness=smoothness,
-        alpha=alpha,
-        gamma=gamma,
-        eta=eta,
-        ordering=ordering,
-        json=json,
-    )
+    return run_calibrate(**asked)

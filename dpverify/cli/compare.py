@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from dpverify.cli.words import Target, Whole
+from dpverify.cli.output import Target, Whole
 
 
 def compare(
@@ -39,24 +39,7 @@ def compare(
     ``standardise``: columns to mean 0 and variance 1 in the training part; by default for the bundled data only.
     ``json``: write the result to this file, or to stdout for - (what a person reads then goes to stderr).
     """
+    asked = locals()
     from dpverify.compare import run_compare
 
-    return run_compare(
-        epsilon=epsilon,
-        delta=delta,
-        data=data,
-        n=n,
-        steps=steps,
-        epochs=epochs,
-        batch=batch,
-        eta=eta,
-        lam=lam,
-        scale=scale,
-        standardise=standardise,
-        test_part=test_part,
-        seeds=seeds,
-        seed=seed,
-        json=json,
-        figure=figure,
-        report=report,
-    )
+    return run_compare(**asked)

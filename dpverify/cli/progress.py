@@ -27,10 +27,7 @@ def _bar(count: bars.ProgressColumn) -> bars.Progress:
 
 @contextmanager
 def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
-    """Show how far a run is.
-
-    To be called after each block; it raises KeyboardInterrupt where a Ctrl-C was lost.
-    """
+    """Show how far a run is. To be called after each block; it raises KeyboardInterrupt where a Ctrl-C was lost."""
     with _interrupts_kept() as raise_lost, _bar(bars.MofNCompleteColumn()) as bar:
         task = bar.add_task("loading the kernels and the algebra", total=None)
 

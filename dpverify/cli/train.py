@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from dpverify.cli.words import Target, Whole
+from dpverify.cli.output import Target, Whole
 
 DEFAULT_FIGURE = Path("ALGORITHM.svg")
 """Where the figure goes by default: the folder that the command is run from, named after the algorithm."""
@@ -41,25 +41,8 @@ def train(
     ``data``: LIBSVM file (.gz and .bz2 too), or *.csv with the label last; bundled breast cancer data by default.
     ``json``: write the result to this file, or to stdout for - (what a person reads then goes to stderr).
     """
+    figure = Path(f"{algorithm}.svg") if figure == DEFAULT_FIGURE else figure
+    asked = locals()
     from dpverify.train import run_train
 
-    return run_train(
-        algorithm=algorithm,
-        data=data,
-        n=n,
-        steps=steps,
-        epochs=epochs,
-        sigma=sigma,
-        epsilon=epsilon,
-        delta=delta,
-        alpha=alpha,
-        gamma=gamma,
-        eta=eta,
-        lam=lam,
-        ordering=ordering,
-        scale=scale,
-        standardise=standardise,
-        seed=seed,
-        json=json,
-        figure=Path(f"{algorithm}.svg") if figure == DEFAULT_FIGURE else figure,
-    )
+    return run_train(**asked)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from dpverify.bench.machine import usable_cores
 from dpverify.cli.early_worker import collect_seldom, early_worker
 from dpverify.cli.exits import BadInput, complain
-from dpverify.cli.output import STDOUT, check_folder, check_json, write_json
-from dpverify.cli.words import Target, Whole
+from dpverify.cli.output import STDOUT, Target, Whole, check_folder, check_json, write_json
 
 if TYPE_CHECKING:
     from dpverify.ledger import Specs

@@ -16,8 +16,7 @@ from dpverify.compare.result import CompareResult
 from dpverify.compare.run import compare
 from dpverify.compare.words import summary
 from dpverify.ledger.records import encode
-from dpverify.report.answer import answer
-from dpverify.report.files import STDOUT, deliver
+from dpverify.report.files import STDOUT, answer, deliver
 from dpverify.report.pages.places import INDEX
 from dpverify.report.pages.write import regenerate
 

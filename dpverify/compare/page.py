@@ -11,8 +11,8 @@ from dpverify.compare.seen import seen
 from dpverify.compare.words import HEADS, show_interval
 from dpverify.report import markdown as md
 from dpverify.report.collect import slug
-from dpverify.report.manifest import GENERATED
 from dpverify.report.numbers import show_float
+from dpverify.report.words import GENERATED
 
 WHAT = (
     "Non-private NSGD (`nsgd`), the two algorithms of tran2022 (`dp-nsgd` is its Algorithm 1, `sr-nsgd` its "

@@ -15,8 +15,7 @@ from dpverify.compare.page import figure_names, page
 from dpverify.compare.record import Comparisons, RecordedComparison, decode, merged
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
-from dpverify.report.files import check_folder
-from dpverify.report.folder import differing, update
+from dpverify.report.files import check_folder, differing, update
 
 DATA = "data/comparison.json"
 PAGE = "comparison.md"

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.problems.csv_file import read_csv
 from dpverify.problems.errors import DataError, available_bytes
-from dpverify.problems.libsvm_file import read_libsvm
+from dpverify.problems.files import read_csv, read_libsvm
 from dpverify.problems.rows import standardise as standardise_columns
 
 

@@ -1,14 +1,17 @@
-"""Files that a command writes: refused before the run where they cannot be written, never seen half written."""
+"""Files that a command writes: refused beforehand where they cannot be written, never seen half written."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from dpverify.kernels.check import ArgumentError
+from dpverify.ledger.errors import printable
+from dpverify.problems.errors import DataError
+from dpverify.report.collect import ReportError
 
 STDOUT = "-"
 """The target that stands for stdout."""
@@ -86,3 +89,50 @@ def _try_to_write(name: str, value: str, folder: Path) -> None:
 
 def _why(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
+
+
+def differing(folder: Path, wanted: Mapping[str, bytes]) -> list[str]:
+    """Files that are missing or have another content. Paths below the folder, in the order of ``wanted``."""
+    return [name for name, content in wanted.items() if not _same(folder / name, content)]
+
+
+def update(folder: Path, files: Mapping[str, bytes], gone: Iterable[str]) -> list[str]:
+    """Write the files that differ, none of them ever seen half written, and take others away; sorted."""
+    changed = differing(folder, files)
+    for name in changed:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_name(f".{path.name}.part")
+        aside.write_bytes(files[name])
+        aside.replace(path)
+    removed = list(gone)
+    for name in removed:
+        (folder / name).unlink()
+        with contextlib.suppress(OSError):  # another file is in it
+            if (inside := (folder / name).parent) != folder:
+                inside.rmdir()
+    return sorted([*changed, *removed])
+
+
+def _same(path: Path, content: bytes) -> bool:
+    return path.is_file() and path.read_bytes() == content
+
+
+DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
+
+
+def answer(work: Callable[[], bool], json: str | None, figure: Path | None = None) -> int:
+    """Do the work, and return the exit code; bad input and Ctrl-C get one line on stderr.
+
+    ``work`` tells whether it was interrupted with something to show. What cannot be written is refused before it.
+    """
+    try:
+        check_target("json", Path(json) if json not in (None, STDOUT) else None)
+        check_target("figure", figure, suffix=".svg")
+        return INTERRUPTED if work() else DONE
+    except (ArgumentError, DataError, ReportError) as error:
+        sys.stderr.write(f"dpverify: {printable(str(error), 2000)}\n")
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        sys.stderr.write("dpverify: interrupted\n")
+        return INTERRUPTED

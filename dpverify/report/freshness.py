@@ -20,10 +20,7 @@ def reading_key(reading: Mapping[str, str]) -> ReadingKey:
 
 
 def stale(run: Run, hashes: Hashes) -> list[str]:
-    """The results of a run that are not today's, each with what has changed.
-
-    In the order of the run, then those missing from it in the order of ``hashes``; empty when all is fresh.
-    """
+    """The results of a run that are not today's, each with what has changed."""
     held = {(r.claim, reading_key(r.reading)): (r.record_hash, r.evidence_hash) for r in run.results}
     changes = {key: _change(was, hashes.get(key)) for key, was in held.items()}
     changes |= dict.fromkeys(hashes.keys() - held.keys(), "the specs have it, the recorded run does not")

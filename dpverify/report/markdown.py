@@ -28,10 +28,7 @@ _OPERATOR_NAME = re.compile(r"\\operatorname\*?(?=\s*\{)")
 
 
 def escape(text: str, *, emphasis: bool = False, inside_line: bool = False) -> str:
-    """Plain text as markdown that shows exactly that text.
-
-    Text in which nothing is markup (but the asterisks, if asked).
-    """
+    """Plain text as markdown that shows exactly that text."""
     out = _ENTITY.sub("&amp;", text)
     out = _SPECIAL.sub(lambda m: m[0] if emphasis and m[0] == "*" else "\\" + m[0], out)
     out = _TAG.sub("&lt;", out)

@@ -65,10 +65,7 @@ def show_point(parameters: dict[str, Number]) -> str:
 
 
 def ratio(lhs: Number, rhs: Number) -> float:
-    """Left side divided by right side, as floats; infinite where the right side is zero.
-
-    The quotient; NaN where it is not defined.
-    """
+    """Left side divided by right side, as floats; infinite where the right side is zero."""
     top, bottom = to_float(lhs), to_float(rhs)
     if bottom == 0:
         return math.nan if top == 0 else math.copysign(math.inf, top)

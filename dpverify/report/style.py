@@ -45,10 +45,7 @@ def look() -> Iterator[None]:
 
 
 def to_svg(draw: Callable[[], Figure], title: str) -> bytes:
-    """Draw a figure and give it as SVG.
-
-    The SVG, the same on every call; it holds no date and no creator, and its letters are outlines.
-    """
+    """Draw a figure and give it as SVG: the same bytes on every call, its letters as outlines."""
     out = io.BytesIO()
     with look():
         figure = draw()

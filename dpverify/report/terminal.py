@@ -13,9 +13,8 @@ from rich.text import Text
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import Result, Run
 from dpverify.report.collect import counterexamples, is_vacuous, run_false_alarm
-from dpverify.report.manifest import false_alarm_line
 from dpverify.report.numbers import show_point, show_sides, show_slack
-from dpverify.report.words import ASCII_MARKS, MARKS, counts, counts_words, item_id, pin_words, plural
+from dpverify.report.words import ASCII_MARKS, MARKS, counts, counts_words, false_alarm_line, item_id, pin_words, plural
 
 ORDER: tuple[Status, ...] = ("untested", "proved", "not refuted", "inconclusive", "refuted")
 """The groups from top to bottom: what matters most ends up next to the prompt."""
@@ -35,11 +34,7 @@ _IN_ASCII = str.maketrans({"≈": "~", "∞": "oo", "−": "-", "\u2009": "", "�
 
 
 def print_run(run: Run, console: Console) -> None:
-    """Print the verdicts of a run, grouped by status, then the totals.
-
-    ``console``: where to. On a terminal it gets tables as wide as the terminal; elsewhere one line per verdict,
-    unwrapped and without colour, its columns two spaces apart.
-    """
+    """Print the verdicts of a run, grouped by status, then the totals."""
     groups = {status: [r for r in run.results if r.status == status] for status in ORDER}
     if not console.is_terminal:
         for line in [*_plain([result for results in groups.values() for result in results]), *closing(run)]:

@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from dpverify.ledger.records import encode
-from dpverify.report.answer import answer
-from dpverify.report.files import deliver
+from dpverify.report.files import answer, deliver
 from dpverify.train.request import Request
 from dpverify.train.result import Point, TrainResult
 from dpverify.train.run import train

@@ -50,5 +50,3 @@ def test_form(benchmark: BenchmarkFixture, case: BenchCase, form: str) -> None:
             calls = calls_for(work, CLOCKS["wall"], SHORTEST)[0]
     benchmark.pedantic(work, rounds=rounds, iterations=calls)  # type: ignore[no-untyped-call]  # the plugin types its fixture alone
     benchmark.extra_info.update(case.parameters, limit=case.limit, item=case.item, items=case.work)
-    if case.counts is not None:
-        benchmark.extra_info.update(case.counts(**case.parameters).get(form, {}))

@@ -82,10 +82,7 @@ def _one_after_the_other(*, seed: int, replications: int, size: int, T: int, d: 
 
 
 def _engine(*, seed: int, tasks: int) -> Forms:
-    """The same sleeping tasks in turn in one process, half of them for each of two workers; and sent to workers.
-
-    What is timed begins when all workers are at work.
-    """
+    """The same sleeping tasks in turn in one process, half of them for each of two workers; and sent to workers."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
     from time import perf_counter

@@ -65,13 +65,6 @@ def _literal(*, seed: int, T: int, d: int) -> Forms:
     }
 
 
-def _counts(*, T: int, d: int) -> dict[str, dict[str, float]]:
-    """Additions of vectors, counted by bits: a literal step adds one for each set bit of t."""
-    bits = sum(t.bit_count() for t in range(1, T + 1))
-    later = sum(1 for t in range(1, T + 1) if t & (t - 1))
-    return {"stream": {"additions of vectors": float(later)}, "literal": {"additions of vectors": float(bits - T)}}
-
-
 def _steps(*, seed: int, d: int, calls: int) -> Forms:
     """One Python call a step, as an optimizer in Python makes it."""
     from itertools import repeat
@@ -154,7 +147,6 @@ CASES: tuple[BenchCase, ...] = (
             forms=("stream", "literal"),
             parameters={"d": 100},
             item="step",
-            counts=_counts,
         ),
         "T",
         (255, 1023, 4095),

@@ -25,10 +25,7 @@ ALL, LARGE, LARGE_STREAM = (
 
 
 def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) -> Forms:
-    """All T = epochs N outputs, from nodes of unit Gaussians.
-
-    Into an array that is always the same where a new one is a form of its own, else into a new one each time.
-    """
+    """All T = epochs N outputs, from nodes of unit Gaussians."""
     import numpy as np
 
     from dpverify.bench.cases.reconstruction_limits import read_all
@@ -62,19 +59,6 @@ def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) 
     return {name: timed[name] for name in names}
 
 
-def _counts(*, N: int, d: int, epochs: float) -> dict[str, dict[str, float]]:
-    """Exact, from the bits of t and N; the terms of the printed coefficients are numbers, not vectors."""
-    from dpverify.papers.tran2022.run_time.operation_counts_bounds import coefficient_terms, literal_total, stream_total
-
-    steps = round(epochs * N)
-    literal, stream = (
-        {"additions of vectors": float(total.adds), "nodes read": float(total.reads)}
-        for total in (literal_total(steps, N), stream_total(steps, N))
-    )
-    terms = {"terms of coefficients": float(coefficient_terms(steps, N))}
-    return {PRINTED: {**literal, **terms}, LOOKED_UP: literal, STREAM: stream, NEW_OUTPUT: stream}
-
-
 def _steps(*, N: int, d: int, epochs: float) -> float:
     return float(round(epochs * N))
 
@@ -103,7 +87,6 @@ def _case(name: str, title: str, forms: tuple[str, ...], *targets: Target, **par
         forms=forms,
         parameters=parameters,
         item="step",
-        counts=_counts,
         targets=targets,
     )
 

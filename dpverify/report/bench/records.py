@@ -31,7 +31,7 @@ class FormRecord(Record, frozen=True, kw_only=True):
     samples: list[list[float]] = []
     added: list[int] = []
     peaks: list[int] = []
-    counts: dict[str, float] = {}
+    counts: dict[str, float] = {}  # of operations; only runs recorded before have them
 
 
 class TargetRecord(Record, frozen=True, kw_only=True):
@@ -65,11 +65,7 @@ class CaseRecord(Record, frozen=True, kw_only=True):
 
 
 class BenchInfo(Record, frozen=True, kw_only=True):
-    """How, with what and on what some groups were measured.
-
-    Load averages are those of the last minute; ``others`` is how many cores other processes kept busy meanwhile, in the
-    mean, where the system tells.
-    """
+    """How, with what and on what some groups were measured."""
 
     groups: list[str]
     versions: dict[str, str]
@@ -121,10 +117,7 @@ def busy(info: BenchInfo) -> bool:
 
 
 def merged(new: Bench, old: Bench) -> Bench:
-    """Put a run in the place of an older one of the same groups; other groups stay, with how they were measured.
-
-    Groups in the order of ``old``, then those that it has not.
-    """
+    """Put a run in the place of an older one of the same groups; other groups stay, with how they were measured."""
     kept = [(info, [name for name in info.groups if name not in new.groups]) for info in old.runs]
     return Bench(
         runs=[*(msgspec.structs.replace(info, groups=names) for info, names in kept if names), *new.runs],

@@ -57,8 +57,7 @@ class JudgedTarget:
 def median_interval(passes: Samples, level: float = LEVEL) -> MedianInterval | None:
     """Median over the passes that have values, with an interval from their order; None where none has.
 
-    The narrowest symmetric pair of order statistics of the passes' medians that reaches the level, else the smallest
-    and the largest of them.
+    It ends at the narrowest symmetric pair of order statistics that reaches the level, else at the extremes.
     """
     middles = np.sort([float(np.median(values)) for values in passes if values])
     n, cut = len(middles), 1
@@ -89,10 +88,7 @@ def ratios(form: Samples, to: Samples) -> list[list[float]]:
 
 
 def exponents(sizes: Sequence[float], passes: Sequence[Samples]) -> list[list[float]]:
-    """Fit a power of the size to each pass in which every size has a value, by least squares of logarithms.
-
-    ``passes``: the samples at each size.
-    """
+    """Fit a power of the size to each pass in which every size has a value, by least squares of logarithms."""
     x = np.log(np.asarray(sizes, dtype=float))
     found = [[float(np.median(values)) for values in each] for each in zip(*passes, strict=False) if all(each)]
     return [[float(np.polyfit(x, np.log(middles), 1)[0])] for middles in found]

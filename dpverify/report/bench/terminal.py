@@ -1,25 +1,15 @@
-"""A run of the benchmarks, and a comparison of two, in a terminal; plain lines where a program reads."""
+"""A run of the benchmarks, and a comparison of two, in a terminal: one line for each form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from dpverify.report.bench.records import Bench, CaseRecord, SpeedChange
 from dpverify.report.bench.statistics import JudgedTarget, Outcome, all_targets, counted, ratio_of
-from dpverify.report.bench.words import (
-    about,
-    show_interval,
-    show_memory,
-    show_sizes,
-    show_target,
-    show_time,
-    warnings,
-)
+from dpverify.report.bench.words import about, show_interval, show_memory, show_sizes, show_target, show_time, warnings
 from dpverify.report.numbers import show_float
 from dpverify.report.terminal import readable
 from dpverify.report.words import plural
@@ -33,19 +23,14 @@ STYLES: dict[Outcome, str] = {
 
 CHANGES = {"slower": "bold red", "faster": "blue", "no difference seen": "", "too few passes": "dim"}
 
-HEADER = ("case", "form", "time", "ratio to the limit (interval)", "peak memory", "target")
-
 
 def print_bench(bench: Bench, console: Console) -> None:
-    """Print what was measured, then what grows how, and how many targets are met.
-
-    On a terminal it is a table for each group; elsewhere one line per form, columns two spaces apart.
-    """
+    """Print what was measured, then what grows how, and how many targets are met."""
     targets = all_targets(bench)
     for group in bench.groups:
         cases = [case for case in bench.cases if case.group == group]
         rows = [row for case in cases for row in _rows(case, [each for each in targets if each.cases == [case]])]
-        _print(group, HEADER, rows, console)
+        _print(group, rows, console)
     for line in _closing(bench, targets):
         _line(line, console)
 
@@ -56,8 +41,7 @@ def print_comparison(changes: Sequence[SpeedChange], console: Console) -> None:
         ([f"{each.group}/{each.case}", f"{each.form} / {each.to}", each.change, *_sizes(each)], CHANGES[each.change])
         for each in sorted(changes, key=lambda each: (each.change not in {"slower", "faster"}, -each.factor))
     ]
-    header = ("case", "ratio", "", "its change (95%)", "p, corrected")
-    _print("compared with the other run", header, rows, console)
+    _print("compared with the other run", rows, console)
     found = [each.change for each in changes]
     few = found.count("too few passes")
     told = ", ".join(f"{found.count(word)} {word}" for word in list(CHANGES)[:3] if word in found)
@@ -72,7 +56,7 @@ def print_comparison(changes: Sequence[SpeedChange], console: Console) -> None:
 def _sizes(each: SpeedChange) -> tuple[str, str]:
     factor, low, high = (f"{100 * (value - 1):+.1f}%".replace("-", "−") for value in (each.factor, each.low, each.high))
     interval = "" if each.change == "too few passes" else f" ({low} to {high})"
-    return f"{factor}{interval}", show_float(each.corrected, 2)
+    return f"{factor}{interval}", f"p = {show_float(each.corrected, 2)}"
 
 
 def _rows(case: CaseRecord, targets: Sequence[JudgedTarget]) -> Iterator[tuple[list[str], str]]:
@@ -107,23 +91,13 @@ def _closing(bench: Bench, targets: Sequence[JudgedTarget]) -> Iterator[str]:
         yield from warnings(info)
 
 
-def _print(title: str, header: Sequence[str], rows: Sequence[tuple[Sequence[str], str]], console: Console) -> None:
-    if not rows:
-        return
-    if not console.is_terminal:
-        widths = [max(len(cells[place]) for cells, _ in rows) for place in range(len(header))]
-        for cells, _ in rows:
-            line = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True) if width)
-            _line(f"{title}: {line.rstrip()}", console)
-        return
-    table = Table(*header, box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
-    before = ""
+def _print(title: str, rows: Sequence[tuple[Sequence[str], str]], console: Console) -> None:
+    """One line for each row, columns two spaces apart; columns that are empty throughout are left out."""
+    widths = [max(map(len, column)) for column in zip(*(cells for cells, _ in rows), strict=True)]
     for cells, style in rows:
-        shown = ["" if cells[0] == before else cells[0], *cells[1:]]
-        table.add_row(*(Text(readable(cell, console)) for cell in shown), style=style)
-        before = cells[0]
-    console.print(table)
+        line = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True) if width)
+        _line(f"{title}: {line.rstrip()}", console, style)
 
 
-def _line(text: str, console: Console) -> None:
-    console.print(readable(text, console), markup=False, highlight=False, emoji=False, soft_wrap=True)
+def _line(text: str, console: Console, style: str = "") -> None:
+    console.print(Text(readable(text, console)), style=style, soft_wrap=True)

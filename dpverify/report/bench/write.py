@@ -12,8 +12,8 @@ from dpverify.report.bench.figures import figures
 from dpverify.report.bench.page import DATA, PAGE, bench_page
 from dpverify.report.bench.records import SCHEMA, Bench, merged
 from dpverify.report.collect import ReportError
-from dpverify.report.folder import differing, update
-from dpverify.report.manifest import GENERATED
+from dpverify.report.files import differing, update
+from dpverify.report.words import GENERATED
 
 
 def read_bench(path: Path, name: str = "") -> Bench:
@@ -57,10 +57,7 @@ def render_bench(bench: Bench) -> dict[str, bytes]:
 
 
 def write_bench(bench: Bench, folder: Path) -> list[str]:
-    """Record a run, in the place of what is recorded of its groups, and write the page on all that is recorded.
-
-    The files that changed or went away, as paths below ``folder``, sorted.
-    """
+    """Record a run, in the place of what is recorded of its groups, and write the page on all that is recorded."""
     old = recorded_bench(folder)
     whole = merged(bench, old) if old is not None else bench
     files = {f"data/{DATA}.json": encode(whole), **render_bench(whole)}
@@ -75,10 +72,7 @@ def regenerate_bench(folder: Path) -> list[str]:
 
 
 def check_bench(folder: Path) -> list[str]:
-    """Compare the page and the figures with what the data give.
-
-    The files that differ, are missing, or belong to no data, sorted; empty when all is well.
-    """
+    """Compare the page and the figures with what the data give; returns the files that differ."""
     bench = recorded_bench(folder)
     wanted = render_bench(bench) if bench is not None else {}
     return sorted([*differing(folder, wanted), *_old(folder, wanted)])

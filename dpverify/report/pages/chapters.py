@@ -20,10 +20,10 @@ _ROW = re.compile(r"^\|.*", re.MULTILINE)
 
 
 def chapter_blocks(chapter: Chapter, results: Sequence[Result], paper: PaperSpec, places: Places) -> Iterator[str]:
-    """Yield a chapter as blocks of markdown, its title first.
+    """Yield a chapter as blocks of markdown, its title first; nothing where no passage is shown.
 
-    Passages whose verdicts the run shows. Of one that the run does not bear out it is said why it is left out; one
-    about claims that were not judged at all is left out silently. Nothing at all where no passage is shown.
+    Of a passage that the run does not bear out it is said why it is left out; one about claims that were not judged at
+    all is left out silently.
     """
     filler = Filler(results, paper, places)
     try:

@@ -31,10 +31,7 @@ class FrontPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def front_block(runs: Mapping[str, Run], findings: Sequence[str], folder: str = "reports") -> str:
-    """What came out: a table of some findings, the totals, and the figure of all verdicts.
-
-    ``findings`` are full ids of claims. Markdown, for a page beside ``folder``.
-    """
+    """What came out: a table of some findings, the totals, and the figure of all verdicts."""
     if not runs:
         return "No run is recorded yet."
     table = md.table(["claim", "verdict", "why", "instead"], [_row(runs, claim, folder) for claim in findings])

@@ -9,13 +9,12 @@ from dpverify.ledger.results import Run
 from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, run_false_alarm
 from dpverify.report.drawings.overview import caption
-from dpverify.report.manifest import false_alarm_line
 from dpverify.report.pages.layout import lay_out
 from dpverify.report.pages.paper import title
 from dpverify.report.pages.places import INDEX, other_links
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import render
-from dpverify.report.words import STATUSES, counts
+from dpverify.report.words import STATUSES, counts, false_alarm_line
 
 OVERVIEW = "overview.svg"
 """The figure of all verdicts, in ``figures/``."""

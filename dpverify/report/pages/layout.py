@@ -6,14 +6,14 @@ Code hosts stop rendering a page, and people stop reading it, long before a mega
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dpverify.ledger.results import Result, Run
-from dpverify.report.collect import slug
-from dpverify.report.pages.claim import claim_section
-from dpverify.report.pages.parts import by_part
+from dpverify.report.collect import by_claim, claim_id, slug
 from dpverify.report.pages.places import Places
+from dpverify.report.pages.templates import claim_section
 
 LIMIT = 130_000
 """Bytes of claims on a page, to which its head is added. A longer paper is split.
@@ -89,3 +89,38 @@ def _chunks(groups: list[list[Result]], sizes: Sequence[int]) -> list[list[list[
 
 def _size(group: Sequence[Result]) -> int:
     return len(claim_section(group).encode())
+
+
+_NUMBERED = re.compile(r"([a-z]+)((?:-[a-z](?=-\d))?(?:-\d+)+)")
+_PLACES = frozenset({"section", "appendix", "table", "figure"})
+"""What has a number and is no result."""
+
+
+def is_result(claim: str) -> bool:
+    """Whether a claim is a result of the paper itself: ``lemma-12`` or one of the abstract, not ``lemma-12-var``."""
+    found = _NUMBERED.fullmatch(claim)
+    return claim.startswith("abstract-") or (found is not None and found[1] not in _PLACES)
+
+
+def part_of(claim: str) -> str:
+    """The part of the paper that a claim belongs to.
+
+    ``Lemma 12`` for ``lemma-12-var``, ``Section 4`` for ``section-4-distance``, ``Abstract`` for ``abstract-rate``.
+    """
+    found = _NUMBERED.match(claim)
+    if found is None:
+        return claim.partition("-")[0].capitalize()
+    return f"{found[1].capitalize()} {found[2][1:].replace('-', '.').upper()}"
+
+
+def is_box(group: Sequence[Result]) -> bool:
+    """Whether a claim is a line of an algorithm box, which somebody may copy."""
+    return group[0].where.startswith("Algorithm ") or group[0].kind == "algorithm"
+
+
+def by_part(results: Iterable[Result]) -> dict[str, list[list[Result]]]:
+    """Claims with their readings, by the part they belong to, in the order of the paper."""
+    parts: dict[str, list[list[Result]]] = {}
+    for group in by_claim(results):
+        parts.setdefault(part_of(claim_id(group[0])), []).append(group)
+    return parts

@@ -12,20 +12,15 @@ from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim
 from dpverify.report.pages.chapters import chapter_blocks
-from dpverify.report.pages.claim import claim_section
 from dpverify.report.pages.figures import figures_in
-from dpverify.report.pages.layout import Layout, lay_out
-from dpverify.report.pages.parts import by_part
+from dpverify.report.pages.layout import Layout, by_part, lay_out
 from dpverify.report.pages.places import INDEX, Places, other_links
 from dpverify.report.pages.summary import summary
-from dpverify.report.pages.templates import render
+from dpverify.report.pages.templates import claim_section, render
 
 
 def paper_pages(key: str, run: Run, paper: PaperSpec | None = None, others: Sequence[str] = ()) -> dict[str, str]:
-    """The pages of a paper.
-
-    File below the report's folder to its text: ``<paper>.md``, and ``<paper>/<part>.md`` where that is too long.
-    """
+    """The pages of a paper: paths below the report's folder to texts."""
     layout = lay_out(key, run)
     places = layout.places(run)
     pages = {layout.front: _front(key, run, layout, paper, others)}

@@ -16,10 +16,7 @@ SCHEMA = 1
 
 
 def read_runs(folder: Path, besides: Container[str] = ()) -> dict[str, Run]:
-    """Read the recorded runs of a folder.
-
-    Name of the file, without its ending, to the run; data of other pages are no runs and left out.
-    """
+    """Read the recorded runs of a folder, by the names of their files; data of other pages are left out."""
     paths = sorted((folder / "data").glob("*.json"))
     wanted = [path for path in paths if path.stem not in OTHERS and path.stem not in besides]
     return {path.stem: decode_run(f"data/{path.name}", path.read_bytes()) for path in wanted}

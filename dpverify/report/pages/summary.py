@@ -10,7 +10,7 @@ from dpverify.ledger.results import Counterexample, Result
 from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, claim_id, counterexamples, paper_of
 from dpverify.report.numbers import show_both, show_point, show_slack
-from dpverify.report.pages.parts import by_part, is_box, is_result
+from dpverify.report.pages.layout import by_part, is_box, is_result
 from dpverify.report.pages.places import Places
 from dpverify.report.pages.templates import render
 from dpverify.report.words import counts, counts_words, plural, reading_words
@@ -72,10 +72,7 @@ def corrected(result: Result, places: Places) -> str:
 def _alike(
     readings: Mapping[str, int], results: Iterable[Result], told: Callable[[Result], object]
 ) -> list[tuple[Result, str]]:
-    """Readings of one claim of which the same is told, taken together: the first, and all of them in words.
-
-    ``readings``: how many a claim has; they are not named where all are meant.
-    """
+    """Readings of one claim of which the same is told, taken together: the first, and all of them in words."""
     shared: dict[tuple[str, object], list[Result]] = {}
     for result in results:
         shared.setdefault((result.claim, told(result)), []).append(result)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from functools import cache
 from pathlib import Path
 
 from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from dpverify.ledger.results import Result
 from dpverify.report import markdown as md
 from dpverify.report import words
 from dpverify.report.collect import claim_id, counterexamples, derivations, is_vacuous, pictures, run_false_alarm
-from dpverify.report.manifest import GENERATED, false_alarm_line
 from dpverify.report.numbers import show_count, show_float, show_slack
 from dpverify.report.pages import evidence
 from dpverify.report.pages.figures import figure_block, figure_place
+from dpverify.report.words import GENERATED, false_alarm_line
 
 FILTERS: tuple[Callable[..., object], ...] = (
     *(md.anchor, md.bullets, md.cell, md.code, md.inline_math, md.math_block, md.one_line, md.prose, md.quote),
@@ -50,3 +51,12 @@ def environment() -> ImmutableSandboxedEnvironment:
 def render(name: str, **given: object) -> str:
     """A template, filled in: blocks with one empty line between them, and a newline at the end."""
     return _GAP.sub("\n\n", environment().get_template(f"{name}.md.j2").render(given)).strip("\n") + "\n"
+
+
+def claim_section(results: Sequence[Result], figures: str = "figures", shown: Container[str] = ()) -> str:
+    """The section of a claim from its results, one per reading.
+
+    ``figures``: their folder, seen from the page; ``shown``: the files of those that the page has shown already.
+    """
+    shared = len({(result.printed, result.latex) for result in results}) == 1
+    return render("claim", results=results, shared=shared, figures=figures, shown=shown)

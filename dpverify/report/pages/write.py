@@ -17,14 +17,14 @@ from dpverify.ledger.results import Run
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report.collect import ReportError, by_paper, pictures
 from dpverify.report.drawings import overview
-from dpverify.report.folder import differing, update
-from dpverify.report.manifest import GENERATED
+from dpverify.report.files import differing, update
 from dpverify.report.pages.figures import svg
 from dpverify.report.pages.index import OVERVIEW, index_page, totals
 from dpverify.report.pages.paper import paper_pages
 from dpverify.report.pages.places import INDEX, OTHERS
 from dpverify.report.pages.read import decode_run, other_pages, read_runs
 from dpverify.report.style import to_svg
+from dpverify.report.words import GENERATED
 
 Papers = Mapping[str, PaperSpec]
 """Paper key to its spec."""
@@ -56,10 +56,7 @@ def regenerate(directory: Path) -> list[str]:
 
 
 def check(directory: Path) -> list[str]:
-    """Compare the folder with what its data give.
-
-    The files that differ, are missing, or belong to no data, sorted; empty when all is well.
-    """
+    """Compare the folder with what its data give; returns the files that differ, are missing, or belong to no data."""
     wanted = render(_read(directory), None, other_pages(directory))
     return sorted([*differing(directory, wanted), *_orphans(directory, wanted)])
 

@@ -8,8 +8,7 @@ import pytest
 
 from dpverify.bench import measure
 from dpverify.bench.case import BenchCase, Form, Forms, Missing, Usage
-from dpverify.bench.measure import YARDSTICK, calls_for, measure_case
-from dpverify.bench.memory import added_memory
+from dpverify.bench.measure import YARDSTICK, added_memory, calls_for, measure_case
 
 
 class OwnClock:
@@ -113,12 +112,6 @@ def test_a_sparse_form_is_called_once_in_the_first_passes_only() -> None:
 def test_what_a_command_tells_is_kept() -> None:
     times = measure_case(of({"run": lambda: Usage(2**20, seconds=7.0)}), rounds=2).times["run"]
     assert (times.seconds, times.peaks, times.added) == ([7.0, 7.0], [2**20] * 2, None)
-
-
-def test_operations_are_counted_once() -> None:
-    case = of({"limit": lambda: None}, counts=lambda: {"limit": {"additions": 3.0}})
-    found = [measure_case(case, rounds=1, turn=turn).counts for turn in (0, 1)]
-    assert found == [{"limit": {"additions": 3.0}}, {}]
 
 
 def test_a_missing_form_says_why() -> None:

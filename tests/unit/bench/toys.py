@@ -20,10 +20,6 @@ def dies(*, seed: int) -> Forms:
     os._exit(7)
 
 
-def counts() -> dict[str, dict[str, float]]:
-    return {"ours": {"additions": 50.0}}
-
-
 def threads(*, seed: int) -> Forms:
     names = sorted(name for name, value in os.environ.items() if name.endswith("_NUM_THREADS") and value == "1")
     raise ValueError(" ".join(names))

@@ -57,9 +57,7 @@ def example() -> Bench:
                 ],
             )
         )
-    found = Measured(
-        {"limit": FormTimes([2.0], peaks=[2**30])}, {"ours": "opacus is not installed"}, {"limit": {"additions": 12.0}}
-    )
+    found = Measured({"limit": FormTimes([2.0], peaks=[2**30])}, {"ours": "opacus is not installed"})
     whole = record(case("whole", clock="wall"), [found], "verification")
     broken = record(case("broken"), [], error="ValueError: a | b")
     return bench(one, *swept, broken, whole)
@@ -79,24 +77,20 @@ def row(page: str, start: str) -> list[str]:
 
 
 def test_targets_come_first_with_what_was_measured(page: str) -> None:
-    assert (
-        "**5 targets: 3 met, 2 missed.** Not met:\n\n- sum (noise): time of ours, at most 1 ms, is 1.15 ms (1.15 to"
-        in page
-    )
+    assert "**5 targets: 3 met, 2 missed.**" in page
     assert page.index("5 targets:") < page.index("How to read it")
-    assert row(page, "3 of 5")[2:] == ["sum: ours / limit", "at least 9", "1.10 (1.10 to 1.10)"]
     assert row(page, "at most 1.2")[1:] == ["ours / limit", "at most 1.2", "1.10 (1.10 to 1.10)", "9", "✓ met"]
     assert row(page, "at most 1 ms")[3:] == ["1.15 ms (1.15 to 1.15 ms)", "9", "✗ **missed**"]
     assert row(page, "| at least 9 | 1.10 (1.10 to 1.10) | 9")[5] == "✗ **missed**"
     assert row(page, "exponent of the time of ours")[2:] == ["at most 1.1", "1.05 (1.05 to 1.05)", "9", "✓ met"]
+    assert row(page, "exponent of the memory of ours")[3] == "1.00 (one run, no interval)"
 
 
 def test_every_form_has_its_row(page: str) -> None:
     assert row(page, "limit (the limit)")[2] == "1.05 ms a step"
-    assert row(page, "| ours | 1.15 ms a step")[3:6] == ["1.10 (1.10 to 1.10)", "9 × 2", ""]
+    assert row(page, "| ours | 1.15 ms a step")[3:] == ["1.10 (1.10 to 1.10)", ""]
     assert "opacus is not installed" in page
     assert "1.00 GiB" in row(page, "2.00 s")
-    assert "additions: 12" in row(page, "2.00 s")
     assert "could not be measured: ValueError: a | b" in shown(page)
 
 
@@ -107,16 +101,16 @@ def test_a_limit_of_ours_is_called_so() -> None:
     assert decode(encode(run)).cases[0].forms[-1].samples == [[1.0]] * 6
 
 
-def test_exponents_and_figures_of_a_sweep(page: str) -> None:
-    assert row(page, "| memory |")[1:] == ["ours", "memory", "1.00 (one run, no interval)"]
+def test_a_sweep_has_its_figure(page: str) -> None:
     assert re.search(r"!\[.*tree-walk.*\]\(figures/bench-noise\.svg\)", page)
 
 
 def test_growth_is_told_with_its_sizes() -> None:
     sizes = sweep(case("walk", targets=[Target("ours", at_most=1.1, kind="exponent")]), "T", (10, 100))
     run = bench(*(record(each, [{"limit": [1.0], "ours": [each.parameters["T"] ** 1.5]}] * 9) for each in sizes))
-    told = "walk (noise): exponent of the time of ours (T = 10 to 100, 2 sizes), at most 1.1, is 1.50"
-    assert told in bench_page(run, {})
+    told = row(bench_page(run, {}), "exponent of the time of ours")
+    assert told[0].endswith("T = 10 to 100, 2 sizes")
+    assert told[3].startswith("1.50")
 
 
 def test_the_page_is_well_formed(page: str) -> None:
@@ -126,7 +120,7 @@ def test_the_page_is_well_formed(page: str) -> None:
     files = {"benchmarks.md": page}
     others = {*render_bench(example()), "data/benchmarks.json"}
     assert dead_links(files, others) == []
-    assert all(" ".join(text.split()) in page for text in METHOD)
+    assert " ".join(METHOD.split()) in page
 
 
 def test_the_same_run_gives_the_same_bytes() -> None:

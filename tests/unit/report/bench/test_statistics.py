@@ -126,11 +126,11 @@ def test_passes_keep_their_places_when_a_form_is_sparse() -> None:
     assert found.median == 4.0
 
 
-def test_peaks_counts_and_what_is_missing() -> None:
+def test_peaks_and_what_is_missing() -> None:
     times = {"limit": FormTimes([1.0], peaks=[5])}
-    found = Measured(times, {"ours": "not installed"}, {"limit": {"additions": 3.0}})
+    found = Measured(times, {"ours": "not installed"})
     limit, ours = record(case(), [found]).forms
-    assert (limit.peaks, limit.counts) == ([5], {"additions": 3.0})
+    assert limit.peaks == [5]
     assert ours.missing == "not installed"
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpverify.report.pages.parts import is_result, part_of
+from dpverify.report.pages.layout import is_result, part_of
 
 
 @pytest.mark.parametrize(
