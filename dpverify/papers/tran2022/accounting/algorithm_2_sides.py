@@ -85,10 +85,7 @@ def _float_sums(steps: int, examples: int, alpha: float, pattern: Sequence[int],
 def worst_pattern(
     steps: int, examples: int, alpha: float, ordering: Ordering, weights: Sequence[float], nodes: Nodes = "read"
 ) -> Pattern:
-    """Maximize a weighted sum of the five sums over patterns.
-
-    The best pattern where all are tried (always under "once"); else one that moving a visit cannot improve.
-    """
+    """Maximize a weighted sum of the five sums over patterns: exactly, or until moving a visit improves nothing."""
     T, N = steps, min(examples, steps)
 
     def value(pattern: Pattern) -> float:

@@ -27,11 +27,7 @@ def attained_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Fract
 
 
 def largest_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction, drift: Fraction) -> Fraction:
-    """An upper bound on the movement under one permutation, place by place.
-
-    ``drift``: ``2*L*eta*N``: by how much the difference of the two examples' gradients changes within N steps. The
-    largest over the places of the example, of the partners' sum and the first visit.
-    """
+    """Bound the movement under one permutation over all places; gradients change by ``drift`` within N steps."""
     beta = 1 - alpha
     largest = ZERO
     for place in range(1, min(N, t) + 1):
@@ -41,13 +37,7 @@ def largest_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction, drift: Fr
 
 
 def attained_fresh(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
-    """A movement that occurs under fresh permutations, at the end of an epoch, however small eta and L are.
-
-    The gradients are those of :func:`attained_once`. The example comes first in every epoch but the last, where it
-    comes at the end.
-
-    ``2*alpha*G`` times the difference of the weights, added up visit by visit.
-    """
+    """A movement under fresh permutations, from gradients +-G u: the example comes first, in the last epoch last."""
     beta = 1 - alpha
     visits = [*range(1, t - N + 1, N), t]
     now = sum((beta ** (t - i) for i in visits), ZERO)

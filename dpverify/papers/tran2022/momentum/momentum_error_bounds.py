@@ -20,10 +20,7 @@ MOST_STEPS = 12
 
 
 def slope_error(t: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
-    """Error of the momentum on a slope: ``(1-alpha)^t G``.
-
-    ``|m_t - grad F(w_t)|``, whatever the order of the examples.
-    """
+    """Error of the momentum on a slope, whatever the order: ``|m_t - grad F(w_t)| = (1-alpha)^t G``."""
     return (1 - alpha) ** t * lipschitz
 
 
@@ -40,10 +37,7 @@ def ramp_error(t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, lip
 
 
 def antipodes_error(t: int, alpha: Fraction, lipschitz: Fraction, ordering: Ordering) -> Fraction:
-    """Mean error of the momentum for two examples with the gradients G and -G, over all orders.
-
-    ``E|m_t|``; 0 beyond ``MOST_STEPS``, where it is not computed.
-    """
+    """Mean of ``|m_t|`` over all orders for the gradients G and -G; 0 beyond ``MOST_STEPS``, where it is not known."""
     if t > MOST_STEPS:
         return Fraction(0)
     beta, epochs = 1 - alpha, -(-t // 2)
@@ -64,12 +58,7 @@ def attained_error(
     lipschitz: Fraction,
     ordering: Ordering,
 ) -> Fraction:
-    """Largest of the mean errors that the three problems attain; antipodes need N = 2.
-
-    A lower bound of the largest ``E|m_t - grad F(w_t)|``.
-
-    Source: ``tran2022:lemma-11``.
-    """
+    """Largest ``E|m_t - grad F(w_t)|`` that the three problems attain; antipodes need N = 2."""
     found = [slope_error(t, alpha, lipschitz), ramp_error(t, alpha, eta, smoothness, lipschitz)]
     if n_examples == 2:
         found.append(antipodes_error(t, alpha, lipschitz, ordering))
@@ -93,10 +82,7 @@ def anchor_distance(i: int, n_examples: int, epochs: Epochs) -> int:
 def attained_drift(
     t: int, n_examples: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, epochs: Epochs
 ) -> Fraction:
-    """Momentum-weighted drift of full gradients from their anchors, on a straight way along a ramp.
-
-    ``alpha eta L sum over i of (1-alpha)^(t-i) |i - anchor|``, the largest there is.
-    """
+    """Largest momentum-weighted drift, on a ramp: ``alpha eta L sum over i of (1-alpha)^(t-i) |i - anchor|``."""
     beta, total = 1 - alpha, Fraction(0)
     for i in range(1, t + 1):
         total = total * beta + anchor_distance(i, n_examples, epochs)

@@ -52,10 +52,7 @@ def _symbol(statement: Statement, name: str) -> Any:
 
 
 def alpha_sum(statement: Statement) -> Derivation:
-    """Derive ``tran2022:lemma-11-alpha-sum``, and its sharper form with 2 - alpha.
-
-    From the printed left side by the geometric series.
-    """
+    """Derive ``tran2022:lemma-11-alpha-sum``, and its sharper form with 2 - alpha, by the geometric series."""
     symbols = sympy_symbols(statement)
     G, alpha, t = (symbols[name] for name in ("G", "alpha", "t"))
     start, printed = sympy_sides(statement)
@@ -86,10 +83,7 @@ def _series(factor: Any, alpha: Any, t: Any, printed: Any) -> tuple[Step, ...]:
 
 
 def sampling(statement: Statement) -> Derivation:
-    """Derive ``tran2022:lemma-11-sampling`` under fresh permutations, and its form with one quarter of the constant.
-
-    From the mean square: cross terms are at most 0, and the variance of one gradient is at most its mean square.
-    """
+    """Derive ``lemma-11-sampling`` under fresh permutations from the mean square, and a quarter of its constant."""
     G, alpha, t = (_symbol(statement, name) for name in ("G", "alpha", "t"))
     _, printed = sympy_sides(statement)
     weights = SumOf((1 - alpha) ** (2 * (t - i)), (i, 1, t))
@@ -125,10 +119,7 @@ def norm_bound(statement: Statement) -> Derivation:
 
 
 def anchor_drift(statement: Statement) -> Derivation:
-    """Derive ``tran2022:lemma-11-anchor-drift`` in every reading.
-
-    From the weighted sum of L times the distances, each at most eta N.
-    """
+    """Derive ``tran2022:lemma-11-anchor-drift`` in every reading: each distance is at most eta N."""
     eta, N, smooth = (sympy_symbols(statement)[name] for name in ("eta", "N", "L"))
     alpha, t = _symbol(statement, "alpha"), _symbol(statement, "t")
     weights = SumOf((1 - alpha) ** i, (i, 0, t - 1))
@@ -151,10 +142,7 @@ def anchor_drift(statement: Statement) -> Derivation:
 
 
 def lag(statement: Statement) -> Derivation:
-    """Derive the corrected ``tran2022:lemma-11-drift``: the lag and the start-up term.
-
-    From ``(1-alpha)^t |grad F(w_1)| + sum of (1-alpha)^i |change of grad F over a step|``.
-    """
+    """Derive the corrected ``tran2022:lemma-11-drift`` from the first gradient and its weighted changes over steps."""
     G, alpha, eta, smooth, t = (sympy_symbols(statement)[name] for name in ("G", "alpha", "eta", "L", "t"))
     beta = 1 - alpha
     first = Symbol("first", nonnegative=True)

@@ -26,10 +26,7 @@ ONE_EXAMPLE: Final = "with one example there is one order"
 
 
 def bias(statement: Statement) -> Derivation:
-    """Derive the corrected ``lemma-7`` and ``lemma-7-norm`` under fresh permutations: noise, and the root of the bias.
-
-    From ``E|noise + own + moved|`` by the triangle inequality, Jensen and Minkowski.
-    """
+    """Derive the corrected ``lemma-7`` and ``lemma-7-norm``, fresh permutations, from ``E|noise + own + moved|``."""
     full = sympy_definitions(statement)
     alpha, gamma, n, G, L, eta = (full[name] for name in ("alpha", "gamma", "N", "G", "L", "eta"))
     _, printed = sympy_sides(statement)

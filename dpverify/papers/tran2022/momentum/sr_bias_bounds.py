@@ -49,10 +49,7 @@ def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> l
 
 
 def mean_distance_of_two(t: int, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, variance: Exact) -> Exact:
-    """Expected distance of m_hat_t from m_t in one dimension, for two examples with the gradients +G and -G everywhere.
-
-    Mean over the orders of all epochs of the mean of ``|b_t + noise|``; a Fraction where there is no noise.
-    """
+    """Mean of ``|b_t + noise|`` over all orders, for the gradients G and -G on a line; exact without noise."""
     weights = bias_weights(t, 2, alpha, gamma)
     epochs = (t + 1) // 2
     if epochs > MOST_EPOCHS:

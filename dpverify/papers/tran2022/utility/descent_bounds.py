@@ -18,12 +18,7 @@ from dpverify.symbolic.exact.numbers import DomainError, Exact, to_ball, to_valu
 
 
 def worst_alignment(grad_norm: Fraction, error_norm: Fraction) -> Exact:
-    """Largest ``-<g, u>`` over all vectors of the given lengths.
-
-    See the head of this file; a ball where a root is taken.
-
-    Source: ``tran2022:lemma-5-cases``.
-    """
+    """Largest ``-<g, u>`` over all vectors of the given lengths; a ball where a root is taken."""
     if grad_norm < 0 or error_norm < 0:
         raise ValueError(f"lengths must be at least 0, got grad_norm={grad_norm}, error_norm={error_norm}.")
     if error_norm > grad_norm:
@@ -34,12 +29,7 @@ def worst_alignment(grad_norm: Fraction, error_norm: Fraction) -> Exact:
 
 
 def attained_loss(loss: Fraction, alignment: Fraction, eta: Fraction, smoothness: Fraction) -> Fraction:
-    """Loss after a step, on the quadratic ``F(w + v) = loss + <g, v> + L |v|^2/2``.
-
-    ``loss - eta <g, u> + L eta^2/2``: the bound of smoothness, attained whatever the direction.
-
-    Source: ``tran2022:lemma-5-smoothness``.
-    """
+    """Loss after a step on ``F(w + v) = loss + <g, v> + L |v|^2/2``: the bound of smoothness, attained."""
     return loss - eta * alignment + smoothness * eta**2 / 2
 
 

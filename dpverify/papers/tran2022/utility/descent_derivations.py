@@ -57,10 +57,7 @@ def alignment(statement: Statement) -> Derivation:
 
 
 def large_error(statement: Statement) -> Derivation:
-    """Derive ``-<g, u> <= -2/3 |g| + 5/3 |e|``, the corrected ``tran2022:lemma-5-case-2``; it needs no case.
-
-    Two cases: |e| <= |g|, where ``-|g| + 2|e|`` is smaller, and |e| >= |g|, where |g| is.
-    """
+    """Derive ``-<g, u> <= -2/3 |g| + 5/3 |e|``, the corrected ``lemma-5-case-2``, for |e| <= |g| and for |e| >= |g|."""
     g, e, ranges, _ = _lengths(statement)
     _, printed = sympy_sides(statement)
     reach = Symbol("turned", real=True)
@@ -101,10 +98,7 @@ def angle(statement: Statement) -> Derivation:
 
 
 def smoothness(statement: Statement) -> Derivation:
-    """Derive the corrected ``tran2022:lemma-5-smoothness`` from the definition of smoothness.
-
-    From F(w_{t+1}); the step is ``-eta u``.
-    """
+    """Derive the corrected ``lemma-5-smoothness`` from the definition of smoothness; the step is ``-eta u``."""
     loss, slope, eta, smooth = (sympy_symbols(statement)[name] for name in ("loss", "alignment", "eta", "L"))
     product, size = Symbol("product", real=True), Symbol("size", nonnegative=True)
     bound = loss + product + smooth * size**2 / 2

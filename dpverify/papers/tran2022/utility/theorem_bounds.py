@@ -78,10 +78,7 @@ def least_spread(n_examples: int, steps: int, lipschitz: Fraction, sigma: arb) -
 
 
 def implicit_steps(n_examples: int, dimensions: int, epsilon: Fraction, delta: Fraction) -> int:
-    """Solve Theorem 6's T, which stands on both sides of its definition.
-
-    Largest T with ``T log2(T) sqrt(d log(1/delta)) <= epsilon N^2``, so that alpha is at least 1/N.
-    """
+    """Give the largest T with ``T log2(T) sqrt(d log(1/delta)) <= epsilon N^2``: Theorem 6's, with alpha >= 1/N."""
     root = (dimensions * (1 / to_ball(to_value(delta))).log()).sqrt()
     most = to_ball(to_value(epsilon)) * n_examples**2 / root
 

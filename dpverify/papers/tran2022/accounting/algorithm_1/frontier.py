@@ -52,10 +52,7 @@ def join(
 
 @kernel
 def thin(n: int, S: Vector, Q: Vector, code: Codes, close_s: float, close_q: float, upper: bool, fine: int) -> int:
-    """Keep, in place, the points that matter among the first n; returns how many.
-
-    Points are merged while their S differ by at most the fraction ``close_s``, or their Q by ``close_q``.
-    """
+    """Keep, in place, few of the first n points; merged ones differ by ``close_s`` in S or ``close_q`` in Q at most."""
     if n <= 1:
         return n
     if n > fine:

@@ -40,10 +40,7 @@ def add_node(S: Vector, Q: Vector, begin: int, length: int, out: Vector) -> None
 
 
 def values_by_place(steps: int, examples: int, alpha: float) -> Vector:
-    """Give the sum of squared weights over the nodes that Algorithm 1 releases, for every place.
-
-    Entry p - 1 belongs to the example at place p of the permutation; places beyond T have the value 0.
-    """
+    """Sum the squared weights over the nodes that Algorithm 1 releases, for places 1 .. N; 0 beyond T."""
     N = min(examples, steps)
     check.memory(6 * N, examples=examples)
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf

@@ -32,9 +32,6 @@ def sum_of_pattern(visits: NDArray[np.int64], T: int, log_decay: float) -> float
 
 
 def pattern_value(steps: int, alpha: float, pattern: Sequence[int]) -> float:
-    """Sum the squared weights of one pattern over the released nodes of Algorithm 1.
-
-    As ``pattern_sum``, up to rounding.
-    """
+    """Sum the squared weights of one pattern over the released nodes of Algorithm 1, in floats."""
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
     return sum_of_pattern(np.asarray(pattern, dtype=np.int64), steps, log_decay)

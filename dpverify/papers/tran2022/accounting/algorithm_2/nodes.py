@@ -56,10 +56,7 @@ class NodeSensitivities:
         return NodeTerms(g, float(delta), self.drift if left else 0.0)
 
     def inside(self, begin: int) -> tuple[float, float]:
-        """Give what nodes with one visit count for whose parents lie in the same zone as ``begin``.
-
-        Of left and of right halves, per squared weight; without r.
-        """
+        """Give what left and right halves in the zone of ``begin`` count per squared weight: one visit, no r."""
         T, N = self.steps, self.examples
         g = self.g_first if begin < 2 * N else self.g_later
         delta = self.delta_late**2 if begin >= N and T >= 2 * N else 0.0

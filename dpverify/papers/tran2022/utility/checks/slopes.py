@@ -71,10 +71,7 @@ class SlopesCheck(Check):
         return name, [mean_gradient(self.theorem, size, seed) for seed in seeds]
 
     def finish(self, context: Context, total: list[tuple[str, list[float]]] | None) -> CheckResult:
-        """FittedExponent, test, and plant faults into the exponents that were measured.
-
-        "not refuted" where all exponents pass, else "inconclusive".
-        """
+        """Fit, test, and plant faults in the fits: "not refuted" where all exponents pass, else "inconclusive"."""
         sweeps = self.sweeps[context.budget.name]
         if total is None:
             return self._result(status="inconclusive", message=self.beyond_share(context))

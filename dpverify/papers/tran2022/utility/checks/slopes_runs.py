@@ -66,11 +66,7 @@ def worst_slope(theorem: Theorem, size: Size) -> Slope:
 
 
 def mean_gradient(theorem: Theorem, size: Size, seed: Seed) -> float:
-    """Run the theorem's algorithm with its parameters on the worst slope.
-
-    ``theorem``: ``theorem-6``: Algorithm 1. ``theorem-9``: Algorithm 2, with the noise of the proof's sensitivities.
-    Mean over the run of the gradient norm.
-    """
+    """Run the theorem's algorithm on the worst slope; Algorithm 2 has the noise of the proof's sensitivities."""
     N, steps, root = size.examples, size.steps(theorem), math.sqrt(math.log(1.0 / DELTA))
     problem = worst_slope(theorem, size)
     if theorem == "theorem-6":
