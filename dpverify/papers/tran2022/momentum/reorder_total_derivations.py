@@ -12,7 +12,7 @@ from typing import Final
 from sympy import Integer, Min, Rational, Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.momentum.momentum_error_total_derivations import BoundedVector
+from dpverify.papers.tran2022.momentum.momentum_error_derivations import BoundedVector
 from dpverify.papers.tran2022.noise import sr_total_derivations as sr_total
 from dpverify.papers.tran2022.reorder import reorder_lemma_derivations as lemma
 from dpverify.symbolic.derive.cited import cite

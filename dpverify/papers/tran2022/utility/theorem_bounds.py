@@ -5,10 +5,15 @@ smoothness L allows, so that ``F(w_1) - inf F = s*drop + s^2/(2L)``. Identical e
 has no sampling error, and Algorithm 4 rebuilds it exactly. NOTES_utility.md has the arguments.
 
 *Travel.* T - 1 steps of length eta go no further than ``eta (T-1)``: with ``drop = eta (T-1)`` the gradient is s at
-every iterate, whatever the noise.
+every iterate, whatever the noise. *Coupling.* Where the noise n_t of m_hat_t is large against s, the walk is nearly the
+one with sign(n_t), which is as often above the start as below it.
 
-*Coupling.* Where the noise n_t of m_hat_t is large against s, the walk is nearly the one with sign(n_t), which is as
-often above the start as below it.
+Last, Lemma 5's proof at its worst (NOTES_utility_lemmas.md): with g = grad F(w_t), e = m_hat_t - g, u =
+m_hat_t/|m_hat_t| and given lengths of g and e, in two dimensions or more, the largest value of ``-<g, u>`` is
+
+    -sqrt(|g|^2 - |e|^2)   where |e| < |g|   (e is perpendicular to m_hat),
+    0                      where |e| = |g|   (not attained: m_hat would be 0),
+    |g|                    where |e| > |g|   (m_hat points against g).
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ from typing import Final
 
 from flint import arb
 
-from dpverify.symbolic.exact.numbers import to_ball, to_value
+from dpverify.symbolic.exact.numbers import DomainError, Exact, to_ball, to_value
 
 ANCHORS: Final = 2
 """1 - exp(-ANCHORS) of the windows' weights have built up after ANCHORS/(2 gamma) epochs."""
@@ -108,3 +113,38 @@ def printed_steps(n_examples: int, dimensions: int, epsilon: Fraction) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if middle**3 <= target else (low, middle)
     return low
+
+
+def worst_alignment(grad_norm: Fraction, error_norm: Fraction) -> Exact:
+    """Largest ``-<g, u>`` over all vectors of the given lengths; a ball where a root is taken."""
+    if grad_norm < 0 or error_norm < 0:
+        raise ValueError(f"lengths must be at least 0, got grad_norm={grad_norm}, error_norm={error_norm}.")
+    if error_norm > grad_norm:
+        return grad_norm
+    if error_norm == grad_norm:
+        return Fraction(0)
+    return -to_ball(to_value(grad_norm**2 - error_norm**2)).sqrt()
+
+
+def attained_loss(loss: Fraction, alignment: Fraction, eta: Fraction, smoothness: Fraction) -> Fraction:
+    """Loss after a step on ``F(w + v) = loss + <g, v> + L |v|^2/2``: the bound of smoothness, attained."""
+    return loss - eta * alignment + smoothness * eta**2 / 2
+
+
+def attained_gradient(
+    drop: Fraction, eta: Fraction, steps: Fraction, smoothness: Fraction, error_sum: Fraction
+) -> Fraction:
+    """Mean gradient norm of a run that is known to exist, on a line.
+
+    *Downhill* on ``L w^2/2``, if the drop is large enough: the gradients ``g, g - L eta, ...`` are at least 0, and
+    their mean is ``drop/(eta T) + L eta/2``; errors along the gradient change nothing. Otherwise *uphill* on a straight
+    slope, with the momentum turned against the gradient by errors a little larger: ``-drop/(eta T)``.
+
+    Source: ``tran2022:lemma-5-telescoped``.
+    """
+    mean = drop / (eta * steps) + smoothness * eta / 2
+    if mean >= (steps - 1) * smoothness * eta / 2:
+        return mean
+    if 0 <= -drop / eta < error_sum:
+        return -drop / (eta * steps)
+    raise DomainError(f"no run on a line has drop={drop} with eta={eta}, T={steps}, L={smoothness}.")

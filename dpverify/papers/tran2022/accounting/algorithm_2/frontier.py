@@ -1,6 +1,6 @@
 """Sets of triples of which none is beaten by another in all three numbers: building, joining, thinning.
 
-As in ``algorithm_1.frontier``, with two sums instead of one: S of the weights, R of (p - 1) weights, and the value Q.
+As in ``algorithm_1.fresh``, with two sums instead of one: S of the weights, R of (p - 1) weights, and the value Q.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpverify.papers.tran2022.accounting.algorithm_2.free import CLOSE, HEAD, FreeBlocks
 from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
 from dpverify.papers.tran2022.accounting.algorithm_2.pairs import (
     most_of_pairs,
     pair_tables,
@@ -24,7 +24,6 @@ from dpverify.papers.tran2022.accounting.algorithm_2.pairs import (
     sum_of_pairs,
     sum_tables,
 )
-from dpverify.papers.tran2022.accounting.algorithm_2.pattern import pattern_value
 from dpverify.privacy.participation import Bounds
 
 FEWEST: Final = 1 << 10

@@ -10,7 +10,6 @@ from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, 
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum import momentum_error_derivations as derive
-from dpverify.papers.tran2022.momentum import momentum_error_total_derivations
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
     Epochs,
     Ordering,
@@ -120,7 +119,7 @@ CHECKS.add(
         variants=("printed",),
         region="a few runs",
     ),
-    DerivationCheck("lemma-11", "derivation", build=momentum_error_total_derivations.lemma_11, variants=("amended",)),
+    DerivationCheck("lemma-11", "derivation", build=derive.lemma_11, variants=("amended",)),
     SearchCheck(
         "lemma-11-anchor-drift",
         "ramp",
