@@ -18,6 +18,7 @@ m_hat_t/|m_hat_t| and given lengths of g and e, in two dimensions or more, the l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
@@ -94,24 +95,23 @@ def implicit_steps(n_examples: int, dimensions: int, epsilon: Fraction, delta: F
         raise ValueError(
             f"epsilon N^2/sqrt(d log(1/delta)) must be at least 2, got {float(most)}: Theorem 6 has no number of steps."
         )
-    low, high = 2, 4
-    while fits(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return last_that(fits)
 
 
 def printed_steps(n_examples: int, dimensions: int, epsilon: Fraction) -> int:
     """Round Theorem 9's T down. Largest T with ``T^3 d^2 <= N^7 epsilon^4``."""
     target = Fraction(n_examples**7) * epsilon**4 / dimensions**2
+    return last_that(lambda steps: steps**3 <= target)
+
+
+def last_that(fits: Callable[[int], bool]) -> int:
+    """Give the last whole number from 0 on that fits, by doubling and halving; none fits after one that does not."""
     low, high = 0, 1
-    while high**3 <= target:
+    while fits(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if middle**3 <= target else (low, middle)
+        low, high = (middle, high) if fits(middle) else (low, middle)
     return low
 
 

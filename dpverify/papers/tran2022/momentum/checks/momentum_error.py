@@ -93,22 +93,20 @@ def _half_start(point: Point, statement: Statement) -> Outcome:
 
 
 CHECKS.add(
-    SearchCheck(
-        "lemma-11",
-        "slope-ramp-antipodes",
-        lhs=_error,
-        region={"t": (1, 16)},
-        corners=RUNS,
-        readings={"ordering": "fresh"},
-    ),
-    SearchCheck(
-        "lemma-11",
-        "slope-ramp-antipodes-once",
-        lhs=_error,
-        region={"t": (1, 16)},
-        corners=RUNS,
-        readings={"ordering": "once"},
-        variants=("amended",),
+    *(
+        SearchCheck(
+            "lemma-11",
+            name,
+            lhs=_error,
+            region={"t": (1, 16)},
+            corners=RUNS,
+            readings={"ordering": ordering},
+            variants=variants,
+        )
+        for name, ordering, variants in (
+            ("slope-ramp-antipodes", "fresh", ("printed", "amended")),
+            ("slope-ramp-antipodes-once", "once", ("amended",)),
+        )
     ),
     ExhaustiveCheck(
         "lemma-11",

@@ -177,16 +177,14 @@ CHECKS.add(
         ],
         region="|g| = 1, 0 <= |e| <= 1/2",
     ),
-    SearchCheck("lemma-5-case-1", "worst-angle", lhs=_alignment, corners=TURNED),
+    *(
+        SearchCheck(f"lemma-5-{case}", "worst-angle", lhs=_alignment, corners=TURNED)
+        for case in ("case-1", "case-2-sign", "case-2", "cases")
+    ),
     DerivationCheck("lemma-5-case-1", "derivation", build=descent.alignment),
-    SearchCheck("lemma-5-case-2-sign", "worst-angle", lhs=_alignment, corners=TURNED),
     DerivationCheck("lemma-5-case-2-sign", "derivation", build=descent.angle, variants=("amended",)),
-    SearchCheck("lemma-5-case-2", "worst-angle", lhs=_alignment, corners=TURNED),
     DerivationCheck("lemma-5-case-2", "derivation", build=descent.large_error, variants=("amended",)),
-    SearchCheck("lemma-5-cases", "worst-angle", lhs=_alignment, corners=TURNED),
     DerivationCheck("lemma-5-cases", "derivation", build=descent.alignment),
-    SearchCheck("lemma-5-telescoped", "runs-on-a-line", lhs=_mean, corners=RUNS),
-    DerivationCheck("lemma-5-telescoped", "derivation", build=descent.telescoped),
-    SearchCheck("lemma-5", "runs-on-a-line", lhs=_mean, corners=RUNS),
-    DerivationCheck("lemma-5", "derivation", build=descent.telescoped),
+    *(SearchCheck(claim, "runs-on-a-line", lhs=_mean, corners=RUNS) for claim in ("lemma-5-telescoped", "lemma-5")),
+    *(DerivationCheck(claim, "derivation", build=descent.telescoped) for claim in ("lemma-5-telescoped", "lemma-5")),
 )

@@ -29,6 +29,7 @@ from dpverify.papers.tran2022.utility import theorem_derivations as theorems
 from dpverify.papers.tran2022.utility.theorem_bounds import (
     coupling_bound,
     implicit_steps,
+    last_that,
     least_spread,
     printed_steps,
     travel_bound,
@@ -62,22 +63,10 @@ def _travel_or_noise(point: Point, statement: Statement) -> Exact:
 def _ramp(n: int, steps: int, delta: str, lipschitz: int | str = 1) -> dict[str, Any]:
     """Make a run whose steps reach a distance of sqrt(T/N), with L the slope over it, and R just enough."""
     slope, way = Fraction(lipschitz), Fraction(steps, n)
-    root = _root(way)
+    root = Fraction(last_that(lambda k: Fraction(k, 100) ** 2 < way) + 1, 100)  # rounded up to a hundredth
     smooth = slope / root
     gap = slope * root + slope**2 / (2 * smooth)
     return {"N": n, "T": steps, "d": 1, "delta": delta, "G": slope, "L": smooth, "R": gap}
-
-
-def _root(value: Fraction) -> Fraction:
-    """Square root, rounded up to a hundredth."""
-    hundredths = 1
-    while Fraction(hundredths, 100) ** 2 < value:
-        hundredths *= 2
-    low = hundredths // 2
-    while hundredths - low > 1:
-        middle = (low + hundredths) // 2
-        low, hundredths = (middle, hundredths) if Fraction(middle, 100) ** 2 < value else (low, middle)
-    return Fraction(hundredths, 100)
 
 
 RAMPS: list[dict[str, Any]] = [
