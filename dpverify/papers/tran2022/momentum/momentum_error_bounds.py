@@ -71,12 +71,10 @@ def attained_error(
 
 
 def anchor_distance(i: int, n_examples: int, epochs: Epochs) -> int:
-    """Steps between w_i and the anchor of its epoch, where w_0 stands for w_1.
+    """Steps between w_i and the anchor of its epoch; w_0 stands for w_1.
 
-    ``epochs``: ``one-based``: epoch q owns qN + 1 .. (q+1)N, with the anchor w_{qN+1}. ``quotient``: it owns qN .. qN +
-    N - 1, with w_{qN}. ``shifted``: it owns qN + 1 .. (q+1)N, with w_{qN}. At most N - 1, and N in the last reading.
-
-    Source: ``tran2022:lemma-11-anchor-drift``.
+    ``one-based``: epoch q owns qN + 1 .. (q+1)N, with the anchor w_{qN+1}. ``quotient``: it owns qN .. qN + N - 1, with
+    w_{qN}. ``shifted``: it owns qN + 1 .. (q+1)N, with w_{qN}.
     """
     if epochs == "one-based":
         return (i - 1) % n_examples
@@ -98,12 +96,10 @@ ZERO = Fraction(0)
 
 
 def attained_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
-    """A movement that occurs under one permutation, however small eta and L are.
+    """Give ``2*alpha*G*(1-alpha)**(t - N)``, which occurs for every eta and L.
 
-    The replaced example's gradient is G u wherever the run goes, and -G u for the neighbour, and it comes last in every
-    epoch: all partners cancel, and the first epoch's visit stays.
-
-    ``2*alpha*G*(1-alpha)**(t - N)``.
+    The replaced example's gradient is G u, and -G u for the neighbour, and it comes last in every epoch: all partners
+    cancel, and the first epoch's visit stays.
     """
     return 2 * alpha * lipschitz * (1 - alpha) ** (t - N)
 

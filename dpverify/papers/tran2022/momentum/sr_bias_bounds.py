@@ -30,12 +30,9 @@ MOST_EPOCHS = 12
 
 
 def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> list[Value]:
-    """Weights of the gradients in the bias of m_hat_t, for gradients that do not depend on w.
+    """Give the weights of steps 1 ..
 
-    Entry s - 1 is the weight of step s, ``alpha (1-gamma) D_s (c_{k-1} - c_k)``; in the first whole window ``alpha
-    (1-gamma) D_s c_{q-1}``, and 0 before it.
-
-    Source: ``tran2022:equation-3`` with the ordering "fresh".
+    t in the bias of m_hat_t: ``alpha (1-gamma) D_s (c_{k-1} - c_k)``, c_q taken for 0.
     """
     check_parameters(t, n_examples, alpha, gamma)
     q, r = divmod(t, n_examples)

@@ -128,11 +128,8 @@ def smoothness(statement: Statement) -> Derivation:
 def telescoped(statement: Statement) -> Derivation:
     """Derive Lemma 5 as printed, or with 1, 1/2 and 2 for 3/2, 3/4 and 3.
 
-    ``statement``: ``tran2022:lemma-5-telescoped``, or ``tran2022:lemma-5``, where all means are expectations as well.
-    From the mean gradient norm M. Printed: ``M <= 3/2 M``, and M is at most two thirds of the printed side.
-
-    Source: the two premises are the means over t = 1 .. T of the corrected lemma-5-cases and lemma-5-smoothness; the
-    losses of the second one telescope.
+    The premises are the means over the run of the corrected lemma-5-cases and lemma-5-smoothness; M is at most two
+    thirds of the printed side.
     """
     drop, eta, top, smooth, errors = (sympy_symbols(statement)[name] for name in ("drop", "eta", "T", "L", "error_sum"))
     _, printed = sympy_sides(statement)

@@ -31,11 +31,7 @@ ANCHORS: Final = 2
 
 
 def travel_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, distance: arb) -> arb:
-    """Largest slope that cannot be left within a distance, for a given gap.
-
-    ``min(G, s)`` with ``s*distance + s^2/(2L) = R``, which is ``2R/(distance + sqrt(distance^2 + 2R/L))``; 0 for L = 0
-    or R = 0. No method with steps of this length does better on every loss.
-    """
+    """Largest slope s, at most G, that no steps within a distance can leave: ``s*distance + s^2/(2L) = R``."""
     if smoothness == 0 or gap == 0:
         return arb(0)
     r, curvature = to_ball(to_value(gap)), to_ball(to_value(smoothness))

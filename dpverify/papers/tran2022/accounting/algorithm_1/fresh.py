@@ -39,10 +39,9 @@ def join(
     SL: Vector, QL: Vector, SR: Vector, QR: Vector, decay: float, counted: float,
     begin: int, S: Vector, Q: Vector, code: Codes,
 ) -> int:  # fmt: skip
-    """Write all pairs of a left and a right point into S, Q, code from index ``begin`` on; returns the next index.
+    """Write all pairs of points from ``begin`` on; ``counted``: 1 where the left block is a node.
 
-    The left block's sum decays by ``decay`` until the end of the right one. ``counted`` is 1 where the left block is
-    itself a node that counts, else 0.
+    Returns the next index.
     """
     n = begin
     for i in range(SL.shape[0]):

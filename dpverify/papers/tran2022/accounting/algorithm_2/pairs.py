@@ -103,11 +103,7 @@ def sum_of_pairs(
 
 @kernel
 def sum_of_long_nodes(begin: int, end: int, N: int, place: int, level: int, decay_log: float) -> float:
-    """Bound from below the sum over left nodes of more than N steps, for visits at ``place`` in every second epoch.
-
-    ``N``, ``place``, ``level``: steps of an epoch; the visits come after so many steps of each two epochs; level of the
-    nodes. Sum of squared sums of weights.
-    """
+    """Bound the sum over left nodes of 2^level > N steps from below: visits at ``place`` of every second epoch."""
     odd = N
     while odd & 1 == 0:
         odd >>= 1
