@@ -81,7 +81,7 @@ def _mu_1(N: int, epochs: int, ordering: Ordering) -> Callable[[], Any]:
 
 
 def _pattern_1(N: int, epochs: int) -> Form:
-    from dpverify.papers.tran2022.accounting.algorithm_1.pattern import pattern_value
+    from dpverify.papers.tran2022.accounting.algorithm_1.once import pattern_value
 
     pattern = _mu_1(N, epochs, "fresh")().pattern or ()
     return lambda: pattern_value(epochs * N, 1 / N, pattern)
@@ -101,8 +101,7 @@ def _mu_2(N: int, epochs: int, ordering: Ordering) -> Callable[[], Any]:
 def _pattern_2(N: int, epochs: int) -> Form:
     import numpy as np
 
-    from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
-    from dpverify.papers.tran2022.accounting.algorithm_2.pattern import pattern_value
+    from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
 
     T = epochs * N
     visits = np.arange(N, min(T, 10**5 * N) + 1, N).tolist()

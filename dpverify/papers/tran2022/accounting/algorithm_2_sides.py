@@ -38,9 +38,8 @@ class VisitedNode(NamedTuple):
 def node_terms(steps: int, examples: int, pattern: Sequence[int], nodes: Nodes = "read") -> Iterator[VisitedNode]:
     """Give the nodes that hold a visit, family by family.
 
-    ``nodes``: "read": G and Delta no longer than N, Delta only after the first epoch, r only left halves. "all": every
-    dyadic interval inside [1, T], Delta only after the first epoch. Nodes that Algorithm 4 never reads may be among
-    them at the very end of a run.
+    "read": G and Delta no longer than N, r only left halves; "all": every dyadic interval in [1, T]; Delta only after
+    the first epoch.
     """
     for level in range(steps.bit_length()):
         for block, group in itertools.groupby(pattern, key=lambda t: (t - 1) >> level):
@@ -85,10 +84,7 @@ def _float_sums(steps: int, examples: int, alpha: float, pattern: Sequence[int],
 def worst_pattern(
     steps: int, examples: int, alpha: float, ordering: Ordering, weights: Sequence[float], nodes: Nodes = "read"
 ) -> Pattern:
-    """Maximize a weighted sum of the five sums over patterns.
-
-    The best pattern where all are tried (always under "once"); else one that moving a visit cannot improve.
-    """
+    """Maximize a weighted sum of the five sums over patterns: exactly, or until moving a visit improves nothing."""
     T, N = steps, min(examples, steps)
 
     def value(pattern: Pattern) -> float:

@@ -53,10 +53,7 @@ class KernelMechanism(NamedTuple):
 
 
 def kernel_mechanism(name: str) -> KernelMechanism:
-    """Give the kernel that ``dpverify audit`` knows by a name.
-
-    ``name``: "dp-nsgd" or "sr-nsgd": with N = 4, T = 11, alpha = 1/4, G = 1, sigma = 1 and the printed noise.
-    """
+    """Give the kernel that ``dpverify audit`` knows as "dp-nsgd" or "sr-nsgd", with the printed noise."""
     if name == "dp-nsgd":
         return dp_nsgd_mechanism(DP_NSGD, EXAMPLES)
     if name == "sr-nsgd":
@@ -107,11 +104,7 @@ def dp_nsgd_mechanism(parameters: Parameters, examples: int) -> KernelMechanism:
 
 
 def sr_nsgd_mechanism(parameters: SrParameters, examples: int) -> KernelMechanism:
-    """Algorithm 2 on a case that is bad for its G nodes.
-
-    ``parameters``: T, alpha, gamma, eta, sigma, G and the scales of the noise; the order of the examples is fixed. With
-    the accountant's mu of all three families, of which the audit sees a part.
-    """
+    """Algorithm 2 on a case that is bad for its G nodes, with the accountant's mu of all three families."""
     mu = sr_nsgd_mu(parameters, check.whole(2, examples=examples), SMOOTHNESS)
     schedule = visiting(mu, parameters.steps)
     gradient, datasets = _worst_case(examples, parameters.steps * parameters.eta, parameters.lipschitz)
@@ -129,10 +122,7 @@ def sr_nsgd_mechanism(parameters: SrParameters, examples: int) -> KernelMechanis
 
 
 def visiting(mu: Bounds, steps: int) -> Indices:
-    """Schedule that visits the replaced example when the accountant's worst pattern does, and another one otherwise.
-
-    Shapes: returns (T,).
-    """
+    """Give a schedule, shape (T,), whose visits to the replaced example are the accountant's worst pattern."""
     if mu.pattern is None:
         raise check.ArgumentError("pattern", None, "must be known: the run has too many epochs, or no noise")
     schedule = np.full(steps, REPLACED + 1, dtype=np.int64)

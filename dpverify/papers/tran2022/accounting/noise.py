@@ -64,10 +64,7 @@ def unit_noise(algorithm: str, setting: AccountedRun) -> UnitNoise:
 
 
 def sigma_for(noise: UnitNoise, epsilon: float, delta: float) -> float:
-    """Smallest sigma, up to rounding, that is certain to give (epsilon, delta).
-
-    Noise multiplier; that the exact trade-off holds at it was decided in ball arithmetic.
-    """
+    """Smallest sigma, up to rounding, for which the exact trade-off, in ball arithmetic, gives (epsilon, delta)."""
     try:
         target = safe_mu(epsilon, delta)
     except (ArithmeticError, ValueError):  # beyond what floats can hold
@@ -86,10 +83,7 @@ def epsilon_for(noise: UnitNoise, sigma: float, delta: float) -> float:
 
 
 def dp_nsgd_noise(setting: AccountedRun) -> UnitNoise:
-    """Weigh the noise of Algorithm 1, ``4 alpha G sigma sqrt(V)`` with the printed V for floor(log2 T) + 1 levels.
-
-    Source: Algorithm 1, Theorem 4 and its proof.
-    """
+    """Weigh the noise of Algorithm 1, ``4 alpha G sigma sqrt(V)`` with the printed V for floor(log2 T) + 1 levels."""
     N, T = setting.examples, setting.steps
     parameters = Parameters(T, setting.alpha, setting.eta, 1.0, setting.lipschitz, setting.ordering)
     deviation = parameters.node_deviation(N)
@@ -103,12 +97,7 @@ def dp_nsgd_noise(setting: AccountedRun) -> UnitNoise:
 
 
 def sr_nsgd_noise(setting: AccountedRun) -> UnitNoise:
-    """Weigh the noise of Algorithm 2 with the constants of its box.
-
-    At sigma = 1; ``mu`` is infinite where a node that moves has no noise.
-
-    Source: Algorithm 2, Theorem 8 and its proof.
-    """
+    """Weigh the noise of Algorithm 2's box at sigma = 1; ``mu`` is infinite where a node that moves has none."""
     s = setting
     parameters = SrParameters(s.steps, s.alpha, s.gamma, s.eta, 1.0, s.lipschitz, s.ordering)
     deviations = dict(zip(SR_NODES, parameters.deviations(s.examples).tolist(), strict=True))
@@ -121,10 +110,7 @@ def sr_nsgd_noise(setting: AccountedRun) -> UnitNoise:
 
 
 def sr_proof_mu(s: AccountedRun, deviations: Mapping[str, float]) -> float:
-    """Worst move of a node times the root of their number, family by family, all composed.
-
-    mu, at least the accountant's; in closed form, for any size.
-    """
+    """Bound mu in closed form: the worst move of a node times the root of their number, family by family."""
     N, T = s.examples, s.steps
     weight = largest_weight(s.alpha, N, s.ordering)
     gradient, jump = 2.0 * s.lipschitz * weight, 2.0 * s.eta * N * s.smoothness * weight

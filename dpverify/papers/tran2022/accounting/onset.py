@@ -94,11 +94,10 @@ def corrected_parts(theorem: Theorem, n: int, cell: Cell) -> Parts:
 
 
 def needed_share(theorem: Theorem, n: int, cell: Cell) -> Bounds:
-    """Noise that is needed over the printed noise, of every node.
+    """Give the noise that is needed over the printed noise, of every node.
 
-    Of sigma over the printed sigma. The upper one is enough for (epsilon, delta) for certain; with less than the lower
-    one the accountant's worst pattern is told apart. For Theorem 9 nodes have the noise of its proof, in which Delta
-    and r grow with L.
+    The upper share is enough for (epsilon, delta) for certain; with less than the lower one the accountant's worst
+    pattern is told apart.
     """
     steps, factor = steps_of(theorem, n, cell), 2.0 if theorem == "theorem-6" else 4.0
     mu = _unit_mu(theorem, n, steps, cell.smoothness)

@@ -19,10 +19,7 @@ class TheoremParameters:
 
 
 def theorem_6(examples: int, dimension: int, epsilon: float, delta: float, steps: int | None) -> TheoremParameters:
-    """Parameters of Theorem 6, for Algorithm 1. ``T log2(T) = epsilon N^2 / sqrt(d log(1/delta))`` is solved for T.
-
-    Source: ``tran2022:theorem-6-parameters``, ``theorem-6-epsilon``.
-    """
+    """Give the parameters of Theorem 6; ``T log2(T) = epsilon N^2 / sqrt(d log(1/delta))`` is solved for T."""
     root = math.sqrt(dimension * math.log(1.0 / delta))
     printed = _solve_t_log2_t(epsilon * examples**2 / root)
     T = max(1, round(printed)) if steps is None else steps
@@ -32,10 +29,7 @@ def theorem_6(examples: int, dimension: int, epsilon: float, delta: float, steps
 
 
 def theorem_9(examples: int, dimension: int, epsilon: float, delta: float, steps: int | None) -> TheoremParameters:
-    """Parameters of Theorem 9, for Algorithm 2; parameters as in :func:`theorem_6`.
-
-    Source: ``tran2022:theorem-9-parameters``, ``theorem-9-gamma``, ``theorem-9-epsilon``.
-    """
+    """Give the parameters of Theorem 9, for Algorithm 2."""
     printed = examples ** (7 / 3) * epsilon ** (4 / 3) / dimension ** (2 / 3)
     T = max(1, round(printed)) if steps is None else steps
     alpha = examples**0.75 * epsilon / (T**0.75 * math.sqrt(dimension))

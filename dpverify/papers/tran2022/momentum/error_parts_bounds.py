@@ -53,10 +53,7 @@ class Part(NamedTuple):
 
 
 def lag_error(t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction) -> Fraction:
-    """Weighted way of full gradients up to step t on a ramp: ``eta L (1-alpha)(1-(1-alpha)^(t-1))/alpha``.
-
-    ``sum over i = 2 .. t of (1-alpha)^(t-i+1) |g_{i-1} - g_i|``.
-    """
+    """Weighted way of full gradients up to step t on a ramp: ``eta L (1-alpha)(1-(1-alpha)^(t-1))/alpha``."""
     beta = 1 - alpha
     return eta * smoothness * beta * (1 - beta ** (t - 1)) / alpha
 
@@ -89,10 +86,7 @@ def error_parts(t: int, run: ErrorRun) -> dict[str, Part]:
 
 
 def printed_parts(run: ErrorRun) -> dict[str, Exact]:
-    """Printed bounds of the parts that have one, the same at every step.
-
-    Lemma 11's three terms, and Lemma 12; nothing is printed for the start-up and the reconstruction.
-    """
+    """Printed bounds of the parts that have one, the same at every step: Lemma 11's three terms, and Lemma 12."""
     slope, way = run.lipschitz, run.eta * run.smoothness
     noise = to_ball(to_value(4 * run.alpha * slope * run.sigma))
     return {

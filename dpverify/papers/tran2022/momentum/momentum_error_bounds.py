@@ -4,6 +4,11 @@ Three problems, all on a line. *Slope*: identical examples with a constant gradi
 steps the momentum still lacks the share ``(1-alpha)^t``. *Ramp*: identical examples with the gradient ``L w``; the
 momentum lags behind. *Antipodes*: two examples with the gradients G and -G; F is flat, and all of the momentum is
 sampling error. NOTES_utility_lemmas.md has the rest. Rationals; no kernel is imported.
+
+Last, how far m_t - m_{t-N} moves if one example is replaced and what was released before is held fixed
+(``tran2022:section-4-momentum-difference``). Under one permutation the visits at i of m_t and at i - N of m_{t-N} have
+the same weight, so that their gradients, N steps apart, are subtracted; the visit of the first epoch has no partner.
+Under fresh permutations the two visits have different weights, and nothing small is left.
 """
 
 from __future__ import annotations
@@ -20,10 +25,7 @@ MOST_STEPS = 12
 
 
 def slope_error(t: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
-    """Error of the momentum on a slope: ``(1-alpha)^t G``.
-
-    ``|m_t - grad F(w_t)|``, whatever the order of the examples.
-    """
+    """Error of the momentum on a slope, whatever the order: ``|m_t - grad F(w_t)| = (1-alpha)^t G``."""
     return (1 - alpha) ** t * lipschitz
 
 
@@ -40,10 +42,7 @@ def ramp_error(t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, lip
 
 
 def antipodes_error(t: int, alpha: Fraction, lipschitz: Fraction, ordering: Ordering) -> Fraction:
-    """Mean error of the momentum for two examples with the gradients G and -G, over all orders.
-
-    ``E|m_t|``; 0 beyond ``MOST_STEPS``, where it is not computed.
-    """
+    """Mean of ``|m_t|`` over all orders for the gradients G and -G; 0 beyond ``MOST_STEPS``, where it is not known."""
     if t > MOST_STEPS:
         return Fraction(0)
     beta, epochs = 1 - alpha, -(-t // 2)
@@ -64,12 +63,7 @@ def attained_error(
     lipschitz: Fraction,
     ordering: Ordering,
 ) -> Fraction:
-    """Largest of the mean errors that the three problems attain; antipodes need N = 2.
-
-    A lower bound of the largest ``E|m_t - grad F(w_t)|``.
-
-    Source: ``tran2022:lemma-11``.
-    """
+    """Largest ``E|m_t - grad F(w_t)|`` that the three problems attain; antipodes need N = 2."""
     found = [slope_error(t, alpha, lipschitz), ramp_error(t, alpha, eta, smoothness, lipschitz)]
     if n_examples == 2:
         found.append(antipodes_error(t, alpha, lipschitz, ordering))
@@ -77,12 +71,10 @@ def attained_error(
 
 
 def anchor_distance(i: int, n_examples: int, epochs: Epochs) -> int:
-    """Steps between w_i and the anchor of its epoch, where w_0 stands for w_1.
+    """Steps between w_i and the anchor of its epoch; w_0 stands for w_1.
 
-    ``epochs``: ``one-based``: epoch q owns qN + 1 .. (q+1)N, with the anchor w_{qN+1}. ``quotient``: it owns qN .. qN +
-    N - 1, with w_{qN}. ``shifted``: it owns qN + 1 .. (q+1)N, with w_{qN}. At most N - 1, and N in the last reading.
-
-    Source: ``tran2022:lemma-11-anchor-drift``.
+    ``one-based``: epoch q owns qN + 1 .. (q+1)N, with the anchor w_{qN+1}. ``quotient``: it owns qN .. qN + N - 1, with
+    w_{qN}. ``shifted``: it owns qN + 1 .. (q+1)N, with w_{qN}.
     """
     if epochs == "one-based":
         return (i - 1) % n_examples
@@ -93,11 +85,40 @@ def anchor_distance(i: int, n_examples: int, epochs: Epochs) -> int:
 def attained_drift(
     t: int, n_examples: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, epochs: Epochs
 ) -> Fraction:
-    """Momentum-weighted drift of full gradients from their anchors, on a straight way along a ramp.
-
-    ``alpha eta L sum over i of (1-alpha)^(t-i) |i - anchor|``, the largest there is.
-    """
+    """Largest momentum-weighted drift, on a ramp: ``alpha eta L sum over i of (1-alpha)^(t-i) |i - anchor|``."""
     beta, total = 1 - alpha, Fraction(0)
     for i in range(1, t + 1):
         total = total * beta + anchor_distance(i, n_examples, epochs)
     return alpha * eta * smoothness * total
+
+
+ZERO = Fraction(0)
+
+
+def attained_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
+    """Give ``2*alpha*G*(1-alpha)**(t - N)``, which occurs for every eta and L.
+
+    The replaced example's gradient is G u, and -G u for the neighbour, and it comes last in every epoch: all partners
+    cancel, and the first epoch's visit stays.
+    """
+    return 2 * alpha * lipschitz * (1 - alpha) ** (t - N)
+
+
+def largest_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction, drift: Fraction) -> Fraction:
+    """Bound the movement under one permutation over all places; gradients change by ``drift`` within N steps."""
+    beta = 1 - alpha
+    largest = ZERO
+    for place in range(1, min(N, t) + 1):
+        pairs = sum((beta ** (t - i) for i in range(place + N, t + 1, N)), ZERO)
+        largest = max(largest, alpha * (drift * pairs + 2 * lipschitz * beta ** (t - place)))
+    return largest
+
+
+def attained_fresh(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
+    """A movement under fresh permutations, from gradients +-G u: the example comes first, in the last epoch last."""
+    beta = 1 - alpha
+    visits = [*range(1, t - N + 1, N), t]
+    now = sum((beta ** (t - i) for i in visits), ZERO)
+    before = sum((beta ** (t - N - i) for i in visits if i <= t - N), ZERO)
+    apart: Fraction = abs(now - before)
+    return 2 * alpha * lipschitz * apart

@@ -1,19 +1,27 @@
-"""The terms of Lemma 11, derived with explicit constants: sampling, drift, lag, and the start-up term.
+"""Lemma 11, corrected: its terms with explicit constants, and the lemma from them.
 
-``momentum.momentum_error_total_derivations`` adds them up. NOTES_utility_lemmas.md has the
-identities behind the premises.
+The momentum error is the sum of three vectors: *sampling*, the centred gradients at the anchors; *drift*, their change
+from the anchors to the iterates; *lag*, the momentum of full gradients minus the present one. NOTES_utility_lemmas.md
+has the identities behind the premises.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
 from typing import Any
 
-from sympy import Integer, Lambda, Symbol
+import sympy
+from flint import arb, fmpq
+from sympy import Integer, Lambda, Symbol, sqrt
 from sympy import Sum as SumOf
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
-from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.data import AnyVector, Vector, numbers_of
+from dpverify.symbolic.expressions.from_sympy import compile_expr
+from dpverify.symbolic.expressions.functions import HOLE, Moment
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
 
@@ -52,10 +60,7 @@ def _symbol(statement: Statement, name: str) -> Any:
 
 
 def alpha_sum(statement: Statement) -> Derivation:
-    """Derive ``tran2022:lemma-11-alpha-sum``, and its sharper form with 2 - alpha.
-
-    From the printed left side by the geometric series.
-    """
+    """Derive ``tran2022:lemma-11-alpha-sum``, and its sharper form with 2 - alpha, by the geometric series."""
     symbols = sympy_symbols(statement)
     G, alpha, t = (symbols[name] for name in ("G", "alpha", "t"))
     start, printed = sympy_sides(statement)
@@ -86,10 +91,7 @@ def _series(factor: Any, alpha: Any, t: Any, printed: Any) -> tuple[Step, ...]:
 
 
 def sampling(statement: Statement) -> Derivation:
-    """Derive ``tran2022:lemma-11-sampling`` under fresh permutations, and its form with one quarter of the constant.
-
-    From the mean square: cross terms are at most 0, and the variance of one gradient is at most its mean square.
-    """
+    """Derive ``lemma-11-sampling`` under fresh permutations from the mean square, and a quarter of its constant."""
     G, alpha, t = (_symbol(statement, name) for name in ("G", "alpha", "t"))
     _, printed = sympy_sides(statement)
     weights = SumOf((1 - alpha) ** (2 * (t - i)), (i, 1, t))
@@ -125,10 +127,7 @@ def norm_bound(statement: Statement) -> Derivation:
 
 
 def anchor_drift(statement: Statement) -> Derivation:
-    """Derive ``tran2022:lemma-11-anchor-drift`` in every reading.
-
-    From the weighted sum of L times the distances, each at most eta N.
-    """
+    """Derive ``tran2022:lemma-11-anchor-drift`` in every reading: each distance is at most eta N."""
     eta, N, smooth = (sympy_symbols(statement)[name] for name in ("eta", "N", "L"))
     alpha, t = _symbol(statement, "alpha"), _symbol(statement, "t")
     weights = SumOf((1 - alpha) ** i, (i, 0, t - 1))
@@ -151,10 +150,7 @@ def anchor_drift(statement: Statement) -> Derivation:
 
 
 def lag(statement: Statement) -> Derivation:
-    """Derive the corrected ``tran2022:lemma-11-drift``: the lag and the start-up term.
-
-    From ``(1-alpha)^t |grad F(w_1)| + sum of (1-alpha)^i |change of grad F over a step|``.
-    """
+    """Derive the corrected ``tran2022:lemma-11-drift`` from the first gradient and its weighted changes over steps."""
     G, alpha, eta, smooth, t = (sympy_symbols(statement)[name] for name in ("G", "alpha", "eta", "L", "t"))
     beta = 1 - alpha
     first = Symbol("first", nonnegative=True)
@@ -172,4 +168,63 @@ def lag(statement: Statement) -> Derivation:
     return Derivation(
         "unrolled, with m_0 = 0", "ours", variables, (alpha <= 1, first <= G, eta * smooth - MOVED >= 0),
         beta**t * first + beta * MOVED * weights, steps, local=("first", "moved"),
+    )  # fmt: skip
+
+
+SAMPLING, DRIFT, LAG = Symbol("sampling"), Symbol("drift"), Symbol("lag")
+
+
+@dataclass(frozen=True)
+class BoundedVector(AnyVector):
+    """An arbitrary random variable whose values are at most a bound."""
+
+    bound: Any = sympy.S.One  # at least 0; may use the numbers that are declared before
+
+    def draw(self, rng: Random, point: Mapping[str, Any]) -> Vector:
+        """Draw as the base does, and shrink to the bound."""
+        drawn = super().draw(rng, point)
+        value = compile_expr(self.bound)(dict(numbers_of(point)), 64)
+        bound = fmpq(int((value * 2**40).floor().unique_fmpz() or 0), 2**40) if isinstance(value, arb) else value
+        largest = max((abs(entry) for entry in drawn.entries), default=fmpq(0))
+        return drawn if largest <= bound else drawn * (bound / largest)
+
+
+def lemma_11(statement: Statement) -> Derivation:
+    """Derive the corrected Lemma 11, for either ordering.
+
+    From E|sampling + drift + lag| by Jensen and Minkowski. Fresh permutations: the centred gradients are taken at the
+    anchors of the epochs. One permutation: at w_1, the only anchor that does not depend on the order.
+    """
+    G, alpha, eta, smooth, n, t = (sympy_symbols(statement)[name] for name in ("G", "alpha", "eta", "L", "N", "t"))
+    once = statement.reading["ordering"] == "once"
+    of_sampling = (2 if once else 1) * alpha * G**2 / (2 - alpha)
+    of_drift = 2 * eta * smooth * ((n - 1) / n) * ((t - 1) if once else (n - 1))
+    of_lag = eta * smooth * (1 - alpha) / alpha + (1 - alpha) ** t * G
+    of_changes = "tran2022:lemma-11-anchor-drift"
+    rest = sqrt(Moment(DRIFT, 2)) + sqrt(Moment(LAG, 2))
+    premises = {
+        "tran2022:lemma-11-sampling": Premise(sqrt(Moment(SAMPLING, 2)), "<=", sqrt(of_sampling)),
+        of_changes: Premise(sqrt(Moment(DRIFT, 2)), "<=", of_drift),
+        "tran2022:lemma-11-drift": Premise(sqrt(Moment(LAG, 2)), "<=", of_lag),
+    }
+    root = sqrt(Moment(SAMPLING, 2))
+    steps = (
+        Step(sqrt(Moment(SAMPLING + DRIFT + LAG, 2)), "<=", "jensen-sqrt", {"X": SAMPLING + DRIFT + LAG}),
+        Step(root + sqrt(Moment(DRIFT + LAG, 2)), "<=", "minkowski", {"u": SAMPLING, "w": DRIFT + LAG}),
+        Step(
+            root + rest, "<=", "minkowski", {"u": DRIFT, "w": LAG}
+        ),
+        Step(sqrt(of_sampling) + rest, "<=", "premise", {}, ("tran2022:lemma-11-sampling",)),
+        Step(sqrt(of_sampling) + of_drift + sqrt(Moment(LAG, 2)), "<=", "premise", {}, (of_changes,)),
+        Step(sqrt(of_sampling) + of_drift + of_lag, "<=", "premise", {}, ("tran2022:lemma-11-drift",)),
+    )  # fmt: skip
+    variables = ranges(
+        statement,
+        sampling=BoundedVector(4, sqrt(of_sampling)),
+        drift=BoundedVector(4, of_drift),
+        lag=BoundedVector(4, of_lag),
+    )
+    return Derivation(
+        "Jensen and Minkowski", "ours", variables, (alpha <= 1,), Moment(SAMPLING + DRIFT + LAG, 1), steps, premises,
+        local=("sampling", "drift", "lag"),
     )  # fmt: skip

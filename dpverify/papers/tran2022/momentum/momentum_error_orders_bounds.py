@@ -37,12 +37,7 @@ def pair_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction, slope: F
 
 
 def pair_bias(alpha: Fraction, eta: Fraction, position: int, ordering: Ordering) -> Fraction:
-    """How far the mean gradient that a step of the second epoch draws is from the mean full gradient, at the anchor.
-
-    ``E grad f(w_3, x) - E grad F(w_3)``, where near the path example 0 has the gradient 3 + w/2, example 1 -1.
-
-    Source: ``tran2022:section-3-anchor-unbiased``.
-    """
+    """Mean of ``grad f(w_3, x) - grad F(w_3)``; near the path example 0 has the gradient 3 + w/2, example 1 -1."""
     slope = Fraction(1, 2)
     drawn, full, cases = Fraction(0), Fraction(0), 0
     for before in permutations((0, 1)):
@@ -56,10 +51,7 @@ def pair_bias(alpha: Fraction, eta: Fraction, position: int, ordering: Ordering)
 
 
 def ridge_gradients(n_examples: int, alpha: float, late: int) -> NDArray[np.float64]:
-    """Centred gradients of the second epoch on ridges, in the order in which they are drawn.
-
-    ``grad f(w_{N+1}, x) - grad F(w_{N+1})`` of the example that each step draws, G = 1.
-    """
+    """Give ``grad f(w_{N+1}, x) - grad F(w_{N+1})`` of the examples in the order in which they are drawn, G = 1."""
     if not 1 <= late < n_examples:
         raise ValueError(f"late must lie in [1, N), got late={late}, N={n_examples}.")
     ridges = np.hstack([np.ones((n_examples, 1)), TILT * np.eye(n_examples)]) / np.sqrt(1 + TILT**2)
@@ -79,12 +71,7 @@ def ridge_gradients(n_examples: int, alpha: float, late: int) -> NDArray[np.floa
 
 
 def ridge_sampling(n_examples: int, alpha: float, late: int) -> float:
-    """Mean square of the weighted centred gradients after two epochs on ridges, under one permutation.
-
-    ``alpha^2 |sum of c_i A_i|^2`` at t = 2N with G = 1; parameters as in :func:`ridge_gradients`.
-
-    Source: ``tran2022:lemma-11-sampling``, ordering "once".
-    """
+    """Mean square ``alpha^2 |sum of c_i A_i|^2`` at t = 2N on ridges under one permutation, G = 1."""
     second = ridge_gradients(n_examples, alpha, late)
     first = -TILT * np.hstack([np.zeros((n_examples, 1)), np.eye(n_examples) - 1 / n_examples]) / np.sqrt(1 + TILT**2)
     decays = (1 - alpha) ** np.arange(2 * n_examples - 1, -1, -1.0)

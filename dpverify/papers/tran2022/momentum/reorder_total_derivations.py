@@ -12,7 +12,7 @@ from typing import Final
 from sympy import Integer, Min, Rational, Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.momentum.momentum_error_total_derivations import BoundedVector
+from dpverify.papers.tran2022.momentum.momentum_error_derivations import BoundedVector
 from dpverify.papers.tran2022.noise import sr_total_derivations as sr_total
 from dpverify.papers.tran2022.reorder import reorder_lemma_derivations as lemma
 from dpverify.symbolic.derive.cited import cite
@@ -26,10 +26,7 @@ ONE_EXAMPLE: Final = "with one example there is one order"
 
 
 def bias(statement: Statement) -> Derivation:
-    """Derive the corrected ``lemma-7`` and ``lemma-7-norm`` under fresh permutations: noise, and the root of the bias.
-
-    From ``E|noise + own + moved|`` by the triangle inequality, Jensen and Minkowski.
-    """
+    """Derive the corrected ``lemma-7`` and ``lemma-7-norm``, fresh permutations, from ``E|noise + own + moved|``."""
     full = sympy_definitions(statement)
     alpha, gamma, n, G, L, eta = (full[name] for name in ("alpha", "gamma", "N", "G", "L", "eta"))
     _, printed = sympy_sides(statement)

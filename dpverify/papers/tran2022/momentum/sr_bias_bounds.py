@@ -30,12 +30,9 @@ MOST_EPOCHS = 12
 
 
 def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> list[Value]:
-    """Weights of the gradients in the bias of m_hat_t, for gradients that do not depend on w.
+    """Give the weights of steps 1 ..
 
-    Entry s - 1 is the weight of step s, ``alpha (1-gamma) D_s (c_{k-1} - c_k)``; in the first whole window ``alpha
-    (1-gamma) D_s c_{q-1}``, and 0 before it.
-
-    Source: ``tran2022:equation-3`` with the ordering "fresh".
+    t in the bias of m_hat_t: ``alpha (1-gamma) D_s (c_{k-1} - c_k)``, c_q taken for 0.
     """
     check_parameters(t, n_examples, alpha, gamma)
     q, r = divmod(t, n_examples)
@@ -49,10 +46,7 @@ def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> l
 
 
 def mean_distance_of_two(t: int, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, variance: Exact) -> Exact:
-    """Expected distance of m_hat_t from m_t in one dimension, for two examples with the gradients +G and -G everywhere.
-
-    Mean over the orders of all epochs of the mean of ``|b_t + noise|``; a Fraction where there is no noise.
-    """
+    """Mean of ``|b_t + noise|`` over all orders, for the gradients G and -G on a line; exact without noise."""
     weights = bias_weights(t, 2, alpha, gamma)
     epochs = (t + 1) // 2
     if epochs > MOST_EPOCHS:

@@ -48,8 +48,6 @@ def cross_term(i: int, j: int, n_examples: int, ordering: Ordering, own: Fractio
 
     ``-own/(N-1)`` for two positions of one order; ``own`` where one order draws the same example twice; 0 between
     epochs that have orders of their own.
-
-    Source: ``tran2022:lemma-11-cross-epochs``: 0 needs fresh permutations.
     """
     same_epoch = (i - 1) // n_examples == (j - 1) // n_examples
     if not same_epoch and ordering == "fresh":
@@ -60,12 +58,10 @@ def cross_term(i: int, j: int, n_examples: int, ordering: Ordering, own: Fractio
 
 
 def momentum_once(t: int, n_examples: int, alpha: Fraction, own: Fraction) -> Fraction:
-    """Mean square of the momentum's sampling error under one permutation, for gradients that do not depend on w.
+    """Mean square of the momentum's sampling error under one permutation, constant gradients.
 
     ``own N/(N-1) (sum of w_p^2 - (sum of w_p)^2 / N)``, w_p the weight of the example that was drawn p steps ago, its
     earlier visits included; 0 for N = 1.
-
-    Source: ``tran2022:lemma-11-sampling`` under the ordering "once".
     """
     check_parameters(t, n_examples, alpha, Fraction(0))
     if n_examples == 1:

@@ -170,10 +170,7 @@ def difference() -> Derivation:
 
 
 def estimate() -> Derivation:
-    """Derive the squared weights of the estimate: ``gamma c_i``, c_n in the first whole window, and B^n before it.
-
-    ``cut`` is (1-alpha)^(2r), r being the number of steps before the first whole window.
-    """
+    """Derive the squared weights ``gamma c_i``; ``cut`` is (1-alpha)^(2r), r steps before the first whole window."""
     inner = (1 - KEEP) ** 2 * SQUARES
     kept = 2 * KEEP * PRODUCTS + POWERS
     form = _of_products()

@@ -57,10 +57,7 @@ def alignment(statement: Statement) -> Derivation:
 
 
 def large_error(statement: Statement) -> Derivation:
-    """Derive ``-<g, u> <= -2/3 |g| + 5/3 |e|``, the corrected ``tran2022:lemma-5-case-2``; it needs no case.
-
-    Two cases: |e| <= |g|, where ``-|g| + 2|e|`` is smaller, and |e| >= |g|, where |g| is.
-    """
+    """Derive ``-<g, u> <= -2/3 |g| + 5/3 |e|``, the corrected ``lemma-5-case-2``, for |e| <= |g| and for |e| >= |g|."""
     g, e, ranges, _ = _lengths(statement)
     _, printed = sympy_sides(statement)
     reach = Symbol("turned", real=True)
@@ -101,10 +98,7 @@ def angle(statement: Statement) -> Derivation:
 
 
 def smoothness(statement: Statement) -> Derivation:
-    """Derive the corrected ``tran2022:lemma-5-smoothness`` from the definition of smoothness.
-
-    From F(w_{t+1}); the step is ``-eta u``.
-    """
+    """Derive the corrected ``lemma-5-smoothness`` from the definition of smoothness; the step is ``-eta u``."""
     loss, slope, eta, smooth = (sympy_symbols(statement)[name] for name in ("loss", "alignment", "eta", "L"))
     product, size = Symbol("product", real=True), Symbol("size", nonnegative=True)
     bound = loss + product + smooth * size**2 / 2
@@ -134,11 +128,8 @@ def smoothness(statement: Statement) -> Derivation:
 def telescoped(statement: Statement) -> Derivation:
     """Derive Lemma 5 as printed, or with 1, 1/2 and 2 for 3/2, 3/4 and 3.
 
-    ``statement``: ``tran2022:lemma-5-telescoped``, or ``tran2022:lemma-5``, where all means are expectations as well.
-    From the mean gradient norm M. Printed: ``M <= 3/2 M``, and M is at most two thirds of the printed side.
-
-    Source: the two premises are the means over t = 1 .. T of the corrected lemma-5-cases and lemma-5-smoothness; the
-    losses of the second one telescope.
+    The premises are the means over the run of the corrected lemma-5-cases and lemma-5-smoothness; M is at most two
+    thirds of the printed side.
     """
     drop, eta, top, smooth, errors = (sympy_symbols(statement)[name] for name in ("drop", "eta", "T", "L", "error_sum"))
     _, printed = sympy_sides(statement)

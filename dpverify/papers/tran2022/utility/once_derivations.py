@@ -65,10 +65,7 @@ def walk() -> Derivation:
 
 
 def theorem(statement: Statement) -> Derivation:
-    """Derive what is left of Theorem 6 or 9 under one permutation.
-
-    From the expected norm at the output to the bound in N, T, L and R.
-    """
+    """Derive what is left of Theorem 6 or 9 under one permutation: a bound in N, T, L and R."""
     full = sympy_definitions(statement)
     reached = cite(walk(), GRADIENT, **{name: full[name] for name in ("L", "R", "T", "eta")})
     _, printed = sympy_sides(statement)

@@ -56,10 +56,7 @@ def sampling() -> Derivation:
 
 
 def anchor_distance() -> Derivation:
-    """Derive the weighted number of steps from the iterates to their anchors: at most ``N/(e - 1)``.
-
-    The present epoch counts back from its present place, every epoch before it from its end.
-    """
+    """Derive the weighted steps from the iterates to their anchors, all past epochs included: at most ``N/(e - 1)``."""
     last = BETA ** (N - 1)
     own = Sum(k * BETA ** (PLACE - k), (k, 0, PLACE)) / N
     before = Sum(k * BETA ** (N - 1 - k), (k, 0, N - 1)) / N

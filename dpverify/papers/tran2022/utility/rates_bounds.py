@@ -60,12 +60,10 @@ def exponent(terms: Iterable[Vector], direction: Vector) -> Fraction:
 
 
 def rays(terms: Sequence[Vector], cone: Sequence[Vector]) -> list[Vector]:
-    """Directions that decide how sums of some monomials compare on a cone.
+    """Give the directions that decide how sums of monomials compare on a cone, given by its normals and without a line.
 
-    ``cone``: normals: the cone is where all of them have a nonnegative product with the direction. It must hold no
-    line. In the cone, every ray in which two of the planes meet: those of the cone, and those on which two monomials
-    are equal. Between the planes both sides are linear, so that a difference of one sign on the rays has it on the
-    whole cone.
+    They are the rays in which two of the planes meet: those of the cone, and those on which two monomials are equal.
+    Between the planes both sides are linear.
     """
     planes = [*cone, *(_minus(u, v) for u, v in combinations(dict.fromkeys(terms), 2))]
     found: dict[Vector, None] = {}

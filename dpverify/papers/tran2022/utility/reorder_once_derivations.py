@@ -102,10 +102,7 @@ def around_a_number() -> Derivation:
 
 
 def mean_square() -> Derivation:
-    """Derive the mean square of the sampling error at one step, at alpha = 1/N.
-
-    From the exact mean square, by the variance around c; how far a weight is from c says :func:`near`.
-    """
+    """Derive the mean square of the sampling error at one step, alpha = 1/N, from the variance around c."""
     many = N / Max(Integer(1), N - 1)
     varied = cite(around_a_number())
     powers = Sum((BETA**2) ** p, (p, 0, N - 1))

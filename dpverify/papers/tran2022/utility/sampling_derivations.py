@@ -32,10 +32,7 @@ def _root(square: Cited, letter: Any) -> Cited:
 
 
 def sampling() -> Derivation:
-    """Derive ``(7/2 G + 11/10 L) sqrt(rho/N)``, rho = sqrt(N/T), for the mean over the run.
-
-    Part (b) where rho is at least (4/9)^2, part (c) where it is at most that.
-    """
+    """Derive ``(7/2 G + 11/10 L) sqrt(rho/N)``: part (b) for rho at least (4/9)^2, part (c) for rho at most that."""
     where = {"alpha": 1 / N, "gamma": RHO}
     at_most = _root(cite(lemma.estimate(), **where, length=G), OWN)
     in_mean = cite(run_mean(), OWN, **where, length=G)

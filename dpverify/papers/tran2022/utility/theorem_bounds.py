@@ -5,31 +5,33 @@ smoothness L allows, so that ``F(w_1) - inf F = s*drop + s^2/(2L)``. Identical e
 has no sampling error, and Algorithm 4 rebuilds it exactly. NOTES_utility.md has the arguments.
 
 *Travel.* T - 1 steps of length eta go no further than ``eta (T-1)``: with ``drop = eta (T-1)`` the gradient is s at
-every iterate, whatever the noise.
+every iterate, whatever the noise. *Coupling.* Where the noise n_t of m_hat_t is large against s, the walk is nearly the
+one with sign(n_t), which is as often above the start as below it.
 
-*Coupling.* Where the noise n_t of m_hat_t is large against s, the walk is nearly the one with sign(n_t), which is as
-often above the start as below it.
+Last, Lemma 5's proof at its worst (NOTES_utility_lemmas.md): with g = grad F(w_t), e = m_hat_t - g, u =
+m_hat_t/|m_hat_t| and given lengths of g and e, in two dimensions or more, the largest value of ``-<g, u>`` is
+
+    -sqrt(|g|^2 - |e|^2)   where |e| < |g|   (e is perpendicular to m_hat),
+    0                      where |e| = |g|   (not attained: m_hat would be 0),
+    |g|                    where |e| > |g|   (m_hat points against g).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
 from flint import arb
 
-from dpverify.symbolic.exact.numbers import to_ball, to_value
+from dpverify.symbolic.exact.numbers import DomainError, Exact, to_ball, to_value
 
 ANCHORS: Final = 2
 """1 - exp(-ANCHORS) of the windows' weights have built up after ANCHORS/(2 gamma) epochs."""
 
 
 def travel_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, distance: arb) -> arb:
-    """Largest slope that cannot be left within a distance, for a given gap.
-
-    ``min(G, s)`` with ``s*distance + s^2/(2L) = R``, which is ``2R/(distance + sqrt(distance^2 + 2R/L))``; 0 for L = 0
-    or R = 0. No method with steps of this length does better on every loss.
-    """
+    """Largest slope s, at most G, that no steps within a distance can leave: ``s*distance + s^2/(2L) = R``."""
     if smoothness == 0 or gap == 0:
         return arb(0)
     r, curvature = to_ball(to_value(gap)), to_ball(to_value(smoothness))
@@ -78,10 +80,7 @@ def least_spread(n_examples: int, steps: int, lipschitz: Fraction, sigma: arb) -
 
 
 def implicit_steps(n_examples: int, dimensions: int, epsilon: Fraction, delta: Fraction) -> int:
-    """Solve Theorem 6's T, which stands on both sides of its definition.
-
-    Largest T with ``T log2(T) sqrt(d log(1/delta)) <= epsilon N^2``, so that alpha is at least 1/N.
-    """
+    """Give the largest T with ``T log2(T) sqrt(d log(1/delta)) <= epsilon N^2``: Theorem 6's, with alpha >= 1/N."""
     root = (dimensions * (1 / to_ball(to_value(delta))).log()).sqrt()
     most = to_ball(to_value(epsilon)) * n_examples**2 / root
 
@@ -92,7 +91,18 @@ def implicit_steps(n_examples: int, dimensions: int, epsilon: Fraction, delta: F
         raise ValueError(
             f"epsilon N^2/sqrt(d log(1/delta)) must be at least 2, got {float(most)}: Theorem 6 has no number of steps."
         )
-    low, high = 2, 4
+    return last_that(fits)
+
+
+def printed_steps(n_examples: int, dimensions: int, epsilon: Fraction) -> int:
+    """Round Theorem 9's T down. Largest T with ``T^3 d^2 <= N^7 epsilon^4``."""
+    target = Fraction(n_examples**7) * epsilon**4 / dimensions**2
+    return last_that(lambda steps: steps**3 <= target)
+
+
+def last_that(fits: Callable[[int], bool]) -> int:
+    """Give the last whole number from 0 on that fits, by doubling and halving; none fits after one that does not."""
+    low, high = 0, 1
     while fits(high):
         low, high = high, 2 * high
     while high - low > 1:
@@ -101,13 +111,36 @@ def implicit_steps(n_examples: int, dimensions: int, epsilon: Fraction, delta: F
     return low
 
 
-def printed_steps(n_examples: int, dimensions: int, epsilon: Fraction) -> int:
-    """Round Theorem 9's T down. Largest T with ``T^3 d^2 <= N^7 epsilon^4``."""
-    target = Fraction(n_examples**7) * epsilon**4 / dimensions**2
-    low, high = 0, 1
-    while high**3 <= target:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle**3 <= target else (low, middle)
-    return low
+def worst_alignment(grad_norm: Fraction, error_norm: Fraction) -> Exact:
+    """Largest ``-<g, u>`` over all vectors of the given lengths; a ball where a root is taken."""
+    if grad_norm < 0 or error_norm < 0:
+        raise ValueError(f"lengths must be at least 0, got grad_norm={grad_norm}, error_norm={error_norm}.")
+    if error_norm > grad_norm:
+        return grad_norm
+    if error_norm == grad_norm:
+        return Fraction(0)
+    return -to_ball(to_value(grad_norm**2 - error_norm**2)).sqrt()
+
+
+def attained_loss(loss: Fraction, alignment: Fraction, eta: Fraction, smoothness: Fraction) -> Fraction:
+    """Loss after a step on ``F(w + v) = loss + <g, v> + L |v|^2/2``: the bound of smoothness, attained."""
+    return loss - eta * alignment + smoothness * eta**2 / 2
+
+
+def attained_gradient(
+    drop: Fraction, eta: Fraction, steps: Fraction, smoothness: Fraction, error_sum: Fraction
+) -> Fraction:
+    """Mean gradient norm of a run that is known to exist, on a line.
+
+    *Downhill* on ``L w^2/2``, if the drop is large enough: the gradients ``g, g - L eta, ...`` are at least 0, and
+    their mean is ``drop/(eta T) + L eta/2``; errors along the gradient change nothing. Otherwise *uphill* on a straight
+    slope, with the momentum turned against the gradient by errors a little larger: ``-drop/(eta T)``.
+
+    Source: ``tran2022:lemma-5-telescoped``.
+    """
+    mean = drop / (eta * steps) + smoothness * eta / 2
+    if mean >= (steps - 1) * smoothness * eta / 2:
+        return mean
+    if 0 <= -drop / eta < error_sum:
+        return -drop / (eta * steps)
+    raise DomainError(f"no run on a line has drop={drop} with eta={eta}, T={steps}, L={smoothness}.")

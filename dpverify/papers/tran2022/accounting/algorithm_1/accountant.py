@@ -15,9 +15,8 @@ from typing import Final
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import MOST_STEPS
 from dpverify.papers.tran2022.accounting.algorithm_1.fresh import FreshTree
-from dpverify.papers.tran2022.accounting.algorithm_1.once import values_by_place
-from dpverify.papers.tran2022.accounting.algorithm_1.pattern import pattern_value
-from dpverify.papers.tran2022.accounting.bounds import (
+from dpverify.papers.tran2022.accounting.algorithm_1.once import pattern_value, values_by_place
+from dpverify.papers.tran2022.accounting.blocks import (
     LONGEST_PATTERN,
     ONE_EPOCH,
     best_place,

@@ -33,11 +33,7 @@ def node_weight(node: Node, pattern: Sequence[int], alpha: Fraction) -> Fraction
 
 
 def pattern_sum(steps: int, alpha: Fraction, pattern: Sequence[int]) -> Fraction:
-    """Sum the squared weights of one pattern over the released nodes of Algorithm 1.
-
-    In units of ``(2 alpha G)^2`` it is the sum of squared node sensitivities: gradients that all point one way for the
-    example and the other way for its neighbour reach every node's at once.
-    """
+    """Sum the squared weights over the released nodes: squared sensitivities in units of ``(2 alpha G)^2``."""
     return sum((node_weight(node, pattern, alpha) ** 2 for node in released_nodes(steps)), Fraction(0))
 
 

@@ -1,4 +1,4 @@
-"""Sums of squared node weights for every place in one permutation at once: N log2(T) operations, nothing left out.
+"""Sums of squared node weights: for one pattern, and for every place in one permutation in N log2(T) operations.
 
 Under "once" the visits are N steps apart, so what a block of 2^k steps holds depends only on how many steps after its
 beginning the first visit comes, modulo N. One array over these N numbers per level is all there is to know.
@@ -7,8 +7,10 @@ beginning the first visit comes, modulo N. One array over these N numbers per le
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpverify.kernels import check
 from dpverify.kernels.jit import kernel
@@ -40,10 +42,7 @@ def add_node(S: Vector, Q: Vector, begin: int, length: int, out: Vector) -> None
 
 
 def values_by_place(steps: int, examples: int, alpha: float) -> Vector:
-    """Give the sum of squared weights over the nodes that Algorithm 1 releases, for every place.
-
-    Entry p - 1 belongs to the example at place p of the permutation; places beyond T have the value 0.
-    """
+    """Sum the squared weights over the nodes that Algorithm 1 releases, for places 1 .. N; 0 beyond T."""
     N = min(examples, steps)
     check.memory(6 * N, examples=examples)
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
@@ -57,3 +56,29 @@ def values_by_place(steps: int, examples: int, alpha: float) -> Vector:
             double(S, Q, 1 << level, math.exp(log_decay * (1 << level)), S_next, Q_next)
             S, S_next, Q, Q_next = S_next, S, Q_next, Q
     return out
+
+
+@kernel
+def sum_of_pattern(visits: NDArray[np.int64], T: int, log_decay: float) -> float:
+    """Sum, over released nodes [y, z], the squared sum of ``exp(log_decay (z - t))`` over visits t in rising order."""
+    total = 0.0
+    k = 0
+    while (T >> k) > 0:
+        level_total, weight, a = 0.0, 0.0, -1
+        for i in range(visits.shape[0]):
+            x = visits[i] - 1
+            if x >> k != a:
+                level_total += weight * weight
+                weight, a = 0.0, x >> k
+            if a % 2 == 0 and (a + 1) << k <= T:
+                ahead = ((a + 1) << k) - 1 - x
+                weight += math.exp(log_decay * ahead) if ahead > 0 else 1.0
+        total += level_total + weight * weight
+        k += 1
+    return total
+
+
+def pattern_value(steps: int, alpha: float, pattern: Sequence[int]) -> float:
+    """Sum the squared weights of one pattern over the released nodes of Algorithm 1, in floats."""
+    log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
+    return sum_of_pattern(np.asarray(pattern, dtype=np.int64), steps, log_decay)

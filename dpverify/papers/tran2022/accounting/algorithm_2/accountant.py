@@ -16,10 +16,9 @@ from typing import Final
 from dpverify.kernels import check
 from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree
 from dpverify.papers.tran2022.accounting.algorithm_2.long import is_long, long_run
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
 from dpverify.papers.tran2022.accounting.algorithm_2.once import values_of_places
-from dpverify.papers.tran2022.accounting.algorithm_2.pattern import pattern_value
-from dpverify.papers.tran2022.accounting.bounds import (
+from dpverify.papers.tran2022.accounting.blocks import (
     LONGEST_PATTERN,
     ONE_EPOCH,
     best_of,

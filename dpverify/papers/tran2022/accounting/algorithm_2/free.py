@@ -53,10 +53,7 @@ class FreeBlocks:
         return 1 if level <= self.lowest else ((1 << level - self.lowest) - 2) // (self.N >> self.lowest) + 2
 
     def values(self, price: float) -> dict[int, float]:
-        """Bound what a block of ``2**(top + HEAD)`` steps counts, for each number of visits in it.
-
-        From numbers of visits to values, the block's own node included.
-        """
+        """Bound what a block of ``2**(top + HEAD)`` steps counts, itself included, for each number of visits."""
         single: Points = (np.ones(1), np.zeros(1), np.zeros(1))
         for level in range(self.fine):
             single = self._longer(single, level)

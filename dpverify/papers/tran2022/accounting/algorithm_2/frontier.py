@@ -1,6 +1,6 @@
 """Sets of triples of which none is beaten by another in all three numbers: building, joining, thinning.
 
-As in ``algorithm_1.frontier``, with two sums instead of one: S of the weights, R of (p - 1) weights, and the value Q.
+As in ``algorithm_1.fresh``, with two sums instead of one: S of the weights, R of (p - 1) weights, and the value Q.
 """
 
 from __future__ import annotations
@@ -114,10 +114,7 @@ def cell(x: float, floor: float, close: float) -> float:
 def gather(
     n: int, S: Vector, R: Vector, Q: Vector, code: Codes, close: float, floor_s: float, floor_r: float, upper: bool
 ) -> int:
-    """Merge, in place, points in one cell of an even grid, where the grid is no larger than the set; returns how many.
-
-    The cells are at most half as wide as what ``thin`` takes to be close.
-    """
+    """Merge, in place, points in one cell of an even grid, half as wide as what ``thin`` takes to be close, or less."""
     low_s, high_s, low_r, high_r = S[0], S[0], R[0], R[0]
     for i in range(1, n):
         low_s, high_s, low_r, high_r = min(low_s, S[i]), max(high_s, S[i]), min(low_r, R[i]), max(high_r, R[i])

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpverify.papers.tran2022.accounting.algorithm_2.free import CLOSE, HEAD, FreeBlocks
 from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
 from dpverify.papers.tran2022.accounting.algorithm_2.pairs import (
     most_of_pairs,
     pair_tables,
@@ -24,7 +24,6 @@ from dpverify.papers.tran2022.accounting.algorithm_2.pairs import (
     sum_of_pairs,
     sum_tables,
 )
-from dpverify.papers.tran2022.accounting.algorithm_2.pattern import pattern_value
 from dpverify.privacy.participation import Bounds
 
 FEWEST: Final = 1 << 10
@@ -48,11 +47,7 @@ def is_long(sensitivities: NodeSensitivities, alpha: float) -> bool:
 
 
 def long_run(sensitivities: NodeSensitivities, alpha: float) -> Bounds:
-    """Bound mu^2 of Algorithm 2 with fresh permutations, for a run for which :func:`is_long` holds.
-
-    Of ``max over patterns of sum of squared sensitivities over squared deviations``, for certain. Upper over lower
-    bound is 1.01 to 1.05 at the printed noise and alpha = 1/N.
-    """
+    """Bound mu^2 of Algorithm 2, fresh permutations, where :func:`is_long` holds: to 1% to 5% at the printed noise."""
     free = FreeBlocks(sensitivities, alpha)
     N, T, block = sensitivities.examples, sensitivities.steps, 1 << sensitivities.top + HEAD
     head_upper, head_lower, boundary = _head(sensitivities, alpha)
@@ -90,12 +85,10 @@ def pairs_above(free: FreeBlocks, price: float, first: int, count: int) -> float
 
 
 def least_of_pairs(free: FreeBlocks, first: int) -> float:
-    """Add up pairs at every second boundary, without the last epochs.
+    """Add up pairs at every second boundary, without the last epochs: at most what a pattern counts.
 
     The visits are the step after the boundary bN and the one 2^v before it, with 2^v the largest power in N: then bit v
     of bN is 1, and all others are those of both visits.
-
-    At most what this pattern counts.
     """
     N, w, top, low = free.N, free.sensitivities, free.top, free.lowest + 1
     count, place = (w.steps // N - 3 - first) // 2, N - (1 << free.lowest)

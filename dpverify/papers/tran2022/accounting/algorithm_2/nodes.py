@@ -1,4 +1,4 @@
-"""Which nodes of Algorithm 2 count, and for how much: per family, level, parity and place.
+"""Which nodes of Algorithm 2 count, and for how much: per family, level, parity and place; and for one given pattern.
 
 Algorithm 4 reads a node if it is one of the largest dyadic intervals within a window [s - N + 1, s] with N <= s <= T
 (G; for Delta s >= 2N), or within a prefix [1, t] (r; for G only t < N). NOTES_accountant.md turns that into the rules
@@ -8,8 +8,14 @@ of :meth:`NodeSensitivities.node`, for 0 < gamma < 1; at gamma = 0 and 1 fewer a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.kernels.jit import kernel
 
 
 class NodeTerms(NamedTuple):
@@ -56,10 +62,7 @@ class NodeSensitivities:
         return NodeTerms(g, float(delta), self.drift if left else 0.0)
 
     def inside(self, begin: int) -> tuple[float, float]:
-        """Give what nodes with one visit count for whose parents lie in the same zone as ``begin``.
-
-        Of left and of right halves, per squared weight; without r.
-        """
+        """Give what left and right halves in the zone of ``begin`` count per squared weight: one visit, no r."""
         T, N = self.steps, self.examples
         g = self.g_first if begin < 2 * N else self.g_later
         delta = self.delta_late**2 if begin >= N and T >= 2 * N else 0.0
@@ -82,3 +85,51 @@ class NodeSensitivities:
             part * self.unit() / math.sqrt(short) if short else 1.0,
             part * self.unit() / math.sqrt(self.drift) if self.drift else 1.0,
         )
+
+
+@kernel
+def sum_of_pattern(
+    visits: NDArray[np.int64], T: int, N: int, log_decay: float, g_first: float, g_later: float,
+    late: float, most: float, drift: float,
+) -> float:  # fmt: skip
+    """Sum squared sensitivity over squared deviation over the nodes that are read; visits in rising order."""
+    total, k = 0.0, 0
+    while T >> k > 0:
+        first, i, length = 0, 0, 1 << k
+        while i < visits.shape[0]:
+            a = (visits[i] - 1) >> k
+            begin = a << k
+            end = begin + length
+            weights, drifts, moved, left_over, first = 0.0, 0.0, 0.0, most, i
+            while i < visits.shape[0] and (visits[i] - 1) >> k == a:
+                ahead = end - visits[i]
+                weight = math.exp(log_decay * ahead) if ahead > 0 else 1.0
+                weights += weight
+                drifts += weight * ((visits[i] - 1) % N)
+                i += 1
+            if end > T:
+                continue
+            for j in range(i - 1, first - 1, -1):
+                if left_over > 0.0:
+                    ahead, step = end - visits[j], min(late, left_over)
+                    moved += step * (math.exp(log_decay * ahead) if ahead > 0 else 1.0)
+                    left_over -= step
+            left = a % 2 == 0
+            if left:
+                total += drift * drifts * drifts
+            if length <= N and (left or begin - length < T - N):
+                total += (g_first if end <= 2 * N else g_later) * weights * weights
+                if begin >= N and T >= 2 * N and not (left and end + length <= 2 * N):
+                    total += moved * moved
+        k += 1
+    return total
+
+
+def pattern_value(sensitivities: NodeSensitivities, alpha: float, pattern: Sequence[int]) -> float:
+    """Sum squared sensitivities over squared deviations for one pattern."""
+    log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
+    s = sensitivities
+    return sum_of_pattern(
+        np.asarray(pattern, dtype=np.int64), s.steps, s.examples, log_decay,
+        s.g_first, s.g_later, s.delta_late, s.delta_most, s.drift,
+    )  # fmt: skip

@@ -26,10 +26,7 @@ def double(
     S: Vector, A: Vector, B: Vector, half: int, decay: float, counted: float,
     S_out: Vector, A_out: Vector, B_out: Vector,
 ) -> None:  # fmt: skip
-    """Join blocks of ``half`` steps; A sums the squares of left halves, B of right ones, if they are ``counted``.
-
-    Entry j is for blocks whose first visit comes j steps after their beginning.
-    """
+    """Join blocks of ``half`` steps; A and B sum squares of ``counted`` halves; entry j: first visit after j steps."""
     N = S.shape[0]
     shift = half % N
     for j in range(min(2 * half, N)):
@@ -54,10 +51,7 @@ def add_block(
 
 
 def values_of_places(sensitivities: NodeSensitivities, alpha: float) -> Vector:
-    """Give the sum over Algorithm 2's nodes for every place.
-
-    mu^2 of the example at place p of the permutation, in entry p - 1.
-    """
+    """Sum over Algorithm 2's nodes for every place p of the permutation: its mu^2, in entry p - 1."""
     T, N = sensitivities.steps, min(sensitivities.examples, sensitivities.steps)
     check.memory(9 * N, examples=N)
     out = np.zeros(N)

@@ -58,10 +58,7 @@ def pair_tables(
 def most_of_pairs(
     first: int, count: int, N: int, split: int, base: Vector, above: Vector, below: Vector, price: float
 ) -> float:
-    """Bound what pairs are worth above ``price`` each, at the boundaries first .. first + count - 1.
-
-    Maximum over sets of boundaries of which no two follow each other: a visit belongs to one pair at most.
-    """
+    """Bound what pairs are worth above ``price`` each; of boundaries that follow each other only one has a pair."""
     upper, lower = base.shape[0] - 1, below.shape[0] - 1
     with_this, without = 0.0, 0.0
     for b in range(first, first + count):
@@ -94,11 +91,7 @@ def sum_of_pairs(
     first: int, count: int, N: int, low: int, split: int,
     low_weights: Vector, low_lefts: Vector, rest: Vector, weights: Vector, lefts: Vector, both: float, drift: float,
 ) -> float:  # fmt: skip
-    """Sum ``both`` times squared weights, and ``drift`` times those in left halves, at first, first + 2, ..
-
-    ``low``, ``split``: the tables of :func:`sum_tables` are over the bits low .. split - 1 and over those from
-    ``split`` on.
-    """
+    """Sum ``both`` times squared weights, and ``drift`` times those in left halves, at first, first + 2, .."""
     lower, upper, total = low_weights.shape[0] - 1, weights.shape[0] - 1, 0.0
     for i in range(count):
         x = (first + 2 * i) * N
@@ -110,11 +103,7 @@ def sum_of_pairs(
 
 @kernel
 def sum_of_long_nodes(begin: int, end: int, N: int, place: int, level: int, decay_log: float) -> float:
-    """Bound from below the sum over left nodes of more than N steps, for visits at ``place`` in every second epoch.
-
-    ``N``, ``place``, ``level``: steps of an epoch; the visits come after so many steps of each two epochs; level of the
-    nodes. Sum of squared sums of weights.
-    """
+    """Bound the sum over left nodes of 2^level > N steps from below: visits at ``place`` of every second epoch."""
     odd = N
     while odd & 1 == 0:
         odd >>= 1

@@ -19,7 +19,7 @@ from dpverify.harness import (
 )
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
-from dpverify.papers.tran2022.momentum.momentum_difference_bounds import attained_fresh, attained_once, largest_once
+from dpverify.papers.tran2022.momentum.momentum_error_bounds import attained_fresh, attained_once, largest_once
 from dpverify.papers.tran2022.trees.compose_bounds import compose_count
 from dpverify.papers.tran2022.trees.compose_derivations import derive_proposition_18
 

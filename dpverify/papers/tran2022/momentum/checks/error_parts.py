@@ -87,10 +87,7 @@ def _at_most(left: Exact, right: Exact) -> bool:
 
 
 def error_figure() -> dict[str, dict[str, list[float]]]:
-    """Columns of the figure "error-parts".
-
-    One figure: steps; each part as attained, with its corrected bound and its printed one where there is one.
-    """
+    """Columns of "error-parts": each part over the steps, as attained, corrected and, where there is one, printed."""
     steps = range(1, STEPS + 1)
     columns: dict[str, list[float]] = {"x": [float(t) for t in steps]}
     for name in PARTS:

@@ -10,7 +10,6 @@ from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, 
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum import momentum_error_derivations as derive
-from dpverify.papers.tran2022.momentum import momentum_error_total_derivations
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
     Epochs,
     Ordering,
@@ -94,22 +93,20 @@ def _half_start(point: Point, statement: Statement) -> Outcome:
 
 
 CHECKS.add(
-    SearchCheck(
-        "lemma-11",
-        "slope-ramp-antipodes",
-        lhs=_error,
-        region={"t": (1, 16)},
-        corners=RUNS,
-        readings={"ordering": "fresh"},
-    ),
-    SearchCheck(
-        "lemma-11",
-        "slope-ramp-antipodes-once",
-        lhs=_error,
-        region={"t": (1, 16)},
-        corners=RUNS,
-        readings={"ordering": "once"},
-        variants=("amended",),
+    *(
+        SearchCheck(
+            "lemma-11",
+            name,
+            lhs=_error,
+            region={"t": (1, 16)},
+            corners=RUNS,
+            readings={"ordering": ordering},
+            variants=variants,
+        )
+        for name, ordering, variants in (
+            ("slope-ramp-antipodes", "fresh", ("printed", "amended")),
+            ("slope-ramp-antipodes-once", "once", ("amended",)),
+        )
     ),
     ExhaustiveCheck(
         "lemma-11",
@@ -120,7 +117,7 @@ CHECKS.add(
         variants=("printed",),
         region="a few runs",
     ),
-    DerivationCheck("lemma-11", "derivation", build=momentum_error_total_derivations.lemma_11, variants=("amended",)),
+    DerivationCheck("lemma-11", "derivation", build=derive.lemma_11, variants=("amended",)),
     SearchCheck(
         "lemma-11-anchor-drift",
         "ramp",

@@ -61,11 +61,6 @@ def _root_mean_square(point: Point, statement: Statement) -> Exact:
     return _with_bias(point, gamma, _variance(point, statement))
 
 
-def _root_mean_square_given(point: Point, statement: Statement) -> Exact:
-    """The same for a given variance of the noise, and any gamma."""
-    return _with_bias(point, point["gamma"], point["variance"])
-
-
 def _with_bias(point: Point, gamma: Fraction, noise: Exact) -> Exact:
     n, d = int(point["N"]), int(point["d"])
     spread = point["G"] ** 2 * (1 - Fraction(n % 2, n**2) if d == 1 else 1)
@@ -134,13 +129,11 @@ FACTOR = 4
 """What a hidden constant and one logarithm may be, in the comparison of two standard deviations: 4 log2(2 N T)."""
 
 
-def _orders(point: Point, statement: Statement) -> Outcome:
-    """Compare exact standard deviations: Algorithm 2's with its printed order, and with Algorithm 1's."""
-    return _compared(point, statement, 1)
+def _orders(point: Point, statement: Statement, excess: int = 1) -> Outcome:
+    """Hold Algorithm 2's largest exact deviation in a run against its printed order, and against Algorithm 1's.
 
-
-def _compared(point: Point, statement: Statement, excess: int) -> Outcome:
-    """Hold the largest deviation of a run against both; G = L = 1, sigma in units of sqrt(log(1/delta))/epsilon."""
+    G = L = 1, sigma in units of sqrt(log(1/delta))/epsilon.
+    """
     n, steps = int(point["N"]), int(point["T"])
     if statement.variant == "amended" and steps < n:
         return Outcome(True, note="not claimed for T < N")
@@ -167,12 +160,8 @@ def _exactly(value: float) -> Fraction:
     return Fraction(value).limit_denominator(10**9)
 
 
-def _same_choice(point: Point, statement: Statement) -> Outcome:
+def _choice(point: Point, statement: Statement, epochs: int = 2) -> Outcome:
     """Section 4's choice of the noise against that of Algorithm 2's box, for a G node that ends at t."""
-    return _choice(point, statement, 2)
-
-
-def _choice(point: Point, statement: Statement, epochs: int) -> Outcome:
     t, border = point["t"], epochs * point["N"]
     first = t < border if statement.variant == "printed" else t <= border
     return Outcome(first == (t <= 2 * point["N"]), note="V_<=2N by one rule and V_>2N by the other")
@@ -186,7 +175,7 @@ CHECKS.add(
     at_points("lemma-7-norm", *BIASED, lhs=_two_examples_and_noise, readings=FRESH),
     against_exact(
         "lemma-7-norm",
-        _root_mean_square_given,
+        lambda point, _: _with_bias(point, point["gamma"], point["variance"]),
         [{"N": n, "t": q * n, "variance": 0, "gamma": "1/1000", "L": 0} for n, q in ((2, 2), (2, 8), (3, 5), (64, 20))],
         name="mean-square",
         readings=FRESH,
@@ -221,7 +210,7 @@ CHECKS.add(
         points=_runs,
         holds=_orders,
         planted=[
-            Planted("noise 100 times larger", holds=lambda point, st: _compared(point, st, 100), at_declared_size=True)
+            Planted("noise 100 times larger", holds=lambda point, st: _orders(point, st, 100), at_declared_size=True)
         ],
         region="N = 4^k, T from 1 to 16 N + 1; G = L = 1, gamma = eta N = min(1/2, sqrt(N/T)), alpha = 1/N",
         leaves_out="the reconstruction's bias under fresh permutations, which is no noise; other parameters",
@@ -230,7 +219,7 @@ CHECKS.add(
         "section-4-two-noises",
         "against-the-box",
         points=lambda _: ({"N": n, "t": t} for n in range(1, 9) for t in range(1, 5 * n)),
-        holds=_same_choice,
+        holds=_choice,
         why_sufficient="both rules depend on the order of t and 2N only, and all three orders occur",
         planted=[Planted("the choice by t <= N", holds=lambda point, st: _choice(point, st, 1), at_declared_size=True)],
     ),

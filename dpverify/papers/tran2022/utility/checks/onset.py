@@ -98,10 +98,7 @@ def _of_the_record(statement: Statement, theorem: Theorem, n: int, cell: Cell, s
 
 
 def onset_figure(theorem: Theorem) -> dict[str, dict[str, list[float]]]:
-    """Columns of the figure "onset".
-
-    One figure: the three bounds in units of G over N at d = epsilon = 1, and the table of all onsets.
-    """
+    """Columns of "onset": the bounds in units of G over N at d = epsilon = 1, and the table of all onsets."""
     last = round(DECADES * math.log10(10 * size(onsets(theorem, SHOWN).printed)))
     sizes = [round(10 ** (k / DECADES)) for k in range(2 * DECADES, last + 1)]
     short = [n for n in sizes if n <= 1.1 * MOST_EXAMPLES[theorem]]

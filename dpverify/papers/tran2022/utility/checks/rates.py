@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from flint import arb
@@ -71,28 +72,20 @@ def _hidden(point: Point, rate: arb, slower: Fraction) -> arb:
     return 10**6 * (steps.log() * (1 / delta).log()) ** 10 * rate * steps ** to_ball(to_value(slower))
 
 
-def _uphill_1(slower: Fraction = Fraction(0)) -> Callable[[Point, Statement], Outcome]:
+def _uphill_1(point: Point, statement: Statement, slower: Fraction = Fraction(0)) -> Outcome:
     """Algorithm 1 with fresh permutations, against d^(1/4)/sqrt(epsilon N)."""
-
-    def compare(point: Point, statement: Statement) -> Outcome:
-        steps = int(point["T"])
-        left = uphill.uphill_bound("fresh", steps, uphill.noise_variance_1(steps))
-        log_steps, log_delta = arb(steps).log() / arb(2).log(), (1 / to_ball(to_value(point["delta"]))).log()
-        rate = (arb(3) / steps).sqrt() / (log_steps.sqrt() * log_delta.sqrt().sqrt())
-        return _against(left, _hidden(point, rate, slower))
-
-    return compare
+    steps = int(point["T"])
+    left = uphill.uphill_bound("fresh", steps, uphill.noise_variance_1(steps))
+    log_steps, log_delta = arb(steps).log() / arb(2).log(), (1 / to_ball(to_value(point["delta"]))).log()
+    rate = (arb(3) / steps).sqrt() / (log_steps.sqrt() * log_delta.sqrt().sqrt())
+    return _against(left, _hidden(point, rate, slower))
 
 
-def _uphill_2(slower: Fraction = Fraction(0)) -> Callable[[Point, Statement], Outcome]:
+def _uphill_2(point: Point, statement: Statement, slower: Fraction = Fraction(0)) -> Outcome:
     """Algorithm 2 with one permutation, against d^(1/3)/(epsilon N)^(2/3)."""
-
-    def compare(point: Point, statement: Statement) -> Outcome:
-        steps = int(point["T"])
-        left = uphill.uphill_bound("once", steps, uphill.noise_variance_2(steps, Fraction(1), point["delta"]))
-        return _against(left, _hidden(point, (arb(3) / steps).sqrt(), slower))
-
-    return compare
+    steps = int(point["T"])
+    left = uphill.uphill_bound("once", steps, uphill.noise_variance_2(steps, Fraction(1), point["delta"]))
+    return _against(left, _hidden(point, (arb(3) / steps).sqrt(), slower))
 
 
 def _against(left: arb, right: arb) -> Outcome:
@@ -100,12 +93,8 @@ def _against(left: arb, right: arb) -> Outcome:
     return Outcome(not left > right, left, right, note=note)
 
 
-def _noise(point: Point, statement: Statement) -> Outcome:
+def _noise(point: Point, statement: Statement, excess: int = 1) -> Outcome:
     """Standard deviation of a coordinate of Algorithm 1's noise, G = 1, against sqrt(T)/(epsilon sqrt(N))."""
-    return _noise_of(point, statement, 1)
-
-
-def _noise_of(point: Point, statement: Statement, excess: int) -> Outcome:
     n, steps = int(point["N"]), int(point["T"])
     alpha, depth, low = Fraction(1, n), steps.bit_length(), n.bit_length() - 1
     v = (min(depth, low) + 1) * Fraction(steps, n) + sum(steps >> j for j in range(low + 1, depth + 1))
@@ -127,51 +116,38 @@ def _sizes(budget: Budget) -> Iterable[dict[str, int]]:
     )
 
 
+PRIVATE, RUNS = (*rates.GROWING, rates.PRIVATE), (*rates.GROWING, rates.RUNS)
+RATE_6, RATE_9 = (rates.FIRST, rates.ROOT), (rates.SECOND, rates.ROOT)
+
 CHECKS.add(
-    _exponents(
-        "theorem-6-rate", rates.THEOREM_6, (rates.FIRST, rates.ROOT), (*rates.GROWING, rates.RUNS), "printed", False
-    ),
-    _exponents(
-        "theorem-6-rate", rates.THEOREM_6, (rates.FIRST, rates.ROOT), (*rates.GROWING, rates.PRIVATE), "amended", False
-    ),
-    _exponents(
-        "theorem-9-rate", rates.THEOREM_9, (rates.SECOND, rates.ROOT), (*rates.GROWING, rates.PRIVATE), "printed", False
-    ),
-    _exponents(
-        "section-1-rate", rates.CORRECTED_6, (rates.FIRST, rates.ROOT), (*rates.GROWING, rates.RUNS), "amended", True
-    ),
-    _exponents(
-        "abstract-rate",
-        rates.CORRECTED_9,
-        (rates.SECOND,),
-        (*rates.GROWING, rates.RUNS, rates.MODEST),
-        "amended",
-        True,
-    ),
-    RuleCheck(
-        "section-1-rate",
-        "uphill",
-        points=_runs,
-        holds=_uphill_1(),
-        planted=[Planted("a rate slower by T^(1/4)", holds=_uphill_1(Fraction(1, 4)), at_declared_size=True)],
-        variants=("printed",),
-        region="N = 3, d = 1, epsilon growing with T",
-    ),
-    RuleCheck(
-        "abstract-rate",
-        "uphill",
-        points=_runs,
-        holds=_uphill_2(),
-        planted=[Planted("a rate slower by T^(1/4)", holds=_uphill_2(Fraction(1, 4)), at_declared_size=True)],
-        variants=("printed",),
-        region="N = 3, d = 1, one permutation, epsilon growing with T",
+    _exponents("theorem-6-rate", rates.THEOREM_6, RATE_6, RUNS, "printed", False),
+    _exponents("theorem-6-rate", rates.THEOREM_6, RATE_6, PRIVATE, "amended", False),
+    _exponents("theorem-9-rate", rates.THEOREM_9, RATE_9, PRIVATE, "printed", False),
+    _exponents("section-1-rate", rates.CORRECTED_6, RATE_6, RUNS, "amended", True),
+    _exponents("abstract-rate", rates.CORRECTED_9, (rates.SECOND,), (*RUNS, rates.MODEST), "amended", True),
+    *(
+        RuleCheck(
+            claim,
+            "uphill",
+            points=_runs,
+            holds=holds,
+            planted=[
+                Planted("a rate slower by T^(1/4)", holds=partial(holds, slower=Fraction(1, 4)), at_declared_size=True)
+            ],
+            variants=("printed",),
+            region=f"N = 3, d = 1, {region}",
+        )
+        for claim, holds, region in (
+            ("section-1-rate", _uphill_1, "epsilon growing with T"),
+            ("abstract-rate", _uphill_2, "one permutation, epsilon growing with T"),
+        )
     ),
     RuleCheck(
         "section-1-noise",
         "exact-laws",
         points=_sizes,
         holds=_noise,
-        planted=[Planted("noise 20 times larger", holds=lambda p, st: _noise_of(p, st, 20), at_declared_size=True)],
+        planted=[Planted("noise 20 times larger", holds=lambda p, st: _noise(p, st, 20), at_declared_size=True)],
         region="N and T from 1 on, T below, at and above N; alpha = 1/N in the decay, and no factor alpha in front",
         leaves_out="sizes in between; the norm, which has a factor sqrt(d)",
     ),

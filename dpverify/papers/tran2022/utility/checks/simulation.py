@@ -95,14 +95,11 @@ def _seconds_6(case: SlopeCase) -> float:
     return 1e-9 * nanoseconds * case.steps
 
 
-def _gradient_9(statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault = NO_FAULT) -> float:
-    """Mean gradient norm of one run of Algorithm 2, with the noise of the proof."""
-    return run_theorem_9(statement, case, seed, fault).gradient
-
-
-def _gradient_9_box(statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault = NO_FAULT) -> float:
-    """Mean gradient norm of one run of Algorithm 2, with the noise of the box."""
-    return run_theorem_9(statement, case, seed, fault, box=True).gradient
+def _gradient_9(
+    statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault = NO_FAULT, box: bool = False
+) -> float:
+    """Mean gradient norm of one run of Algorithm 2, with the noise of the proof or of the box."""
+    return run_theorem_9(statement, case, seed, fault, box=box).gradient
 
 
 def _seconds_9(case: SlopeCase) -> float:
@@ -148,7 +145,7 @@ CHECKS.add(
             f"runs-box-{ordering}",
             cases={"standard": (BOX,), "full": (BOX,)},
             least_budget=least,
-            measure=_gradient_9_box,
+            measure=partial(_gradient_9, box=True),
             seconds_each=_seconds_9,
             readings={"ordering": ordering},
             variants=("printed",),

@@ -24,10 +24,7 @@ from dpverify.symbolic.exact.statements import definitions
 
 
 def rounded_up(value: Fraction, digits: int = 4) -> Fraction:
-    """Round a positive number up to a few digits, so that a counterexample is short.
-
-    At least the value, and at most ``1 + 10^(1-digits)`` times it.
-    """
+    """Round a positive number up to a few digits, so that a counterexample is short."""
     unit = Fraction(10) ** (math.floor(math.log10(value)) + 1 - digits)
     return -(-value // unit) * unit
 
@@ -173,11 +170,7 @@ def run_theorem_6(statement: Statement, case: SlopeCase, seed: Seed, fault: Opti
 def run_theorem_9(
     statement: Statement, case: SlopeCase, seed: Seed, fault: OptimizerFault = NO_FAULT, *, box: bool = False
 ) -> RunMeans:
-    """Run Algorithm 2 with the parameters of Theorem 9.
-
-    ``box``: whether the noise is that of the printed box, ``delta_Delta = delta_r = 2 eta N``, instead of the proof's,
-    which is L times that.
-    """
+    """Run Algorithm 2 with Theorem 9's parameters; ``box``: the noise of the box, the proof's without the factor L."""
     values, problem = theorem_values(statement, case), case.problem
     ordering: Ordering = "once" if statement.reading.get("ordering") == "once" else "fresh"
     eta, G, L = values["eta"], float(case.point["G"]), float(case.point["L"])

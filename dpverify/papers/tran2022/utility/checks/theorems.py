@@ -1,22 +1,40 @@
-"""The conclusions of Theorems 6 and 9: counterexamples that no noise and no order helps, corrections, vacuity."""
+"""The conclusions of Theorems 6 and 9: counterexamples that no noise and no order helps, corrections, vacuity.
+
+A corrected statement is judged with all that its derivation cites, and every cited derivation by itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
 from flint import arb
 
 from dpverify.harness import ExhaustiveCheck, PaperChecks, Point, SearchCheck, Vacuity
+from dpverify.harness.cited_check import CitedDerivationCheck, WholeDerivationCheck
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.momentum import reorder_total_derivations as reorder_total
+from dpverify.papers.tran2022.noise import sr_sharp_derivations as sr_sharp
+from dpverify.papers.tran2022.reorder import reorder_lemma_derivations as lemma
+from dpverify.papers.tran2022.reorder import reorder_mean_derivations as mean
+from dpverify.papers.tran2022.reorder import reorder_rates_derivations as rates
+from dpverify.papers.tran2022.reorder import reorder_weights_derivations as weights
+from dpverify.papers.tran2022.sensitivity import level_sum_derivations as level_sum
+from dpverify.papers.tran2022.utility import once_derivations as utility_once
+from dpverify.papers.tran2022.utility import premises_derivations as parts
+from dpverify.papers.tran2022.utility import reorder_once_derivations as once
+from dpverify.papers.tran2022.utility import sampling_derivations as sampling
+from dpverify.papers.tran2022.utility import theorem_derivations as theorems
 from dpverify.papers.tran2022.utility.theorem_bounds import (
     coupling_bound,
     implicit_steps,
+    last_that,
     least_spread,
     printed_steps,
     travel_bound,
 )
+from dpverify.symbolic.derive.derivation import Derivation
 from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
 from dpverify.symbolic.exact.statements import definitions
 
@@ -45,22 +63,10 @@ def _travel_or_noise(point: Point, statement: Statement) -> Exact:
 def _ramp(n: int, steps: int, delta: str, lipschitz: int | str = 1) -> dict[str, Any]:
     """Make a run whose steps reach a distance of sqrt(T/N), with L the slope over it, and R just enough."""
     slope, way = Fraction(lipschitz), Fraction(steps, n)
-    root = _root(way)
+    root = Fraction(last_that(lambda k: Fraction(k, 100) ** 2 < way) + 1, 100)  # rounded up to a hundredth
     smooth = slope / root
     gap = slope * root + slope**2 / (2 * smooth)
     return {"N": n, "T": steps, "d": 1, "delta": delta, "G": slope, "L": smooth, "R": gap}
-
-
-def _root(value: Fraction) -> Fraction:
-    """Square root, rounded up to a hundredth."""
-    hundredths = 1
-    while Fraction(hundredths, 100) ** 2 < value:
-        hundredths *= 2
-    low = hundredths // 2
-    while hundredths - low > 1:
-        middle = (low + hundredths) // 2
-        low, hundredths = (middle, hundredths) if Fraction(middle, 100) ** 2 < value else (low, middle)
-    return Fraction(hundredths, 100)
 
 
 RAMPS: list[dict[str, Any]] = [
@@ -118,5 +124,96 @@ CHECKS.add(
         vacuity=Vacuity(_trivial, "N", list(_grid(2, 20, "theorem-9"))),
         leaves_out=ONE_PROBLEM,
         seconds_each=0.01,
+    ),
+)
+
+
+FRESH, ONCE = {"ordering": "fresh"}, {"ordering": "once"}
+FRESH_6, ONCE_6 = ({**ordering, "depth": "levels"} for ordering in (FRESH, ONCE))
+AMENDED = ("amended",)
+
+CITED: tuple[tuple[str, dict[str, str], dict[str, Callable[[], Derivation]]], ...] = (
+    (
+        "lemma-7",
+        FRESH,
+        {
+            "reorder-lemma-one-epoch": lemma.one_epoch,
+            "reorder-lemma-all-epochs": lemma.all_epochs,
+            "reorder-weights-difference": weights.difference,
+            "reorder-weights-change": weights.change,
+            "reorder-rates-difference-rate": rates.difference_rate,
+            "reorder-rates-sum-rate": rates.sum_rate,
+            "reorder-lemma-difference": lemma.difference,
+            "reorder-lemma-change": lemma.change,
+        },
+    ),
+    (
+        "theorem-9",
+        FRESH,
+        {
+            "reorder-weights-estimate": weights.estimate,
+            "reorder-lemma-estimate": lemma.estimate,
+            "reorder-rates-block-rate": rates.block_rate,
+            "reorder-rates-plain-rate": rates.plain_rate,
+            "reorder-mean-settled": mean.settled,
+            "reorder-mean-one-square": mean.one_square,
+            "reorder-mean-one-step": mean.one_step,
+            "reorder-mean-all-windows": mean.all_windows,
+            "reorder-mean-run-sum": mean.run_sum,
+            "reorder-mean-run-mean": mean.run_mean,
+            "utility-sampling-sampling": sampling.sampling,
+            "sr-sharp-variance": sr_sharp.variance,
+            "sr-sharp-norm": sr_sharp.norm,
+        },
+    ),
+    (
+        "theorem-6",
+        FRESH_6,
+        {
+            "utility-premises-sampling": parts.sampling,
+            "utility-premises-anchor-distance": parts.anchor_distance,
+            "utility-premises-anchors": parts.anchors,
+            "utility-premises-lag": parts.lag,
+            "utility-premises-startup": parts.startup,
+            "level-sum-levels-above": level_sum.levels_above,
+            "level-sum-count": level_sum.count,
+        },
+    ),
+    (
+        "lemma-11-sampling",
+        ONCE,
+        {
+            "reorder-once-above": once.above,
+            "reorder-once-below": once.below,
+            "reorder-once-near": once.near,
+            "reorder-once-around-a-number": once.around_a_number,
+            "reorder-once-mean-square": once.mean_square,
+            "reorder-once-sampling": once.sampling,
+        },
+    ),
+    (
+        "theorem-6",
+        ONCE_6,
+        {"utility-once-first-gradient": utility_once.first_gradient, "utility-once-walk": utility_once.walk},
+    ),
+)
+"""Every cited derivation, once, beside a statement that rests on it, under the name of its check."""
+
+
+CHECKS.add(
+    *(
+        CitedDerivationCheck(claim, f"premise-{name}", build=build, readings=reading, variants=AMENDED)
+        for claim, reading, chains in CITED
+        for name, build in chains.items()
+    ),
+    *(
+        WholeDerivationCheck(claim, "whole-derivation", build=reorder_total.bias, readings=FRESH, variants=AMENDED)
+        for claim in ("lemma-7", "lemma-7-norm")
+    ),
+    WholeDerivationCheck("theorem-6", "whole-derivation", build=theorems.theorem_6, variants=AMENDED),
+    WholeDerivationCheck("theorem-9", "whole-derivation", build=theorems.theorem_9, variants=AMENDED),
+    WholeDerivationCheck("theorem-6-v", "whole-derivation", build=level_sum.derive_6_v, variants=AMENDED),
+    WholeDerivationCheck(
+        "theorem-8-count-later-log", "whole-derivation", build=level_sum.derive_count_later_log, variants=AMENDED
     ),
 )

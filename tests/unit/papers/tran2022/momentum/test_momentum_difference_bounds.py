@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpverify.papers.tran2022.momentum.momentum_difference_bounds import attained_fresh, attained_once, largest_once
+from dpverify.papers.tran2022.momentum.momentum_error_bounds import attained_fresh, attained_once, largest_once
 from dpverify.papers.tran2022.trees.compose_bounds import compose_count
 
 ALPHA, G = Fraction(1, 3), Fraction(2)

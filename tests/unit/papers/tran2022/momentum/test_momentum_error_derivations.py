@@ -11,7 +11,7 @@ from dpverify.ledger.formula import parse
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum import momentum_error_derivations as derive
-from dpverify.papers.tran2022.momentum.momentum_error_total_derivations import lemma_11
+from dpverify.papers.tran2022.momentum.momentum_error_derivations import lemma_11
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.derivation import Derivation, check_derivation
 

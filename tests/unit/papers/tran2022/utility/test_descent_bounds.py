@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.papers.tran2022.utility.descent_bounds import attained_gradient, attained_loss, worst_alignment
+from dpverify.papers.tran2022.utility.theorem_bounds import attained_gradient, attained_loss, worst_alignment
 from dpverify.symbolic.exact.decide import to_number
 from dpverify.symbolic.exact.numbers import DomainError
 

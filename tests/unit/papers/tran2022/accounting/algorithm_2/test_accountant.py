@@ -9,9 +9,8 @@ import pytest
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu, sr_sum_of_squares
 from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
 from dpverify.papers.tran2022.accounting.algorithm_2.once import values_of_places
-from dpverify.papers.tran2022.accounting.algorithm_2.pattern import pattern_value
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales

@@ -15,11 +15,10 @@ from dpverify.papers.tran2022.momentum.checks import (
     error_runs,
     momentum_error,
     momentum_error_orders,
-    momentum_error_rate,
 )
 
 SPECS = load_specs()
-MODULES = (momentum_error, momentum_error_orders, momentum_error_rate)
+MODULES = (momentum_error, momentum_error_orders)
 FRESH, ONCE = {"ordering": "fresh"}, {"ordering": "once"}
 
 
@@ -74,4 +73,4 @@ def test_antipodes_come_close_to_the_corrected_lemma_and_stay_below() -> None:
 
 @pytest.mark.parametrize(("n", "top", "visits"), [(1, 1, 1), (8, 3, 3), (4, 9, 10)])
 def test_visits_count_an_epoch_that_is_cut_short(n: int, top: int, visits: int) -> None:
-    assert momentum_error_rate._visits(n, top) == visits
+    assert momentum_error_orders._visits(n, top) == visits

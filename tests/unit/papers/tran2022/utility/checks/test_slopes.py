@@ -12,7 +12,7 @@ from dpverify.harness.budget import BUDGETS
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.papers.tran2022.utility.checks import slopes as checked
-from dpverify.papers.tran2022.utility.checks.slopes_runs import Size
+from dpverify.papers.tran2022.utility.checks.slopes import Size
 from dpverify.report.pages.figures import svg
 
 SWEEPS = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpverify.papers.tran2022.accounting.onset import Theorem
-from dpverify.papers.tran2022.utility.checks.slopes_runs import Size, mean_gradient, worst_slope
+from dpverify.papers.tran2022.utility.checks.slopes import Size, mean_gradient, worst_slope
 
 
 def test_the_worst_slope_has_the_constants_that_the_bound_is_for() -> None:

@@ -22,8 +22,8 @@ from dpverify.papers.tran2022.reorder import reorder_weights_derivations as weig
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.papers.tran2022.utility import reorder_once_derivations as once
 from dpverify.papers.tran2022.utility import theorem_derivations as theorems
-from dpverify.papers.tran2022.utility.checks import premises
-from dpverify.papers.tran2022.utility.checks.premises import CITED
+from dpverify.papers.tran2022.utility.checks import theorems as theorem_checks
+from dpverify.papers.tran2022.utility.checks.theorems import CITED
 from dpverify.symbolic.derive.cited import Cited, derivations_under, taken_for_granted
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step, check_derivation, conclude
 from dpverify.symbolic.exact.numbers import to_ball, to_value
@@ -117,7 +117,7 @@ def _result(check: CitedDerivationCheck | WholeDerivationCheck, statement: State
 def test_a_statement_is_not_proved_by_a_chain_that_cites_a_broken_one() -> None:
     claim = "theorem-8-count-later-log"
     statement = stated(claim, {})
-    (check,) = (c for c in premises.CHECKS.of(claim) if isinstance(c, WholeDerivationCheck))
+    (check,) = (c for c in theorem_checks.CHECKS.of(claim) if isinstance(c, WholeDerivationCheck))
     fine = check.build(statement)
     step = Step(Integer(1), "<=", "order", {"a": Integer(2), "b": Integer(1)})
     broken = Derivation("broken", "ours", {}, (), Integer(2), (step,))
