@@ -80,10 +80,7 @@ def sampled_epsilon(rate: float, sigma: float, steps: int, delta: float) -> floa
 
 
 def sampled_rdp(order: int, rate: float, sigma: float) -> float:
-    """Bound the Renyi divergence of a Gaussian step on a batch drawn without replacement, for replacing one example.
-
-    ``log(1 + 2 (M - 1))/(z - 1)`` as derived above, and never more than without sampling.
-    """
+    """Bound replacing one in a batch: log(1 + 2 (M - 1))/(z - 1) as above, and never more than without sampling."""
     exponent = (order - 1) * poisson_gaussian_rdp(order, rate, sigma)
     doubled = math.log1p(2.0 * math.expm1(exponent)) if exponent < 30.0 else exponent + math.log(2.0)
     return min(doubled / (order - 1), order / (2.0 * sigma * sigma))
