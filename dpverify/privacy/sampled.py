@@ -36,14 +36,8 @@ def poisson_gaussian_epsilon(rate: float, sigma: float, steps: int, delta: float
 
     Parameters
     ----------
-    rate : float
-        Probability with which each example is drawn at each step.
-    sigma : float
-        Standard deviation over sensitivity.
-    steps : int
-        Number of steps.
-    delta : float
-        Privacy parameter, 0 < delta < 1.
+    rate, sigma, steps, delta : float
+        Chance of each example at each step, standard deviation over sensitivity, number of steps, and 0 < delta < 1.
 
     Returns
     -------
@@ -58,23 +52,13 @@ def sampled_epsilon(rate: float, sigma: float, steps: int, delta: float) -> floa
 
     Parameters
     ----------
-    rate : float
-        B/N.
-    sigma : float
-        Standard deviation over sensitivity, ``std B/(2G)``.
-    steps : int
-        T.
-    delta : float
-        Privacy parameter.
+    rate, sigma, steps, delta : float
+        B/N, standard deviation over sensitivity, ``std B/(2G)``, T, and the privacy parameter.
 
     Returns
     -------
     float
-        For replacing one example.
-
-    Notes
-    -----
-    Source: as derived at the head of this module; Canonne, Kamath and Steinke 2020, proposition 12.
+        For replacing one example; as derived above, with Canonne, Kamath and Steinke 2020, proposition 12.
     """
     return _best_epsilon(sampled_rdp, rate, sigma, steps, delta)
 
@@ -91,12 +75,8 @@ def sampled_std(examples: int, batch: int, steps: int, lipschitz: float, epsilon
 
     Parameters
     ----------
-    examples, batch, steps : int
-        N, B and T.
-    lipschitz : float
-        G.
-    epsilon, delta : float
-        Privacy asked for, for replacing one example.
+    examples, batch, steps, lipschitz, epsilon, delta : float
+        N, B, T, G, and the privacy asked for, for replacing one example.
 
     Returns
     -------
