@@ -11,27 +11,13 @@ BudgetName: TypeAlias = Literal["smoke", "standard", "full"]
 
 @dataclass(frozen=True)
 class Budget:
-    """The work of one run.
+    """The work of one run."""
 
-    Attributes
-    ----------
-    name : str
-        "smoke", "standard" or "full".
-    seconds : float
-        Core seconds for the checks of the whole suite.
-    examples : int
-        Points that a counterexample search draws at most.
-    points : int
-        Points at which a derivation step is evaluated.
-    perturbed : int
-        Constants of a derivation that are moved by 1% against it, one at a time.
-    """
-
-    name: str
-    seconds: float
-    examples: int
-    points: int
-    perturbed: int
+    name: str  # "smoke", "standard" or "full"
+    seconds: float  # core seconds for the checks of the whole suite
+    examples: int  # points that a counterexample search draws at most
+    points: int  # points at which a derivation step is evaluated
+    perturbed: int  # constants of a derivation that are moved by 1% against it, one at a time
 
     def reaches(self, least: BudgetName) -> bool:
         """Whether this budget is the least one that is asked for, or a larger one."""
@@ -63,10 +49,7 @@ class Shares:
 
 
 def shares(divisible: Sequence[float], whole: Sequence[float], total: float) -> Shares:
-    """Share a budget out: whole checks first, but a tenth of it is kept for the divisible ones.
-
-    One for each kind; within a kind, checks that cost less than the share keep what they need.
-    """
+    """Share a budget out: whole checks first, but a tenth of it is kept for the divisible ones."""
     needed = sum(whole)
     of_divisible = fair_share(divisible, max(total / 10, total - needed))
     left = total - sum(min(cost, of_divisible) for cost in divisible)
@@ -76,12 +59,7 @@ def shares(divisible: Sequence[float], whole: Sequence[float], total: float) -> 
 
 
 def fair_share(costs: Sequence[float], total: float) -> float:
-    """Most that one check may cost so that all together cost at most the total.
-
-    Checks that cost less than the share keep what they need, and what they leave goes to the others.
-
-    The share s with ``sum(min(cost, s)) <= total``; infinite where everything fits.
-    """
+    """The share s with ``sum(min(cost, s)) <= total``; infinite where everything fits."""
     left = total
     ordered = sorted(costs)
     for place, cost in enumerate(ordered):

@@ -20,28 +20,15 @@ class Check:
 
     A check runs in blocks, perhaps in several processes; the parts come together in the order of the blocks, so that
     what it finds does not depend on who ran them.
-
-    Attributes
-    ----------
-    claim : str
-        Id of the claim without its paper: "lemma-12".
-    name : str
-        Name of the check, unique for the claim: "noise-law".
-    readings : mapping
-        Choices of the claim's readings that the check is about; empty for all.
-    variants : tuple of str
-        "printed", "amended" or both.
-    leaves_out : str
-        What the evidence leaves out, for the report.
-    least_budget : str
-        The smallest budget in which the check runs; in smaller ones it costs nothing and its statement stays untested.
     """
 
-    claim: str
-    name: str
+    claim: str  # id of the claim without its paper: "lemma-12"
+    name: str  # name of the check, unique for the claim: "noise-law"
+    # Choices of the claim's readings that the check is about; empty for all.
     readings: Mapping[str, str] = field(default_factory=dict, kw_only=True)
-    variants: tuple[str, ...] = field(default=("printed", "amended"), kw_only=True)
-    leaves_out: str = field(default="", kw_only=True)
+    variants: tuple[str, ...] = field(default=("printed", "amended"), kw_only=True)  # "printed", "amended" or both
+    leaves_out: str = field(default="", kw_only=True)  # what the evidence leaves out, for the report
+    # The smallest budget in which the check runs; in smaller ones it costs nothing and its statement stays untested.
     least_budget: BudgetName = field(default="smoke", kw_only=True)
 
     method: ClassVar[Method]
@@ -86,10 +73,7 @@ class Check:
         return [*(sofar or []), part]
 
     def finish(self, context: Context, total: Any) -> CheckResult:
-        """Say what the folded parts show, None where there was no block; by default what the only block returned.
-
-        The engine adds ``seconds`` to the result.
-        """
+        """Say what the folded parts show, None where there was no block. The engine adds ``seconds``."""
         if total is None or len(total) != 1:
             raise NotImplementedError(f"{type(self).__name__} must define finish, or have one block.")
         result: CheckResult = total[0]

@@ -53,10 +53,7 @@ class WholeDerivationCheck(DerivationCheck):
         return super().cost(context) + 1.5
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Do what the base does, and check every derivation that is cited.
-
-        "proved" only if every cited derivation is complete as well.
-        """
+        """Do what the base does; "proved" only if every derivation that is cited is complete as well."""
         result = super().run_block(context, block)
         derivation = self.build(context.statement)
         broken, seen = [], []
@@ -88,10 +85,7 @@ class CitedDerivationCheck(Check):
         return 0.5 + 0.01 * context.budget.points
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Check the derivation, and move its constants against it.
-
-        "not refuted" where the derivation is complete: it proves a premise, not the statement.
-        """
+        """Check and perturb the derivation; it proves a premise, so that the most it says is "not refuted"."""
         chain = self.build()
         found = checked_once(chain, context.budget.points, context.seed)
         tried = list(perturbations(chain))[::-1][:MOST_TRIED] if found.complete else []

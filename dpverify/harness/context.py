@@ -18,11 +18,7 @@ Point = Mapping[str, Fraction]
 
 
 def as_point(values: Mapping[str, int | Fraction | str]) -> dict[str, Fraction]:
-    """Make exact numbers of an author's parameters.
-
-    ``values``: integers, Fractions, or text such as "3/7" or "0.1". Floats are refused: they are not what they look
-    like. The same values, exactly, sorted by name.
-    """
+    """Make exact numbers of integers, Fractions and text such as "3/7" or "0.1"; floats are refused."""
     for name, value in values.items():
         if isinstance(value, float):
             raise TypeError(f"{name} must be an int, a Fraction or text, got the float {name}={value!r}.")
@@ -31,30 +27,14 @@ def as_point(values: Mapping[str, int | Fraction | str]) -> dict[str, Fraction]:
 
 @dataclass(frozen=True)
 class Context:
-    """What a check runs on.
+    """What a check runs on."""
 
-    Attributes
-    ----------
-    statement : Statement
-        The statement under test: one claim, one choice of its readings, printed or amended.
-    budget : Budget
-        How much work the run may do.
-    seed : int
-        Seed of the run, at least 0.
-    check : str
-        Name of the check.
-    point : mapping
-        Parameters of a simulation.
-    share : float
-        Core seconds that this check may cost; infinite where everything fits.
-    """
-
-    statement: Statement
-    budget: Budget
-    seed: int
-    check: str = ""
-    point: Point = field(default_factory=dict)
-    share: float = math.inf
+    statement: Statement  # the statement under test: one claim, one choice of its readings, printed or amended
+    budget: Budget  # how much work the run may do
+    seed: int  # seed of the run, at least 0
+    check: str = ""  # name of the check
+    point: Point = field(default_factory=dict)  # parameters of a simulation
+    share: float = math.inf  # core seconds that this check may cost; infinite where everything fits
 
     def entropy(self, stream: str = "") -> list[int]:
         """Words that seed a stream: the run's seed, then a hash of the claim, the check and the stream."""
@@ -63,9 +43,5 @@ class Context:
         return [self.seed, *(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 32, 4))]
 
     def rng(self, block: int, stream: str = "") -> np.random.Generator:
-        """Random numbers of one replication block, counted from 0; a control has a stream of its own.
-
-        They depend on the claim, the check, the stream, the run's seed and the block, so that another claim or another
-        worker changes nobody's draw.
-        """
+        """Random numbers of one block, which no other claim and no worker can change; a control has its own."""
         return np.random.default_rng(np.random.SeedSequence([*self.entropy(stream), block]))

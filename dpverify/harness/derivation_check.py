@@ -28,17 +28,10 @@ FACTORS = tuple(Fraction(text) for text in ("1.01", "1.1", "2", "10", "1000", "1
 
 @dataclass(frozen=True)
 class DerivationCheck(Check):
-    """Check a derivation's steps, and compare its last expression with the statement.
+    """Check a derivation's steps, and compare its last expression with the statement."""
 
-    Attributes
-    ----------
-    build : callable
-        Makes the derivation for a statement.
-    faults : mapping of str to callable
-        Derivations with a planted fault, by its name; none of them may prove the statement.
-    """
-
-    build: Build = field(kw_only=True)
+    build: Build = field(kw_only=True)  # makes the derivation for a statement
+    # Derivations with a planted fault, by its name; none of them may prove the statement.
     faults: Mapping[str, Build] = field(default_factory=dict, kw_only=True)
 
     method: ClassVar[Method] = "derivation"
@@ -111,10 +104,7 @@ class DerivationCheck(Check):
 def judge_moved(
     moved: Iterable[Perturbation], seed: int, *, first: int = 0, most: int | None = None
 ) -> tuple[list[ControlResult], list[str]]:
-    """Judge derivations with one constant moved each: one that is refused is a control, one that passes has slack.
-
-    Of each that passes, what was moved and what lets it pass.
-    """
+    """Judge derivations with one constant moved: one that is refused is a control, one that passes has slack."""
     controls: list[ControlResult] = []
     slack: list[str] = []
     for one in moved:

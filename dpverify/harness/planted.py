@@ -18,22 +18,12 @@ PRINTED = "printed"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a rule says at a point, with both sides where it has them.
+    """What a rule says at a point, with both sides where it has them."""
 
-    Attributes
-    ----------
-    ok : bool or None
-        Whether the statement holds there; None where it is not decided.
-    lhs, rhs : Fraction, int, ball or None
-        Both sides.
-    note : str
-        What is wrong, in words.
-    """
-
-    ok: bool | None
-    lhs: Exact | None = None
+    ok: bool | None  # whether the statement holds there; None where it is not decided
+    lhs: Exact | None = None  # both sides
     rhs: Exact | None = None
-    note: str = ""
+    note: str = ""  # what is wrong, in words
 
 
 Rule = Callable[[Point, Statement], bool | Outcome | None]
@@ -41,27 +31,13 @@ Rule = Callable[[Point, Statement], bool | Outcome | None]
 
 @dataclass(frozen=True)
 class Planted:
-    """A fault that a check must refute: exactly one of the three is given.
+    """A fault that a check must refute: exactly one of the three is given."""
 
-    Attributes
-    ----------
-    name : str
-        What is wrong: "one interval fewer".
-    rhs : str
-        A right side in which ``printed`` stands for the printed one: "printed - 1".
-    lhs : callable or None
-        A left side.
-    holds : callable or None
-        A rule.
-    at_declared_size : bool
-        Whether the fault is the smallest that the check says it sees.
-    """
-
-    name: str
-    rhs: str = ""
-    lhs: LeftSide | None = None
-    holds: Rule | None = None
-    at_declared_size: bool = False
+    name: str  # what is wrong: "one interval fewer"
+    rhs: str = ""  # a right side in which ``printed`` stands for the printed one: "printed - 1"
+    lhs: LeftSide | None = None  # a left side
+    holds: Rule | None = None  # a rule
+    at_declared_size: bool = False  # whether the fault is the smallest that the check says it sees
 
     def __post_init__(self) -> None:
         given = [bool(self.rhs), self.lhs is not None, self.holds is not None]

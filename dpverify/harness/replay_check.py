@@ -79,10 +79,7 @@ class ReplayCheck(Check):
         return 0.5 + 0.005 * self.random_runs[context.budget.name]
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Measure, compare, and plant the faults.
-
-        "refuted" where a measured output is beyond the statement, else "not refuted".
-        """
+        """Measure, compare, and plant the faults; "refuted" where a measured output is beyond the statement."""
         statement, runs = context.statement, self.random_runs[context.budget.name]
         own = list(self.replays(statement))
         low, high, disagreement = _compare(own)

@@ -83,10 +83,7 @@ def _is_sharp(value: Exact) -> bool:
 
 
 def used_up(lhs: Number, relation: str, rhs: Number) -> float:
-    """How far an inequality is used up, as a ratio.
-
-    At least 0. For positive sides of ``<=`` it is lhs/rhs; for an equation the larger of the two ratios.
-    """
+    """How far an inequality is used up: lhs/rhs for positive sides of ``<=``; for ``==`` the larger of both ratios."""
     small, large = float(lhs.float), float(rhs.float)
     if relation in {">=", ">"}:
         small, large = large, small

@@ -45,10 +45,7 @@ class ClaimSpec:
         return hashlib.sha256(self.text(self.record).encode()).hexdigest()[:16]
 
     def text(self, record: Claim | Amendment) -> str:
-        """Write this claim's record, or an amendment of it, as all that a judgement of it rests on.
-
-        Canonical JSON: the record without `transcription`, and the domains of the symbols in its formulas.
-        """
+        """Canonical JSON of this record, or an amendment of it, and its symbols' domains; not `transcription`."""
         fields = msgspec.to_builtins(record)
         fields.pop("transcription", None)
         fields["domains"] = self.vocabulary.domain_texts(_formulas(record))
@@ -61,20 +58,14 @@ class ClaimSpec:
         return [dict(zip(names, combination, strict=True)) for combination in itertools.product(*choices)]
 
     def complete(self, reading: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Return a reading with the default for each choice that it leaves open.
-
-        Raises `SpecError` if the claim has no such reading or no such choice.
-        """
+        """Fill a reading up with defaults; raises `SpecError` if the claim has no such reading or choice."""
         given = dict(reading or {})
         for error in reading_problems(self.record, given, Place(self.file, self.key, "reading")):
             raise error
         return {known.name: given.get(known.name, known.choices[0]) for known in self.record.reading}
 
     def verdict(self, reading: Mapping[str, str] | None = None) -> Verdict | None:
-        """Return our verdict: of those whose choices agree with `reading`, the one that names most of them.
-
-        None where nobody has said anything yet.
-        """
+        """Our verdict that agrees with `reading` and names most of its choices; None where there is none."""
         chosen = self.complete(reading)
         fitting = [verdict for verdict in self.verdicts if verdict.reading.items() <= chosen.items()]
         return max(fitting, key=lambda verdict: len(verdict.reading), default=None)

@@ -27,10 +27,7 @@ class Domain:
 
 
 def parse_domain(text: str) -> Domain:
-    """Parse a domain: ``real`` or ``integer``, then any number of comparisons, each after a comma.
-
-    Raises `FormulaError` if the first word is neither, or a comparison is not in the formula language.
-    """
+    """Parse ``real`` or ``integer``, then any number of comparisons, each after a comma, or raise `FormulaError`."""
     kind, *constraints = _split(text)
     kind = kind.strip()
     if kind not in ("real", "integer"):

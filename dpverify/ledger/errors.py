@@ -11,21 +11,7 @@ __all__ = ["FormulaError", "Place", "Problems", "SpecError", "UnknownClaim", "pr
 
 
 class SpecError(Exception):
-    """A specs folder that breaks a rule.
-
-    Parameters
-    ----------
-    file
-        Path of the file, as the user would type it.
-    claim
-        Id of the claim, or ``""`` outside claims.
-    field
-        The field, such as ``requires[0]``, or ``""``.
-    value
-        The value as shown, or ``""`` where there is none.
-    rule
-        The rule that is broken.
-    """
+    """A rule that a specs folder breaks: the file as typed, claim, field such as ``requires[0]``, value and rule."""
 
     def __init__(self, file: str, claim: str, field: str, value: str, rule: str) -> None:
         super().__init__(file, claim, field, value, rule)
@@ -45,11 +31,7 @@ class UnknownClaim(SpecError):  # noqa: N818  a name that reads well in an excep
 
 
 class Problems:
-    """Collects what breaks a rule, and raises the last of them when there are enough.
-
-    ``limit``: how many make enough: 1 stops at the first. Without an end, a big file of nonsense would take minutes to
-    report.
-    """
+    """Collects what breaks a rule, and raises the last when there are ``limit``; a big file could take minutes."""
 
     def __init__(self, limit: int = 1) -> None:
         self.limit = limit

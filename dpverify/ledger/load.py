@@ -23,23 +23,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def bundled_specs(package: Path = _PACKAGE) -> Path:
-    """Return the folder of the specs that come with dpverify.
-
-    Parameters
-    ----------
-    package
-        Folder of the installed package.
-
-    Returns
-    -------
-    Path
-        ``_specs`` in the package if it was installed from a wheel, else ``specs`` beside it.
-
-    Raises
-    ------
-    SpecError
-        If there is neither.
-    """
+    """Folder of dpverify's specs: ``_specs`` of a wheel, else ``specs`` beside the package, or a `SpecError`."""
     places = (package / "_specs", package.parent / "specs")
     for place in places:
         if place.is_dir():

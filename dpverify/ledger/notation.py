@@ -19,23 +19,7 @@ the letters those of each paper; domains are written in the paper's own names.
 
 
 def write_notation(directory: Path | str | None = None) -> Path:
-    """Write the table into a specs folder.
-
-    Parameters
-    ----------
-    directory
-        The folder; None for the specs that come with dpverify.
-
-    Returns
-    -------
-    Path
-        The file, ``notation.md``.
-
-    Raises
-    ------
-    SpecError
-        If the specs break a rule.
-    """
+    """Write the table to ``notation.md`` of a specs folder, None for dpverify's own; `SpecError` for broken specs."""
     specs = load_specs(directory)
     path = specs.directory / "notation.md"
     path.write_text(notation_markdown(specs), encoding="utf-8", newline="\n")
@@ -43,19 +27,7 @@ def write_notation(directory: Path | str | None = None) -> Path:
 
 
 def notation_markdown(specs: Specs) -> str:
-    """Return the table of all symbols of all papers as GitHub markdown.
-
-    Parameters
-    ----------
-    specs
-        The loaded papers.
-
-    Returns
-    -------
-    str
-        One row per API name, in alphabetical order, then one per symbol that has none; the same text for the same
-        specs.
-    """
+    """Markdown table of all papers' symbols: a row per API name, by the alphabet, then one per symbol without."""
     papers = list(specs.papers)
     rows = [("API name", *(f"{key}" for key in papers), "meaning", "domain")]
     rows.append(tuple("---" for _ in rows[0]))

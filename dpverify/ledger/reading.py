@@ -105,10 +105,7 @@ class StatementReader:
 
 
 def find_cycle(graph: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    """Find a cycle in a graph given as node -> the nodes it uses; empty if there is none.
-
-    Each node of the cycle uses the next and the last the first again; the smallest name comes first.
-    """
+    """Find a cycle in a graph of node -> the nodes it uses, smallest name first; empty if there is none."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

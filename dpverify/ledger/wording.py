@@ -55,10 +55,7 @@ def amended_wording(claim: Claim, amendment: Amendment) -> Wording:
 
 
 def shape_problems(wording: Wording, place: Place) -> Iterator[SpecError]:
-    """Yield what is wrong with which fields are there.
-
-    A formula needs a relation and a left side, a statement in words has neither, and there is exactly one of them.
-    """
+    """Yield missing and extra fields: a formula needs a relation and a left side, a statement in words has neither."""
 
     def wrong(field: str, value: str, rule: str) -> SpecError:
         return place.at(wording.field(field)).error(value, rule)

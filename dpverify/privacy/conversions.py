@@ -12,22 +12,13 @@ def classic_epsilon(order: float, rdp: float, delta: float) -> float:
 
     Parameters
     ----------
-    order : float
-        Renyi order, above 1.
-    rdp : float
-        Bound on the Renyi divergence of that order, at least 0.
-    delta : float
-        Privacy parameter, 0 < delta < 1.
+    order, rdp, delta : float
+        Renyi order above 1, bound on the divergence of that order, at least 0, and 0 < delta < 1; else a ValueError.
 
     Returns
     -------
     float
         epsilon.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
     """
     _check(order, rdp, delta)
     return rdp - math.log(delta) / (order - 1.0)
@@ -45,11 +36,6 @@ def improved_epsilon(order: float, rdp: float, delta: float) -> float:
     -------
     float
         rdp + log(1 - 1/order) - log(order delta)/(order - 1), at least 0; it beats the classic one at every order.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
     """
     _check(order, rdp, delta)
     return max(rdp + math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / (order - 1.0), 0.0)
@@ -71,11 +57,6 @@ def tight_epsilon(order: float, rdp: float, delta: float) -> float:
     -------
     float
         epsilon, to about ten digits; never below 0.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
     """
     _check(order, rdp, delta)
     target = (order - 1.0) * rdp
@@ -96,20 +77,13 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
     Parameters
     ----------
-    rho : float
-        Zero-concentrated parameter, at least 0.
-    delta : float
-        Privacy parameter, 0 < delta < 1.
+    rho, delta : float
+        Zero-concentrated parameter, at least 0, and 0 < delta < 1; else a ValueError.
 
     Returns
     -------
     float
         epsilon; the best order of :func:`classic_epsilon`, 1 + sqrt(log(1/delta)/rho).
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
     """
     _check(2.0, rho, delta)
     return rho + 2.0 * math.sqrt(-rho * math.log(delta))

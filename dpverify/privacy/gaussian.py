@@ -70,10 +70,8 @@ def delta_of(mu: float, epsilon: float) -> float:
 
     Parameters
     ----------
-    mu : float
-        Sensitivity over standard deviation, at least 0; +inf is a mechanism without noise.
-    epsilon : float
-        Privacy parameter, at least 0; +inf is allowed.
+    mu, epsilon : float
+        Sensitivity over standard deviation, and privacy parameter; both at least 0, and +inf is allowed.
 
     Returns
     -------
@@ -97,10 +95,8 @@ def epsilon_of(mu: float, delta: float) -> float:
 
     Parameters
     ----------
-    mu : float
-        Sensitivity over standard deviation, at least 0.
-    delta : float
-        Privacy parameter in [0, 1].
+    mu, delta : float
+        Sensitivity over standard deviation, at least 0, and privacy parameter in [0, 1].
 
     Returns
     -------
@@ -146,10 +142,8 @@ def mu_of(epsilon: float, delta: float) -> float:
 
     Parameters
     ----------
-    epsilon : float
-        Privacy parameter, at least 0.
-    delta : float
-        Privacy parameter in [0, 1].
+    epsilon, delta : float
+        Privacy parameters, at least 0 and in [0, 1].
 
     Returns
     -------

@@ -32,10 +32,7 @@ def certify(mu: Real, epsilon: Real, delta: Real) -> bool:
 
 
 def delta_ball(mu: Real, epsilon: Real) -> arb:
-    """Enclose Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu) at the working precision of ``flint.ctx``.
-
-    The two terms may cancel; more bits help.
-    """
+    """Enclose Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu); terms may cancel, and more bits help."""
     m, e = _ball(mu), _ball(epsilon)
     root = arb(2).sqrt()
     u, h = e / m / root, m / 2 / root

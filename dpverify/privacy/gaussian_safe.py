@@ -12,10 +12,7 @@ TRIES = 64  # doublings of the step with which a rounded value is moved to the s
 
 
 def safe_epsilon(mu: float, delta: float) -> float:
-    """Smallest epsilon, rounded up, for which it is certain that the mechanism is (epsilon, delta)-DP.
-
-    ``epsilon_of(mu, delta)`` or a float just above it, as many units as its rounding leaves open; certified.
-    """
+    """Smallest epsilon, rounded up and certified, for which it is certain that the mechanism is (epsilon, delta)-DP."""
     epsilon = epsilon_of(mu, delta)
     if mu == 0 or epsilon == math.inf:
         return epsilon
@@ -23,10 +20,7 @@ def safe_epsilon(mu: float, delta: float) -> float:
 
 
 def safe_mu(epsilon: float, delta: float) -> float:
-    """Largest mu, rounded down, for which it is certain that the mechanism is (epsilon, delta)-DP.
-
-    ``mu_of(epsilon, delta)`` or a float just below it; certified.
-    """
+    """Largest mu, rounded down and certified, for which it is certain that the mechanism is (epsilon, delta)-DP."""
     mu = mu_of(epsilon, delta)
     if mu in {0.0, math.inf}:
         return mu
@@ -34,10 +28,7 @@ def safe_mu(epsilon: float, delta: float) -> float:
 
 
 def missed_epsilon(mu: float, delta: float) -> float:
-    """Largest epsilon, rounded down, for which it is certain that the mechanism is not (epsilon, delta)-DP.
-
-    ``epsilon_of(mu, delta)`` or a float just below it: the true epsilon is no smaller. 0 says nothing.
-    """
+    """Largest epsilon, rounded down, for which the mechanism is certainly not (epsilon, delta)-DP; 0 says nothing."""
     epsilon = epsilon_of(mu, delta)
     if epsilon in {0.0, math.inf}:
         return epsilon
@@ -46,10 +37,7 @@ def missed_epsilon(mu: float, delta: float) -> float:
 
 
 def missed_mu(epsilon: float, delta: float) -> float:
-    """Smallest mu, rounded up, for which it is certain that the mechanism is not (epsilon, delta)-DP.
-
-    ``mu_of(epsilon, delta)`` or a float just above it; infinite for delta = 1.
-    """
+    """Smallest mu, rounded up, for which the mechanism is certainly not (epsilon, delta)-DP; infinite for delta = 1."""
     mu = mu_of(epsilon, delta)
     if mu == math.inf:
         return mu

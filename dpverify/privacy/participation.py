@@ -50,10 +50,7 @@ def check_ordering(ordering: str) -> Ordering:
 
 
 def patterns(steps: int, examples: int, ordering: Ordering) -> Iterator[Pattern]:
-    """Give every pattern in which one example can recur.
-
-    Only a last epoch that is cut short may lack the example: for T < N the empty pattern is among them.
-    """
+    """Give every pattern of one example; only an epoch cut short may lack it: for T < N the empty one is among them."""
     T, N = check.whole(1, steps=steps), check.whole(1, examples=examples)
     if check_ordering(ordering) == "once":
         for place in range(1, N + 1):
@@ -67,10 +64,7 @@ def patterns(steps: int, examples: int, ordering: Ordering) -> Iterator[Pattern]
 
 
 def pattern_count(steps: int, examples: int, ordering: Ordering) -> int:
-    """Count what :func:`patterns` gives, with those that are the same steps under "once" counted once per place.
-
-    ``N^(whole epochs)`` times one more than the length of a last epoch that is cut short, or N.
-    """
+    """Count what :func:`patterns` gives, with those that are the same steps under "once" counted once per place."""
     T, N = check.whole(1, steps=steps), check.whole(1, examples=examples)
     if check_ordering(ordering) == "once":
         return N

@@ -36,14 +36,8 @@ def poisson_gaussian_epsilon(rate: float, sigma: float, steps: int, delta: float
 
     Parameters
     ----------
-    rate : float
-        Probability with which each example is drawn at each step.
-    sigma : float
-        Standard deviation over sensitivity.
-    steps : int
-        Number of steps.
-    delta : float
-        Privacy parameter, 0 < delta < 1.
+    rate, sigma, steps, delta : float
+        Chance of each example at each step, standard deviation over sensitivity, number of steps, and 0 < delta < 1.
 
     Returns
     -------
@@ -58,32 +52,19 @@ def sampled_epsilon(rate: float, sigma: float, steps: int, delta: float) -> floa
 
     Parameters
     ----------
-    rate : float
-        B/N.
-    sigma : float
-        Standard deviation over sensitivity, ``std B/(2G)``.
-    steps : int
-        T.
-    delta : float
-        Privacy parameter.
+    rate, sigma, steps, delta : float
+        B/N, standard deviation over sensitivity, ``std B/(2G)``, T, and the privacy parameter.
 
     Returns
     -------
     float
-        For replacing one example.
-
-    Notes
-    -----
-    Source: as derived at the head of this module; Canonne, Kamath and Steinke 2020, proposition 12.
+        For replacing one example; as derived above, with Canonne, Kamath and Steinke 2020, proposition 12.
     """
     return _best_epsilon(sampled_rdp, rate, sigma, steps, delta)
 
 
 def sampled_rdp(order: int, rate: float, sigma: float) -> float:
-    """Bound the Renyi divergence of a Gaussian step on a batch drawn without replacement, for replacing one example.
-
-    ``log(1 + 2 (M - 1))/(z - 1)`` as derived above, and never more than without sampling.
-    """
+    """Bound replacing one in a batch: log(1 + 2 (M - 1))/(z - 1) as above, and never more than without sampling."""
     exponent = (order - 1) * poisson_gaussian_rdp(order, rate, sigma)
     doubled = math.log1p(2.0 * math.expm1(exponent)) if exponent < 30.0 else exponent + math.log(2.0)
     return min(doubled / (order - 1), order / (2.0 * sigma * sigma))
@@ -94,12 +75,8 @@ def sampled_std(examples: int, batch: int, steps: int, lipschitz: float, epsilon
 
     Parameters
     ----------
-    examples, batch, steps : int
-        N, B and T.
-    lipschitz : float
-        G.
-    epsilon, delta : float
-        Privacy asked for, for replacing one example.
+    examples, batch, steps, lipschitz, epsilon, delta : float
+        N, B, T, G, and the privacy asked for, for replacing one example.
 
     Returns
     -------

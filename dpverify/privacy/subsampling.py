@@ -21,20 +21,13 @@ def gaussian_rdp(order: float, mu: float) -> float:
 
     Parameters
     ----------
-    order : float
-        Renyi order, above 1.
-    mu : float
-        Sensitivity over standard deviation.
+    order, mu : float
+        Renyi order above 1, and sensitivity over standard deviation, at least 0; else a ValueError.
 
     Returns
     -------
     float
         order mu^2/2 (Mironov 2017, corollary 3): zero-concentrated DP with rho = mu^2/2.
-
-    Raises
-    ------
-    ValueError
-        If the order is not above 1, or mu is negative or NaN.
     """
     if not order > 1:
         raise ValueError(f"order must be above 1, got order={order}.")
@@ -52,17 +45,8 @@ def poisson_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
 
     Parameters
     ----------
-    order : int
-        Renyi order z, at least 2.
-    rate : float
-        Probability q with which each example is drawn, in [0, 1].
-    sigma : float
-        Standard deviation over sensitivity, above 0.
-
-    Returns
-    -------
-    float
-        The divergence.
+    order, rate, sigma : float
+        Whole order z from 2 on, chance q of each example in [0, 1], standard deviation over sensitivity, above 0.
 
     Raises
     ------
@@ -92,17 +76,10 @@ def without_replacement_rdp(order: int, rate: float, rdp: Sequence[float]) -> fl
 
     Parameters
     ----------
-    order : int
-        Renyi order z, at least 2.
-    rate : float
-        Part of the data that is drawn, q in [0, 1].
+    order, rate : int, float
+        Renyi order z, at least 2, and the part q in [0, 1] of the data that is drawn.
     rdp : sequence of float
         Bounds r(2), .., r(z) of the mechanism on all of its input.
-
-    Returns
-    -------
-    float
-        The bound.
 
     Raises
     ------

@@ -106,11 +106,7 @@ class _RunningJob:
 def run_jobs(
     jobs: Sequence[Job], workers: int, progress: Report | None = None, early: Executor | None = None
 ) -> tuple[list[CheckResult], bool]:
-    """Run checks, in this process or, with more than one worker, in others; an early worker shares the work of one.
-
-    One result per job, in their order; the same for any number of workers. Whether Ctrl-C came first; what was not
-    decided by then is inconclusive.
-    """
+    """Run checks in one or more processes: a result per job, in their order, and whether Ctrl-C came first."""
     if workers < 1:
         raise ValueError(f"jobs must be at least 1, got jobs={workers}.")
     with threadpool_limits(1):  # the order of sums, and so the last digit, depends on the number of threads

@@ -22,11 +22,7 @@ DIGITS = 16
 
 
 def evidence_hash(record_hash: str, modules: Iterable[str]) -> str:
-    """Hash what a piece of evidence rests on: 16 hex digits.
-
-    ``record_hash`` is that of the claim's record, with the text of an amendment where there is one; ``modules`` are the
-    names of the modules that make the checks.
-    """
+    """Hash a claim's record and the modules, by name, that make its checks: 16 hex digits."""
     total = hashlib.sha256(record_hash.encode())
     for digest in sorted(code_hash(module) for module in import_closure(modules)):
         total.update(f"\0{digest}".encode())

@@ -13,11 +13,7 @@ HOLDS: tuple[Status, ...] = ("proved", "not refuted")
 
 
 def sources_disagree(checks: Sequence[CheckResult]) -> str:
-    """Say how the sources disagree.
-
-    Empty where they agree. They disagree where a kernel does not follow its exact law, or where the same statement is
-    both proved and refuted.
-    """
+    """Say where a kernel does not follow its exact law, or a statement is both proved and refuted; else empty."""
     kernels = [check.name for check in checks if check.kernel_disagrees]
     if kernels:
         return f"sources disagree: the kernel does not follow the exact law ({', '.join(kernels)})"

@@ -31,10 +31,7 @@ def machine() -> dict[str, str]:
 
 
 def commit() -> str:
-    """Commit of the checkout that dpverify runs from.
-
-    The hash, with "+changes" where tracked files differ from it; empty outside a checkout and where git is missing.
-    """
+    """Commit of the checkout, with "+changes" where tracked files differ from it; empty where there is none."""
     here = Path(__file__).resolve().parents[2]
     if not (here / ".git").exists():
         return ""

@@ -20,15 +20,7 @@ class Entry(NamedTuple):
 
 
 class PaperChecks:
-    """The checks of one paper, or of one of its files.
-
-    Parameters
-    ----------
-    key : str
-        Key of the paper: "tran2022".
-    module : str
-        Name of the module that makes the checks: ``__name__``.
-    """
+    """The checks of one paper, by its key, or of one of its files; ``module``: the name of what makes them."""
 
     def __init__(self, key: str, module: str) -> None:
         self.key = key

@@ -111,8 +111,5 @@ def _cost(job: Job) -> float:
 
 
 def declared(jobs: Sequence[Job]) -> float:
-    """Core seconds that checks declare to take within their shares.
-
-    A sum; a check that cannot be planned counts nothing.
-    """
+    """Core seconds that checks declare within their shares; one that cannot be planned counts nothing."""
     return math.fsum(min(_cost(job), job.context.share) for job in jobs)

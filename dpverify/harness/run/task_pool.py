@@ -22,10 +22,7 @@ Outcomes = Generator[tuple[Task, BlockOutcome], None, None]
 
 
 def run_in_pool(jobs: list[Job], tasks: deque[Task], workers: int) -> Outcomes:
-    """Run tasks in worker processes; after a worker's death, one at a time, to find the task that kills.
-
-    Each task with its outcome, as they come.
-    """
+    """Run tasks in workers; after a worker's death, one at a time, to find the task that kills."""
     while tasks:
         for suspect in (yield from _run_until_death(jobs, tasks, workers)):
             if (yield from _run_until_death(jobs, deque([suspect]), 1)):

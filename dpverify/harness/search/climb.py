@@ -21,10 +21,7 @@ LONGEST = 96
 
 
 def corners(sampler: Sampler) -> Iterator[Values]:
-    """Points at which every symbol is simple, at an end, next to one, or far out.
-
-    Points of the domain, at most 1024; with many symbols the later kinds of corner are left out.
-    """
+    """Points, at most 1024, at which every symbol is simple, at an end, next to one, or far out."""
     kinds = len(CORNERS)
     while kinds > 1 and kinds ** len(sampler.symbols) > MAX_CORNERS:
         kinds -= 1
@@ -44,10 +41,7 @@ def corners(sampler: Sampler) -> Iterator[Values]:
 
 
 def completions(sampler: Sampler, given: Values) -> Iterator[Values]:
-    """Points with given values, the other symbols being as simple, and as large, as they can be.
-
-    At most two points; one outside the domain is passed over.
-    """
+    """At most two points with given values, the other symbols being as simple, or as large, as they can be."""
     for mode, payload in CORNERS[0], CORNERS[2]:
         point = dict(given)
         for symbol in sampler.symbols[len(given) :]:

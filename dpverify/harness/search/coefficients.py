@@ -13,10 +13,7 @@ from dpverify.symbolic.exact.numbers import to_value
 
 
 def compare_coefficients(left: Combination, right: Combination, in_words: Callable[[Name], str]) -> Outcome:
-    """Whether all coefficients agree; the first that do not, in the order of the names, are the two sides.
-
-    ``in_words``: names a term for the report. Not decided where two balls overlap.
-    """
+    """Whether all coefficients agree; the first that do not are the two sides, named by ``in_words``."""
     name = first_difference(left, right)
     if name is None:
         return Outcome(True)

@@ -40,10 +40,7 @@ def links(relation: Compare) -> list[Inequality]:
 
 
 def can_solve(inequality: Inequality, symbol: str) -> bool:
-    """Whether the symbol stands once, under nothing but ``+ - * /``, signs and square roots, and not in a divisor.
-
-    Whether :func:`solve` knows a way.
-    """
+    """Whether the symbol stands once, under ``+ - * /``, signs and square roots only, and not in a divisor."""
     count = sum(node == Name(symbol) for side in (inequality.left, inequality.right) for node in walk(side))
     side = inequality.left if symbol in free_names(inequality.left) else inequality.right
     return count == 1 and _reachable(side, symbol)

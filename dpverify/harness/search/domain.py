@@ -88,10 +88,7 @@ class Sampler:
         return BITS_PER_SYMBOL * len(self.symbols)
 
     def point(self, bits: Sequence[bool]) -> dict[str, Fraction] | None:
-        """Make a point of bits; all bits zero is the simplest.
-
-        A point of the domain; None where these bits lead out of it.
-        """
+        """Make a point of bits, all zero for the simplest; None where they lead out of the domain."""
         env: dict[str, Fraction] = {}
         for place, symbol in enumerate(self.symbols):
             word = bits[place * BITS_PER_SYMBOL : (place + 1) * BITS_PER_SYMBOL]
@@ -103,10 +100,7 @@ class Sampler:
         return env if self.admits(env) else None
 
     def interval(self, symbol: str, env: Point) -> Interval:
-        """Where a symbol may lie, given the values of the symbols before it.
-
-        By the symbol's domain, the region, and every condition that could be solved for it.
-        """
+        """Where a symbol may lie by its domain, the region and the solved conditions, given those before it."""
         lo, hi = self.region.get(symbol, (None, None))
         interval = Interval(lo, hi, integer=self.domains[symbol].kind == "integer")
         if interval.integer:
@@ -120,10 +114,7 @@ class Sampler:
         return interval
 
     def admits(self, point: Point) -> bool:
-        """Whether a whole point certainly meets every domain, condition and end of the region.
-
-        False as well where it could not be decided.
-        """
+        """Whether a whole point certainly meets every domain, condition and end of the region."""
         for symbol, (lo, hi) in self.region.items():
             if (lo is not None and point[symbol] < lo) or (hi is not None and point[symbol] > hi):
                 return False
@@ -156,10 +147,7 @@ def _defined(env: Point, definitions: Sequence[tuple[str, frozenset[str], Closur
 def make_sampler(
     statement: Statement, region: Region, also: Mapping[str, Domain], first: frozenset[str] = frozenset()
 ) -> Sampler:
-    """Plan how points of a statement are made.
-
-    With an order of the symbols in which as many conditions as possible are met by construction.
-    """
+    """Plan the order of symbols in which as many conditions as possible are met by construction."""
     domains = {**also, **statement.domains}
     free = tuple(sorted(domains.keys() - set(statement.let_names)))
     if unknown := sorted((region.keys() | first) - set(free)):

@@ -30,10 +30,7 @@ def counterexample(kind: CounterexampleKind, probe: Probe, note: str = "") -> Co
 
 
 def slack_of(found: Findings, relation: str) -> Slack | None:
-    """Room between the sides, as a ratio: 1 where they are equal, below 1 where the statement fails.
-
-    Printed over exact for an upper bound, exact over printed for a lower one.
-    """
+    """Room between the sides: printed over exact for an upper bound, exact over printed for a lower one."""
     sharpest = found.sharpest
     if sharpest is None or relation == "=":
         return None
@@ -52,27 +49,14 @@ def _inverse(ratio: float) -> Number:
 
 @dataclass(frozen=True)
 class Vacuity:
-    """A grid on which a bound is compared with the trivial one.
+    """A grid on which a bound is compared with the trivial one."""
 
-    Attributes
-    ----------
-    trivial : callable
-        What holds anyway: a bound that says no more is vacuous.
-    along : str
-        Symbol along which the onset is given.
-    points : sequence of mapping
-        The grid.
-    """
-
-    trivial: Callable[[Point, Statement], Exact]
-    along: str
-    points: Sequence[Mapping[str, int | Fraction | str]]
+    trivial: Callable[[Point, Statement], Exact]  # what holds anyway: a bound that says no more is vacuous
+    along: str  # symbol along which the onset is given
+    points: Sequence[Mapping[str, int | Fraction | str]]  # the grid
 
     def judge(self, statement: Statement) -> Vacuous:
-        """Compare the statement's right side with the trivial bound on the grid.
-
-        True where the bound never beats the trivial one; the onset is the first value from which it always does.
-        """
+        """Whether the bound never beats the trivial one, and the first value from which it always does."""
         grid = [as_point(p) for p in self.points]
         if not grid or any(self.along not in p for p in grid):
             raise ValueError(f"points of a Vacuity must be non-empty and set {self.along}.")

@@ -28,28 +28,18 @@ NO_NUMBER = Number(float="nan")
 
 @dataclass(frozen=True)
 class ExhaustiveCheck(Check):
-    """Decide a statement at every point of a finite set that meets the statement's conditions.
+    """Decide a statement at every point of a finite set that meets the statement's conditions."""
 
-    Attributes
-    ----------
-    points : callable
-        The points for a budget; integers may be ints. At least one must meet the statement's conditions; those that do
-        not are left out and counted.
-    lhs : callable or None
-        Left side at a point; None takes the claim's own formula.
-    holds : callable or None
-        Rule instead of two sides, for a statement in words: True, False, None or an Outcome. Where its points do not
-        set all symbols of the statement, the conditions are the rule's own business.
-    why_sufficient : str
-        Why these points are the whole story, which makes this a proof; empty where they are not.
-    planted : sequence of Planted
-        Faults that must be refuted; with ``holds`` at least one is needed, else one is automatic.
-    """
-
+    # The points for a budget; integers may be ints. At least one must meet the statement's conditions; those that do
+    # not are left out and counted.
     points: Callable[[Budget], Iterable[PointLike]] = field(kw_only=True)
-    lhs: LeftSide | None = field(default=None, kw_only=True)
+    lhs: LeftSide | None = field(default=None, kw_only=True)  # left side at a point; None takes the claim's own formula
+    # Rule instead of two sides, for a statement in words: True, False, None or an Outcome. Where its points do not set
+    # all symbols of the statement, the conditions are the rule's own business.
     holds: Rule | None = field(default=None, kw_only=True)
+    # Why these points are the whole story, which makes this a proof; empty where they are not.
     why_sufficient: str = field(default="", kw_only=True)
+    # Faults that must be refuted; with ``holds`` at least one is needed, else one is automatic.
     planted: Sequence[Planted] = field(default=(), kw_only=True)
     region: str = field(default="", kw_only=True)
 
@@ -103,10 +93,7 @@ class ExhaustiveCheck(Check):
         )
 
     def meets_conditions(self, point: Point, statement: Statement) -> bool:
-        """Whether a point certainly meets the conditions of a statement, as far as they are about the point.
-
-        True as well for a point of a rule that does not set all symbols of the statement.
-        """
+        """Whether a point certainly meets the conditions, as far as they are about its symbols."""
         if not statement.requires or (self.holds is not None and not point.keys() >= set(statement.free)):
             return True
         return requires_hold(statement, point) is True
@@ -114,10 +101,7 @@ class ExhaustiveCheck(Check):
     def _go_through(
         self, context: Context, statement: Statement, lhs: LeftSide | None, holds: Rule | None, *, stop: bool
     ) -> tuple[Findings, dict[int, str], int]:
-        """Probe every point (or until the first violation), and count those outside the conditions.
-
-        Notes are kept by the identity of their probe.
-        """
+        """Probe every point, or until the first violation; notes are kept by the identity of their probe."""
         found, notes, prober = Findings(), dict[int, str](), Prober(statement, lhs)
         seen = outside = 0
         for values in self.points(context.budget):

@@ -71,12 +71,10 @@ def simplest(interval: Interval) -> Fraction | None:
 
 
 def nth_simplest(interval: Interval, index: int) -> Fraction | None:
-    """Member of an interval by its place in a binary tree with the simplest at the root.
+    """Member of an interval by its place in a binary tree with the simplest at the root; None where it ends before.
 
     The children of a node are the simplest members to its left and to its right, so that every rational has a place and
     small indices belong to few digits.
-
-    None where there is no such place.
     """
     path = []
     while index > 0:

@@ -21,25 +21,16 @@ def away_from_boundaries(point: Point) -> bool:
 
 @dataclass(frozen=True)
 class RuleCheck(ExhaustiveCheck):
-    """An :class:`ExhaustiveCheck` that looks for a counterexample in the interior as well.
+    """An :class:`ExhaustiveCheck` that looks for a counterexample in the interior as well."""
 
-    Attributes
-    ----------
-    interior : callable
-        What counts as away from every boundary.
-    about_kernel : bool
-        Whether the rule holds a kernel against the algebra: a violation is then a disagreement of our sources, and no
-        verdict on the paper.
-    figures : callable or None
-        Columns of the figures that go with the result, by name.
-    seconds : float
-        Declared core seconds of a smoke run.
-    """
-
+    # What counts as away from every boundary.
     interior: Callable[[Point], bool] = field(default=away_from_boundaries, kw_only=True)
+    # Whether the rule holds a kernel against the algebra: a violation is then a disagreement of our sources, and no
+    # verdict on the paper.
     about_kernel: bool = field(default=False, kw_only=True)
+    # Columns of the figures that go with the result, by name.
     figures: Callable[[], dict[str, dict[str, list[float]]]] | None = field(default=None, kw_only=True)
-    seconds: float = field(default=0.1, kw_only=True)
+    seconds: float = field(default=0.1, kw_only=True)  # declared core seconds of a smoke run
 
     def cost(self, context: Context) -> float:
         """Declared core seconds; longer budgets look at more points."""
@@ -66,16 +57,5 @@ class RuleCheck(ExhaustiveCheck):
 
 
 def of_variant(printed: Rule, amended: Rule) -> Rule:
-    """Make the rule of a statement in words from two: one for what is printed, one for its correction.
-
-    Parameters
-    ----------
-    printed, amended : callable
-        Rules of the two variants.
-
-    Returns
-    -------
-    callable
-        Asks the one that the statement's variant needs.
-    """
+    """Make the rule of a statement in words from two: one for what is printed, one for its correction."""
     return lambda point, statement: (amended if statement.variant == "amended" else printed)(point, statement)

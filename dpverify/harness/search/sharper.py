@@ -14,10 +14,7 @@ FACTORS = tuple(Fraction(text) for text in ("1.05", "1.25", "2", "10", "100"))
 
 
 def sharper_statement(statement: Statement, found: Findings, factor: Fraction) -> tuple[str, Statement] | None:
-    """Move a statement's right side beyond the sharpest point found, so that the search must refute it.
-
-    The fault in words and the faulty statement; None where the room is infinite everywhere.
-    """
+    """Move the right side beyond the sharpest point, to be refuted; None where the room is infinite everywhere."""
     sharpest = found.sharpest
     if sharpest is None:
         return None

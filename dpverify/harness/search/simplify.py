@@ -34,10 +34,7 @@ def size(point: Mapping[str, Fraction]) -> tuple[int, ...]:
 
 
 def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values, tries: int = TRIES) -> Values:
-    """Replace values by simpler ones as long as the point keeps its property.
-
-    A point with the property that none of the moves makes simpler, or the simplest that was reached.
-    """
+    """Replace values by simpler ones as long as the point keeps its property."""
     best, length = start, size(start)
     tried: set[tuple[Fraction, ...]] = set()
 
@@ -65,10 +62,7 @@ def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values, 
 
 
 def by_one(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
-    """Points in which a symbol is simpler: alone, with another moved along, and with all after it made to fit.
-
-    Points that may be longer than the given one, or not admitted.
-    """
+    """Points in which a symbol is simpler: alone, with another moved along, and with all after it made to fit."""
     interval, value = sampler.interval(symbol, point), point[symbol]
     members, smaller = _simplest_members(interval), tuple(_smaller(interval, value))
     for simpler in (*members, *smaller):
@@ -86,10 +80,7 @@ def by_one(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
 
 
 def by_two(sampler: Sampler, point: Values) -> Iterator[Values]:
-    """Points in which two symbols have one of their simplest values each, and all after them are made to fit.
-
-    Points that may be longer than the given one, or not admitted.
-    """
+    """Points in which two symbols have one of their simplest values each, and all after them are made to fit."""
     bits = sum(map(complexity, point.values()))
     for place, first in enumerate(sampler.symbols):
         for value in _simplest_members(sampler.interval(first, point))[:OF_TWO]:

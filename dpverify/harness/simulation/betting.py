@@ -44,10 +44,7 @@ def log_capital(values: Sequence[float], mean: float) -> float:
 
 
 def lower_limit(values: Sequence[float], alpha: float) -> float:
-    """Confidence limit that the true mean is below with a chance of at most alpha.
-
-    The largest p that is refuted, to 2^-60 of the largest value, rounded down; 0 if there is none.
-    """
+    """Largest p, to 2^-60 of the largest value and rounded down, that is refuted at alpha as the mean; 0 if none is."""
     low, high = 0.0, max(values)
     if high == 0.0:
         return 0.0

@@ -93,10 +93,7 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
         return 0 if self.beyond_share(context) else 1
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Search, confirm, and plant the faults.
-
-        "refuted" where the lower limit of the best problem is beyond its bound.
-        """
+        """Search, confirm, and plant the faults."""
         statement = context.statement
         best, widest = self._search(context, context.rng(block, "search"))
         values = self._runs(statement, best, NO_FAULT, context.rng(block, "confirmation"))

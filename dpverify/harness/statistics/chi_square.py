@@ -30,20 +30,14 @@ def upper_tail(value: float, dof: float) -> float:
 
 
 def lower_quantile(probability: float, dof: float) -> float:
-    """Value below which a chi-square variable falls with a given small probability.
-
-    x with ``P(X <= x) = probability``.
-    """
+    """The x with ``P(X <= x) = probability``, a small one, for a chi-square variable."""
     if dof < LARGE:
         return 2.0 * float(special.gammaincinv(dof / 2.0, probability))
     return _from_score(float(special.ndtri(probability)), dof)
 
 
 def upper_quantile(probability: float, dof: float) -> float:
-    """Value above which a chi-square variable falls with a given small probability.
-
-    x with ``P(X >= x) = probability``.
-    """
+    """The x with ``P(X >= x) = probability``, a small one, for a chi-square variable."""
     if dof < LARGE:
         return 2.0 * float(special.gammainccinv(dof / 2.0, probability))
     return _from_score(-float(special.ndtri(probability)), dof)

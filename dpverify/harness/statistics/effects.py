@@ -65,10 +65,7 @@ def smallest_sample(effect: Effect, alpha: float, power: float) -> int:
 
 
 def scale_power(ratio: float, dof: float, alpha: float) -> float:
-    """Power of the two-sided chi-square test against standard deviations ``ratio`` times too large.
-
-    The power, exactly (both sides of the rejection region).
-    """
+    """Exact power of the two-sided chi-square test against standard deviations ``ratio`` times too large."""
     above = chi_square.upper_tail(chi_square.upper_quantile(alpha / 2.0, dof) / ratio**2, dof)
     below = chi_square.lower_tail(chi_square.lower_quantile(alpha / 2.0, dof) / ratio**2, dof)
     return above + below
@@ -91,12 +88,7 @@ def correlation_power(correlation: float, length: float, alpha: float) -> float:
 
 
 def opposite_signs_power(correlation: float, length: int, alpha: float) -> float:
-    """Power of the test of opposite signs against two correlated rows.
-
-    The signs of two normal numbers with correlation r are opposite with probability ``arccos(r) / pi`` (Sheppard).
-
-    The power, exactly (both sides of the rejection region).
-    """
+    """Exact power against rows with correlation r: opposite signs have probability ``arccos(r) / pi`` (Sheppard)."""
     limit = opposite_signs_limit(length, alpha)
     if limit < 0:
         return 0.0
@@ -106,21 +98,11 @@ def opposite_signs_power(correlation: float, length: int, alpha: float) -> float
 
 @dataclass(frozen=True)
 class MeanEffect:
-    """A mean moved by ``shift``, for :class:`MeanLaw` and :class:`MeanBound`.
+    """A mean moved by ``shift``, for :class:`MeanLaw` and :class:`MeanBound`."""
 
-    Attributes
-    ----------
-    shift : float
-        Size of the fault, in units of the statistic, above 0.
-    tail : Tail
-        What is known of the statistic's tails.
-    values : int
-        Floats that one replication takes.
-    """
-
-    shift: float
-    tail: Tail
-    values: int = 1
+    shift: float  # size of the fault, in units of the statistic, above 0
+    tail: Tail  # what is known of the statistic's tails
+    values: int = 1  # floats that one replication takes
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.shift) and self.shift > 0):
@@ -146,21 +128,11 @@ class MeanEffect:
 
 @dataclass(frozen=True)
 class ProportionEffect:
-    """A probability moved up from ``null`` by ``shift``, for :class:`ProportionBound`.
+    """A probability moved up from ``null`` by ``shift``, for :class:`ProportionBound`."""
 
-    Attributes
-    ----------
-    null : float
-        The largest probability that the claim allows, in [0, 1).
-    shift : float
-        Size of the fault; ``null + shift <= 1``.
-    values : int
-        Floats that one replication takes.
-    """
-
-    null: float
-    shift: float
-    values: int = 1
+    null: float  # the largest probability that the claim allows, in [0, 1)
+    shift: float  # size of the fault; ``null + shift <= 1``
+    values: int = 1  # floats that one replication takes
 
     def __post_init__(self) -> None:
         if not (0.0 <= self.null < 1.0 and 0.0 < self.shift <= 1.0 - self.null):

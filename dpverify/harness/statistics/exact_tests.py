@@ -38,11 +38,7 @@ def index_label(index: int) -> str:
 def scale_test(
     name: str, sums_of_squares: Floats, dof: float, alpha: float, label: Callable[[int], str] = index_label
 ) -> TestOutcome:
-    """Test that each sum of squares is chi-square, in both directions.
-
-    ``sums_of_squares``: each the sum of ``dof`` squared standard normals under the null. They need not be independent.
-    Names the most extreme sum and its ratio of standard deviations.
-    """
+    """Test that each sum, of ``dof`` squared standard normals under the null, is chi-square; they may be dependent."""
     if sums_of_squares.size == 0:
         raise ValueError(f"{name}: sums_of_squares must not be empty.")
     tails = [min(chi_square.lower_tail(s, dof), chi_square.upper_tail(s, dof)) for s in sums_of_squares.tolist()]
@@ -79,11 +75,7 @@ def pair_scores(gram: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int
 
 
 def opposite_signs_limit(values: int, alpha: float) -> int:
-    """Most opposite signs that are too few to be chance, where two rows are independent: their number is binomial.
-
-    The largest k with ``2 P(at most k of values) <= alpha``; -1 where there is none. As many equal signs are too few on
-    the other side.
-    """
+    """Largest k with ``2 P(at most k of values) <= alpha``, binomial for independent rows; -1 where there is none."""
     if 2.0 * special.bdtr(0, values, 0.5) > alpha:
         return -1
     limit = int(special.bdtrik(alpha / 2.0, values, 0.5))
@@ -97,13 +89,7 @@ def opposite_signs_limit(values: int, alpha: float) -> int:
 def opposite_signs_test(
     name: str, opposite: NDArray[np.int64], values: int, alpha: float, label: Callable[[int], str] = index_label
 ) -> TestOutcome:
-    """Test that the signs of each pair of rows are independent, in both directions.
-
-    The signs of two independent vectors of standard normal numbers are opposite in as many places as a fair coin falls
-    on one side: the binomial law holds exactly.
-
-    Names the most extreme pair.
-    """
+    """Test, both ways, that each pair's opposite signs are binomial, as for independent rows they are exactly."""
     if opposite.size == 0:
         raise ValueError(f"{name}: opposite must not be empty.")
     worst = int(np.argmax(np.abs(2 * opposite - values)))

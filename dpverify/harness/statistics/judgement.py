@@ -40,10 +40,7 @@ class Judgement:
 
 
 class Judge(Protocol):
-    """Turns samples into sums, and sums into a judgement.
-
-    The sums of two blocks are joined with ``+``, so that memory does not grow with the number of replications.
-    """
+    """Turns samples into sums, which are joined with ``+`` to save memory, and sums into a judgement."""
 
     def collect(self, context: Context, sample: Any) -> Any:
         """Sum up the sample of one block: a Sample, or, if the check's simulation gives them, Pieces of one."""

@@ -67,18 +67,10 @@ def _centred_at(target: float) -> Callable[[Context, Sample, np.random.Generator
 
 @dataclass(frozen=True)
 class MeanLaw:
-    """Judge of samples of shape (n,): is the kernel's mean the exact one? Two-sided.
+    """Judge of samples of shape (n,): is the kernel's mean the exact one? Two-sided."""
 
-    Attributes
-    ----------
-    mean : callable
-        The exact mean, in units of the statistic.
-    tail : Tail or callable
-        What is known of the statistic's tails.
-    """
-
-    mean: Callable[[Context], float]
-    tail: Tail | Callable[[Context], Tail]
+    mean: Callable[[Context], float]  # the exact mean, in units of the statistic
+    tail: Tail | Callable[[Context], Tail]  # what is known of the statistic's tails
 
     def collect(self, context: Context, sample: Sample) -> MeanMoments:
         """Sum up one block."""
@@ -100,17 +92,10 @@ class MeanLaw:
 
 @dataclass(frozen=True)
 class MeanBound:
-    """Judge of samples of shape (n,): does the mean respect the printed bound? One-sided, a verdict on the paper.
+    """Judge of samples of shape (n,): does the mean respect the printed bound? One-sided, a verdict on the paper."""
 
-    Attributes
-    ----------
-    tail : Tail or callable
-        What is known of the statistic's tails.
-    bound : callable or None
-        The bound; by default the statement's right side at the point, with its relation.
-    """
-
-    tail: Tail | Callable[[Context], Tail]
+    tail: Tail | Callable[[Context], Tail]  # what is known of the statistic's tails
+    # The bound; by default the statement's right side at the point, with its relation.
     bound: Callable[[Context], float] | None = None
 
     def collect(self, context: Context, sample: Sample) -> MeanMoments:
@@ -143,15 +128,9 @@ class MeanBound:
 
 @dataclass(frozen=True)
 class ProportionBound:
-    """Judge of samples of zeros and ones: is the probability of a one at most the bound? A verdict on the paper.
+    """Judge of samples of zeros and ones: is the probability of a one at most the bound? A verdict on the paper."""
 
-    Attributes
-    ----------
-    bound : callable or None
-        The bound; by default the statement's right side at the point.
-    """
-
-    bound: Callable[[Context], float] | None = None
+    bound: Callable[[Context], float] | None = None  # the bound; by default the statement's right side at the point
 
     def collect(self, context: Context, sample: Sample) -> MeanMoments:
         """Sum up one block; it must hold zeros and ones only."""

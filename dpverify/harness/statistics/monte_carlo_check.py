@@ -24,24 +24,12 @@ Sums = dict[int, Any]
 
 @dataclass(frozen=True)
 class Control:
-    """A kernel with a planted fault.
+    """A kernel with a planted fault."""
 
-    Attributes
-    ----------
-    name : str
-        Short name: "node missing".
-    fault : str
-        The fault in words.
-    simulate : callable
-        As the check's own.
-    at_declared_size : bool
-        Whether the fault has exactly the size that the plan says it sees.
-    """
-
-    name: str
-    fault: str
-    simulate: Simulate
-    at_declared_size: bool = False
+    name: str  # short name: "node missing"
+    fault: str  # the fault in words
+    simulate: Simulate  # as the check's own
+    at_declared_size: bool = False  # whether the fault has exactly the size that the plan says it sees
 
 
 @dataclass(frozen=True)
@@ -50,30 +38,19 @@ class MonteCarloCheck(Check):
 
     A kernel that does not follow its exact law is a disagreement of our sources, never a verdict on the paper. A
     confidence limit beyond a printed bound is a verdict.
-
-    Attributes
-    ----------
-    point : mapping
-        Parameters of the simulation; ``context.point`` in every callable.
-    plan : Plan or callable
-        What must be seen and with which error rates; may depend on the context.
-    simulate : callable
-        Context, generator and size to a sample with that many iid replications along the first axis, or to pieces of
-        it for a judge that takes them, so that it never lies in memory as a whole.
-    judge : Judge
-        Turns samples into a judgement.
-    controls : sequence of Control
-        Faulty kernels, besides the automatic faults of exactly the declared sizes.
-    region : str
-        What the simulation covers, in words; the point is always added.
     """
 
+    # Parameters of the simulation; ``context.point`` in every callable.
     point: Mapping[str, int | Fraction | str] = field(kw_only=True)
+    # What must be seen and with which error rates; may depend on the context.
     plan: Plan | Callable[[Context], Plan] = field(kw_only=True)
+    # Context, generator and size to a sample with that many iid replications along the first axis, or to pieces of it
+    # for a judge that takes them, so that it never lies in memory as a whole.
     simulate: Simulate = field(kw_only=True)
-    judge: Judge = field(kw_only=True)
+    judge: Judge = field(kw_only=True)  # turns samples into a judgement
+    # Faulty kernels, besides the automatic faults of exactly the declared sizes.
     controls: Sequence[Control] = field(default=(), kw_only=True)
-    region: str = field(default="", kw_only=True)
+    region: str = field(default="", kw_only=True)  # what the simulation covers, in words; the point is always added
 
     method: ClassVar[Method] = "monte-carlo"
 
@@ -115,11 +92,7 @@ class MonteCarloCheck(Check):
         return sums
 
     def finish(self, context: Context, total: Sums | None) -> CheckResult:
-        """Judge each sample.
-
-        "not refuted", "refuted" with the confidence limit, or "inconclusive": over budget, a control missed, or a
-        kernel that does not follow its law.
-        """
+        """Judge each sample; "inconclusive" over budget, with a missed control, or off the exact law."""
         here = self._at_point(context)
         plan = self._plan(here)
         if total is None:

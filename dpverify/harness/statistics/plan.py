@@ -17,26 +17,14 @@ class Plan:
 
     The power is 0.9999, so that a control at exactly the declared size is missed in one run of ten thousand and not
     in one of a hundred; that costs 1.4 times the replications of 0.99.
-
-    Attributes
-    ----------
-    effect : Effect
-        The smallest fault that must be seen.
-    alpha : float
-        Chance of refuting a true statement.
-    power : float
-        Chance of seeing the effect, at least 0.99.
-    seconds_each : float or None
-        Core seconds of one replication. Declared and not measured: what is drawn must not depend on the clock.
-    block : int or None
-        Replications of one block; by default as many as fit in 32 MB.
     """
 
-    effect: Effect
-    alpha: float = 1e-6
-    power: float = 0.9999
+    effect: Effect  # the smallest fault that must be seen
+    alpha: float = 1e-6  # chance of refuting a true statement
+    power: float = 0.9999  # chance of seeing the effect, at least 0.99
+    # Core seconds of one replication. Declared and not measured: what is drawn must not depend on the clock.
     seconds_each: float | None = None
-    block: int | None = None
+    block: int | None = None  # replications of one block; by default as many as fit in 32 MB
 
     def __post_init__(self) -> None:
         if not 0.0 < self.alpha < 1.0:

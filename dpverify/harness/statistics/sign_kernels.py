@@ -97,10 +97,7 @@ def add_counts(some: Vector64, t: int, begin: int, counts: Indices) -> None:
 
 @kernel
 def count_opposite_coordinates(signs: Vector64, d: int, counts: Indices) -> None:
-    """Count opposite signs of all pairs of coordinates, over steps and replications.
-
-    Shapes: ``signs`` (T d,), ``counts`` (d (d - 1) / 2,).
-    """
+    """Count opposite signs, shape (T d,), of all pairs of coordinates into ``counts``, shape (d (d - 1) / 2,)."""
     for begin in range(0, signs.size, d):
         for b in range(1, d):
             for a in range(b):

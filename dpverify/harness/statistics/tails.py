@@ -14,24 +14,16 @@ class SubGaussian:
 
     The norm of N(0, S) is one, with ``scale`` the root of the largest eigenvalue of S (concentration of Lipschitz
     functions of Gaussian vectors).
-
-    Attributes
-    ----------
-    scale : float
-        s with ``E exp(a (X - E X)) <= exp(a**2 s**2 / 2)`` for all a; in units of X, above 0.
     """
 
-    scale: float
+    scale: float  # s with ``E exp(a (X - E X)) <= exp(a**2 s**2 / 2)`` for all a; in units of X, above 0
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.scale) and self.scale > 0):
             raise ValueError(f"scale must be finite and above 0, got scale={self.scale}.")
 
     def radius(self, n: int, variance: float, alpha: float) -> float:
-        """How far the sample mean may lie on one side of the mean, except with probability alpha.
-
-        ``scale * sqrt(2 log(1/alpha) / n)``; the sample variance is not used.
-        """
+        """One-sided radius at alpha, ``scale * sqrt(2 log(1/alpha) / n)``; the sample variance is not used."""
         return self.scale * math.sqrt(2.0 * math.log(1.0 / alpha) / n)
 
     def worst_radius(self, n: int, alpha: float) -> float:
@@ -45,15 +37,9 @@ class SubGaussian:
 
 @dataclass(frozen=True)
 class Bounded:
-    """Values in an interval; the limit is the empirical Bernstein bound of Maurer and Pontil (2009, theorem 4).
+    """Values in an interval; the limit is the empirical Bernstein bound of Maurer and Pontil (2009, theorem 4)."""
 
-    Attributes
-    ----------
-    lo, hi : float
-        Ends of the interval, in units of the variable.
-    """
-
-    lo: float
+    lo: float  # ends of the interval, in units of the variable
     hi: float
 
     def __post_init__(self) -> None:

@@ -26,26 +26,18 @@ FIGURE = "noise-variance"
 
 @dataclass(frozen=True)
 class TrajectoryLaw:
-    """Judge of samples of shape (n, T, d): d iid coordinates, each N(0, covariance) over the T steps.
+    """Judge of samples of shape (n, T, d): d iid coordinates, each N(0, covariance) over the T steps."""
 
-    Attributes
-    ----------
-    covariance : callable
-        The exact covariance, shape (T, T), positive definite, in squared units of the trajectory.
-    printed, corrected : callable or None
-        The paper's variance at each step and ours, shape (T,), for the figure only.
-    pairs : {"products", "signs"}
-        How pairs of steps are compared. Opposite signs take 2.5 times the replications that inner products take to see
-        a correlation, and, of a thousand steps, a twentieth of the time of each.
-    share : float
-        Part of the replications whose values are counted for the marginal law, in (0, 1]. They are the first of each
-        piece that is drawn, whatever was drawn; every other test uses all replications.
-    """
-
+    # The exact covariance, shape (T, T), positive definite, in squared units of the trajectory.
     covariance: Callable[[Context], Floats]
+    # The paper's variance at each step and ours, shape (T,), for the figure only.
     printed: Callable[[Context], Floats] | None = None
     corrected: Callable[[Context], Floats] | None = None
+    # How pairs of steps are compared. Opposite signs take 2.5 times the replications that inner products take to see a
+    # correlation, and, of a thousand steps, a twentieth of the time of each.
     pairs: Pairs = "products"
+    # Part of the replications whose values are counted for the marginal law, in (0, 1]. They are the first of each
+    # piece that is drawn, whatever was drawn; every other test uses all replications.
     share: float = 1.0
 
     def __post_init__(self) -> None:
@@ -59,10 +51,7 @@ class TrajectoryLaw:
         return collect(whitening(self.covariance(context)), sample, pairs=self.pairs, share=self.share)
 
     def decide(self, context: Context, statistics: TrajectoryStatistics, alpha: float) -> Judgement:
-        """Say whether the sample follows the law, and which test says otherwise.
-
-        ``alpha`` is the chance of "disagrees" where the law holds, over all tests together.
-        """
+        """Say which test is against the law; ``alpha`` is the chance that any is where the law holds."""
         outcomes = trajectory_tests(statistics, alpha)
         against = sorted((o for o in outcomes if o.refuted), key=lambda o: o.p_value)
         if against:

@@ -22,10 +22,7 @@ GRID_CDF: Floats = special.ndtr(GRID)
 
 @dataclass(frozen=True)
 class TrajectoryStatistics:
-    """Sums over n replications of a trajectory of T steps in d coordinates.
-
-    "Whitened" is after division by the Cholesky factor of the exact covariance: iid N(0, 1) where the law holds.
-    """
+    """Sums over n runs of T steps in d coordinates; whitened, their values are iid N(0, 1) under the exact law."""
 
     n: int  # replications
     lengths: Floats  # sums of the squared whitened values over replications

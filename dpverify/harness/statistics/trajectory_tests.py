@@ -35,10 +35,7 @@ SECONDS_PER_NUMBER = 3e-8
 
 
 def trajectory_tests(statistics: TrajectoryStatistics, alpha: float) -> list[TestOutcome]:
-    """Test whitened trajectories in all seven ways.
-
-    One per test; pairs are left out where there is only one step or coordinate.
-    """
+    """Test in all seven ways; pairs are left out where there is only one step or coordinate."""
     steps, d = statistics.sums.shape
     n, part = statistics.n, alpha * SHARE
     along, across = statistics.lengths.sum(axis=1), statistics.lengths.sum(axis=0)
@@ -77,30 +74,14 @@ def _pairs(
 
 @dataclass(frozen=True)
 class TrajectoryEffect:
-    """Faults of a trajectory that must be seen, each wherever it is declared.
+    """Faults of a trajectory that must be seen, each wherever it is declared."""
 
-    Attributes
-    ----------
-    rows : int
-        Steps T.
-    columns : int
-        Coordinates d.
-    scale : float or None
-        All standard deviations this many times their value.
-    row_scale : float or None
-        One whitened row's standard deviation this many times its value.
-    correlation : float or None
-        One pair of whitened rows with this correlation.
-    pairs : {"products", "signs"}
-        How pairs are compared, as the judge is told.
-    """
-
-    rows: int
-    columns: int
-    scale: float | None = None
-    row_scale: float | None = None
-    correlation: float | None = None
-    pairs: Pairs = "products"
+    rows: int  # steps T
+    columns: int  # coordinates d
+    scale: float | None = None  # all standard deviations this many times their value
+    row_scale: float | None = None  # one whitened row's standard deviation this many times its value
+    correlation: float | None = None  # one pair of whitened rows with this correlation
+    pairs: Pairs = "products"  # how pairs are compared, as the judge is told
 
     def __post_init__(self) -> None:
         if self.rows < 1 or self.columns < 1:

@@ -9,10 +9,7 @@ SHOWN = 80  # characters of a value that an error repeats
 
 
 def printable(text: str, limit: int = SHOWN) -> str:
-    r"""Text on one line: cut after `limit` characters, everything unprintable escaped.
-
-    Text without control characters, line ends or invisible marks: ``\n`` and its like are written out.
-    """
+    """Text on one line, cut after `limit` characters: control characters, line ends and invisible marks are escaped."""
     kept = text[:limit]
     escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in kept)
     return escaped + ("..." if len(text) > limit else "")
@@ -40,15 +37,7 @@ def suggest(word: str, known: Iterable[str]) -> str:
 
 
 class FormulaError(ValueError):
-    """A text that the formula language refuses.
-
-    Parameters
-    ----------
-    value
-        The whole text.
-    rule
-        The rule that it breaks, with the piece that breaks it.
-    """
+    """A text that the formula language refuses; the rule comes with the piece that breaks it."""
 
     def __init__(self, value: str, rule: str) -> None:
         super().__init__(value, rule)

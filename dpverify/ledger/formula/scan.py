@@ -47,10 +47,7 @@ _REFUSED_CHARACTERS = {
 
 
 def scan(text: str) -> str:
-    """Check characters, words and brackets of a formula.
-
-    The same text, character by character, with every kind of space a blank.
-    """
+    """Check characters, words and brackets of a formula; the text with every kind of space a blank."""
     if len(text) > MAX_LENGTH:
         raise FormulaError(text, f"a formula has at most {MAX_LENGTH} characters, this one has {len(text)}")
     if not text.strip():

@@ -122,10 +122,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 def free_names(node: Node) -> frozenset[str]:
-    """Return the names that a node takes from outside: all but the indices of its sums.
-
-    Names of symbols; the names of functions are not among them.
-    """
+    """Names of symbols, not functions, that a node takes from outside: all but the indices of its sums."""
     match node:
         case Name(name):
             return frozenset({name})

@@ -36,10 +36,7 @@ MOST_SAMPLES = 10**9
 
 
 def default_datasets() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Data sets of an audit that names none: ten zeros, and the same with the first one replaced by 1.
-
-    Neighbours under replacement of one example in [0, 1].
-    """
+    """Ten zeros, and the same with the first replaced by 1: neighbours under replacement of one example in [0, 1]."""
     other = np.zeros(10)
     other[0] = 1.0
     return np.zeros(10), other

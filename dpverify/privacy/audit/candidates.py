@@ -43,10 +43,7 @@ class View(NamedTuple):
 
 
 def candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iterator[tuple[View, Learner]]:
-    """List the models, the simple ones first.
-
-    ``serial``: whether rounds are separate calls, one after the other, so that the round before may tell something.
-    """
+    """List the models, simple ones first; ``serial``: whether rounds are calls, so that one may tell of the next."""
     if user is not None:
         yield View(), Learner("the score that was given", lambda *_: checked(user))
         return

@@ -58,10 +58,7 @@ class Allowance(NamedTuple):
 
 @lru_cache(maxsize=64)
 def allowance(trials: int, delta: float, alpha: float) -> Allowance:
-    """Split alpha between delta and the binomial; known before anything is drawn.
-
-    The smallest c with ``P(Bin(N, delta) > c) <= alpha/10``, and alpha less the probability that is really spent.
-    """
+    """Smallest c with ``P(Bin(N, delta) > c) <= alpha/10``, and alpha less the probability that is really spent."""
     if trials == 0 or delta <= 0.0:
         return Allowance(0, alpha)
     if delta >= 1.0:
@@ -90,10 +87,7 @@ def lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha
 
 
 def largest_bound(trials: int, delta: float, alpha: float) -> float:
-    """Bound that N right guesses in N rounds give: more than this, no sample of the size can show.
-
-    About ``log(N / log(1/alpha))``.
-    """
+    """About ``log(N / log(1/alpha))``: the bound of N right guesses in N rounds, the most that a sample can show."""
     bound = lower_epsilon(np.array(float(trials)), np.array(0.0), trials, delta, alpha)
     return float(bound) if math.isfinite(float(bound)) else math.inf
 

@@ -72,10 +72,7 @@ def mu_of_statistic(statistic: float, rank: int, low: int, high: int, alpha: flo
 
 
 def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
-    """Find the level at which the bound on mu is a given one: the chance of so large a statistic under that mu.
-
-    From one value of the distribution function; None where it is out of reach.
-    """
+    """Find the chance of so large a statistic under a given mu; None where it is out of reach."""
     second, noncentrality = 2 * n - 1 - rank, 0.5 * n * mu * mu
     if second < 1 or rank * statistic > SERIES or noncentrality > REACH:
         return None

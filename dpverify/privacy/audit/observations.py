@@ -29,10 +29,7 @@ DIMENSIONS = 100
 
 
 class BlockSpread:
-    """Counts, block by block, the outputs above the median of the first block.
-
-    ``batched``: whether outputs come many from a call: they must then be independent, or there is no bound.
-    """
+    """Counts, by block, outputs above the first block's median; ``batched`` ones must be independent for a bound."""
 
     def __init__(self, batched: bool) -> None:
         self._batched = batched
@@ -51,10 +48,7 @@ class BlockSpread:
             self._counts.append((which, len(rows), above.astype(np.float64)))
 
     def farthest(self) -> float:
-        """How far the share above the median is from its mean over all blocks, in standard deviations, at most.
-
-        0 where there is nothing to compare.
-        """
+        """Largest distance of a block's share above the median from the mean, in standard deviations; else 0."""
         worst = 0.0
         for which in (0, 1):
             blocks = [(size, above) for k, size, above in self._counts if k == which]
@@ -99,10 +93,7 @@ class Hint:
                 moments.add(rows)
 
     def notes(self, delta: float, alpha: float, claimed: float | None) -> tuple[str, ...]:
-        """Say what the law "gaussian" would give.
-
-        Empty where the outputs contradict the law, or are too few to tell.
-        """
+        """Say what the law "gaussian" would give; empty where outputs contradict it or are too few."""
         if self._sides is None or min(side.count for side in self._sides) < LEAST:
             return ()
         if not all(np.isfinite(side.fourth).all() and np.isfinite(side.products).all() for side in self._sides):

@@ -26,10 +26,7 @@ MOST = 1e3
 
 
 def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Power:
-    """Power of the audit with nothing assumed, on a Gaussian mechanism in one dimension.
-
-    By the normal approximation to the log of the ratio of the counts, at a threshold that is off by ``MISPLACED``.
-    """
+    """Power with nothing assumed on a Gaussian in one dimension, its threshold off by ``MISPLACED``; approximate."""
     claimed = mu_of(epsilon, delta)
     if trials < 1:
         return Power(chance=CHANCE, shortfall=None, largest_epsilon=0.0)

@@ -71,40 +71,26 @@ class AuditEvidence(Record, frozen=True, kw_only=True):
 
 
 class AuditResult(Record, frozen=True, kw_only=True):
-    """One audit.
-
-    Attributes
-    ----------
-    verdict : str
-        ``refuted`` where the bound is above the claimed epsilon, ``not refuted`` where it is not; never more than that.
-    p_value : float or None
-        Smallest chance of a false alarm at which the claim is refuted: if it is true, evidence as strong as this has at
-        most this chance. Not below 1e-12.
-    confidence : float
-        Chance that the bound is not above the truth, at least.
-    n : int
-        Samples per data set that were asked for.
-    notes : list of str
-        What the samples look like, where that matters for the assumptions.
-    interrupted : bool
-        Whether Ctrl-C ended it early; the bound then rests on what was drawn.
-    """
+    """One audit."""
 
     mechanism: str
     law: Law
+    # ``refuted`` where the bound is above the claimed epsilon, ``not refuted`` where it is not; never more than that.
     verdict: Verdict
     claim: AuditClaim | None
+    # Smallest chance of a false alarm at which the claim is refuted: if it is true, evidence as strong as this has at
+    # most this chance. Not below 1e-12.
     p_value: float | None
     bound: Bound
-    confidence: float
+    confidence: float  # chance that the bound is not above the truth, at least
     evidence: AuditEvidence
     power: Power | None
-    n: int
+    n: int  # samples per data set that were asked for
     seed: int
     dimension: int
     batched: bool
-    notes: list[str] = []
-    interrupted: bool = False
+    notes: list[str] = []  # what the samples look like, where that matters for the assumptions
+    interrupted: bool = False  # whether Ctrl-C ended it early; the bound then rests on what was drawn
     schema: int = 1
 
     @property

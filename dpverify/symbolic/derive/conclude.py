@@ -39,11 +39,7 @@ class Conclusion:
 
 
 def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
-    """Compare the last expression of a derivation with the printed right side.
-
-    ``equal`` and ``weaker`` are proven, on the whole domain of the statement, and mean that the statement follows from
-    a complete derivation. See :func:`compare_with`.
-    """
+    """Compare a last expression with the printed side; ``equal`` and ``weaker`` are proven on the whole domain."""
     return compare_with(derivation, statement).relation
 
 

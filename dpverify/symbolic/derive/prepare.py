@@ -144,10 +144,7 @@ def _check_nesting(expr: Any, outer: frozenset[Any], name: str) -> None:
 
 
 def inside_sums(facts: Facts, expr: Any, mentioned: set[Any]) -> Facts:
-    """Add ``lo <= i`` and ``i <= hi`` for the sum indices that an instance of a rule mentions.
-
-    Also for the outer indices that these limits use.
-    """
+    """Add ``lo <= i`` and ``i <= hi`` for the sum indices in a rule's instance, and for those that these limits use."""
     ranges: dict[Any, set[tuple[Any, Any]]] = {}
     for node in expr.atoms(sympy.Sum):
         for index, lo, hi in node.limits:

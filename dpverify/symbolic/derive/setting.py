@@ -87,10 +87,7 @@ class Evaluation:
 
 
 def evaluate_step(old: Any, new: Any, relation: str, setting: Setting) -> Evaluation:
-    """Evaluate a step at every point of a setting, in balls of 50 digits and more.
-
-    A violation is certain; that there is none proves nothing.
-    """
+    """Evaluate a step at every point of a setting, in balls: a violation is certain, none proves nothing."""
     result = Evaluation()
     try:
         left, right = compile_expr(old), compile_expr(new)

@@ -22,71 +22,34 @@ class DerivationError(ValueError):
 
 @dataclass(frozen=True)
 class Step:
-    """One link of the chain.
+    """One link of the chain."""
 
-    Parameters
-    ----------
-    expr : sympy.Expr
-        The new expression.
-    relation : str
-        How the one before it stands to it: ``=``, ``<=`` or ``>=``.
-    rule : str
-        ``"algebra"`` for an identity that sympy proves, ``"premise"`` for an inequality that a claim provides,
-        otherwise a name of the catalogue.
-    where : mapping of str to sympy.Expr, Lambda or function
-        The rule's instance.
-    premises : tuple of str
-        Ids of the claims that the step rests on.
-    note : str
-        For the reader.
-    context : sympy.Expr, optional
-        The expression with ``HOLE`` where the rule is applied, if it does not show.
-    """
-
-    expr: Any
-    relation: Relation
+    expr: Any  # the new expression
+    relation: Relation  # how the one before it stands to it: ``=``, ``<=`` or ``>=``
+    # ``"algebra"`` for an identity that sympy proves, ``"premise"`` for an inequality that a claim provides, otherwise
+    # a name of the catalogue.
     rule: str = ALGEBRA
-    where: Mapping[str, Any] = field(default_factory=dict)
-    premises: tuple[str, ...] = ()
+    where: Mapping[str, Any] = field(default_factory=dict)  # the rule's instance
+    premises: tuple[str, ...] = ()  # ids of the claims that the step rests on
     note: str = ""
-    context: Any = None
+    context: Any = None  # the expression with ``HOLE`` where the rule is applied, if it does not show
 
 
 @dataclass(frozen=True)
 class Case:
-    """A chain of steps under one assumption more.
+    """A chain of steps under one assumption more."""
 
-    Parameters
-    ----------
-    assumption : sympy relational
-        What holds in this case.
-    steps : tuple of Step or Cases
-        From the expression before the split to the expression after it.
-    """
-
-    assumption: Any
-    steps: tuple[Step | Cases, ...]
+    assumption: Any  # what holds in this case
+    steps: tuple[Step | Cases, ...]  # from the expression before the split to the expression after it
 
 
 @dataclass(frozen=True)
 class Cases:
-    """A split into cases that end at one expression.
+    """A split into cases that end at one expression."""
 
-    Parameters
-    ----------
-    expr : sympy.Expr
-        Where every case ends.
-    relation : str
-        How the expression before the split stands to it, in every case.
-    cases : tuple of Case
-        Together they must cover the domain, which is proven.
-    note : str
-        For the reader.
-    """
-
-    expr: Any
-    relation: Relation
-    cases: tuple[Case, ...]
+    expr: Any  # where every case ends
+    relation: Relation  # how the expression before the split stands to it, in every case
+    cases: tuple[Case, ...]  # together they must cover the domain, which is proven
     note: str = ""
 
 
@@ -95,17 +58,7 @@ Link: TypeAlias = Step | Cases
 
 @dataclass(frozen=True)
 class Premise(Instance):
-    """What another claim provides.
-
-    Parameters
-    ----------
-    lhs, rhs : sympy.Expr
-        The two sides.
-    relation : str
-        ``<=``, ``>=`` or ``=``.
-    conditions : tuple of Condition
-        What the claim assumes; proven of every use.
-    """
+    """What another claim provides: two sides, their relation, and the conditions that are proven of every use."""
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
         """The premise with expressions in the place of some of its symbols (none: as it stands)."""
@@ -165,39 +118,20 @@ def symbol_conditions(symbol: Any) -> list[Condition]:
 
 @dataclass(frozen=True)
 class Derivation:
-    """A chain of steps from a starting expression to a bound.
+    """A chain of steps from a starting expression to a bound."""
 
-    Parameters
-    ----------
-    name : str
-        Such as ``"two cases"``.
-    whose : str
-        ``"ours"``, or ``"paper"`` where it records the paper's own chain.
-    variables : mapping of str to Range or Declared
-        Where each symbol is sampled, in order; laws, vectors and set bits are declared here.
-    assumptions : tuple of sympy relationals
-        What holds on the domain, besides the assumptions of the symbols themselves.
-    start : sympy.Expr
-        The first expression.
-    steps : tuple of Step or Cases
-        The chain.
-    premises : mapping of str to Premise
-        What claims of other ids provide; steps with the rule ``"premise"`` cite them.
-    local : tuple of str
-        Variables that the bounded quantity ranges over, and not the statement (such as t in E||noise_t||).
-    letters : mapping of str to str
-        LaTeX of symbols, for the report.
-    """
-
-    name: str
-    whose: Literal["ours", "paper"]
+    name: str  # such as ``"two cases"``
+    whose: Literal["ours", "paper"]  # ``"ours"``, or ``"paper"`` where it records the paper's own chain
+    # Where each symbol is sampled, in order; laws, vectors and set bits are declared here.
     variables: Mapping[str, Variable]
-    assumptions: tuple[Any, ...]
-    start: Any
+    assumptions: tuple[Any, ...]  # what holds on the domain, besides the assumptions of the symbols themselves
+    start: Any  # the first expression
     steps: tuple[Link, ...]
+    # What claims of other ids provide; steps with the rule ``"premise"`` cite them.
     premises: Mapping[str, Premise] = field(default_factory=dict)
+    # Variables that the bounded quantity ranges over, and not the statement (such as t in E||noise_t||).
     local: tuple[str, ...] = ()
-    letters: Mapping[str, str] = field(default_factory=dict)
+    letters: Mapping[str, str] = field(default_factory=dict)  # LaTeX of symbols, for the report
 
     @property
     def last(self) -> Any:

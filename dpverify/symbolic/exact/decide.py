@@ -23,10 +23,7 @@ def decide(
     start: int = _START_BITS,
     most: int = MAX_BITS,
 ) -> bool | None:
-    """Decide ``lhs relation rhs`` with certainty.
-
-    None if the balls still overlap at ``most`` bits, as they must where irrational sides are equal.
-    """
+    """Decide ``lhs relation rhs`` with certainty; None where the balls still overlap at ``most`` bits."""
     fixed = not callable(lhs) and not callable(rhs)
     bits = start
     while True:

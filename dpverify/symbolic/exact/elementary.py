@@ -35,10 +35,7 @@ def divide_extended(a: Value, b: Value) -> Value:
 
 
 def power(base: Value, exponent: Value) -> Value:
-    """Real power, with ``0**0 = 1``.
-
-    A rational result of more than 64 times the working precision is rounded to a ball.
-    """
+    """Real power, with ``0**0 = 1``; a rational above 64 times the working precision is rounded to a ball."""
     if isinstance(exponent, fmpq):
         if exponent.q == 1:
             return _integer_power(base, exponent.p)

@@ -56,10 +56,7 @@ def run(closure: Closure, env: Env, precision: int, most: int = MAX_BITS) -> Val
 
 
 def holds(node: Compare, env: Point, *, precision: int = 64, extended: bool = False) -> bool | None:
-    """Decide a chain of comparisons at a point, with up to 2048 bits; ``precision`` is that of the first try.
-
-    None if these do not decide it, as for an equality of irrational numbers. False where a side is not defined.
-    """
+    """Decide comparisons at a point: None where 2048 bits do not, False where a side is not defined."""
     return holds_compiled(compile_relation(node, extended), values(env), precision)
 
 

@@ -53,10 +53,7 @@ _compiled: dict[int, tuple[Statement, CompiledStatement]] = {}
 
 
 def compile_statement(statement: Statement) -> CompiledStatement:
-    """Compile a statement; the result is kept for the statement's identity.
-
-    Divisions by zero are errors, as printed formulas promise no infinities.
-    """
+    """Compile a statement; divisions by zero are errors, as printed formulas promise no infinities."""
     entry = _compiled.get(id(statement))
     if entry is None or entry[0] is not statement:
         if len(_compiled) > 1024:
@@ -122,10 +119,7 @@ def requires_hold(statement: Statement, point: Point) -> bool | None:
 
 
 def domains_hold(domains: Mapping[str, Any], point: Point) -> bool | None:
-    """Whether a point lies in the domain of each of its symbols; symbols that it does not set are passed over.
-
-    ``domains``: as of a statement. None where one is undecided and none is violated.
-    """
+    """Whether the symbols that a point sets lie in their domains; None where one is undecided and none is violated."""
     env = values(point)
     answers: list[bool | None] = []
     for name, domain in domains.items():

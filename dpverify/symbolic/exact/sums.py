@@ -79,10 +79,7 @@ def _closed_form(env: Env, body: Closure, index: str, lo: int, count: int, ratio
 
 
 def geometric_series(env: Env, body: Closure, index: str, lo: int, ratio: Closure) -> Value:
-    """Sum of a geometric series from lo to infinity: first term / (1 - ratio).
-
-    +oo or -oo where the ratio is at least 1 and the first term is not 0.
-    """
+    """Sum of a geometric series from lo on: first term / (1 - ratio); +-oo for a ratio from 1 on, unless that is 0."""
     first = term(env, body, index, lo)
     if first == 0:
         return _series_from_zero(env, body, index, lo, ratio)
@@ -144,10 +141,7 @@ def _ratio_of_power(base: Formula, exponent: Formula, index: str) -> Formula | N
 
 
 def distributed(node: Formula, index: str) -> Formula | None:
-    """Multiply out a term with a constant ratio times a sum; None where the node is not such a product.
-
-    One factor of constant ratio is asked for, so that a product of many sums is not blown up.
-    """
+    """Multiply out one term of constant ratio times a sum (more might blow up); None where there is no such product."""
     match node:
         case Bin("*", factor, Bin("+" | "-" as op, a, b)) if constant_ratio(factor, index) is not None:
             return Bin(op, Bin("*", factor, a), Bin("*", factor, b))

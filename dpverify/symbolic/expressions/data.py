@@ -65,15 +65,9 @@ class Vector(Datum):
 
 @dataclass(frozen=True)
 class AnyVector:
-    """Declares a symbol to be an arbitrary vector, or an arbitrary random variable with finite moments.
+    """Declares a symbol to be an arbitrary vector, or an arbitrary random variable with finite moments."""
 
-    Parameters
-    ----------
-    length : int
-        Entries of the sample vectors. All vectors of a derivation that are added must have the same.
-    """
-
-    length: int = 3
+    length: int = 3  # entries of the sample vectors. All vectors of a derivation that are added must have the same.
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Vector:
         """Draw small rational entries, zeros and repetitions among them."""
@@ -107,18 +101,10 @@ class _GaussianNormValue(Datum):
 
 @dataclass(frozen=True)
 class GaussianNorm:
-    """Declares a symbol to be the norm of a centred Gaussian vector with independent coordinates of one variance.
+    """Declares a symbol to be the norm of a centred Gaussian vector with independent coordinates of one variance."""
 
-    Parameters
-    ----------
-    dimension : sympy.Expr
-        Number of coordinates, at least 1.
-    variance : sympy.Expr
-        Variance of each coordinate, at least 0.
-    """
-
-    dimension: Any
-    variance: Any
+    dimension: Any  # number of coordinates, at least 1
+    variance: Any  # variance of each coordinate, at least 0
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Datum:
         """Take the law at the point; nothing is random about its moments."""
@@ -141,15 +127,9 @@ class _Positions(Datum):
 
 @dataclass(frozen=True)
 class SetBits:
-    """Declares a function symbol to list the positions of the set bits of an integer, in increasing order from k = 1.
+    """Declares a function symbol to list the positions of an integer's set bits, in increasing order from k = 1."""
 
-    Parameters
-    ----------
-    of : sympy.Expr
-        The integer, at least 0.
-    """
-
-    of: Any
+    of: Any  # the integer, at least 0
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Datum:
         """Read the positions off the integer at the point."""

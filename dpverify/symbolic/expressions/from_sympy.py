@@ -37,10 +37,7 @@ _RELATIONS = {relation: op for op, relation in RELATIONS.items()}
 
 @lru_cache(maxsize=4096)
 def from_sympy(expr: Any) -> Formula:
-    """Convert a sympy expression to a formula tree for the evaluator; it does not keep a printed shape.
-
-    ``expr``: built from rationals, symbols, sums, products, powers, and the functions that derivations use.
-    """
+    """Convert a sympy expression of a derivation to a formula tree for the evaluator, in another shape than printed."""
     if expr.is_Rational:
         return Num(Fraction(int(expr.p), int(expr.q)))
     if expr.is_Symbol:

@@ -19,22 +19,12 @@ _TRIES_PER_POINT = 60
 
 @dataclass(frozen=True)
 class Range:
-    """An interval of reals or integers. Points are drawn from it; proofs rest on assumptions and never use it.
+    """An interval of reals or integers. Points are drawn from it; proofs rest on assumptions and never use it."""
 
-    Parameters
-    ----------
-    kind : str
-        ``real`` or ``integer``.
-    lo, hi : Fraction, int or sympy.Expr
-        Ends; an expression may use variables that are declared before.
-    open_lo, open_hi : bool
-        Whether an end is left out (reals only).
-    """
-
-    kind: Literal["real", "integer"]
-    lo: Any
+    kind: Literal["real", "integer"]  # ``real`` or ``integer``
+    lo: Any  # ends; an expression may use variables that are declared before
     hi: Any
-    open_lo: bool = False
+    open_lo: bool = False  # whether an end is left out (reals only)
     open_hi: bool = False
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Fraction:
@@ -102,10 +92,7 @@ Variable = Range | Declared
 
 
 class Points:
-    """Rational points of a domain, the same for the same seed.
-
-    ``conditions``: each maps values and a precision to True, False or None; only points where all are True are kept.
-    """
+    """Rational points of a domain at which all conditions are True, the same for the same seed."""
 
     def __init__(
         self, variables: Mapping[str, Variable], conditions: Iterable[Any], count: int, seed: int | str

@@ -122,18 +122,7 @@ def _sign(op: str, bound: Formula) -> dict[str, bool]:
 
 
 def sympy_symbols(statement: Any) -> dict[str, Any]:
-    """Build the symbols of a statement, with assumptions from their domains.
-
-    Parameters
-    ----------
-    statement : Statement
-        From the ledger; ``statement.domains`` has kind and constraints of each symbol.
-
-    Returns
-    -------
-    dict of str to sympy.Symbol
-        By name, without the symbols that ``let`` defines.
-    """
+    """Build a statement's symbols, by name, with assumptions from their domains; not those that ``let`` defines."""
     defined = {name for name, _ in statement.let}
     return {
         name: symbol_for(name, domain.kind, tuple(domain.constraints))
@@ -151,18 +140,7 @@ def sympy_definitions(statement: Any) -> dict[str, Any]:
 
 
 def sympy_sides(statement: Any) -> tuple[Any, Any]:
-    """Build both sides of a statement, definitions substituted.
-
-    Parameters
-    ----------
-    statement : Statement
-        From the ledger.
-
-    Returns
-    -------
-    tuple
-        Left side and right side as sympy expressions; None where there is none.
-    """
+    """Build both sides of a statement, definitions substituted; None where there is none."""
     full = sympy_definitions(statement)
     return (
         None if statement.lhs is None else to_sympy(statement.lhs, full),
@@ -171,18 +149,7 @@ def sympy_sides(statement: Any) -> tuple[Any, Any]:
 
 
 def sympy_conditions(statement: Any) -> tuple[Any, ...]:
-    """Build what a statement lets us assume: its domains and its ``requires``.
-
-    Parameters
-    ----------
-    statement : Statement
-        From the ledger.
-
-    Returns
-    -------
-    tuple of sympy relationals
-        Without those that the assumptions of its symbols imply already.
-    """
+    """Build a statement's domains and ``requires``, without what the assumptions of its symbols imply already."""
     full = sympy_definitions(statement)
     constraints = [c for name in statement.domains for c in statement.domains[name].constraints]
     relations: dict[Any, None] = {}

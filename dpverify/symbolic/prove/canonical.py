@@ -17,10 +17,7 @@ _HINTS = {"power_exp": False, "power_base": False, "log": False, "deep": True}
 
 
 def canonical(expr: Any, facts: Facts) -> Any:
-    """Rewrite every sum of an expression; finite sums of sums are split, short ranges of numbers are written out.
-
-    A sum of equal terms becomes a product only where the facts prove that its range is not negative.
-    """
+    """Rewrite every sum; one of equal terms becomes a product only where its range is proven not to be negative."""
     return expr.replace(lambda e: isinstance(e, sympy.Sum), lambda e: _sum(e, facts))
 
 
@@ -106,10 +103,7 @@ def squares(symbols: list[Any]) -> list[Any]:
 
 
 def common_denominator(expr: Any) -> Any:
-    """Product of the bases that stand under a fraction bar in the terms of a sum, each to its highest power.
-
-    1 where there is no fraction bar. Exponentials are never turned into denominators.
-    """
+    """Product of the bases under fraction bars, other than exponentials, each to its highest power; else 1."""
     powers: dict[Any, Any] = {}
     for term in sympy.Add.make_args(expr):
         for factor in sympy.Mul.make_args(term):

@@ -19,10 +19,7 @@ _MAX_OPERATIONS = 160
 
 
 def are_equal(left: Any, right: Any, facts: Facts, refuted: Callable[[Any], bool] | None = None) -> bool:
-    """Whether two expressions are proven equal wherever the facts hold; False means that no proof was found.
-
-    ``refuted``: from an expression to whether it is certainly not 0 at some point of the domain; saves the search.
-    """
+    """Whether two expressions are proven equal; ``refuted`` tells what is certainly not 0 at a point, to save time."""
     difference = left - right
     if difference == 0:
         return True
@@ -67,10 +64,7 @@ def _forms(expr: Any, facts: Facts) -> Iterator[Any]:
 
 
 def _closed(expr: Any, facts: Facts) -> Any:
-    """Put one letter for each sum and integral, the same for equal ones.
-
-    sympy would otherwise evaluate sums on the way, and its empty sums are not 0.
-    """
+    """Put one letter for each sum and integral: sympy would evaluate sums, and its empty sums are not 0."""
     letters: list[tuple[Any, Any]] = []
 
     def letter(node: Any) -> Any:

@@ -127,10 +127,7 @@ def symbol_facts(symbols: Iterable[Any]) -> list[tuple[Any, bool]]:
 
 
 def witnessed(facts: Facts, symbols: set[Any]) -> Facts:
-    """Give facts witnesses that know some symbols: points that satisfy them, found by trying, if any are.
-
-    Symbols that the present witnesses do not know get values that fit their assumptions, and nothing else.
-    """
+    """Give facts witnesses that know some symbols: points that satisfy them, found by trying, if any are."""
     if facts.witnesses:
         missing = sorted((s for s in symbols if index_name(s) not in facts.witnesses[0]), key=str)
         return replace(facts, witnesses=_completed(facts.witnesses, missing)) if missing else facts

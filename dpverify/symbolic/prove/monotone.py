@@ -16,10 +16,7 @@ _RISING = (sympy.exp, sympy.floor, sympy.ceiling, sympy.erf, sympy.Max, sympy.Mi
 
 
 def direction(expr: Any, letter: Any, facts: Facts) -> int | None:
-    """Direction in which an expression moves with a letter.
-
-    1 for nondecreasing, -1 for nonincreasing, 0 if the letter does not occur, None if nothing is proven.
-    """
+    """Sign of the slope in a letter: 1, -1, 0 if it does not occur, None if nothing is proven."""
     if letter not in expr.free_symbols:
         return 0
     if expr == letter:

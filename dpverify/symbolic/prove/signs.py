@@ -178,10 +178,7 @@ def _by_closed_powers(expr: Any, strict: bool, facts: Facts, depth: int) -> bool
 
 @lru_cache(maxsize=2000)
 def _everything_known(expr: Any, facts: Facts, depth: int) -> Known:
-    """Facts, signs of symbols, and what is known of the functions in the target and in the facts about its symbols.
-
-    Three of the ways to prove an expression ask for it.
-    """
+    """Facts, signs of symbols, and what is known of the functions in the target and in the facts on its symbols."""
     known = [(f, True) for f in facts.positive] + [(f, False) for f in facts.nonnegative]
     symbols = set(expr.free_symbols)
     relevant: list[tuple[Any, bool]] = []

@@ -75,10 +75,7 @@ def _drop_artificial(table: list[Row], basis: list[int], count: int) -> None:
 
 
 def _minimise(table: list[Row], basis: list[int], cost: Row, usable: int) -> tuple[bool, int | None]:
-    """Pivot until no column improves the cost.
-
-    Returns whether the search came to an end, and the column of an unbounded direction if it ended with one.
-    """
+    """Pivot until no column improves the cost: whether that ended, and the column of an unbounded direction."""
     reduced = dict(cost)
     for row, j in zip(table, basis, strict=True):
         if j in reduced:
