@@ -26,7 +26,7 @@ from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Vector
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_mu
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, NsgdState, new_numbers, noisy_step
+from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, new_numbers, noisy_step
 from dpverify.papers.tran2022.algorithms.sensitivity_problem import REPLACED, Neighbours, opposed, signed_gradient
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
@@ -76,7 +76,7 @@ def release_many(
     T = schedule.shape[0]
     w, m, m_hat = np.zeros(1), np.zeros(1), np.zeros(1)
     g, slots = np.zeros(1), np.zeros((LEVELS, 1))
-    state = NsgdState(g, w, m, m_hat, slots, np.zeros((0, 1)), np.zeros(1, np.int64))
+    iterates, done = np.zeros((0, 1)), np.zeros(1, np.int64)
     for row in range(out.shape[0]):
         w[0] = 0.0
         m[0] = 0.0
@@ -84,7 +84,7 @@ def release_many(
             n = schedule[t - 1]
             gradient(w, x[n], y[n], g)
             fill_normal(rng, slots[level(t)])
-            noisy_step(t, numbers, state)
+            noisy_step(t, numbers, g, w, m, m_hat, slots, iterates, done)
             out[row, t - 1] = m_hat[0]
 
 

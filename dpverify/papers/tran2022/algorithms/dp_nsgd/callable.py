@@ -39,7 +39,7 @@ class DpNsgdCallable(FunctionRun, NsgdRun):
     ) -> None:  # fmt: skip
         super().__init__(examples, start, parameters, seed, tape, keep)
         self._ask_with(gradient)
-        self._noisy_step = for_types_of(noisy_step, 1, self._numbers, self._state)
+        self._noisy_step = for_types_of(noisy_step, 1, self._numbers, *self._state)
 
     def _step(self, t: int, n: int) -> None:
         state = self._state
@@ -50,5 +50,5 @@ class DpNsgdCallable(FunctionRun, NsgdRun):
                 unit[:] = self._tape[t - 1]
             else:
                 self._noise_rng.standard_normal(out=unit)  # the numbers that compiled code draws, bit for bit
-        if not self._noisy_step(t, self._numbers, state):
+        if not self._noisy_step(t, self._numbers, *state):
             self._fail(t)

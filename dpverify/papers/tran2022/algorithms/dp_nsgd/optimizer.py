@@ -44,17 +44,18 @@ def run_steps(
     SFC64, which is advanced. Shapes: ``x`` (N, p), ``y`` (N,), ``words`` (4,), ``tape`` (T, d) or (0, d).
     """
     rows, p = x.reshape(x.size), np.uint64(x.shape[1])
+    g, w, m, m_hat, slots, iterates, done = state
     for t in range(first, last + 1):  # for q = 0, ..., floor(T/N): for i = 1, ..., min(N, T - qN): t <- qN + i
         n = example_of(t, order)
         ask_ahead(t, order, rows, p)
-        gradient(state.w, x[n], y[n], state.gradient)
+        gradient(w, x[n], y[n], g)
         if numbers.scale > 0.0:
-            unit = state.slots[level(t)]
+            unit = slots[level(t)]
             if tape.shape[0] > 0:
                 copy_into(unit, tape[t - 1])
             else:
                 fill_normal_from(words, unit)
-        if not noisy_step(t, numbers, state):
+        if not noisy_step(t, numbers, g, w, m, m_hat, slots, iterates, done):
             return t
     return 0
 

@@ -45,19 +45,24 @@ def new_numbers(parameters: Parameters, examples: int) -> NsgdNumbers:
 
 
 @kernel
-def noisy_step(t: int, numbers: NsgdNumbers, state: NsgdState) -> bool:
-    """Do step t of Algorithm 1, from the gradient on. Whether m^_t is finite; where it is not, the step is not done."""
-    alpha, w, m, m_hat, gradient = numbers.alpha, state.w, state.m, state.m_hat, state.gradient
-    d, slots, beta = np.uint64(w.shape[0]), state.slots.reshape(state.slots.size), 1.0 - alpha
+def noisy_step(
+    t: int, numbers: NsgdNumbers, gradient: Vector, w: Vector, m: Vector, m_hat: Vector, slots: Matrix,
+    iterates: Matrix, done: Indices,
+) -> bool:  # fmt: skip
+    """Do step t of Algorithm 1, from the gradient on. Whether m^_t is finite; where it is not, the step is not done.
+
+    The arrays are the fields of ``NsgdState``, one by one: to hand the record on costs as much as a tenth of a step.
+    """
+    alpha, d, noise = numbers.alpha, w.shape[0], slots[level(t)]
+    beta = 1.0 - alpha
     if numbers.scale > 0.0:
-        slot_noise(t, numbers.decay, numbers.scale, slots, d)  # NOISE <- sum over COMPOSE(1, t)
-    at = np.uint64(level(t)) * d
+        slot_noise(t, numbers.decay, numbers.scale, slots)  # NOISE <- sum over COMPOSE(1, t)
     for j in range(d):
         m[j] = beta * m[j] + alpha * gradient[j]  # m_t <- (1 - alpha) m_{t-1} + alpha grad f(w_t, x_{pi_i^q})
-        m_hat[j] = m[j] + slots[at + j]  # m^_t <- m_t + NOISE
+        m_hat[j] = m[j] + noise[j]  # m^_t <- m_t + NOISE
     if not move(numbers.eta, m_hat, w):  # w_{t+1} <- w_t - eta m^_t / |m^_t|
         return False
-    if state.iterates.shape[0] > 0:
-        copy_into(state.iterates[t], w)
-    state.done[0] = t
+    if iterates.shape[0] > 0:
+        copy_into(iterates[t], w)
+    done[0] = t
     return True

@@ -17,7 +17,7 @@ from dpverify.kernels.normal import Words
 from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 from dpverify.kernels.vector import copy_into, norm
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, NsgdState, new_numbers, noisy_step
+from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, new_numbers, noisy_step
 from dpverify.problems.base import Problem
 
 
@@ -35,7 +35,7 @@ def run_many(
     N, d = x.shape[0], start.shape[0]
     order, held, done = np.arange(N), np.zeros(2, dtype=np.uint64), np.zeros(1, dtype=np.int64)
     w, m, m_hat, g, total = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
-    state = NsgdState(g, w, m, m_hat, np.zeros((64, d)), np.zeros((0, d)), done)
+    slots, iterates = np.zeros((64, d)), np.zeros((0, d))
     for run in range(words.shape[0]):
         held[0] = np.uint64(0)
         copy_into(w, start)
@@ -53,7 +53,7 @@ def run_many(
                         total[j] += g[j]
             n = order[(t - 1) % N]
             gradient(w, x[n], y[n], g)
-            if not noisy_step(t, numbers, state):
+            if not noisy_step(t, numbers, g, w, m, m_hat, slots, iterates, done):
                 return t
         for j in range(d):
             m_hat[j] = m[j] - total[j] / N

@@ -33,7 +33,7 @@ def run_reduced_slope(
     m^_t - m_t holds the privacy noise and the bias of the reconstruction. 0, or what ``sr_step`` gave at the first step
     that was not done.
     """
-    gradients, anchors, w, m, m_hat = state.gradients, state.anchors, state.w, state.m, state.m_hat
+    gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = state
     d = w.shape[0]
     sampled, noises, errors, total, farthest = 0.0, 0.0, 0.0, 0.0, 0.0
     for t in range(1, steps + 1):
@@ -44,7 +44,9 @@ def run_reduced_slope(
         gradients[G, 0] = slope_at(anchors[0, 0], slope) + offset
         gradients[DELTA, 0] = slope_at(anchors[1, 0], slope) + offset
         gradients[R, 0] = full + offset
-        failed = sr_step(t, numbers, noise, state)
+        failed = sr_step(
+            t, numbers, noise, gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done
+        )
         if failed:
             return failed
         rest = 0.0

@@ -71,7 +71,7 @@ def run_slope(
             at = np.uint64(level(t)) * d
             for j in range(d):
                 flat[at + j] = rng.standard_normal()
-            slot_noise(t, decay, scale, flat, d)
+            slot_noise(t, decay, scale, slots)
             noise = flat[at]
             for j in range(at + np.uint64(1), at + d):
                 rest += flat[j] * flat[j]

@@ -41,7 +41,7 @@ class SrNsgdCallable(FunctionRun, SrRun):
     ) -> None:  # fmt: skip
         super().__init__(examples, start, parameters, seed, tape, schedule, keep)
         self._ask_with(gradient)
-        self._sr_step = for_types_of(sr_step, 1, self._numbers, self._noise, self._state)
+        self._sr_step = for_types_of(sr_step, 1, self._numbers, self._noise, *self._state)
 
     def _step(self, t: int, n: int) -> None:
         state = self._state
@@ -49,6 +49,6 @@ class SrNsgdCallable(FunctionRun, SrRun):
         if t > len(self._order.permutation):
             self._ask(state.anchors[1], n, t, state.gradients[DELTA])
         self._ask(state.w, n, t, state.gradients[R])
-        failed = self._sr_step(t, self._numbers, self._noise, state)
+        failed = self._sr_step(t, self._numbers, self._noise, *state)
         if failed:
             self._fail(failed)

@@ -44,15 +44,17 @@ def run_sr_steps(
     Shapes: ``x`` (N, p), ``y`` (N,).
     """
     N, rows, p = order.permutation.shape[0], x.reshape(x.size), np.uint64(x.shape[1])
-    gradients, anchors = state.gradients, state.anchors
+    gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = state
     for t in range(first, last + 1):
         n = example_of(t, order)
         ask_ahead(t, order, rows, p)
         gradient(anchors[0], x[n], y[n], gradients[G])
         if t > N:
             gradient(anchors[1], x[n], y[n], gradients[DELTA])
-        gradient(state.w, x[n], y[n], gradients[R])
-        failed = sr_step(t, numbers, noise, state)
+        gradient(w, x[n], y[n], gradients[R])
+        failed = sr_step(
+            t, numbers, noise, gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done
+        )
         if failed:
             return failed
     return 0

@@ -10,7 +10,7 @@ import numpy as np
 from dpverify.kernels.dyadic import floor_log2, level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
-from dpverify.kernels.vector import copy_into, move
+from dpverify.kernels.vector import move
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     DELTA,
     G,
@@ -97,16 +97,16 @@ def grow(t: int, N: int, K: int, decay: Vector, leaves: Matrix, left: Stack, nod
 
 
 @kernel
-def sr_step(t: int, numbers: SrNumbers, noise: NodeNoise, state: SrState) -> int:
-    """Do step t of Algorithm 2, from the gradients on.
+def sr_step(
+    t: int, numbers: SrNumbers, noise: NodeNoise, gradients: Matrix, anchors: Matrix, left: Stack, nodes: Stack,
+    stream: StreamState, w: Vector, m: Vector, m_hat: Vector, iterates: Matrix, momenta: Stack, done: Indices,
+) -> int:  # fmt: skip
+    """Do step t of Algorithm 2, from the gradients on; the fields of ``SrState`` come one by one, which is faster.
 
     0; or BAD_GRADIENT or BAD_MOMENTUM where one is not finite. The step is then not done.
     """
     alpha, K, constants = numbers.alpha, numbers.K, numbers.constants
-    gradients, anchors, nodes, w, m, m_hat = (
-        state.gradients, state.anchors, state.nodes, state.w, state.m, state.m_hat
-    )  # fmt: skip
-    d, N = w.shape[0], state.stream.rings.shape[1] - 1
+    d, N = w.shape[0], stream.rings.shape[1] - 1
     if t <= N:
         for j in range(d):
             gradients[DELTA, j] = 0.0
@@ -121,21 +121,20 @@ def sr_step(t: int, numbers: SrNumbers, noise: NodeNoise, state: SrState) -> int
         gradients[R, j] -= gradients[G, j]  # grad f(w_t, x_t) - grad f(a_t, x_t)
         gradients[DELTA, j] = gradients[G, j] - gradients[DELTA, j]  # grad f(a_t, x_t) - grad f(b_t, x_t)
     grow(
-        t, N, K, constants.decay, gradients, state.left, nodes
+        t, N, K, constants.decay, gradients, left, nodes
     )  # "for k = 0, ..., floor(log2 t) do if t mod 2^k = 0 then ..."
-    row = state.done[1]
+    row = done[1]
     if numbers.noisy:
         row = add_noise(t, N, K, noise, row, nodes)
-    reconstruct_step(t, K, constants, nodes, state.stream, m_hat)  # "Compute m^_t using Algorithm 4"
+    reconstruct_step(t, K, constants, nodes, stream, m_hat)  # "Compute m^_t using Algorithm 4"
     if not move(numbers.eta, m_hat, w):  # w_{t+1} <- w_t - eta m^_t / |m^_t|
         return BAD_MOMENTUM
     if t % N == 0:
         for j in range(d):
             anchors[1, j], anchors[0, j] = anchors[0, j], w[j]
-    if state.iterates.shape[0] > 0:
-        copy_into(state.iterates[t], w)
-        copy_into(state.momenta[0, t - 1], m)
-        copy_into(state.momenta[1, t - 1], m_hat)
-    state.done[1] = row
-    state.done[0] = t
+    if iterates.shape[0] > 0:
+        for j in range(d):
+            iterates[t, j], momenta[0, t - 1, j], momenta[1, t - 1, j] = w[j], m[j], m_hat[j]
+    done[1] = row
+    done[0] = t
     return 0

@@ -217,7 +217,7 @@ def test_jitted_step_is_its_python_body() -> None:
         numbers = NsgdNumbers(0.1, 0.05, 1.5, np.array([0.9, 0.81, 0.6561]))
         for t in range(1, 6):
             slots[level(t)], state.gradient[:] = float(t), pull_index(w, t % 7)
-            assert step(t, numbers, state)
+            assert step(t, numbers, *state)
         assert done[0] == 5
         results.append(np.concatenate([w, m, m_hat, slots.ravel(), iterates.ravel()]))
     assert np.array_equal(results[0], results[1])
