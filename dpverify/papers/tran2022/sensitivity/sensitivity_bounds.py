@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import (
+from dpverify.papers.tran2022.sensitivity.visits_bounds import (
     Ordering,
     check_node,
     decay_sum,

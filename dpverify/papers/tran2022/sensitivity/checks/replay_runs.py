@@ -26,7 +26,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows, replay
 from dpverify.papers.tran2022.sensitivity import sensitivity_bounds as sensitivity
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
-from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import Ordering, epoch_of, latest_visits
+from dpverify.papers.tran2022.sensitivity.visits_bounds import Ordering, epoch_of, latest_visits
 from dpverify.symbolic.exact.numbers import Exact
 
 Family: TypeAlias = Literal["f", "g", "delta", "r"]

@@ -17,7 +17,7 @@ from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
     momentum_sensitivity,
 )
 from dpverify.papers.tran2022.sensitivity.sensitivity_derivations import derive_drift, derive_sensitivity, derive_sum
-from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import Ordering
+from dpverify.papers.tran2022.sensitivity.visits_bounds import Ordering
 from dpverify.papers.tran2022.sensitivity.visits_derivations import derive_distance
 from dpverify.symbolic.exact.numbers import Exact
 

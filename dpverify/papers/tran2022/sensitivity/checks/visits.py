@@ -20,7 +20,7 @@ from dpverify.papers.tran2022.sensitivity.checks.nodes import (
     short_nodes,
 )
 from dpverify.papers.tran2022.sensitivity.sensitivity_derivations import derive_terms
-from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import epoch_of, most_visits
+from dpverify.papers.tran2022.sensitivity.visits_bounds import epoch_of, most_visits
 
 CHECKS = PaperChecks("tran2022", __name__)
 

@@ -13,7 +13,7 @@ from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
     gradient_sensitivity,
     momentum_sensitivity,
 )
-from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import ORDERINGS, Ordering, epoch_of
+from dpverify.papers.tran2022.sensitivity.visits_bounds import ORDERINGS, Ordering, epoch_of
 from dpverify.symbolic.exact.numbers import Exact
 
 ONE = Fraction(1)

@@ -19,7 +19,7 @@ from dpverify.papers.tran2022.sensitivity.checks.replay_runs import (
     replayed,
     worst_schedule,
 )
-from dpverify.papers.tran2022.sensitivity.visit_patterns_bounds import ORDERINGS, Ordering
+from dpverify.papers.tran2022.sensitivity.visits_bounds import ORDERINGS, Ordering
 from dpverify.report.pages.figures import caption, svg
 
 FAMILIES: tuple[Family, ...] = ("f", "g", "delta", "r")
