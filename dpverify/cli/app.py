@@ -14,18 +14,16 @@ from cyclopts import App, CycloptsError, Parameter
 from dpverify import __version__
 from dpverify.cli.audit import audit
 from dpverify.cli.bench import bench
-from dpverify.cli.calibrate import calibrate
-from dpverify.cli.compare import compare
 from dpverify.cli.doctor import doctor
 from dpverify.cli.exits import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, OK, BadInput, complain
+from dpverify.cli.experiments import calibrate, compare, train
 from dpverify.cli.explain import explain
 from dpverify.cli.listing import list_claims
-from dpverify.cli.train import train
 from dpverify.cli.verify import verify
 
 
 def build() -> App:
-    """Build the application. With one command per file of this package; a command returns its exit code."""
+    """Build the application; a command returns its exit code."""
     app = App(
         name="dpverify",
         help="Executable checks of the theorems that papers on private optimization print.",

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 from dpverify.cli.exits import INTERRUPTED, OK, BadInput, complain
-from dpverify.cli.output import STDOUT, Target, Whole, check_json, write_json
+from dpverify.cli.output import STDOUT, Target, Whole, check_json, write_record
 
 if TYPE_CHECKING:
     from dpverify.privacy.audit.records import AuditResult
@@ -44,10 +44,9 @@ def audit(
     """
     check_json(json)
     from dpverify.cli.audit_target import find
-    from dpverify.cli.progress import rounds_on_stderr
-    from dpverify.ledger.records import encode
     from dpverify.privacy.audit.audit import audit as run
     from dpverify.privacy.audit.records import AuditError
+    from dpverify.report.progress import rounds_on_stderr
 
     try:
         target = find(mechanism, datasets, score, delta)
@@ -59,8 +58,7 @@ def audit(
             )  # fmt: skip
     except AuditError as error:
         raise BadInput("audit", mechanism, str(error)) from error
-    if json is not None:
-        write_json(json, encode(result))
+    write_record(result, json)
     _show(result, on_stderr=json == STDOUT)
     if result.interrupted:
         complain("interrupted; the bound is from what was drawn until then")

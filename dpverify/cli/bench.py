@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpverify.cli.exits import INTERRUPTED, OK, BadInput, complain
-from dpverify.cli.output import STDOUT, Target, Whole, check_folder, check_json, write_json
+from dpverify.cli.output import STDOUT, Target, Whole, check_folder, check_json, write_record
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,7 +48,7 @@ def bench(
     slower = False
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
         stack.callback(_write_report, measured, report)
-        stack.callback(_write_json, measured, json)
+        stack.callback(write_record, measured, json)
         slower = _show(measured, old, on_stderr=json == STDOUT)
     if any(info.interrupted for info in measured.runs):
         return INTERRUPTED
@@ -101,7 +101,7 @@ def _read(file: Path | None) -> Bench | None:
 
 def _measure(groups: list[Group], *, quick: bool, seed: int) -> Bench:
     from dpverify.bench.run import QUICK, USUAL, run
-    from dpverify.cli.progress import rounds_on_stderr
+    from dpverify.report.progress import rounds_on_stderr
 
     with rounds_on_stderr() as progress:
         return run(groups, QUICK if quick else USUAL, seed=seed, progress=progress)
@@ -147,13 +147,6 @@ def _compare(measured: Bench, old: Bench, console: Console) -> bool:
             "other processes were at work in one of the runs: smaller changes go unseen, and false alarms are likelier"
         )
     return any(each.change == "slower" for each in found)
-
-
-def _write_json(measured: Bench, target: str | None) -> None:
-    if target is not None:
-        from dpverify.ledger.records import encode
-
-        write_json(target, encode(measured))
 
 
 def _write_report(measured: Bench, folder: Path | None) -> None:

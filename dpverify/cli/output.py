@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from cyclopts import Parameter, Token
 
 from dpverify.cli.exits import BadInput
+
+if TYPE_CHECKING:
+    from dpverify.ledger.records import Record
 
 
 def whole(type_: object, tokens: Sequence[Token]) -> int:
@@ -60,6 +63,14 @@ def write_json(target: str, data: bytes) -> None:
         return
     with _refused():
         write_whole("--json", Path(target), data)
+
+
+def write_record(record: Record, target: str | None) -> None:
+    """Write a record as JSON, where that is asked for."""
+    if target is not None:
+        from dpverify.ledger.records import encode
+
+        write_json(target, encode(record))
 
 
 @contextmanager

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich import progress as bars
-from rich.console import Console
+
+from dpverify.report.progress import bar_on_stderr
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -17,18 +18,10 @@ if TYPE_CHECKING:
     from dpverify.harness.run.engine import Progress
 
 
-def _bar(count: bars.ProgressColumn) -> bars.Progress:
-    """A bar on stderr with how far it is in its own words; nothing where stderr is no terminal."""
-    console = Console(stderr=True)
-    label = bars.TextColumn("{task.description}", markup=False)
-    columns = (bars.BarColumn(), count, bars.TimeElapsedColumn(), label)
-    return bars.Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
-
-
 @contextmanager
 def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
     """Show how far a run is. To be called after each block; it raises KeyboardInterrupt where a Ctrl-C was lost."""
-    with _interrupts_kept() as raise_lost, _bar(bars.MofNCompleteColumn()) as bar:
+    with _interrupts_kept() as raise_lost, bar_on_stderr(bars.MofNCompleteColumn()) as bar:
         task = bar.add_task("loading the kernels and the algebra", total=None)
 
         def show(progress: Progress) -> None:
@@ -36,14 +29,6 @@ def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
             bar.update(task, completed=progress.done, total=progress.total, description=progress.label)
 
         yield show
-
-
-@contextmanager
-def rounds_on_stderr() -> Iterator[Callable[[int, int, str], None]]:
-    """Show how far an audit or a benchmark is: how many calls were made, of how many, and what is being done."""
-    with _bar(bars.TaskProgressColumn()) as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda done, total, label: bar.update(task, completed=done, total=total, description=label)
 
 
 @contextmanager

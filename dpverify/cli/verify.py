@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from dpverify.bench.machine import usable_cores
 from dpverify.cli.early_worker import collect_seldom, early_worker
 from dpverify.cli.exits import BadInput, complain
-from dpverify.cli.output import STDOUT, Target, Whole, check_folder, check_json, write_json
+from dpverify.cli.output import STDOUT, Target, Whole, check_folder, check_json, write_record
 
 if TYPE_CHECKING:
     from dpverify.ledger import Specs
@@ -51,7 +51,7 @@ def verify(
             )  # fmt: skip
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
         stack.callback(_write_report, run, loaded, report)
-        stack.callback(_write_json, run, json)
+        stack.callback(write_record, run, json)
         _show(run, on_stderr=json == STDOUT)
     from dpverify.harness.run.runner import exit_code
 
@@ -82,13 +82,6 @@ def _check_report(folder: Path | None) -> None:
         recorded(folder)
     except (ReportError, OSError) as error:
         raise BadInput("--report", folder, f"holds a report that cannot be read ({error})") from error
-
-
-def _write_json(run: Run, target: str | None) -> None:
-    if target is not None:
-        from dpverify.ledger.records import encode
-
-        write_json(target, encode(run))
 
 
 def _write_report(run: Run, specs: Specs, folder: Path | None) -> None:

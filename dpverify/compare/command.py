@@ -6,9 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any, TextIO
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from dpverify.compare.record import recorded
 from dpverify.compare.report import add, check_report
 from dpverify.compare.request import CompareRequest
@@ -19,6 +16,7 @@ from dpverify.ledger.records import encode
 from dpverify.report.files import STDOUT, answer, deliver
 from dpverify.report.pages.places import INDEX
 from dpverify.report.pages.write import regenerate
+from dpverify.report.progress import rounds_on_stderr
 
 
 def run_compare(
@@ -46,30 +44,13 @@ def run_compare(
     def work() -> bool:
         request = CompareRequest(**asked)
         check_report(report)
-        result = _compare_with_progress(request)
+        with rounds_on_stderr() as progress:
+            result = compare(request, progress)
         deliver(summary(result), encode(result), json, figure, lambda: _figure(result))
         _report(request, result, report, sys.stderr if json == STDOUT else sys.stdout)
         return result.interrupted
 
     return answer(work, json, figure)
-
-
-def _compare_with_progress(request: CompareRequest) -> CompareResult:
-    """Run with a bar on stderr, where somebody can see it."""
-    console = Console(stderr=True)
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
-        task = progress.add_task("reading the data, choosing the noise", total=None)
-
-        def report(done: int, total: int, label: str) -> None:
-            progress.update(task, completed=done, total=total, description=label)
-
-        return compare(request, report)
 
 
 def _report(request: CompareRequest, result: CompareResult, folder: Path | None, out: TextIO) -> None:

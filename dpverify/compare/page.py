@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dpverify.compare.differences import PAIRS, Difference, corrected_level, differences, family
 from dpverify.compare.record import Comparisons, RecordedComparison
 from dpverify.compare.result import MEASURES, CompareResult
-from dpverify.compare.seen import seen
+from dpverify.compare.seen import PAIRS, Difference, corrected_level, differences, family, seen
 from dpverify.compare.words import HEADS, show_interval
 from dpverify.report import markdown as md
 from dpverify.report.collect import slug

@@ -28,10 +28,8 @@ class CompareRequest:
         Examples a step of dp-sgd; None: the root of N, rounded.
     test_part : float
         Part of the data that is held out, above 0 and below 1.
-    seeds : int
-        S; the seeds are seed, .., seed + S - 1. Each has its own split, the same for all methods.
-    seed : int
-        The first.
+    seeds, seed : int
+        S and the first: the seeds are seed, .., seed + S - 1. Each has its own split, the same for all methods.
 
     Raises
     ------

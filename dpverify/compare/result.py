@@ -59,10 +59,8 @@ class CompareResult(Record, frozen=True, kw_only=True):
     ----------
     epsilon, delta : float
         What was asked for.
-    seeds : int
-        How many were asked for.
-    done : int
-        How many every method has finished.
+    seeds, done : int
+        How many were asked for, and how many every method has finished.
     notes : list of str
         What a reader should know.
     """

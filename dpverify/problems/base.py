@@ -14,16 +14,12 @@ class Problem(Protocol):
 
     Attributes
     ----------
-    x : (n, p) array of float
-        Rows, one per example.
-    y : (n,) array of float
-        Labels.
+    x, y : (n, p) and (n,) array of float
+        Rows, one per example, and labels.
     start : (d,) array of float
         The first iterate w_1 that ``gap`` speaks of.
-    lipschitz : float
-        G: at least the norm of every per-example gradient, at every w.
-    smoothness : float
-        L: at least the norm of every per-example Hessian, at every w.
+    lipschitz, smoothness : float
+        G and L: at least the norm of every per-example gradient and of every per-example Hessian, at every w.
     gap : float
         R: at least ``F(w_1) - inf F``.
     """
@@ -60,16 +56,12 @@ def replace_one(x: Matrix, y: Vector, index: int, row: Vector, label: float) -> 
 
     Parameters
     ----------
-    x : (n, p) array of float
-        Rows.
-    y : (n,) array of float
-        Labels.
+    x, y : (n, p) and (n,) array of float
+        Rows and labels.
     index : int
         Which example, ``0 <= index < n``.
-    row : (p,) array of float
-        The new row.
-    label : float
-        The new label.
+    row, label : (p,) array of float, and float
+        The new example.
 
     Returns
     -------

@@ -22,10 +22,8 @@ class Dataset:
     ----------
     name : str
         The bundled set's name, or the file's.
-    x : (n, d) array of float
-        Rows, finite.
-    y : (n,) array of float
-        Labels, 0 or 1.
+    x, y : (n, d) and (n,) array of float
+        Rows, finite, and labels, 0 or 1.
     classes : tuple of str
         What the labels 0 and 1 are called in the source.
     standardised : bool

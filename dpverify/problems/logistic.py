@@ -109,10 +109,8 @@ class LogisticRegression:
 
     Parameters
     ----------
-    x : (n, d) array of float
-        Rows.
-    y : (n,) array of float
-        Labels, 0 or 1.
+    x, y : (n, d) and (n,) array of float
+        Rows and labels, 0 or 1.
     lam : float
         Weight of the regularizer, at least 0; the paper uses 0.001.
     radius : float or None

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
 from dpverify.ledger.records import encode
 from dpverify.report.files import answer, deliver
+from dpverify.report.progress import rounds_on_stderr
 from dpverify.train.request import Request
 from dpverify.train.result import Point, TrainResult
 from dpverify.train.run import train
@@ -35,31 +33,17 @@ def run_train(*, json: str | None = None, figure: Path | None = None, **asked: A
     """
 
     def work() -> bool:
-        result = _train_with_progress(Request(**asked))
+        request = Request(**asked)
+        with rounds_on_stderr() as progress:
+
+            def report(step: int, steps: int, point: Point) -> None:
+                progress(step, steps, f"loss {point.loss:.4g}, gradient norm {point.gradient_norm:.4g}")
+
+            result = train(request, report)
         deliver(summary(result), encode(result), json, figure, lambda: _figure(result))
         return result.interrupted
 
     return answer(work, json, figure)
-
-
-def _train_with_progress(request: Request) -> TrainResult:
-    """Run with a bar on stderr, where somebody can see it."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[state]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
-        task = progress.add_task(request.algorithm, total=None, state="reading the data")
-
-        def report(step: int, total: int, point: Point) -> None:
-            state = f"loss {point.loss:.4g}, gradient norm {point.gradient_norm:.4g}"
-            progress.update(task, completed=step, total=total, state=state)
-
-        return train(request, report)
 
 
 def _figure(result: TrainResult) -> bytes:

@@ -28,7 +28,7 @@ def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) 
     """All T = epochs N outputs, from nodes of unit Gaussians."""
     import numpy as np
 
-    from dpverify.bench.cases.reconstruction_limits import read_all
+    from dpverify.bench.cases.kernel_limits import read_all
     from dpverify.kernels.normal import fill_normal_from, take_words
     from dpverify.kernels.tape import generator
     from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
@@ -65,7 +65,7 @@ def _steps(*, N: int, d: int, epochs: float) -> float:
 
 def _state(*, seed: int, N: int, d: int, steps: int) -> Forms:
     """Step after step with nodes that are made when they are needed: the memory that it adds is the state."""
-    from dpverify.bench.cases.reconstruction_limits import add_constants, run_without_nodes
+    from dpverify.bench.cases.kernel_limits import add_constants, run_without_nodes
 
     out = aligned(d)
     return {

@@ -15,12 +15,12 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 from dpverify.cli import main
 from dpverify.compare import CompareRequest, CompareResult, compare, run_compare
 from dpverify.compare import command as compare_command
-from dpverify.compare.differences import PAIRS, corrected_level, differences, family
 from dpverify.compare.methods import METHODS
 from dpverify.compare.page import figure_names, page
 from dpverify.compare.record import Comparisons, RecordedComparison, command, decode, merged, recorded
 from dpverify.compare.report import check, read, regenerate
 from dpverify.compare.result import MEASURES, SeedOutcome, interval
+from dpverify.compare.seen import PAIRS, corrected_level, differences, family
 from dpverify.ledger.records import encode
 from dpverify.report.pages.write import regenerate as regenerate_report
 from dpverify.report.pages.write import write_report

@@ -14,7 +14,7 @@ from dpverify.ledger.results import Run
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report.pages import layout
 from dpverify.report.pages.front import front_block
-from dpverify.report.pages.layout import LIMIT, lay_out
+from dpverify.report.pages.layout import LIMIT, is_result, lay_out, part_of
 from dpverify.report.pages.places import Places
 from dpverify.report.pages.write import check, regenerate, render, write_report
 from tests.unit.report.rendering import dead_links
@@ -148,3 +148,23 @@ def test_the_recorded_report_has_no_dead_link_and_no_page_too_long_to_be_shown()
 def test_the_sample_fits_on_one_page() -> None:
     assert list(render({PAPER: sample_run()}))[:1] == ["README.md"]
     assert not [name for name in render({PAPER: sample_run()}) if name.startswith(f"{PAPER}/")]
+
+
+@pytest.mark.parametrize(
+    ("claim", "result", "part"),
+    [
+        ("lemma-12", True, "Lemma 12"),
+        ("lemma-12-var", False, "Lemma 12"),
+        ("lemma-7-var-2", False, "Lemma 7"),
+        ("lemma-3-7", True, "Lemma 3.7"),
+        ("lemma-b-1", True, "Lemma B.1"),
+        ("lemma-b-1-terms", False, "Lemma B.1"),
+        ("abstract-rate", True, "Abstract"),
+        ("section-4-distance", False, "Section 4"),
+        ("section-4", False, "Section 4"),
+        ("gaussian-divergence", False, "Gaussian"),
+    ],
+)
+def test_a_claim_is_a_result_or_belongs_to_one(claim: str, result: bool, part: str) -> None:
+    assert is_result(claim) is result
+    assert part_of(claim) == part

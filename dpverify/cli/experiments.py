@@ -1,0 +1,110 @@
+"""``dpverify train``, ``compare`` and ``calibrate``: the words of the command line, handed on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from dpverify.cli.output import Target, Whole
+
+DEFAULT_FIGURE = Path("ALGORITHM.svg")
+"""Where the figure goes by default: the folder that the command is run from, named after the algorithm."""
+
+
+def train(
+    *,
+    algorithm: Literal["dp-nsgd", "sr-nsgd"] = "dp-nsgd",
+    data: Path | None = None,
+    n: Whole | None = None,
+    steps: Whole | None = None,
+    epochs: Whole | None = None,
+    sigma: float | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    alpha: float | None = None,
+    gamma: float | None = None,
+    eta: float | None = None,
+    lam: float = 0.001,
+    ordering: Literal["fresh", "once"] = "fresh",
+    scale: Literal["unit", "clip", "none"] = "unit",
+    standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None,
+    seed: Whole = 0,
+    json: Target | None = None,
+    figure: Annotated[Path | None, Parameter(negative="--no-figure")] = DEFAULT_FIGURE,
+) -> int:
+    """Train on real data: nonconvex-regularized logistic regression, loss and gradient norm as it goes.
+
+    With ``--epsilon`` and ``--delta`` sigma is the smallest that the accountant certifies.
+
+    ``data``: LIBSVM file (.gz and .bz2 too), or *.csv with the label last; bundled breast cancer data by default.
+    ``json``: write the result to this file, or to stdout for - (what a person reads then goes to stderr).
+    """
+    figure = Path(f"{algorithm}.svg") if figure == DEFAULT_FIGURE else figure
+    asked = locals()
+    from dpverify.train import run_train
+
+    return run_train(**asked)
+
+
+def compare(
+    *,
+    epsilon: float,
+    delta: float,
+    data: Path | None = None,
+    n: Whole | None = None,
+    steps: Whole | None = None,
+    epochs: Whole | None = None,
+    batch: Whole | None = None,
+    eta: float | None = None,
+    lam: float = 0.001,
+    scale: Literal["unit", "clip"] = "unit",
+    standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None,
+    test_part: float = 0.2,
+    seeds: Whole = 20,
+    seed: Whole = 0,
+    json: Target | None = None,
+    figure: Annotated[Path | None, Parameter(negative="--no-figure")] = Path("compare.svg"),
+    report: Path | None = None,
+) -> int:
+    """Compare optimizers on real data at equal privacy: gradient norm, loss and test error, with intervals over seeds.
+
+    The methods are nsgd (no noise), dp-nsgd and sr-nsgd (Algorithms 1 and 2 of tran2022), dp-gd (full batches) and
+    dp-sgd (sampled batches). Each has the smallest noise that its accountant certifies for replacing one example.
+
+    ``data``: LIBSVM file (.gz and .bz2 too), or *.csv with the label last; bundled breast cancer data by default.
+    ``standardise``: columns to mean 0 and variance 1 in the training part; by default for the bundled data only.
+    ``json``: write the result to this file, or to stdout for - (what a person reads then goes to stderr).
+    """
+    asked = locals()
+    from dpverify.compare import run_compare
+
+    return run_compare(**asked)
+
+
+def calibrate(
+    *,
+    n: Whole,
+    d: Whole,
+    epsilon: float,
+    delta: float,
+    algorithm: Literal["dp-nsgd", "sr-nsgd"] = "dp-nsgd",
+    steps: Whole | None = None,
+    epochs: Whole | None = None,
+    lipschitz: float = 1.0,
+    smoothness: float = 1.0,
+    alpha: float | None = None,
+    gamma: float | None = None,
+    eta: float | None = None,
+    ordering: Literal["fresh", "once"] = "fresh",
+    json: Target | None = None,
+) -> int:
+    """Say which sigma gives (epsilon, delta): as the paper prints it, as its proof can support it, as accounted.
+
+    The last one is certified by the accountant's upper bound; its lower bound says how much less noise might do.
+    """
+    asked = locals()
+    from dpverify.calibrate import run_calibrate
+
+    return run_calibrate(**asked)
