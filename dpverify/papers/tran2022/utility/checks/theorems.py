@@ -24,7 +24,6 @@ from dpverify.papers.tran2022.sensitivity import level_sum_derivations as level_
 from dpverify.papers.tran2022.utility import once_derivations as utility_once
 from dpverify.papers.tran2022.utility import premises_derivations as parts
 from dpverify.papers.tran2022.utility import reorder_once_derivations as once
-from dpverify.papers.tran2022.utility import sampling_derivations as sampling
 from dpverify.papers.tran2022.utility import theorem_derivations as theorems
 from dpverify.papers.tran2022.utility.theorem_bounds import (
     coupling_bound,
@@ -161,7 +160,7 @@ CITED: tuple[tuple[str, dict[str, str], dict[str, Callable[[], Derivation]]], ..
             "reorder-mean-all-windows": mean.all_windows,
             "reorder-mean-run-sum": mean.run_sum,
             "reorder-mean-run-mean": mean.run_mean,
-            "utility-sampling-sampling": sampling.sampling,
+            "utility-sampling-sampling": parts.reconstructed_sampling,
             "sr-sharp-variance": sr_sharp.variance,
             "sr-sharp-norm": sr_sharp.norm,
         },
