@@ -30,9 +30,10 @@ MOST_EPOCHS = 12
 
 
 def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> list[Value]:
-    """Give the weights of steps 1 ..
+    """Weights of the steps' gradients in the bias: ``alpha (1-gamma) D_s (c_{k-1} - c_k)``.
 
-    t in the bias of m_hat_t: ``alpha (1-gamma) D_s (c_{k-1} - c_k)``, c_q taken for 0.
+    They are for gradients that do not depend on w; c_q is taken for 0 in the first whole window, and the weights are 0
+    before it.
     """
     check_parameters(t, n_examples, alpha, gamma)
     q, r = divmod(t, n_examples)

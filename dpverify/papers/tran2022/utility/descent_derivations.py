@@ -82,10 +82,7 @@ def large_error(statement: Statement) -> Derivation:
 
 
 def angle(statement: Statement) -> Derivation:
-    """Derive ``-<g, u> <= -sqrt(|g|^2 - |e|^2)`` where |e| <= |g|, the corrected ``tran2022:lemma-5-case-2-sign``.
-
-    From ``-<g, u>`` in terms of lengths: ``|e|^2 = |m_hat|^2 - 2 <m_hat, g> + |g|^2``.
-    """
+    """Derive the corrected ``lemma-5-case-2-sign``, |e| <= |g|, from ``|e|^2 = |m_hat|^2 - 2 <m_hat, g> + |g|^2``."""
     g, e, ranges, _ = _lengths(statement)
     far, printed = sqrt(g**2 - e**2), sympy_sides(statement)[1]
     start = -(LENGTH**2 + (g**2 - e**2)) / (2 * LENGTH)

@@ -1,6 +1,6 @@
 """Theorems 6 and 9, corrected, derived from Lemmas 5, 11 and 12 or 7 with every term that they leave out.
 
-Under one permutation Lemma 11 is false and little is left: ``utility.once_derivations``.
+Under one permutation Lemma 11 is false and little is left: ``utility.reorder_once_derivations``.
 
 Letters that the statements do not have: ``gradient``, the expected norm at the output; ``error``, the mean over the run
 of E|m_hat_t - grad F(w_t)|, and its parts ``sampling``, ``anchors`` (steps away from the anchors), ``lag``,
@@ -17,9 +17,8 @@ from sympy import Integer, Rational, Symbol, sqrt
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.noise import sr_sharp_derivations as sr_sharp
 from dpverify.papers.tran2022.sensitivity import level_sum_derivations as level_sum
-from dpverify.papers.tran2022.utility import once_derivations as once
 from dpverify.papers.tran2022.utility import premises_derivations as parts_of
-from dpverify.papers.tran2022.utility import sampling_derivations as estimate
+from dpverify.papers.tran2022.utility import reorder_once_derivations as once
 from dpverify.papers.tran2022.utility.step_derivations import ranges
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
@@ -58,7 +57,7 @@ def theorem_9(statement: Statement) -> Derivation:
         return once.theorem(statement)
     full = sympy_definitions(statement)
     noise = cite(sr_sharp.norm(), NOISE, N=full["N"], T=full["T"], d=full["d"], delta=full["delta"])
-    sampling = cite(estimate.sampling(), N=full["N"], T=full["T"])
+    sampling = cite(parts_of.reconstructed_sampling(), N=full["N"], T=full["T"])
     name = "tran2022:lemma-7"
     return _derive(statement, sampling, ((noise.rhs, name),), {name: noise})
 

@@ -16,12 +16,7 @@ Node: TypeAlias = tuple[int, int]
 
 
 def released_nodes(steps: int) -> Iterator[Node]:
-    """Give the nodes that COMPOSE(1, t) takes for some t up to T: one for each end.
-
-    First and last step, ``[z - lowbit(z) + 1, z]`` for z = 1..T: those [a 2^b + 1, (a+1) 2^b] whose a is even.
-
-    Source: Algorithms 1 and 3. The nodes with odd a are drawn by the box as well, but no step adds them.
-    """
+    """Give first and last step, ``[z - lowbit(z) + 1, z]``, of the nodes that some COMPOSE(1, t), t <= T, takes."""
     for z in range(1, steps + 1):
         yield z - (z & -z) + 1, z
 

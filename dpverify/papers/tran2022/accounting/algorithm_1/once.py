@@ -19,10 +19,7 @@ from dpverify.kernels.typing import Vector
 
 @kernel
 def double(S: Vector, Q: Vector, half: int, decay: float, S_out: Vector, Q_out: Vector) -> None:
-    """Join blocks of ``half`` steps; entry j is for those whose first visit comes j steps after their beginning.
-
-    Entries from the block's length on are 0, before and after.
-    """
+    """Join blocks of ``half`` steps; entry j, for a first visit j steps after the beginning, is 0 beyond the length."""
     N = S.shape[0]
     shift = half % N
     for j in range(min(2 * half, N)):

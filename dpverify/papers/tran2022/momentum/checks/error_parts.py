@@ -1,25 +1,47 @@
-"""Lemma 11 part by part: what is attained on the worst problem known for a term stays below it, at every step."""
+"""Lemma 11 part by part on the worst problems known, and in runs of Algorithm 1: a loss with a memory, antipodes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
+import numpy as np
 from flint import arb
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
+from dpverify.harness import (
+    Bounded,
+    Budget,
+    Context,
+    Control,
+    MeanBound,
+    MeanEffect,
+    MonteCarloCheck,
+    Outcome,
+    PaperChecks,
+    Plan,
+    Planted,
+    Point,
+)
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.slopes.many import errors_of_seeds
+from dpverify.papers.tran2022.algorithms.slopes.memory import Memory, WatchedRun, error_at, printed_terms
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, printed_v
-from dpverify.papers.tran2022.momentum.error_parts_bounds import (
+from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
     LEMMA_11,
     PARTS,
     ErrorRun,
+    Ordering,
     Part,
     error_parts,
     printed_parts,
+    ramp_error,
+    slope_error,
 )
+from dpverify.problems.worst_cases import antipodal, identical
 from dpverify.symbolic.exact.numbers import Exact, nearest_float, to_ball, to_exact, to_value
 from dpverify.symbolic.exact.statements import evaluate_statement
 
@@ -122,4 +144,144 @@ CHECKS.add(
         leaves_out="how the parts add up on one problem",
         seconds=0.4,
     )
+)
+
+
+RUNS_WITH_MEMORY: dict[str, tuple[int, ...]] = {
+    "smoke": (4000,),
+    "standard": (4000, 12000),
+    "full": (4000, 12000, 50000),
+}
+"""Epochs."""
+
+MEMORY_ALPHA, MEMORY_ETA = Fraction(3, 100), Fraction(1, 2000)
+
+
+def _with_memory(budget: Budget) -> Iterable[dict[str, Any]]:
+    n = Memory().examples
+    return (
+        {"N": n, "T": epochs * n, "t": epochs * n, "alpha": MEMORY_ALPHA, "eta": MEMORY_ETA}
+        for epochs in RUNS_WITH_MEMORY[budget.name]
+    )
+
+
+@lru_cache(maxsize=32)
+def _memory_error(steps: int, ordering: Ordering) -> float:
+    return error_at(Memory(), steps, float(MEMORY_ALPHA), float(MEMORY_ETA), ordering)
+
+
+def _forgets(ordering: Ordering, part: float = 1.0) -> Callable[[Point, Statement], Outcome]:
+    """Printed terms and the start-up term against the error on the loss with a memory, with 1% for floats."""
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        problem, steps, alpha = Memory(), int(point["t"]), float(point["alpha"])
+        error = _memory_error(steps, ordering)
+        allowed = part * printed_terms(problem, alpha, float(point["eta"])) + (1 - alpha) ** steps * problem.lipschitz
+        note = (
+            f"a loss with a memory, G = {problem.lipschitz:.4f}, L = {problem.smoothness:.2f}; the same for every order"
+        )
+        return Outcome(error <= 1.01 * allowed, Fraction(error), Fraction(allowed), note)
+
+    return holds
+
+
+ANTIPODES: dict[str, int | Fraction | str] = {
+    "N": 2, "T": 9, "t": 9, "alpha": "1/2", "eta": "1/500", "G": 1, "L": "1/10"
+}  # fmt: skip
+"""Gradients G and -G near w_1, an odd step: close to the worst case of the sampling error."""
+
+ERRORS = Bounded(0.0, 1.01)
+"""The momentum is no longer than G = 1, and the full gradient than eta L t = 0.0018."""
+
+
+def _plan(context: Context) -> Plan:
+    """An excess over the bound by a tenth of G (a thirtieth, in longer runs)."""
+    return Plan(MeanEffect(0.1 if context.budget.name == "smoke" else 0.03, ERRORS), seconds_each=2e-4, block=1024)
+
+
+def _antipodes(weight: int = 1) -> Callable[[Context, np.random.Generator, int], Any]:
+    """Error of the momentum after t steps, with the momentum weight times ``weight``."""
+
+    def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
+        point = context.point
+        steps, alpha, eta = int(point["t"]), float(point["alpha"]) * weight, float(point["eta"])
+        problem = antipodal(int(point["N"]), 1, float(point["G"]), float(point["L"]))
+        parameters = Parameters(steps, alpha, eta, 0.0, problem.lipschitz)
+        return errors_of_seeds(problem, parameters, rng.integers(1 << 62, size=size))
+
+    return simulate
+
+
+def _identical(_: Budget) -> Iterable[dict[str, Any]]:
+    """Runs on identical examples: far from the minimum (a slope), and down to it (a ramp)."""
+    for n, t, alpha in ((1, 1, "1/2"), (3, 8, "1/5"), (5, 64, "1/32")):
+        for slope in (1, 0):
+            yield {"N": n, "T": t, "t": t, "alpha": Fraction(alpha), "eta": Fraction(1, 64), "slope": slope}
+
+
+def _as_computed(point: Point, statement: Statement, factor: float = 1.0) -> Outcome:
+    """Error of Algorithm 1's momentum, G = 1 and L = 1, against the closed form; ``factor`` is a planted fault."""
+    n, t, alpha, eta = int(point["N"]), int(point["t"]), point["alpha"], point["eta"]
+    flat = point["slope"] == 1
+    problem = identical(n, 2, 1.0, 1.0, 9.0 if flat else float((t - 1) * eta))
+    parameters = Parameters(t, float(alpha) * factor, float(eta), 0.0, problem.lipschitz)
+    run = WatchedRun(problem.example_gradient, problem.x, problem.y, problem.start, parameters)
+    run.advance(t - 1)
+    at = run.w
+    run.advance(1)
+    error = float(np.linalg.norm(run.momentum - problem.gradient(at)))
+    exact = slope_error(t, alpha, Fraction(1)) if flat else ramp_error(t, alpha, eta, Fraction(1), Fraction(1))
+    return Outcome(abs(error - float(exact)) < 1e-12, Fraction(error), exact)
+
+
+CHECKS.add(
+    RuleCheck(
+        "lemma-11",
+        "memory",
+        points=_with_memory,
+        holds=_forgets("once"),
+        readings={"ordering": "once"},
+        variants=("printed",),
+        planted=[Planted("nothing allowed", holds=lambda p, s: Outcome(False), at_declared_size=True)],
+        interior=lambda p: True,
+        region="Algorithm 1 without noise on a loss with a memory, N = 128",
+        leaves_out="exact arithmetic: floats, with a margin of 1%",
+        seconds=3.0,
+    ),
+    RuleCheck(
+        "lemma-11",
+        "memory-fresh",
+        points=_with_memory,
+        holds=_forgets("fresh"),
+        readings={"ordering": "fresh"},
+        variants=("amended",),
+        planted=[Planted("one permutation", holds=_forgets("once"))],
+        region="the same loss, on which one permutation breaks the printed terms",
+        leaves_out="other orders than those of one seed",
+        seconds=3.0,
+    ),
+    MonteCarloCheck(
+        "lemma-11",
+        "antipodes",
+        point=ANTIPODES,
+        plan=_plan,
+        simulate=_antipodes(),
+        judge=MeanBound(ERRORS),
+        controls=[Control("weight-doubled", "the momentum weight is 2 alpha", _antipodes(weight=2))],
+        readings={"ordering": "fresh"},
+        variants=("amended",),
+        region="Algorithm 1 without noise on two antipodal examples",
+        leaves_out="floats",
+    ),
+    RuleCheck(
+        "lemma-11",
+        "identical-examples",
+        points=_identical,
+        holds=_as_computed,
+        variants=("amended",),
+        planted=[Planted("alpha 1% too small", holds=lambda p, s: _as_computed(p, s, 0.99), at_declared_size=True)],
+        about_kernel=True,
+        region="Algorithm 1 without noise against the closed forms of slope and ramp",
+        seconds=0.5,
+    ),
 )

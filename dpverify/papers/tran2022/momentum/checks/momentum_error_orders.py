@@ -18,7 +18,7 @@ from dpverify.papers.tran2022.momentum.momentum_error_orders_bounds import (
     ridge_gradients,
     ridge_sampling,
 )
-from dpverify.papers.tran2022.reorder.reorder_lemma_bounds import momentum_once
+from dpverify.papers.tran2022.reorder.reorder_bias_bounds import momentum_once
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -190,27 +190,22 @@ CHECKS.add(
         planted=_planted("9/10 of it", lambda p, s: _cross_fresh({**p, "own": Fraction(1)}, False, Fraction(9, 10))),
         interior=lambda p: False,
     ),
-    RuleCheck(
-        "lemma-11-cross-same-epoch",
-        "ridges",
-        points=_ridge_steps,
-        holds=_cross_once,
-        readings=ONCE,
-        variants=("printed",),
-        planted=_planted("no order", lambda p, s: Outcome(False)),
-        interior=lambda p: p["N"] >= 4,
-        leaves_out="exact arithmetic: floats, with a margin",
-    ),
-    RuleCheck(
-        "lemma-11-sampling",
-        "ridges",
-        points=_runs_on_ridges,
-        holds=_sampling_once,
-        readings=ONCE,
-        variants=("printed",),
-        planted=_planted("nothing allowed", lambda p, s: Outcome(False)),
-        interior=lambda p: p["N"] >= 32,
-        leaves_out="exact arithmetic: floats, with a margin",
+    *(
+        RuleCheck(
+            claim,
+            "ridges",
+            points=points,
+            holds=holds,
+            readings=ONCE,
+            variants=("printed",),
+            planted=_planted(fault, lambda p, s: Outcome(False)),
+            interior=interior,
+            leaves_out="exact arithmetic: floats, with a margin",
+        )
+        for claim, points, holds, fault, interior in (
+            ("lemma-11-cross-same-epoch", _ridge_steps, _cross_once, "no order", lambda p: p["N"] >= 4),
+            ("lemma-11-sampling", _runs_on_ridges, _sampling_once, "nothing allowed", lambda p: p["N"] >= 32),
+        )
     ),
     RuleCheck(
         "lemma-11-sampling",
@@ -260,7 +255,7 @@ def _visits(n: int, top: int) -> int:
     return (min(depth, small) + 1) * -(-top // n) + sum(top >> j for j in range(small + 1, depth + 1))
 
 
-def _corrected(point: Point, statement: Statement, factor: float = 16.0, start: bool = True) -> Outcome:
+def _corrected(point: Point, statement: Statement, factor: float = 16.0) -> Outcome:
     """Corrected Lemmas 11 and 12 at G = 1, L = 1 against the corrected rate, sigma = 2 sqrt(log(1/delta))/epsilon."""
     if point["N"] > 10**9:
         return Outcome(True)
@@ -275,7 +270,7 @@ def _corrected(point: Point, statement: Statement, factor: float = 16.0, start: 
     lemma_12 = 4 * alpha * 2 * math.sqrt(log_delta) / epsilon * math.sqrt(d * v * math.log2(top + 1))
     error = lemma_11 + begin + lemma_12
     noise = alpha * math.sqrt(d * (1 + top / n) * log_delta) * math.log2(2 * top) / epsilon
-    terms = math.sqrt(alpha) + eta * (t if once else n) + eta / alpha + (begin if start else 0.0) + noise
+    terms = math.sqrt(alpha) + eta * (t if once else n) + eta / alpha + begin + noise
     return Outcome(error <= factor * terms * (1 + 1e-12), Fraction(error), Fraction(factor * terms))
 
 
@@ -285,9 +280,7 @@ CHECKS.add(
         "start",
         points=_runs,
         holds=of_variant(_printed, _corrected),
-        planted=[
-            Planted("1 for 16", holds=lambda p, s: _corrected(p, s, factor=1.0)),
-        ],
+        planted=[Planted("1 for 16", holds=lambda p, s: _corrected(p, s, factor=1.0))],
         interior=lambda p: p["N"] > 10**9 and p["t"] >= 3,
         region="T up to N^2, alpha down to 1/100000, and the first steps of runs with N up to 10^300",
         leaves_out="exact arithmetic: floats, with a margin",

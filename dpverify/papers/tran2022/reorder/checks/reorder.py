@@ -30,13 +30,15 @@ from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstru
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, nodes_of_leaves
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
     GradientMoments,
+    Ordering,
     Sum,
     alternating_spread,
     constant_spread,
+    cross_term,
     mean_square,
+    simple_bound,
     window_weights,
 )
-from dpverify.papers.tran2022.reorder.reorder_lemma_bounds import Ordering, cross_term, simple_bound
 from dpverify.symbolic.exact.decide import decide, to_number
 from dpverify.symbolic.exact.numbers import to_ball, to_exact, to_value
 

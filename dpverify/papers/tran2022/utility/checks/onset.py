@@ -18,6 +18,7 @@ from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.onset import (
     Cell,
+    Onsets,
     Theorem,
     corrected_parts,
     least_bound,
@@ -52,6 +53,9 @@ DECADES = 4
 MOST_EXAMPLES = {"theorem-6": 3e4, "theorem-9": 1e7}
 """End of the line with the noise that is needed: beyond it the accountant takes long, or has no bound."""
 
+FIELDS = {"d": "d", "epsilon": "epsilon", "delta": "delta", "L": "smoothness", "R": "gap"}
+"""Fields of a cell by the letters of the record."""
+
 Bound = Callable[[Theorem, int, Cell], float]
 
 
@@ -61,8 +65,7 @@ def corrected_bound(theorem: Theorem, n: int, cell: Cell) -> float:
 
 
 def _cells(_: Budget) -> Iterable[dict[str, int | Fraction | str]]:
-    names = {"d": "d", "epsilon": "epsilon", "delta": "delta", "L": "smoothness", "R": "gap"}
-    return ({name: Fraction(str(getattr(cell, of))) for name, of in names.items()} for cell in CELLS)
+    return ({name: Fraction(str(getattr(cell, of))) for name, of in FIELDS.items()} for cell in CELLS)
 
 
 def _holds(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, Statement], Outcome]:
@@ -109,15 +112,8 @@ def onset_figure(theorem: Theorem) -> dict[str, dict[str, list[float]]]:
         "corrected": [corrected_bound(theorem, n, SHOWN) for n in sizes],
         "needed-x": [float(n) for n in short],
         "needed": [needed_bound(theorem, n, SHOWN) for n in short],
-        "cell-d": [float(cell.d) for cell in CELLS],
-        "cell-epsilon": [cell.epsilon for cell in CELLS],
-        "cell-delta": [cell.delta for cell in CELLS],
-        "cell-L": [cell.smoothness for cell in CELLS],
-        "cell-R": [cell.gap for cell in CELLS],
-        "cell-printed": [float(size(found.printed)) for found in table],
-        "cell-corrected": [float(size(found.corrected)) for found in table],
-        "cell-needed": [float(size(found.needed)) for found in table],
-        "cell-least": [float(size(found.least)) for found in table],
+        **{f"cell-{name}": [float(getattr(cell, of)) for cell in CELLS] for name, of in FIELDS.items()},
+        **{f"cell-{name}": [float(size(getattr(found, name))) for found in table] for name in Onsets._fields},
         "at:theorem": [6.0 if theorem == "theorem-6" else 9.0],
         "at:d": [float(SHOWN.d)],
         "at:epsilon": [SHOWN.epsilon],

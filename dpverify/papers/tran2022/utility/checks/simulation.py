@@ -107,8 +107,9 @@ def _seconds_9(case: SlopeCase) -> float:
     return 1e-9 * (580.0 + 30.0 * case.dimension) * case.steps
 
 
-_runs = partial(RunsCheck[SlopeCase], bound=_bound, top=_top)
-_search = partial(SearchRunsCheck[SlopeCase], bound=_bound, top=_top)
+OTHERS = "floats; other problems and sizes"
+_runs = partial(RunsCheck[SlopeCase], bound=_bound, top=_top, leaves_out=OTHERS)
+_search = partial(SearchRunsCheck[SlopeCase], bound=_bound, top=_top, leaves_out=OTHERS)
 
 CHECKS.add(
     *(
@@ -137,7 +138,6 @@ CHECKS.add(
         variants=("amended",),
         region="Algorithm 1 at the theorem's parameters: slopes that end in a plain or a valley, privacy noise in one "
         "and more dimensions, antipodal gradients, large curvature",
-        leaves_out="floats; other problems and sizes",
     ),
     *(
         _runs(
@@ -178,7 +178,6 @@ CHECKS.add(
         variants=("amended",),
         region="Algorithm 2 at the theorem's parameters with the noise of the proof's sensitivities: a slope that ends "
         "in a plain, antipodal gradients, large curvature",
-        leaves_out="floats; other problems and sizes",
     ),
     _search(
         "theorem-6",
@@ -190,7 +189,6 @@ CHECKS.add(
         seconds_each=0.012,
         readings=FRESH,
         region="slopes, valleys and antipodes; N to 1024, T to 2^20, d to 4, delta from 1/2 to 10^-24",
-        leaves_out="floats; other problems and sizes",
     ),
     _search(
         "theorem-9",
@@ -204,6 +202,5 @@ CHECKS.add(
         variants=("amended",),
         region="slopes, valleys and antipodes; N to 64, T to 2^16, d to 4, delta from 1/2 to 1 - 10^-6; the noise of "
         "the proof's sensitivities",
-        leaves_out="floats; other problems and sizes",
     ),
 )

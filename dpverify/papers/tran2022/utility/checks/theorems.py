@@ -21,10 +21,8 @@ from dpverify.papers.tran2022.reorder import reorder_mean_derivations as mean
 from dpverify.papers.tran2022.reorder import reorder_rates_derivations as rates
 from dpverify.papers.tran2022.reorder import reorder_weights_derivations as weights
 from dpverify.papers.tran2022.sensitivity import level_sum_derivations as level_sum
-from dpverify.papers.tran2022.utility import once_derivations as utility_once
 from dpverify.papers.tran2022.utility import premises_derivations as parts
 from dpverify.papers.tran2022.utility import reorder_once_derivations as once
-from dpverify.papers.tran2022.utility import sampling_derivations as sampling
 from dpverify.papers.tran2022.utility import theorem_derivations as theorems
 from dpverify.papers.tran2022.utility.theorem_bounds import (
     coupling_bound,
@@ -161,7 +159,7 @@ CITED: tuple[tuple[str, dict[str, str], dict[str, Callable[[], Derivation]]], ..
             "reorder-mean-all-windows": mean.all_windows,
             "reorder-mean-run-sum": mean.run_sum,
             "reorder-mean-run-mean": mean.run_mean,
-            "utility-sampling-sampling": sampling.sampling,
+            "utility-sampling-sampling": parts.reconstructed_sampling,
             "sr-sharp-variance": sr_sharp.variance,
             "sr-sharp-norm": sr_sharp.norm,
         },
@@ -194,7 +192,7 @@ CITED: tuple[tuple[str, dict[str, str], dict[str, Callable[[], Derivation]]], ..
     (
         "theorem-6",
         ONCE_6,
-        {"utility-once-first-gradient": utility_once.first_gradient, "utility-once-walk": utility_once.walk},
+        {"utility-once-first-gradient": once.first_gradient, "utility-once-walk": once.walk},
     ),
 )
 """Every cited derivation, once, beside a statement that rests on it, under the name of its check."""

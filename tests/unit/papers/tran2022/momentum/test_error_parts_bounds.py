@@ -8,7 +8,7 @@ from math import sqrt
 
 import pytest
 
-from dpverify.papers.tran2022.momentum.error_parts_bounds import ErrorRun, error_parts, lag_error
+from dpverify.papers.tran2022.momentum.momentum_error_bounds import ErrorRun, error_parts, lag_error
 
 F = Fraction
 

@@ -6,10 +6,8 @@ from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
     Sum,
     alternating_spread,
     constant_spread,
-    mean_square,
-)
-from dpverify.papers.tran2022.reorder.reorder_lemma_bounds import (
     cross_term,
+    mean_square,
     momentum_once,
     simple_bound,
 )

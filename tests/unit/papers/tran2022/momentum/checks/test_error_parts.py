@@ -3,7 +3,7 @@ from __future__ import annotations
 from dpverify.harness import BUDGETS, Context
 from dpverify.ledger.load import load_specs
 from dpverify.papers.tran2022.momentum.checks.error_parts import CHECKS, RUN, error_figure
-from dpverify.papers.tran2022.momentum.error_parts_bounds import PARTS
+from dpverify.papers.tran2022.momentum.momentum_error_bounds import PARTS
 from dpverify.report.pages.figures import svg
 
 SPECS = load_specs()
