@@ -68,11 +68,7 @@ def quantile(first: int, second: int, noncentrality: float, chance: float) -> fl
 
 
 def falling_root(of: Callable[[float], float], guess: float, step: float, *, least: float) -> float:
-    """Find where a falling function crosses 0: bracket it, then false position, halving an end that stays.
-
-    The lower end of a bracket with a relative width of 5e-10, or ``least``. (scipy.optimize takes longer to load than
-    an audit lasts.)
-    """
+    """Lower end of a bracket, 5e-10 wide, of a falling function's 0; scipy.optimize would take longer to load."""
     a = b = max(guess, least)
     above = below = of(a)
     while below >= 0.0:

@@ -67,11 +67,7 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         return runs
 
     def finish(self, context: Context, total: dict[str, list[float]] | None) -> CheckResult:
-        """Judge each problem, each wrong optimizer, and a sample moved beyond the bound by the declared excess.
-
-        "refuted" where a lower limit is beyond its bound; "not refuted" with the smallest excess that would have been
-        seen; "inconclusive" where the runs do not fit, or a planted fault was missed.
-        """
+        """Judge each problem, each wrong optimizer, and a sample moved beyond the bound by the excess."""
         streams = self._streams(context)
         own = [stream for stream in streams if stream.fault is NO_FAULT]
         if not own:

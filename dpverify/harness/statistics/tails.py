@@ -71,10 +71,7 @@ Tail = SubGaussian | Bounded
 
 
 def proportion_limits(successes: int, n: int, alpha: float) -> tuple[float, float]:
-    """Clopper-Pearson limits of a probability, each one-sided at alpha.
-
-    The probability is below ``lower`` in at most a share alpha of all samples, and above ``upper`` in as many.
-    """
+    """Clopper-Pearson limits of a probability, each of which is wrong in at most a share alpha of all samples."""
     if n < 1 or not 0 <= successes <= n:
         raise ValueError(f"successes must lie in 0..n and n be at least 1, got successes={successes}, n={n}.")
     lower = 0.0 if successes == 0 else float(special.betaincinv(successes, n - successes + 1, alpha))

@@ -22,7 +22,7 @@ from dpverify.harness.statistics.exact_tests import (
     pair_scores,
     scale_test,
 )
-from dpverify.harness.statistics.trajectory_statistics import GRID_CDF, Pairs, TrajectoryStatistics
+from dpverify.harness.statistics.trajectory_sums import GRID_CDF, Pairs, TrajectoryStatistics
 
 Floats = NDArray[np.float64]
 

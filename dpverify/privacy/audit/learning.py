@@ -75,11 +75,7 @@ class Bet:
 def learn(
     x: Floats, b: Bits, trials: int, delta: float, alpha: float, *, serial: bool, user: UserScore | None
 ) -> list[Bet]:
-    """Make the rules that the remaining rounds are judged with.
-
-    ``serial``: whether the rounds are separate calls, one after the other, so that the round before may tell something.
-    One or two, whose shares sum to 1; one that never guesses where nothing looks better than that.
-    """
+    """Make one or two rules for the remaining rounds, with shares that sum to 1; ``serial``: as for ``candidates``."""
     unit = np.ones(x.shape[1]) if user is not None else unit_of(x)
     x = x / unit  # not in place: the caller keeps its own
     never = AuditRule(-np.inf, np.inf, 0.0)

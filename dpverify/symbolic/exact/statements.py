@@ -133,11 +133,7 @@ def domains_hold(domains: Mapping[str, Any], point: Point) -> bool | None:
 
 
 def decide_statement(statement: Statement, point: Point, lhs: Callable[[int], Exact] | None = None) -> bool | None:
-    """Decide a statement at a point with certainty; its conditions are not looked at.
-
-    ``lhs``: left side by precision, where the statement has a measured quantity there. None if 2048 bits do not decide
-    it. Raises a ValueError if a side or the relation is missing, an EvaluationError if a side is not defined.
-    """
+    """Decide a statement at a point, its conditions aside; ``lhs``: a measured side. None if 2048 bits do not."""
     compiled = compile_statement(statement)
     env = values(point)
     if lhs is None and compiled.lhs is not None:

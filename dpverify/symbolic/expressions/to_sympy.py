@@ -74,11 +74,7 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any]) -> Any:
 
 
 def guarded_sum(body: Any, index: Any, lo: Any, hi: Any) -> Any:
-    """Sum that is 0 when ``hi < lo``.
-
-    A plain ``Sum`` where ``hi >= lo - 1`` is known from the assumptions, since sympy agrees with us there; a
-    ``Piecewise`` where the range may be empty by more.
-    """
+    """Sum that is 0 when ``hi < lo``: a Piecewise, unless ``hi >= lo - 1`` is known, where sympy agrees with us."""
     if hi == sympy.oo:
         return sympy.Sum(body, (index, lo, hi))
     length = hi - lo + 1
