@@ -11,17 +11,13 @@ from collections.abc import Callable
 
 from scipy import special
 
-SERIES = 1e6
-"""Numerator degrees of freedom times F up to which the distribution function is computed for a bound."""
+SERIES = 1e6  # numerator degrees of freedom times F up to which the distribution function is computed for a bound
 
-REACH = 1e7
-"""Noncentrality up to which the distribution function is asked for at all."""
+REACH = 1e7  # noncentrality up to which the distribution function is asked for at all
 
-STEEPEST = 40.0
-"""Standard normal quantile that stands for the probabilities 0 and 1."""
+STEEPEST = 40.0  # standard normal quantile that stands for the probabilities 0 and 1
 
-PATIENCE = 3
-"""Steps of false position to one side before a bracket is halved."""
+PATIENCE = 3  # steps of false position to one side before a bracket is halved
 
 
 def cdf(first: int, second: int, noncentrality: float, value: float) -> float:

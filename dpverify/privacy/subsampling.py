@@ -46,12 +46,7 @@ def poisson_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
     Parameters
     ----------
     order, rate, sigma : float
-        Whole order z from 2 on, chance q of each example in [0, 1], standard deviation over sensitivity, above 0.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        Whole order z >= 2, chance q of an example in [0, 1], deviation over sensitivity above 0; else a ValueError.
     """
     _check(order, rate, sigma)
     if rate == 0:

@@ -15,8 +15,7 @@ from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import EvaluationError, Exact, working_precision
 
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "=": "="}
-BITS = 256
-"""Precision in which an end is computed."""
+BITS = 256  # precision in which an end is computed
 
 
 @dataclass(frozen=True)

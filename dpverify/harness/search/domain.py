@@ -23,10 +23,8 @@ from dpverify.symbolic.exact.numbers import EvaluationError, is_integer
 from dpverify.symbolic.exact.sums import Closure, Env
 
 BITS_PER_SYMBOL = MODE_BITS + PAYLOAD_BITS
-DEFINITION_BITS = 256
-"""Precision in which a definition is computed."""
-MAX_PERMUTED = 7
-"""With more symbols than this their order is not searched for."""
+DEFINITION_BITS = 256  # precision in which a definition is computed
+MAX_PERMUTED = 7  # with more symbols than this their order is not searched for
 
 Relation = Callable[[Env], bool | None]
 Region = Mapping[str, tuple[Fraction | None, Fraction | None]]

@@ -21,11 +21,9 @@ from dpverify.harness.simulation.runs import (
 )
 from dpverify.ledger.results import CheckResult, ControlResult
 
-POWER = 0.99
-"""Power at the declared excess; the level is shared out over the problems."""
+POWER = 0.99  # power at the declared excess; the level is shared out over the problems
 
-PER_BLOCK = 16
-"""Runs of one block."""
+PER_BLOCK = 16  # runs of one block
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,8 @@ from dpverify.harness.statistics import chi_square
 from dpverify.harness.statistics.exact_tests import opposite_signs_limit
 from dpverify.harness.statistics.tails import Tail
 
-SECONDS_PER_FLOAT = 1e-7
-"""Core seconds that drawing a float and summing it up takes, roughly."""
-LARGEST_SAMPLE = 10**12
-"""No plan asks for more replications; an effect that would is refused."""
+SECONDS_PER_FLOAT = 1e-7  # core seconds that drawing a float and summing it up takes, roughly
+LARGEST_SAMPLE = 10**12  # no plan asks for more replications; an effect that would is refused
 
 
 class Effect(Protocol):
@@ -172,8 +170,7 @@ def _largest_error(covered: Callable[[float], bool]) -> float:
     return beta
 
 
-FLOATS_PER_BLOCK = 1 << 22
-"""Floats of one replication block: 32 MB, whatever n is."""
+FLOATS_PER_BLOCK = 1 << 22  # floats of one replication block: 32 MB, whatever n is
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,7 @@ from scipy import special
 
 @dataclass(frozen=True)
 class SubGaussian:
-    """Tails no heavier than a Gaussian's.
-
-    The norm of N(0, S) is one, with ``scale`` the root of the largest eigenvalue of S (concentration of Lipschitz
-    functions of Gaussian vectors).
-    """
+    """Tails no heavier than a Gaussian's, as of ||N(0, S)|| with ``scale`` the root of S's largest eigenvalue."""
 
     scale: float  # s with ``E exp(a (X - E X)) <= exp(a**2 s**2 / 2)`` for all a; in units of X, above 0
 

@@ -21,12 +21,10 @@ from dpverify.kernels.typing import Indices, Matrix, Vector
 Bits: TypeAlias = NDArray[np.uint64]
 Vector64: TypeAlias = NDArray[np.uint64]
 
-WORD = 64
-"""Bits of a word: replications whose signs are gathered before they are compared."""
+WORD = 64  # bits of a word: replications whose signs are gathered before they are compared
 WORDS = 64
 """Words of a step that are compared at once, about: with fewer, counts are fetched more often; more leave the cache."""
-TILE = 128
-"""Steps that all later ones are held against before the next."""
+TILE = 128  # steps that all later ones are held against before the next
 AT_ONCE = 4
 """Words, of each of two steps, that are compared before their counts are added up: the loop below is written out."""
 
@@ -107,8 +105,7 @@ def count_opposite_coordinates(signs: Vector64, d: int, counts: Indices) -> None
                 counts[b * (b - 1) // 2 + a] += np.int64(ones(signs[begin + a] ^ signs[begin + b]))
 
 
-CHUNK = 512
-"""Values of a trajectory that are summed up before the next: their sums stay in the nearest cache."""
+CHUNK = 512  # values of a trajectory that are summed up before the next: their sums stay in the nearest cache
 
 
 @kernel

@@ -29,8 +29,7 @@ Pairs: TypeAlias = Literal["products", "signs"]
 """How pairs of steps are compared: by inner products, or, many times faster, by how often their signs are opposite."""
 
 GRID_END, GRID_CELLS = 8.0, 512
-GRID = np.linspace(-GRID_END, GRID_END, GRID_CELLS + 1)
-"""Where the marginal law of the whitened values is looked at."""
+GRID = np.linspace(-GRID_END, GRID_END, GRID_CELLS + 1)  # where the marginal law of the whitened values is looked at
 GRID_CDF: Floats = special.ndtr(GRID)
 
 

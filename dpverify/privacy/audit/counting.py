@@ -45,8 +45,7 @@ from scipy import special
 
 from dpverify.privacy.audit.records import Floats
 
-DELTA_SHARE = 0.1
-"""Share of alpha spent, at most, on how many rounds delta may have decided."""
+DELTA_SHARE = 0.1  # share of alpha spent, at most, on how many rounds delta may have decided
 
 
 class Allowance(NamedTuple):

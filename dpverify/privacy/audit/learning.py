@@ -17,20 +17,16 @@ from dpverify.privacy.audit.records import Bits, Floats
 from dpverify.privacy.audit.rules import AuditRule, Guesses, choose_rule
 from dpverify.privacy.audit.scores import Learner, Score, unit_of
 
-FEWEST = 5
-"""Training rounds of each data set in each half that a model needs."""
+FEWEST = 5  # training rounds of each data set in each half that a model needs
 
-MOST = 100_000
-"""Training rounds in each half that a model learns from, unless it looks for what is rare."""
+MOST = 100_000  # training rounds in each half that a model learns from, unless it looks for what is rare
 
-ENOUGH = 50
-"""Training rounds for each number in an output from which a score may be looked at where it was learned."""
+ENOUGH = 50  # training rounds for each number in an output from which a score may be looked at where it was learned
 
 HANDICAP = 1.15
 """How much better than the models of its kind before it a model must look: the luckiest of several looks too good."""
 
-SHARES = {True: 0.8, False: 0.2}
-"""Shares of alpha, of the steady model and of the other, where both are judged."""
+SHARES = {True: 0.8, False: 0.2}  # shares of alpha, of the steady model and of the other, where both are judged
 
 SURE = {True: 1e-4, False: 0.1}
 """Level at which counts of training rounds speak for themselves, of steady models and of others."""

@@ -10,20 +10,15 @@ from scipy import special
 from dpverify.privacy.audit.counting import lower_epsilon
 from dpverify.privacy.audit.records import Bits, Floats
 
-GRID = 48
-"""Thresholds tried on each side."""
+GRID = 48  # thresholds tried on each side
 
-PRIOR = 300.0
-"""Rounds that the calibrated score is worth against the count of right guesses beyond a threshold."""
+PRIOR = 300.0  # rounds that the calibrated score is worth against the count of right guesses beyond a threshold
 
-CAUTION = 1.0
-"""Standard errors by which a calibrated chance is drawn towards one half."""
+CAUTION = 1.0  # standard errors by which a calibrated chance is drawn towards one half
 
-FITTED = 20_000
-"""Rounds that the calibration is fitted to, at most, evenly spread over the scores."""
+FITTED = 20_000  # rounds that the calibration is fitted to, at most, evenly spread over the scores
 
-BEND = 30.0
-"""How many rounds it takes to bend the calibration away from a straight line."""
+BEND = 30.0  # how many rounds it takes to bend the calibration away from a straight line
 
 
 class Guesses(NamedTuple):

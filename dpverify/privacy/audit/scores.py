@@ -21,8 +21,7 @@ Score = Callable[[Floats], Floats]
 FLOOR = 1e-12
 """Smallest eigenvalue of a correlation matrix that is believed; below it there is no noise in that direction."""
 
-TREE_ROUNDS = 100_000
-"""Rounds that trees are grown on, at most."""
+TREE_ROUNDS = 100_000  # rounds that trees are grown on, at most
 
 
 class Learner(NamedTuple):

@@ -73,21 +73,14 @@ def _compile(statement: Statement) -> CompiledStatement:
 
 
 def evaluate_statement(statement: Statement, point: Point, *, precision: int = 256) -> tuple[Exact | None, Exact]:
-    """Evaluate both sides of a statement.
+    """Evaluate both sides of a statement; the left one is None where it is a measured quantity.
 
     Parameters
     ----------
-    statement : Statement
-        From the ledger.
     point : mapping of str to Fraction, int or arb
         A value for every free symbol; definitions are computed.
     precision : int
         Bits of the balls.
-
-    Returns
-    -------
-    tuple
-        Left side (None where it is a measured quantity) and right side.
 
     Raises
     ------
