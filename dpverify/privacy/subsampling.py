@@ -72,14 +72,9 @@ def without_replacement_rdp(order: int, rate: float, rdp: Sequence[float]) -> fl
     Parameters
     ----------
     order, rate : int, float
-        Renyi order z, at least 2, and the part q in [0, 1] of the data that is drawn.
+        Renyi order z, at least 2, and the part q in [0, 1] of the data that is drawn; else a ValueError.
     rdp : sequence of float
         Bounds r(2), .., r(z) of the mechanism on all of its input.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range, or rdp has not order - 1 entries.
     """
     _check(order, rate, 1.0)
     if len(rdp) != order - 1:

@@ -28,10 +28,10 @@ PER_BLOCK = 16  # runs of one block
 
 @dataclass(frozen=True)
 class RunsCheck(RunsBoundCheck[CaseT]):
-    """Simulate whole runs on worst-case problems and hold the lower confidence limit of a mean against the bound.
+    """Hold the lower confidence limit of a mean over whole runs on worst-case problems against the bound.
 
-    How many runs each problem gets follows from its bound before anything is drawn: a mean that is above the bound by
-    NEAR of the room up to ``top`` is refuted with the power POWER.
+    How many runs each problem gets follows from its bound: a mean above it by NEAR of the room up to ``top`` is refuted
+    with the power POWER.
     """
 
     cases: Mapping[str, Sequence[CaseT]] = field(kw_only=True)  # problems, by budget, from the least one on

@@ -44,13 +44,10 @@ class AuditRule(NamedTuple):
 
 
 def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: float, sure: float) -> AuditRule:
-    """Choose the thresholds with the largest expected bound.
+    """Choose the thresholds with the largest expected bound; a rule that never guesses where there is nothing to gain.
 
-    How often a guess is right beyond a threshold is estimated by its count and by the calibrated score together: counts
-    alone are too few in the tails, where the best thresholds lie, and their luckiest one would be taken.
-
-    ``sure``: level at which the counts of the training rounds speak for themselves, whatever the calibrated score says.
-    With ``first < second``; one that never guesses where there is nothing to gain.
+    A guess is judged by counts and the calibrated score together, as counts are too few in the tails, where the
+    luckiest threshold would be taken; ``sure``: the level at which counts speak for themselves.
     """
     m = len(score)
     if m < 2 or float(score.min()) == float(score.max()):

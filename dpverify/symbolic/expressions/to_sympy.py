@@ -46,11 +46,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def to_sympy(node: Formula, symbols: Mapping[str, Any]) -> Any:
-    """Build the sympy expression of a formula; ``symbols``: what each free name becomes.
-
-    Functions that the language does not know become applied undefined functions. A sum whose range may be empty by more
-    than one step stands inside a Piecewise, because sympy's own empty sums are not 0.
-    """
+    """Build a formula's sympy expression; ``symbols``: what free names become. Unknown functions stay undefined."""
     match node:
         case Num(value):
             return sympy.Rational(value.numerator, value.denominator)
