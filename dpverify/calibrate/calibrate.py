@@ -12,8 +12,7 @@ from dpverify.kernels.dyadic import MOST_STEPS
 from dpverify.papers.tran2022.accounting.noise import UP, AccountedRun, sigma_for, unit_noise
 from dpverify.papers.tran2022.accounting.theorem_parameters import TheoremParameters, theorem_6, theorem_9
 from dpverify.privacy.gaussian import delta_of
-from dpverify.privacy.gaussian_balls import certify
-from dpverify.privacy.gaussian_safe import missed_epsilon, missed_mu, safe_epsilon
+from dpverify.privacy.gaussian_safe import certify, missed_epsilon, missed_mu, safe_epsilon
 
 THEOREMS = {"dp-nsgd": theorem_6, "sr-nsgd": theorem_9}
 

@@ -19,8 +19,7 @@ import numpy as np
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
-from dpverify.privacy.gaussian_balls import certify
-from dpverify.privacy.gaussian_safe import safe_mu
+from dpverify.privacy.gaussian_safe import certify, safe_mu
 from dpverify.problems.batch_gradient import BatchGradient
 from dpverify.problems.logistic import LogisticRegression
 

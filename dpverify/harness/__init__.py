@@ -14,10 +14,9 @@ from dpverify.harness.search.exact_results import Vacuity
 from dpverify.harness.search.exhaustive_check import ExhaustiveCheck
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
 from dpverify.harness.search.search_check import SearchCheck
-from dpverify.harness.statistics.effects import MeanEffect, ProportionEffect
+from dpverify.harness.statistics.effects import MeanEffect, Plan, ProportionEffect
 from dpverify.harness.statistics.mean_judges import MeanBound, MeanLaw, ProportionBound
 from dpverify.harness.statistics.monte_carlo_check import Control, MonteCarloCheck
-from dpverify.harness.statistics.plan import Plan
 from dpverify.harness.statistics.tails import Bounded, SubGaussian
 from dpverify.harness.statistics.trajectory_law import TrajectoryLaw
 from dpverify.harness.statistics.trajectory_tests import TrajectoryEffect

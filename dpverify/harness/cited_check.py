@@ -22,8 +22,7 @@ from dpverify.symbolic.derive.derivation import Derivation, check_derivation
 from dpverify.symbolic.derive.perturb import Perturbation, perturbations
 from dpverify.symbolic.derive.prepare import prepared
 
-MOST_TRIED = 12
-"""Moved constants that are tried before a chain counts as one that cannot fail."""
+MOST_TRIED = 12  # moved constants that are tried before a chain counts as one that cannot fail
 
 _checked: dict[tuple[str, int, int], tuple[Derivation, DerivationResult]] = {}
 

@@ -13,8 +13,7 @@ import numpy as np
 from dpverify.harness.budget import Budget
 from dpverify.ledger.statements import Statement
 
-Point = Mapping[str, Fraction]
-"""Values of a statement's symbols; an integer is a Fraction with denominator 1."""
+Point = Mapping[str, Fraction]  # values of a statement's symbols; an integer is a Fraction with denominator 1
 
 
 def as_point(values: Mapping[str, int | Fraction | str]) -> dict[str, Fraction]:

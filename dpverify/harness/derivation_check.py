@@ -45,11 +45,7 @@ class DerivationCheck(Check):
         return 0.008 * context.budget.points * (1 + len(self.faults))
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Check the derivation, compare it, and run the controls.
-
-        "proved", or "inconclusive" with the reason. A failing step of a derivation of ours is an error of ours; a
-        failing step of the paper's own chain is a finding.
-        """
+        """Check, compare and control; a step that fails is our error, or, in the paper's chain, a finding."""
         from dpverify.symbolic.derive.conclude import compare_with
         from dpverify.symbolic.derive.derivation import check_derivation
 

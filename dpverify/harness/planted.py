@@ -12,8 +12,7 @@ from dpverify.ledger.formula import Bin, Call, Formula, Name, Neg, Num, Sum, fre
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import Exact
 
-PRINTED = "printed"
-"""The name that stands for the printed right side in a planted one."""
+PRINTED = "printed"  # the name that stands for the printed right side in a planted one
 
 
 @dataclass(frozen=True)

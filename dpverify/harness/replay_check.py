@@ -24,8 +24,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import Exact
 from dpverify.symbolic.exact.statements import requires_hold
 
-TOLERANCE = 1e-11
-"""Relative rounding allowed between the kernel and the closed form."""
+TOLERANCE = 1e-11  # relative rounding allowed between the kernel and the closed form
 
 
 @dataclass(frozen=True)

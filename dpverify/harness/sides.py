@@ -103,3 +103,9 @@ def _ratio(small: float, large: float) -> float:
     if small >= 0.0 >= large or small == math.inf or large == -math.inf:
         return math.inf
     return small / large if small > 0.0 else large / small
+
+
+def printed_side(statement: Statement, point: Point) -> float:
+    """Evaluate the right side of a statement. The nearest float; may be infinite."""
+    _, rhs = evaluate_statement(statement, point)
+    return float(to_number(rhs).float)

@@ -28,12 +28,7 @@ class Finding:
 
 
 def check_specs(directory: Path | str | None = None) -> list[Finding]:
-    """Check all files of a specs folder.
-
-    Parameters
-    ----------
-    directory
-        The folder; None for the specs that come with dpverify.
+    """Check all files of a specs folder; None for the specs that come with dpverify.
 
     Returns
     -------

@@ -41,11 +41,6 @@ def load_specs(directory: Path | str | None = None) -> Specs:
         A folder with one folder per paper, each with its ``claims.toml`` and, where we have something to say, its
         ``verdicts.toml`` and ``chapters.toml``. None for the specs that come with dpverify.
 
-    Returns
-    -------
-    Specs
-        Papers, claims, statements and verdicts, checked.
-
     Raises
     ------
     SpecError

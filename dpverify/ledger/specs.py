@@ -9,10 +9,9 @@ from pathlib import Path
 
 from dpverify.ledger.chapters import Chapter
 from dpverify.ledger.claims import ClaimSpec
-from dpverify.ledger.domains import Domain
 from dpverify.ledger.errors import UnknownClaim, shown, suggest
 from dpverify.ledger.records import PaperInfo, Quantity, Symbol
-from dpverify.ledger.vocabulary import Vocabulary
+from dpverify.ledger.vocabulary import Domain, Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +63,7 @@ class Specs:
         return self.papers[paper].claims[name]
 
     def select(self, patterns: Sequence[str] = (), paper: str | None = None) -> list[ClaimSpec]:
-        """Pick claims.
-
-        ``patterns``: full ids, ids without the paper where only one paper has them, or globs (``lemma-*``,
-        ``tran2022:*``) over both forms. None at all picks every claim. In the order of the files, each once.
-        """
+        """Pick claims, in file order, by full id, id that one paper has, or glob over both; all if none is given."""
         candidates = list(self.claims(paper))
         if not patterns:
             return candidates

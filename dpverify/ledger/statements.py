@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from dpverify.ledger.assumptions import Tag
-from dpverify.ledger.domains import Domain
 from dpverify.ledger.formula import Compare, Formula
 from dpverify.ledger.records import Function, Kind, Quantity, Relation, Symbol
-from dpverify.ledger.vocabulary import Vocabulary
+from dpverify.ledger.vocabulary import Domain, Vocabulary
 
 Variant: TypeAlias = Literal["printed", "amended"]
 

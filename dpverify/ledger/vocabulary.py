@@ -6,12 +6,64 @@ import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from dpverify.ledger.assumptions import Tag, parse_tag
-from dpverify.ledger.domains import Domain, parse_domain
 from dpverify.ledger.errors import FormulaError, Place, Problems, SpecError, shown, suggest
-from dpverify.ledger.formula import RESERVED, Compare, Formula, check_names, latex, parse, parse_relation
+from dpverify.ledger.formula import (
+    RESERVED,
+    Compare,
+    Formula,
+    check_names,
+    free_names,
+    latex,
+    parse,
+    parse_relation,
+    to_text,
+)
 from dpverify.ledger.records import ClaimsFile, Function, Quantity, Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Where a symbol lives, such as ``real, 0 < alpha <= 1``; several comparisons hold together."""
+
+    kind: Literal["real", "integer"]
+    constraints: tuple[Compare, ...] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Symbols that the constraints mention, the symbol itself among them."""
+        return frozenset[str]().union(*(free_names(constraint) for constraint in self.constraints))
+
+    def __str__(self) -> str:
+        return ", ".join((self.kind, *(to_text(constraint) for constraint in self.constraints)))
+
+
+def parse_domain(text: str) -> Domain:
+    """Parse ``real`` or ``integer``, then any number of comparisons, each after a comma, or raise `FormulaError`."""
+    kind, *constraints = _split(text)
+    kind = kind.strip()
+    if kind not in ("real", "integer"):
+        rule = f"a domain begins with real or integer{suggest(kind, ('real', 'integer'))}"
+        raise FormulaError(text, rule)
+    try:
+        parsed = tuple(parse_relation(constraint) for constraint in constraints)
+    except FormulaError as error:
+        raise FormulaError(text, error.rule) from None
+    return Domain("real" if kind == "real" else "integer", parsed)
+
+
+def _split(text: str) -> Iterator[str]:
+    """Yield the parts of a text between the commas that stand in no bracket."""
+    depth = start = 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth <= 0:
+            yield text[start:position]
+            start = position + 1
+    yield text[start:]
+
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
 
@@ -69,11 +121,7 @@ class Vocabulary:
         return seen
 
     def domain_texts(self, texts: Iterable[str]) -> dict[str, str]:
-        """Return the domains, as the paper's file has them, of all symbols that formulas and conditions rest on.
-
-        The words of the texts are looked up and nothing is parsed: it takes a fraction of the time, and an index of a
-        sum that is called like a symbol brings one domain too many.
-        """
+        """The domains of all symbols among the words of formulas; nothing is parsed, to save time."""
         words = {word for text in texts for word in _NAME.findall(text)}
         return {name: self.symbols[name].domain for name in self.with_domains(words & self.symbols.keys())}
 

@@ -5,8 +5,9 @@ The names below load their modules when they are first used; auditing is ``dpver
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dpverify.privacy.conversions import classic_epsilon, improved_epsilon, tight_epsilon, zcdp_epsilon
@@ -16,13 +17,12 @@ if TYPE_CHECKING:
     from dpverify.privacy.subsampling import gaussian_rdp, poisson_gaussian_rdp, without_replacement_rdp
 
 _HOMES = {
-    "conversions": ("classic_epsilon", "improved_epsilon", "tight_epsilon", "zcdp_epsilon"),
-    "gaussian": ("compose_mu", "delta_of", "epsilon_of", "mu_of"),
-    "gaussian_composition": ("composed_epsilon",),
-    "sampled": ("poisson_gaussian_epsilon", "sampled_epsilon", "sampled_std"),
-    "subsampling": ("gaussian_rdp", "poisson_gaussian_rdp", "without_replacement_rdp"),
+    "conversions": "classic_epsilon improved_epsilon tight_epsilon zcdp_epsilon",
+    "gaussian": "compose_mu delta_of epsilon_of mu_of",
+    "gaussian_composition": "composed_epsilon",
+    "sampled": "poisson_gaussian_epsilon sampled_epsilon sampled_std",
+    "subsampling": "gaussian_rdp poisson_gaussian_rdp without_replacement_rdp",
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "classic_epsilon",
@@ -42,12 +42,4 @@ __all__ = [
     "zcdp_epsilon",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -14,11 +14,6 @@ def classic_epsilon(order: float, rdp: float, delta: float) -> float:
     ----------
     order, rdp, delta : float
         Renyi order above 1, bound on the divergence of that order, at least 0, and 0 < delta < 1; else a ValueError.
-
-    Returns
-    -------
-    float
-        epsilon.
     """
     _check(order, rdp, delta)
     return rdp - math.log(delta) / (order - 1.0)

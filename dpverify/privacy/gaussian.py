@@ -33,17 +33,12 @@ def compose_mu(mus: Iterable[float]) -> float:
     Parameters
     ----------
     mus : iterable of float
-        Sensitivity over standard deviation of each, at least 0.
+        Sensitivity over standard deviation of each, at least 0; else a ValueError.
 
     Returns
     -------
     float
         The root of the sum of squares, to the last digit.
-
-    Raises
-    ------
-    ValueError
-        If one is negative or NaN.
     """
     values = tuple(mus)
     if values and not min(values) >= 0:
@@ -96,17 +91,12 @@ def epsilon_of(mu: float, delta: float) -> float:
     Parameters
     ----------
     mu, delta : float
-        Sensitivity over standard deviation, at least 0, and privacy parameter in [0, 1].
+        Sensitivity over standard deviation, at least 0, and privacy parameter in [0, 1]; else a ValueError.
 
     Returns
     -------
     float
         epsilon; 0 where delta is enough for it, +inf where no epsilon is.
-
-    Raises
-    ------
-    ValueError
-        If mu is negative or NaN, or delta is outside [0, 1].
     """
     mu, delta = float(mu), float(delta)
     _check(mu, 0.0)
@@ -143,17 +133,12 @@ def mu_of(epsilon: float, delta: float) -> float:
     Parameters
     ----------
     epsilon, delta : float
-        Privacy parameters, at least 0 and in [0, 1].
+        Privacy parameters, at least 0 and in [0, 1]; else a ValueError.
 
     Returns
     -------
     float
         mu; 0 for delta 0 and +inf for delta 1 or epsilon +inf.
-
-    Raises
-    ------
-    ValueError
-        If epsilon is negative or NaN, or delta is outside [0, 1].
     """
     epsilon, delta = float(epsilon), float(delta)
     _check(1.0, epsilon)

@@ -19,14 +19,11 @@ from dpverify.privacy.mills import ROOT_HALF
 
 Values: TypeAlias = NDArray[np.float64]
 
-SENSITIVE: Final = 0.3
-"""epsilon over mu from which on floats alone give thirteen digits."""
+SENSITIVE: Final = 0.3  # epsilon over mu from which on floats alone give thirteen digits
 
-SPLITTER: Final = 134217729.0
-"""2^27 + 1: splits a float into two of half the bits."""
+SPLITTER: Final = 134217729.0  # 2^27 + 1: splits a float into two of half the bits
 
-FEW: Final = 256
-"""Numbers that Python adds up sooner than numpy."""
+FEW: Final = 256  # numbers that Python adds up sooner than numpy
 
 BITS: Final = 128
 """Of the balls; as many more as the two terms of delta, which are near 1/2, have leading digits in common."""
@@ -43,17 +40,12 @@ def composed_epsilon(mus: Iterable[float], delta: float) -> float:
     mus : iterable of float
         Sensitivity over standard deviation of each, at least 0; an array is fastest.
     delta : float
-        Privacy parameter in [0, 1].
+        Privacy parameter in [0, 1]; a ValueError if it is not, or one mu is negative or NaN.
 
     Returns
     -------
     float
         epsilon, with a relative error below 1e-12; 0 where delta is enough for it, +inf where no epsilon is.
-
-    Raises
-    ------
-    ValueError
-        If one mu is negative or NaN, or delta is outside [0, 1].
     """
     values = np.asarray(mus if isinstance(mus, np.ndarray) else list(mus), dtype=np.float64)
     mu = compose_mu(values.tolist())

@@ -11,17 +11,13 @@ from collections.abc import Callable
 
 from scipy import special
 
-SERIES = 1e6
-"""Numerator degrees of freedom times F up to which the distribution function is computed for a bound."""
+SERIES = 1e6  # numerator degrees of freedom times F up to which the distribution function is computed for a bound
 
-REACH = 1e7
-"""Noncentrality up to which the distribution function is asked for at all."""
+REACH = 1e7  # noncentrality up to which the distribution function is asked for at all
 
-STEEPEST = 40.0
-"""Standard normal quantile that stands for the probabilities 0 and 1."""
+STEEPEST = 40.0  # standard normal quantile that stands for the probabilities 0 and 1
 
-PATIENCE = 3
-"""Steps of false position to one side before a bracket is halved."""
+PATIENCE = 3  # steps of false position to one side before a bracket is halved
 
 
 def cdf(first: int, second: int, noncentrality: float, value: float) -> float:
@@ -68,11 +64,7 @@ def quantile(first: int, second: int, noncentrality: float, chance: float) -> fl
 
 
 def falling_root(of: Callable[[float], float], guess: float, step: float, *, least: float) -> float:
-    """Find where a falling function crosses 0: bracket it, then false position, halving an end that stays.
-
-    The lower end of a bracket with a relative width of 5e-10, or ``least``. (scipy.optimize takes longer to load than
-    an audit lasts.)
-    """
+    """Lower end of a bracket, 5e-10 wide, of a falling function's 0; scipy.optimize would take longer to load."""
     a = b = max(guess, least)
     above = below = of(a)
     while below >= 0.0:

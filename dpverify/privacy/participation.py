@@ -16,8 +16,7 @@ from dpverify.kernels import check
 Ordering: TypeAlias = Literal["fresh", "once"]
 ORDERINGS: Final[tuple[Ordering, ...]] = ("fresh", "once")
 
-Pattern: TypeAlias = tuple[int, ...]
-"""Steps, counted from 1, at which one example is used, in rising order."""
+Pattern: TypeAlias = tuple[int, ...]  # Steps, counted from 1, at which one example is used, in rising order
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ from dpverify.privacy.subsampling import poisson_gaussian_rdp
 UP = 1.0 + 1e-12
 """Quotients of a few floats are moved to the safe side by this factor, thousands of times their rounding."""
 
-MARGIN = 1.0 + 1e-9
-"""Does the same for the sum of the divergences of all steps."""
+MARGIN = 1.0 + 1e-9  # does the same for the sum of the divergences of all steps
 
 ORDERS = (*range(2, 17), 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 512)
 """Renyi orders that are tried; the bound of each holds."""

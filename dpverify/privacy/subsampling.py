@@ -46,12 +46,7 @@ def poisson_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
     Parameters
     ----------
     order, rate, sigma : float
-        Whole order z from 2 on, chance q of each example in [0, 1], standard deviation over sensitivity, above 0.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
+        Whole order z >= 2, chance q of an example in [0, 1], deviation over sensitivity above 0; else a ValueError.
     """
     _check(order, rate, sigma)
     if rate == 0:
@@ -77,14 +72,9 @@ def without_replacement_rdp(order: int, rate: float, rdp: Sequence[float]) -> fl
     Parameters
     ----------
     order, rate : int, float
-        Renyi order z, at least 2, and the part q in [0, 1] of the data that is drawn.
+        Renyi order z, at least 2, and the part q in [0, 1] of the data that is drawn; else a ValueError.
     rdp : sequence of float
         Bounds r(2), .., r(z) of the mechanism on all of its input.
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range, or rdp has not order - 1 entries.
     """
     _check(order, rate, 1.0)
     if len(rdp) != order - 1:

@@ -59,7 +59,7 @@ TRAPS = [
 def statement(demo: Specs, trap: Trap) -> Statement:
     from dataclasses import replace
 
-    from dpverify.ledger.domains import parse_domain
+    from dpverify.ledger.vocabulary import parse_domain
 
     return replace(
         demo.claim("demo:root").statement(),

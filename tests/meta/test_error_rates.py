@@ -20,8 +20,7 @@ from dpverify.harness.statistics.exact_tests import (
 )
 from dpverify.harness.statistics.tails import proportion_limits
 from dpverify.harness.statistics.trajectory_law import TrajectoryLaw
-from dpverify.harness.statistics.trajectory_statistics import Pairs, TrajectoryStatistics
-from dpverify.harness.statistics.trajectory_sums import collect
+from dpverify.harness.statistics.trajectory_sums import Pairs, TrajectoryStatistics, collect
 from dpverify.harness.statistics.trajectory_tests import SHARE, trajectory_tests
 from dpverify.harness.statistics.whitening import whitening
 

@@ -53,7 +53,7 @@ def _check(mus: NDArray[Any], delta: float, epsilon: float) -> None:
     """Refuse an epsilon that is off in the twelfth digit; by balls of 400 bits."""
     from flint import arb, ctx
 
-    from dpverify.privacy.gaussian_balls import delta_ball
+    from dpverify.privacy.gaussian_safe import delta_ball
 
     before, ctx.prec = ctx.prec, 400
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dpverify.bench.case import BenchCase, Forms, Missing, Target, Usage, peer, sweep
 
 if TYPE_CHECKING:
-    from dpverify.harness.statistics.trajectory_statistics import Pairs
+    from dpverify.harness.statistics.trajectory_sums import Pairs
 
 WORKERS = 2
 BLOCK = 2048
@@ -28,7 +28,7 @@ def _blocks(size: int, T: int, d: int, pairs: Pairs) -> dict[str, Any]:
 
     from dpverify.bench.cases.sleeps import some_context
     from dpverify.harness.statistics.pieces import drawn_in_pieces
-    from dpverify.harness.statistics.trajectory_statistics import TrajectoryStatistics
+    from dpverify.harness.statistics.trajectory_sums import TrajectoryStatistics
     from dpverify.kernels.tape import fill_normal
     from dpverify.papers.tran2022.noise.checks import whole_runs
 

@@ -16,8 +16,7 @@ from threading import Thread
 from dpverify.harness.run.task_pool import Outcomes, run_in_pool
 from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, prepare_worker, run_in_worker, run_task
 
-TURN = 2e-4
-"""Seconds after which a thread here lets another one have its turn; with the usual 5 ms the worker waits."""
+TURN = 2e-4  # seconds after which a thread here lets another one have its turn; with the usual 5 ms the worker waits
 
 
 def together(jobs: list[Job], tasks: deque[Task]) -> deque[Task]:

@@ -71,11 +71,7 @@ def _read(module: str) -> _Code:
 
 
 def _spell(node: object, top: str, words: list[str], imports: list[Import]) -> None:
-    """Spell a syntax tree without places, documentation, imports of ours and empty fields.
-
-    Empty fields differ between Python versions. Each word ends with a zero byte. Lists are filled, for generators of
-    generators would take twice the time.
-    """
+    """Spell a syntax tree into a list: no places, documentation, imports of ours, nor fields empty in some Pythons."""
     if isinstance(node, ast.AST):
         if isinstance(node, Import) and _is_ours(node, top):
             imports.append(node)

@@ -25,11 +25,7 @@ def sources_disagree(checks: Sequence[CheckResult]) -> str:
 
 
 def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
-    """Sum up what the checks found about one statement.
-
-    Refuted by any certain counterexample; else proved by any proof; else not refuted where a check looked and found
-    nothing; else inconclusive or untested. Sources that disagree give inconclusive.
-    """
+    """Sum up what checks found: a certain counterexample refutes, any proof proves; where sources disagree, neither."""
     if disagreement := sources_disagree(checks):
         return "inconclusive", disagreement
     unsure = [f"{c.name}: {c.error or c.message}" for c in checks if c.status in {"inconclusive", "untested"}]

@@ -32,7 +32,7 @@ def machine() -> dict[str, str]:
 
 def commit() -> str:
     """Commit of the checkout, with "+changes" where tracked files differ from it; empty where there is none."""
-    here = Path(__file__).resolve().parents[2]
+    here = Path(__file__).resolve().parents[3]
     if not (here / ".git").exists():
         return ""
     head = _git(here, "rev-parse", "HEAD")

@@ -91,11 +91,7 @@ def _put(entries: dict[tuple[str, str], Entry], entry: Entry) -> None:
 
 
 def recorded_share(source: str, budget: str) -> float | None:
-    """Core seconds that one divisible check may take, where the place with the checks says so.
-
-    ``source``: "module:function"; the module may have the seconds of each budget as ``SEARCH_SECONDS``. The other
-    checks then all fit. None where it is to be made out from what the checks declare.
-    """
+    """Core seconds of one divisible check, where the source's module has ``SEARCH_SECONDS`` for the budget."""
     recorded: Mapping[str, float] = getattr(import_module(_place(source)[0]), "SEARCH_SECONDS", {})
     return recorded.get(budget)
 

@@ -39,9 +39,8 @@ def verify(
 ) -> Run:
     """Judge claims, or all, with the checks of a ``source``, "module:function"; all checks share the budget.
 
-    ``spare``: start no workers where that takes longer than the work. ``early``: one worker process that was started
-    already, to share the work; it is shut down where others are started. Results come in the order of the claims and
-    their readings, whatever the number of ``jobs``; after Ctrl-C, what was decided so far.
+    ``spare``: start no workers where that takes longer than the work. ``early``: a worker process that was started
+    already, and is shut down where others are. Results come in order; after Ctrl-C, what was decided so far.
     """
     start = time.perf_counter()
     suite = Suite(specs, budget, seed, source)

@@ -14,8 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, prepare_worker, run_in_worker
 from dpverify.processes import process_pool
 
-PER_WORKER = 2
-"""Blocks under way per worker."""
+PER_WORKER = 2  # blocks under way per worker
 DIED = "the worker process died while it ran this check"
 
 Outcomes = Generator[tuple[Task, BlockOutcome], None, None]

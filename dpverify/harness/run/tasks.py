@@ -17,8 +17,7 @@ from dpverify.harness.checks import Check
 from dpverify.harness.context import Context
 from dpverify.harness.run.registry import load_checks
 
-Task = tuple[int, int]
-"""Number of the job, number of the block."""
+Task = tuple[int, int]  # number of the job, number of the block
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,7 @@ def item_id(key: str, reading: dict[str, str], variant: str, check: str) -> str:
     return f"{key}[{'|'.join(filter(None, [chosen, variant, check]))}]"
 
 
-_jobs: list[Job] = []
-"""The jobs of this worker process."""
+_jobs: list[Job] = []  # the jobs of this worker process
 
 
 @dataclass(frozen=True)

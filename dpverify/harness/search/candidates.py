@@ -13,8 +13,7 @@ from dpverify.harness.search.rationals import Interval, nth_simplest
 
 MODE_BITS, PAYLOAD_BITS = 3, 10
 PAYLOADS = 1 << PAYLOAD_BITS
-FAR = 1 << 20
-"""How far from its other end an integer without an end may lie."""
+FAR = 1 << 20  # how far from its other end an integer without an end may lie
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 97, 127, 251, 509, 1021, 2039, 4093, 8191, 65521, 131071, 1048573)
 
 

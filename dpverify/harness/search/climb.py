@@ -16,8 +16,7 @@ CORNERS = ((0, 0), (1, 1), (1, 0), (4, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS
 The simplest, both ends, one over the symbol before (or equal to it), next to the ends, a power of two, far out.
 """
 MAX_CORNERS = 1024
-LONGEST = 96
-"""Bits of the longest number that is climbed to: a ratio that grows without bound is stopped somewhere."""
+LONGEST = 96  # bits of the longest number that is climbed to: a ratio that grows without bound is stopped somewhere
 
 
 def corners(sampler: Sampler) -> Iterator[Values]:

@@ -15,8 +15,7 @@ from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import EvaluationError, Exact, working_precision
 
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "=": "="}
-BITS = 256
-"""Precision in which an end is computed."""
+BITS = 256  # precision in which an end is computed
 
 
 @dataclass(frozen=True)
@@ -61,10 +60,9 @@ def _reachable(node: Formula, symbol: str) -> bool:
 
 
 def solve(inequality: Inequality, symbol: str, env: Mapping[str, Any]) -> tuple[str, Fraction] | None:
-    """Solve for a symbol, the others having values.
+    """Solve for a symbol: how it compares with which end; None where there is no finite end.
 
-    How the symbol compares with which end. An irrational end is moved inwards by less than 2**-60 of its size. None
-    where there is no finite end: the condition is then left to be checked on the whole point.
+    An irrational end is moved inwards by less than 2**-60 of its size.
     """
     op, node, other = inequality.op, inequality.left, inequality.right
     if symbol not in free_names(node):

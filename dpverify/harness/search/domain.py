@@ -14,19 +14,17 @@ from dpverify.harness.context import Point
 from dpverify.harness.search.candidates import MODE_BITS, PAYLOAD_BITS, value_at
 from dpverify.harness.search.constraints import Inequality, can_solve, links, solve
 from dpverify.harness.search.rationals import Interval
-from dpverify.ledger.domains import Domain
 from dpverify.ledger.formula import free_names
 from dpverify.ledger.statements import Statement
+from dpverify.ledger.vocabulary import Domain
 from dpverify.symbolic.exact.compile import compile_relation
 from dpverify.symbolic.exact.evaluate import cached_closure, holds_compiled, run
 from dpverify.symbolic.exact.numbers import EvaluationError, is_integer
 from dpverify.symbolic.exact.sums import Closure, Env
 
 BITS_PER_SYMBOL = MODE_BITS + PAYLOAD_BITS
-DEFINITION_BITS = 256
-"""Precision in which a definition is computed."""
-MAX_PERMUTED = 7
-"""With more symbols than this their order is not searched for."""
+DEFINITION_BITS = 256  # precision in which a definition is computed
+MAX_PERMUTED = 7  # with more symbols than this their order is not searched for
 
 Relation = Callable[[Env], bool | None]
 Region = Mapping[str, tuple[Fraction | None, Fraction | None]]

@@ -11,9 +11,14 @@ from dpverify.harness.budget import Budget
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.planted import Outcome, Planted, Rule
-from dpverify.harness.search.exact_results import CounterexampleKind, counterexample, slack_of
+from dpverify.harness.search.exact_results import (
+    FACTORS,
+    CounterexampleKind,
+    counterexample,
+    sharper_statement,
+    slack_of,
+)
 from dpverify.harness.search.search import Findings
-from dpverify.harness.search.sharper import FACTORS, sharper_statement
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.formula import to_text
 from dpverify.ledger.records import Status

@@ -18,16 +18,14 @@ from hypothesis.errors import Unsatisfiable
 from dpverify.harness.search.domain import Sampler
 
 Values = dict[str, Fraction]
-MAX_TARGET = 700.0
-"""Largest size of a logarithm that is handed to the search."""
+MAX_TARGET = 700.0  # largest size of a logarithm that is handed to the search
 
 
 class _FoundError(Exception):
     """Raised at a point that has the property, so that Hypothesis shrinks it."""
 
 
-SHORTER = 200
-"""Most points that Hypothesis tries to make simpler; ours, ``search.simplify``, goes on from there."""
+SHORTER = 200  # most points that Hypothesis tries to make simpler; ours, ``search.simplify``, goes on from there
 
 
 def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:

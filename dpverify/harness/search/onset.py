@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-PER_DECADE = 20
-"""Sizes that are tried: N = 10^(k/PER_DECADE), rounded."""
+PER_DECADE = 20  # sizes that are tried: N = 10^(k/PER_DECADE), rounded
 
 
 def size(k: int) -> int:

@@ -16,17 +16,12 @@ from dpverify.harness.sides import Probe, Prober
 from dpverify.ledger.results import ControlResult
 
 Values = dict[str, Fraction]
-STARTS = 3
-"""How many of the sharpest points are climbed from."""
-MARGIN = Fraction(1, 20)
-"""How far inside an interval an interior point lies, as a share of its width."""
+STARTS = 3  # how many of the sharpest points are climbed from
+MARGIN = Fraction(1, 20)  # how far inside an interval an interior point lies, as a share of its width
 INTERIOR_INTEGER = 3
-LARGEST_TRIES = 300
-"""How many points are tried to shorten the point of the largest ratio."""
-LONG = 12
-"""Bits of a number in a counterexample from which on Hypothesis looks for another one."""
-NEARLY = 0.99
-"""Share of the largest ratio that a point of few digits must keep."""
+LARGEST_TRIES = 300  # how many points are tried to shorten the point of the largest ratio
+LONG = 12  # bits of a number in a counterexample from which on Hypothesis looks for another one
+NEARLY = 0.99  # share of the largest ratio that a point of few digits must keep
 
 
 @dataclass

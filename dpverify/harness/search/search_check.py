@@ -12,15 +12,21 @@ from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.planted import Planted
 from dpverify.harness.search.climb import completions
 from dpverify.harness.search.domain import Region, Sampler, make_sampler
-from dpverify.harness.search.exact_results import CounterexampleKind, Vacuity, counterexample, slack_of
+from dpverify.harness.search.exact_results import (
+    FACTORS,
+    CounterexampleKind,
+    Vacuity,
+    counterexample,
+    sharper_statement,
+    slack_of,
+)
 from dpverify.harness.search.search import Findings, interior_of, largest_violation, search, simplest_violation
-from dpverify.harness.search.sharper import FACTORS, sharper_statement
 from dpverify.harness.sides import LeftSide, Probe, Prober
-from dpverify.ledger.domains import parse_domain
 from dpverify.ledger.formula import decimal_text, parse_relation, to_text
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 from dpverify.ledger.statements import Statement
+from dpverify.ledger.vocabulary import parse_domain
 
 FEWEST_EXAMPLES = 50
 

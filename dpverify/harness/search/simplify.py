@@ -16,12 +16,9 @@ from dpverify.harness.search.domain import Sampler
 from dpverify.harness.search.rationals import Interval, complexity, simplest
 
 Values = dict[str, Fraction]
-TRIES = 3000
-"""How many points are tried at most."""
-SIMPLER = 48
-"""How many of the simplest values of a symbol are tried before a point counts as simplest."""
-OF_TWO = 8
-"""How many of the simplest values of each of two symbols are tried, and of one that others follow."""
+TRIES = 3000  # how many points are tried at most
+SIMPLER = 48  # how many of the simplest values of a symbol are tried before a point counts as simplest
+OF_TWO = 8  # how many of the simplest values of each of two symbols are tried, and of one that others follow
 ROOMS = (Fraction(1), Fraction(1, 4), Fraction(1, 16), Fraction(1, 64), Fraction(1, 256))
 """How far from a real, as a share of it, a simpler one is looked for."""
 

@@ -29,8 +29,7 @@ NEAR: Final = float(STAKES[0])
 """The excess that is declared: this share of what lies between the bound and the largest value there can be."""
 
 HALVINGS: Final = 60
-POWERS: Final = np.geomspace(0.01, 30.0, 200)
-"""The values of k that are tried."""
+POWERS: Final = np.geomspace(0.01, 30.0, 200)  # the values of k that are tried
 
 
 def log_capital(values: Sequence[float], mean: float) -> float:

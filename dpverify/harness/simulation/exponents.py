@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-LEVEL = 0.99
-"""Of every interval."""
+LEVEL = 0.99  # of every interval
 
 Values: TypeAlias = NDArray[np.float64]
 

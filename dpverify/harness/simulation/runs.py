@@ -12,8 +12,7 @@ from dpverify.harness.search.exact_results import numbers
 from dpverify.ledger.results import CheckResult, Counterexample, Method, Number
 from dpverify.ledger.statements import Statement
 
-ALPHA = 1e-6
-"""Level of a whole check."""
+ALPHA = 1e-6  # level of a whole check
 
 
 class SimulatedCase(Protocol):
@@ -56,8 +55,7 @@ UPHILL = OptimizerFault("uphill", "every step goes the other way", direction=-1.
 Measure: TypeAlias = Callable[[Statement, CaseT, int, OptimizerFault], float]
 """Statement, problem, seed and fault to the mean over one run that the claim bounds, in units of the gradient."""
 
-Side: TypeAlias = Callable[[Statement, CaseT], float]
-"""Statement and problem to a number in units of the gradient."""
+Side: TypeAlias = Callable[[Statement, CaseT], float]  # statement and problem to a number in units of the gradient
 
 
 @dataclass(frozen=True)

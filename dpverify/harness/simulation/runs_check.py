@@ -21,19 +21,17 @@ from dpverify.harness.simulation.runs import (
 )
 from dpverify.ledger.results import CheckResult, ControlResult
 
-POWER = 0.99
-"""Power at the declared excess; the level is shared out over the problems."""
+POWER = 0.99  # power at the declared excess; the level is shared out over the problems
 
-PER_BLOCK = 16
-"""Runs of one block."""
+PER_BLOCK = 16  # runs of one block
 
 
 @dataclass(frozen=True)
 class RunsCheck(RunsBoundCheck[CaseT]):
-    """Simulate whole runs on worst-case problems and hold the lower confidence limit of a mean against the bound.
+    """Hold the lower confidence limit of a mean over whole runs on worst-case problems against the bound.
 
-    How many runs each problem gets follows from its bound before anything is drawn: a mean that is above the bound by
-    NEAR of the room up to ``top`` is refuted with the power POWER.
+    How many runs each problem gets follows from its bound: a mean above it by NEAR of the room up to ``top`` is refuted
+    with the power POWER.
     """
 
     cases: Mapping[str, Sequence[CaseT]] = field(kw_only=True)  # problems, by budget, from the least one on
@@ -67,11 +65,7 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         return runs
 
     def finish(self, context: Context, total: dict[str, list[float]] | None) -> CheckResult:
-        """Judge each problem, each wrong optimizer, and a sample moved beyond the bound by the declared excess.
-
-        "refuted" where a lower limit is beyond its bound; "not refuted" with the smallest excess that would have been
-        seen; "inconclusive" where the runs do not fit, or a planted fault was missed.
-        """
+        """Judge each problem, each wrong optimizer, and a sample moved beyond the bound by the excess."""
         streams = self._streams(context)
         own = [stream for stream in streams if stream.fault is NO_FAULT]
         if not own:

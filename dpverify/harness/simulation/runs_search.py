@@ -27,14 +27,11 @@ from dpverify.ledger.statements import Statement
 SHRUNK = 2.0
 """The declared size: where a bound half as large would be false, the search must find a problem that shows it."""
 
-CONFIRMED = 70
-"""Fresh runs of the best problem."""
+CONFIRMED = 70  # fresh runs of the best problem
 
-ELITE, CHILDREN = 6, 4
-"""Problems that each generation keeps, and how many it makes of each."""
+ELITE, CHILDREN = 6, 4  # problems that each generation keeps, and how many it makes of each
 
-SPREAD = 0.25
-"""How far a child strays from its parent, in parts of each range."""
+SPREAD = 0.25  # how far a child strays from its parent, in parts of each range
 
 
 class Effort(NamedTuple):
@@ -74,8 +71,7 @@ class Found(NamedTuple):
 class SearchRunsCheck(RunsBoundCheck[CaseT]):
     """Look for the problem with the largest simulated gradient over the bound, then test it on fresh seeds.
 
-    The search costs no error probability: the best problem is fixed before the confirmation draws anything. What is
-    not refuted is told with the largest ratio of a lower confidence limit to the bound.
+    The best problem is fixed before the confirmation draws anything, so that the search costs no error probability.
     """
 
     family: Family[CaseT] = field(kw_only=True)  # the problems

@@ -11,8 +11,7 @@ import math
 
 from scipy import special
 
-LARGE = 1_000_000
-"""Degrees of freedom from which the cube-root normal form is used."""
+LARGE = 1_000_000  # degrees of freedom from which the cube-root normal form is used
 
 
 def lower_tail(value: float, dof: float) -> float:

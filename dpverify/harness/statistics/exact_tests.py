@@ -100,10 +100,7 @@ def opposite_signs_test(
 
 
 def distribution_test(name: str, counts: NDArray[np.int64], cdf: Floats, alpha: float) -> TestOutcome:
-    """Test a law by its distribution function on a grid, with the Dvoretzky-Kiefer-Wolfowitz band.
-
-    On a grid the largest distance can only be smaller than over the whole line, so the band keeps its level.
-    """
+    """Test a law on a grid by the Dvoretzky-Kiefer-Wolfowitz band, which keeps its level: a grid sees less."""
     total = int(counts.sum())
     if total == 0:
         raise ValueError(f"{name}: counts must not all be zero.")

@@ -12,9 +12,9 @@ import numpy as np
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, as_point
 from dpverify.harness.search.exact_results import numbers
-from dpverify.harness.statistics.judgement import Judge, Judgement, Sample
+from dpverify.harness.statistics.effects import Plan
+from dpverify.harness.statistics.mean_judges import Judge, Judgement, Sample
 from dpverify.harness.statistics.pieces import Pieces
-from dpverify.harness.statistics.plan import Plan
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-PIECE = 1 << 16
-"""Floats of a piece, 0.5 MB: what is drawn is still in a near cache when it is summed up."""
+PIECE = 1 << 16  # floats of a piece, 0.5 MB: what is drawn is still in a near cache when it is summed up
 
 
 @dataclass(frozen=True)

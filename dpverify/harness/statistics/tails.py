@@ -10,11 +10,7 @@ from scipy import special
 
 @dataclass(frozen=True)
 class SubGaussian:
-    """Tails no heavier than a Gaussian's.
-
-    The norm of N(0, S) is one, with ``scale`` the root of the largest eigenvalue of S (concentration of Lipschitz
-    functions of Gaussian vectors).
-    """
+    """Tails no heavier than a Gaussian's, as of ||N(0, S)|| with ``scale`` the root of S's largest eigenvalue."""
 
     scale: float  # s with ``E exp(a (X - E X)) <= exp(a**2 s**2 / 2)`` for all a; in units of X, above 0
 
@@ -71,10 +67,7 @@ Tail = SubGaussian | Bounded
 
 
 def proportion_limits(successes: int, n: int, alpha: float) -> tuple[float, float]:
-    """Clopper-Pearson limits of a probability, each one-sided at alpha.
-
-    The probability is below ``lower`` in at most a share alpha of all samples, and above ``upper`` in as many.
-    """
+    """Clopper-Pearson limits of a probability, each of which is wrong in at most a share alpha of all samples."""
     if n < 1 or not 0 <= successes <= n:
         raise ValueError(f"successes must lie in 0..n and n be at least 1, got successes={successes}, n={n}.")
     lower = 0.0 if successes == 0 else float(special.betaincinv(successes, n - successes + 1, alpha))

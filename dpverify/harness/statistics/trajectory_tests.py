@@ -22,16 +22,14 @@ from dpverify.harness.statistics.exact_tests import (
     pair_scores,
     scale_test,
 )
-from dpverify.harness.statistics.trajectory_statistics import GRID_CDF, Pairs, TrajectoryStatistics
+from dpverify.harness.statistics.trajectory_sums import GRID_CDF, Pairs, TrajectoryStatistics
 
 Floats = NDArray[np.float64]
 
-SHARE = 1.0 / 7.0
-"""Part of alpha that each of the seven tests is given."""
+SHARE = 1.0 / 7.0  # part of alpha that each of the seven tests is given
 SECONDS_PER_PAIR = {"products": 2e-11, "signs": 2e-12}
 """Core seconds that two values of different steps take, roughly: one product in a large matrix product, or one bit."""
-SECONDS_PER_NUMBER = 3e-8
-"""Of drawing and whitening a number; more than it took."""
+SECONDS_PER_NUMBER = 3e-8  # of drawing and whitening a number; more than it took
 
 
 def trajectory_tests(statistics: TrajectoryStatistics, alpha: float) -> list[TestOutcome]:

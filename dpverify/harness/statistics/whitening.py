@@ -19,11 +19,9 @@ from dpverify.harness.statistics.trajectory_kernels import divide_sparse
 Floats = NDArray[np.float64]
 Entries = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
 
-ROUNDING = 1e-13
-"""Entries of the inverse below this, relative to the largest of their row, are rounding errors of 0."""
+ROUNDING = 1e-13  # entries of the inverse below this, relative to the largest of their row, are rounding errors of 0
 
-SPARSE = 16
-"""A row of a sparse inverse has at most this many entries on average."""
+SPARSE = 16  # a row of a sparse inverse has at most this many entries on average
 
 _kept: list[tuple[Floats, Floats, Whitening]] = []
 

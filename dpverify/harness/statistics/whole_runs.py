@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dpverify.harness.context import Context
+from dpverify.harness.statistics.effects import Plan
 from dpverify.harness.statistics.pieces import Pieces, drawn_in_pieces
-from dpverify.harness.statistics.plan import Plan
-from dpverify.harness.statistics.trajectory_statistics import Pairs
+from dpverify.harness.statistics.trajectory_sums import Pairs
 from dpverify.harness.statistics.trajectory_tests import TrajectoryEffect
 
 Simulate = Callable[[Context, np.random.Generator, int], Pieces]

@@ -46,12 +46,7 @@ _COMPARISONS: dict[type[ast.cmpop], Comparison] = {
 
 
 def parse(text: str) -> Formula:
-    """Parse a formula.
-
-    ``text``: such as ``"4*alpha*G*sqrt(d*log2(T))"`` or ``"sum(x**i, i, 0, oo)"``. Any name may stand for a symbol and
-    any function be called; whether the paper declares them is for the loader to say. The tree, in the shape in which it
-    was written.
-    """
+    """Parse a formula to a tree of the same shape; whether its names are declared is for the loader to say."""
     reader = _Reader(text)
     return reader.formula(reader.python_tree(), 1, frozenset())
 

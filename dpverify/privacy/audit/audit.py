@@ -57,11 +57,10 @@ def audit(
     remarks: Sequence[str] = (),
     report: Report | None = None,
 ) -> AuditResult:
-    """Bound the epsilon of a mechanism from below; the arguments are those of ``dpverify.audit``.
+    """Bound the epsilon of a mechanism from below; other arguments are those of ``dpverify.audit``.
 
-    ``name``: how the result names the mechanism, its own name by default. ``remarks``: put before the notes of the
-    result. ``report``: told ``(done, all, label)`` as the audit goes on. After Ctrl-C, the result has ``interrupted``
-    and the bound from what was drawn.
+    ``remarks``: put before the notes. ``report``: told ``(done, all, label)``. After Ctrl-C, the bound is from what was
+    drawn.
     """
     _check(epsilon, delta, n, confidence, law, score, seed)
     claim = None if epsilon is None else AuditClaim(epsilon=epsilon, delta=delta)

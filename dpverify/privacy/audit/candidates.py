@@ -20,8 +20,7 @@ TREE_LEAST, TREE_DIMENSION = 1000, 64
 LOOKED_AT, KEPT = 256, 16
 """Coordinates in which repeated values are looked for, and with which a table is made, at most."""
 
-WIDTHS = (2.0**-10, 2.0**-20)
-"""Widths of cells, in units of the distance between the quartiles."""
+WIDTHS = (2.0**-10, 2.0**-20)  # widths of cells, in units of the distance between the quartiles
 
 
 class View(NamedTuple):

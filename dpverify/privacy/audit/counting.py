@@ -45,8 +45,7 @@ from scipy import special
 
 from dpverify.privacy.audit.records import Floats
 
-DELTA_SHARE = 0.1
-"""Share of alpha spent, at most, on how many rounds delta may have decided."""
+DELTA_SHARE = 0.1  # share of alpha spent, at most, on how many rounds delta may have decided
 
 
 class Allowance(NamedTuple):
@@ -68,11 +67,7 @@ def allowance(trials: int, delta: float, alpha: float) -> Allowance:
 
 
 def lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha: float) -> Floats:
-    """Lower confidence bound on epsilon at delta, at least 0, from the counts of right and wrong guesses, K and J.
-
-    For one rule, fixed before the rounds; not for the largest over many. Where a rule is chosen, the counts may be
-    expected ones.
-    """
+    """Lower bound on epsilon at delta, at least 0, from right and wrong guesses of one rule fixed before the rounds."""
     c, a = allowance(trials, delta, alpha)
     kept, lost = np.broadcast_arrays(np.maximum(np.asarray(right, dtype=np.float64) - c, 0.0), wrong)
     safe = np.maximum(kept, 1e-300)

@@ -16,8 +16,7 @@ import numpy as np
 
 from dpverify.privacy.audit.records import Floats
 
-ZERO = 1100.0
-"""Score of an output of zeros only, which has no lowest bit."""
+ZERO = 1100.0  # score of an output of zeros only, which has no lowest bit
 
 
 def lowest_bit(outputs: Floats) -> Floats:

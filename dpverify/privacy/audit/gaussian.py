@@ -23,14 +23,11 @@ from dpverify.privacy.audit.scores import unit_of
 from dpverify.privacy.gaussian import epsilon_of, mu_of
 from dpverify.privacy.noncentral_f import REACH, SERIES, cdf, lower_noncentrality
 
-MOST_DIMENSIONS = 2000
-"""Numbers in an output, at most: the covariance is a matrix."""
+MOST_DIMENSIONS = 2000  # numbers in an output, at most: the covariance is a matrix
 
-NO_NOISE = 1e-12
-"""Eigenvalue of the correlation matrix below which there is no noise in a direction."""
+NO_NOISE = 1e-12  # eigenvalue of the correlation matrix below which there is no noise in a direction
 
-APART = 1e-9
-"""Difference of the means, in units of the outputs' spread, that is more than rounding."""
+APART = 1e-9  # difference of the means, in units of the outputs' spread, that is more than rounding
 
 
 class MuBound(NamedTuple):

@@ -17,20 +17,16 @@ from dpverify.privacy.audit.records import Bits, Floats
 from dpverify.privacy.audit.rules import AuditRule, Guesses, choose_rule
 from dpverify.privacy.audit.scores import Learner, Score, unit_of
 
-FEWEST = 5
-"""Training rounds of each data set in each half that a model needs."""
+FEWEST = 5  # training rounds of each data set in each half that a model needs
 
-MOST = 100_000
-"""Training rounds in each half that a model learns from, unless it looks for what is rare."""
+MOST = 100_000  # training rounds in each half that a model learns from, unless it looks for what is rare
 
-ENOUGH = 50
-"""Training rounds for each number in an output from which a score may be looked at where it was learned."""
+ENOUGH = 50  # training rounds for each number in an output from which a score may be looked at where it was learned
 
 HANDICAP = 1.15
 """How much better than the models of its kind before it a model must look: the luckiest of several looks too good."""
 
-SHARES = {True: 0.8, False: 0.2}
-"""Shares of alpha, of the steady model and of the other, where both are judged."""
+SHARES = {True: 0.8, False: 0.2}  # shares of alpha, of the steady model and of the other, where both are judged
 
 SURE = {True: 1e-4, False: 0.1}
 """Level at which counts of training rounds speak for themselves, of steady models and of others."""
@@ -75,11 +71,7 @@ class Bet:
 def learn(
     x: Floats, b: Bits, trials: int, delta: float, alpha: float, *, serial: bool, user: UserScore | None
 ) -> list[Bet]:
-    """Make the rules that the remaining rounds are judged with.
-
-    ``serial``: whether the rounds are separate calls, one after the other, so that the round before may tell something.
-    One or two, whose shares sum to 1; one that never guesses where nothing looks better than that.
-    """
+    """Make one or two rules for the remaining rounds, with shares that sum to 1; ``serial``: as for ``candidates``."""
     unit = np.ones(x.shape[1]) if user is not None else unit_of(x)
     x = x / unit  # not in place: the caller keeps its own
     never = AuditRule(-np.inf, np.inf, 0.0)

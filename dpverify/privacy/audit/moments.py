@@ -8,14 +8,11 @@ import numpy as np
 
 from dpverify.privacy.audit.records import AuditError, Floats
 
-ODD = 8.0
-"""Standard deviations from a Gaussian's skewness, kurtosis or equal variances that contradict the law."""
+ODD = 8.0  # standard deviations from a Gaussian's skewness, kurtosis or equal variances that contradict the law
 
-CACHED = 1 << 14
-"""Numbers that are summed at once: few enough to stay in a core's own memory."""
+CACHED = 1 << 14  # numbers that are summed at once: few enough to stay in a core's own memory
 
-LEAST = 1000
-"""Outputs on each data set from which the law is looked at."""
+LEAST = 1000  # outputs on each data set from which the law is looked at
 
 
 class ClassMoments:

@@ -15,17 +15,13 @@ from dpverify.privacy.audit.moments import LEAST, ClassMoments, check_law
 from dpverify.privacy.audit.records import AuditError, Floats
 from dpverify.privacy.gaussian import epsilon_of
 
-COORDINATES = 8
-"""Coordinates that are looked at, at most."""
+COORDINATES = 8  # coordinates that are looked at, at most
 
-FAR = 8.0
-"""Standard deviations that count as too far; independent draws get there once in 10^14."""
+FAR = 8.0  # standard deviations that count as too far; independent draws get there once in 10^14
 
-FEWEST = 30
-"""Outputs on one data set that a block needs to be looked at."""
+FEWEST = 30  # outputs on one data set that a block needs to be looked at
 
-DIMENSIONS = 100
-"""Numbers in an output, at most, for a hint."""
+DIMENSIONS = 100  # numbers in an output, at most, for a hint
 
 
 class BlockSpread:

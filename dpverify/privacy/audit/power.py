@@ -13,16 +13,13 @@ from dpverify.privacy.audit.records import Power, number
 from dpverify.privacy.gaussian import mu_of
 from dpverify.privacy.noncentral_f import REACH, SERIES, noncentrality_of, quantile
 
-CHANCE = 0.9
-"""With which probability the smallest fault is seen."""
+CHANCE = 0.9  # with which probability the smallest fault is seen
 
-MISPLACED = 0.45
-"""How far from the best place a learned threshold may lie, in standard deviations of the noise."""
+MISPLACED = 0.45  # how far from the best place a learned threshold may lie, in standard deviations of the noise
 
 STEP = 1.1
 
-MOST = 1e3
-"""Largest ratio of the claimed sigma to the real one that is looked at."""
+MOST = 1e3  # largest ratio of the claimed sigma to the real one that is looked at
 
 
 def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Power:

@@ -41,31 +41,24 @@ class Bound(Record, frozen=True, kw_only=True):
 class Power(Record, frozen=True, kw_only=True):
     """The smallest fault that an audit of this size sees."""
 
-    chance: float
-    """With which probability it is seen."""
+    chance: float  # with which probability it is seen
     shortfall: float | None
     """Share by which the sigma of a Gaussian mechanism falls short of the claim; None where no shortfall is seen."""
     n_for_15_percent: int | None = None
     """Outputs per data set with which a sigma that is 15% short is seen; None where that is beyond 10^8."""
-    largest_epsilon: builtins.float | str
-    """Most that an audit of this size can show of any mechanism."""
+    largest_epsilon: builtins.float | str  # most that an audit of this size can show of any mechanism
 
 
 class AuditEvidence(Record, frozen=True, kw_only=True):
     """What the bound was computed from."""
 
-    rule: str
-    """The rule that guessed, in words."""
-    trials: int
-    """Rounds, or samples, that the bound rests on."""
-    training: int
-    """Rounds that the rule was made on; none of them counts for the bound."""
+    rule: str  # the rule that guessed, in words
+    trials: int  # Rounds, or samples, that the bound rests on
+    training: int  # rounds that the rule was made on; none of them counts for the bound
     share: float = 1.0
     """Share of the chance of a false alarm that the rule had; the rest went to another rule, which did worse."""
-    right: int | None = None
-    """Right guesses."""
-    wrong: int | None = None
-    """Wrong guesses."""
+    right: int | None = None  # right guesses
+    wrong: int | None = None  # wrong guesses
     statistic: builtins.float | str | None = None
     """Hotelling's statistic over its degrees of freedom; with the Gaussian law only."""
 

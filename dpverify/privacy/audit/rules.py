@@ -10,20 +10,15 @@ from scipy import special
 from dpverify.privacy.audit.counting import lower_epsilon
 from dpverify.privacy.audit.records import Bits, Floats
 
-GRID = 48
-"""Thresholds tried on each side."""
+GRID = 48  # thresholds tried on each side
 
-PRIOR = 300.0
-"""Rounds that the calibrated score is worth against the count of right guesses beyond a threshold."""
+PRIOR = 300.0  # rounds that the calibrated score is worth against the count of right guesses beyond a threshold
 
-CAUTION = 1.0
-"""Standard errors by which a calibrated chance is drawn towards one half."""
+CAUTION = 1.0  # standard errors by which a calibrated chance is drawn towards one half
 
-FITTED = 20_000
-"""Rounds that the calibration is fitted to, at most, evenly spread over the scores."""
+FITTED = 20_000  # rounds that the calibration is fitted to, at most, evenly spread over the scores
 
-BEND = 30.0
-"""How many rounds it takes to bend the calibration away from a straight line."""
+BEND = 30.0  # how many rounds it takes to bend the calibration away from a straight line
 
 
 class Guesses(NamedTuple):
@@ -49,13 +44,10 @@ class AuditRule(NamedTuple):
 
 
 def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: float, sure: float) -> AuditRule:
-    """Choose the thresholds with the largest expected bound.
+    """Choose the thresholds with the largest expected bound; a rule that never guesses where there is nothing to gain.
 
-    How often a guess is right beyond a threshold is estimated by its count and by the calibrated score together: counts
-    alone are too few in the tails, where the best thresholds lie, and their luckiest one would be taken.
-
-    ``sure``: level at which the counts of the training rounds speak for themselves, whatever the calibrated score says.
-    With ``first < second``; one that never guesses where there is nothing to gain.
+    A guess is judged by counts and the calibrated score together, as counts are too few in the tails, where the
+    luckiest threshold would be taken; ``sure``: the level at which counts speak for themselves.
     """
     m = len(score)
     if m < 2 or float(score.min()) == float(score.max()):

@@ -15,22 +15,15 @@ from dpverify.privacy.audit.records import AuditError, Bits, Floats
 
 Mechanism = Callable[..., Any]
 
-MOST_FLOATS = 1 << 25
-"""Floats of the training rounds, at most: 256 MB, of which a few copies are made."""
+MOST_FLOATS = 1 << 25  # floats of the training rounds, at most: 256 MB, of which a few copies are made
 
-BLOCK_FLOATS = 1 << 22
-"""Floats of one block, at most."""
+BLOCK_FLOATS = 1 << 22  # floats of one block, at most
 
-BLOCK_CALLS = 4096
-"""Calls of one block, at most, where the mechanism returns one output per call."""
+BLOCK_CALLS = 4096  # calls of one block, at most, where the mechanism returns one output per call
 
 
 class Source:
-    """A mechanism on a pair of data sets.
-
-    A mechanism is called as ``mechanism(dataset, rng)`` and returns numbers: one output. If it has a parameter named
-    ``size``, it is called as ``mechanism(dataset, rng, size=k)`` and returns k independent outputs, the rows.
-    """
+    """A ``mechanism(dataset, rng)``, or one with a parameter ``size`` and so many independent rows, on a pair."""
 
     def __init__(self, mechanism: Mechanism, datasets: object, rng: Generator) -> None:
         if not callable(mechanism):

@@ -21,8 +21,7 @@ Score = Callable[[Floats], Floats]
 FLOOR = 1e-12
 """Smallest eigenvalue of a correlation matrix that is believed; below it there is no noise in that direction."""
 
-TREE_ROUNDS = 100_000
-"""Rounds that trees are grown on, at most."""
+TREE_ROUNDS = 100_000  # rounds that trees are grown on, at most
 
 
 class Learner(NamedTuple):
@@ -37,11 +36,7 @@ class Learner(NamedTuple):
 
 
 def linear(x: Floats, b: Bits) -> Score:
-    """Learn Fisher's linear discriminant: the likelihood ratio of two Gaussians with one covariance.
-
-    A direction without noise in which the data sets differ (a coordinate that is released as it is, noise that cancels
-    between coordinates) gets a weight beyond all others.
-    """
+    """Learn Fisher's linear discriminant; a direction in which the data differ without noise outweighs all others."""
     shift, scale = _standard(x)
     z = (x - shift) / scale
     low, high = z[~b].mean(axis=0), z[b].mean(axis=0)
@@ -102,10 +97,7 @@ def _steps(model: HistGradientBoostingClassifier) -> Score:
 
 
 def atoms(x: Floats, b: Bits) -> Score:
-    """Learn which exact values come with which data set: point masses, grids, and noise that was drawn before.
-
-    The score is the log ratio of how often a value was seen, of the coordinate where that says most; 0 for a new one.
-    """
+    """Learn which exact values come with which data set; the score is their largest log ratio, 0 for a new value."""
     return _table(x, b, lambda y: y)
 
 

@@ -24,9 +24,8 @@ class Cited(Premise):
 def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     """Make a premise of a derivation's conclusion, with expressions in the place of some symbols (``where``).
 
-    ``letter`` stands for the chain's first expression; without one, that expression itself is the left side. The
-    chain's assumptions and the domains of its symbols are conditions, which are proven of every use; what is assumed of
-    its local letters says what they mean, and is none.
+    ``letter`` stands for the chain's first expression, or that itself. The chain's assumptions and domains are
+    conditions, proven of every use; what is assumed of its local letters says what they mean, and is none.
     """
     start, last = derivation.start, derivation.last
     own = set(derivation.local)

@@ -35,12 +35,8 @@ def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -
 
     Parameters
     ----------
-    derivation : Derivation
-        The chain.
-    points : int
-        Sample points per setting (the domain, and each case).
-    seed : int
-        Of the sample points.
+    points, seed : int
+        Sample points per setting (the domain, and each case), and what they are drawn by.
 
     Returns
     -------

@@ -15,11 +15,10 @@ import sympy
 
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.prove.canonical import canonical, inner_sum
-from dpverify.symbolic.prove.equality import are_equal, same_terms
+from dpverify.symbolic.prove.equality import are_equal, same_terms, within
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.monotone import direction, well_defined
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
-from dpverify.symbolic.prove.timing import within
 from dpverify.symbolic.rules.base import Instance, Relation
 
 _SECONDS = 5.0

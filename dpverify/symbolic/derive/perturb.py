@@ -83,11 +83,7 @@ def _moved(
 
 
 def constants(expr: Any) -> list[tuple[tuple[int, ...], Any]]:
-    """Find the rational constants of an expression, with their positions as indices of arguments from the top.
-
-    Signs (-1 as a factor or an exponent) and the limits of sums are passed over; every other number counts, also the
-    implied one in front of a symbolic expression's whole.
-    """
+    """Find rational constants and their positions, but for signs (-1) and limits of sums; an implied factor counts."""
     found: list[tuple[tuple[int, ...], Any]] = [((), sympy.Integer(1))]
     found += _walk(expr, ())
     return found

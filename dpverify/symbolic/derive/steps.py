@@ -71,15 +71,8 @@ def premise_of(statement: Any, lhs: Any = None) -> Premise:
 
     Parameters
     ----------
-    statement : Statement
-        The claim that provides the inequality.
     lhs : sympy.Expr, optional
         What stands for the left side, where the claim has a quantity there.
-
-    Returns
-    -------
-    Premise
-        With a condition for each domain and each ``requires``.
 
     Raises
     ------

@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 
 from dpverify.symbolic.exact.numbers import ONE, ZERO, Datum, Exact, Value, to_exact
 
-Name: TypeAlias = tuple[Any, ...]
-"""What a coefficient belongs to: a kind and numbers, as in ("iterate", 3, 1)."""
+Name: TypeAlias = tuple[Any, ...]  # what a coefficient belongs to: a kind and numbers, as in ("iterate", 3, 1)
 
 
 class Combination(Datum):

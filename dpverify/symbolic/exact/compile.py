@@ -53,11 +53,7 @@ _METHODS = {"#moment": "moment", "#norm": "norm", "#inner": "inner"}
 
 @lru_cache(maxsize=4096)
 def compile_formula(node: Formula, extended: bool = False) -> Closure:
-    """Compile a formula to a function of a dict of values by name (``fmpq``, ``arb``, or callables for functions).
-
-    It returns the value at the working precision; the dict may gain and lose the indices of sums during the call.
-    ``extended``: whether ``x/0`` is +oo or -oo by the sign of x, and ``log(0)`` is -oo, instead of a DomainError.
-    """
+    """Compile a formula to a function of a dict; ``extended``: ``x/0`` and ``log(0)`` are infinities, not errors."""
     return _Compiler(extended).node(node)
 
 

@@ -73,21 +73,14 @@ def _compile(statement: Statement) -> CompiledStatement:
 
 
 def evaluate_statement(statement: Statement, point: Point, *, precision: int = 256) -> tuple[Exact | None, Exact]:
-    """Evaluate both sides of a statement.
+    """Evaluate both sides of a statement; the left one is None where it is a measured quantity.
 
     Parameters
     ----------
-    statement : Statement
-        From the ledger.
     point : mapping of str to Fraction, int or arb
         A value for every free symbol; definitions are computed.
     precision : int
         Bits of the balls.
-
-    Returns
-    -------
-    tuple
-        Left side (None where it is a measured quantity) and right side.
 
     Raises
     ------
@@ -133,11 +126,7 @@ def domains_hold(domains: Mapping[str, Any], point: Point) -> bool | None:
 
 
 def decide_statement(statement: Statement, point: Point, lhs: Callable[[int], Exact] | None = None) -> bool | None:
-    """Decide a statement at a point with certainty; its conditions are not looked at.
-
-    ``lhs``: left side by precision, where the statement has a measured quantity there. None if 2048 bits do not decide
-    it. Raises a ValueError if a side or the relation is missing, an EvaluationError if a side is not defined.
-    """
+    """Decide a statement at a point, its conditions aside; ``lhs``: a measured side. None if 2048 bits do not."""
     compiled = compile_statement(statement)
     env = values(point)
     if lhs is None and compiled.lhs is not None:

@@ -106,7 +106,7 @@ def _series_from_zero(env: Env, body: Closure, index: str, lo: int, ratio: Closu
 
 
 def constant_ratio(node: Formula, index: str) -> Formula | None:
-    """Ratio of the term at ``index + 1`` to the term at ``index``, where the summand shows that it is always the same.
+    """Ratio of successive terms, where the summand shows that it is constant.
 
     A power of a zero base needs a positive slope: the ratio is then 0, which with ``0**0 = 1`` is right from the second
     term on.

@@ -110,11 +110,7 @@ def _piecewise(expr: Any) -> Formula:
 
 
 def gaussian_integral(expr: Any) -> Any:
-    """Closed form of a Gaussian integral over the real line.
-
-    The integral of ``c*exp(-a*x**2 + b*x + e)`` is ``c*sqrt(pi/a)*exp(e + b**2/(4*a))`` where ``a > 0``; elsewhere that
-    has no real value.
-    """
+    """Integral of ``c*exp(-a*x**2 + b*x + e)``: ``c*sqrt(pi/a)*exp(e + b**2/(4*a))``, defined where ``a > 0``."""
     if len(expr.limits) != 1 or expr.limits[0][1:] != (-sympy.oo, sympy.oo):
         raise TypeError(f"cannot evaluate {expr!r}: only integrals over the real line are known.")
     x = expr.limits[0][0]

@@ -46,11 +46,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def to_sympy(node: Formula, symbols: Mapping[str, Any]) -> Any:
-    """Build the sympy expression of a formula; ``symbols``: what each free name becomes.
-
-    Functions that the language does not know become applied undefined functions. A sum whose range may be empty by more
-    than one step stands inside a Piecewise, because sympy's own empty sums are not 0.
-    """
+    """Build a formula's sympy expression; ``symbols``: what free names become. Unknown functions stay undefined."""
     match node:
         case Num(value):
             return sympy.Rational(value.numerator, value.denominator)
@@ -74,11 +70,7 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any]) -> Any:
 
 
 def guarded_sum(body: Any, index: Any, lo: Any, hi: Any) -> Any:
-    """Sum that is 0 when ``hi < lo``.
-
-    A plain ``Sum`` where ``hi >= lo - 1`` is known from the assumptions, since sympy agrees with us there; a
-    ``Piecewise`` where the range may be empty by more.
-    """
+    """Sum that is 0 when ``hi < lo``: a Piecewise, unless ``hi >= lo - 1`` is known, where sympy agrees with us."""
     if hi == sympy.oo:
         return sympy.Sum(body, (index, lo, hi))
     length = hi - lo + 1

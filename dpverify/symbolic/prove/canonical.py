@@ -77,11 +77,7 @@ def depth_of(expr: Any) -> int:
 
 @lru_cache(maxsize=20_000)
 def expanded(expr: Any) -> Any:
-    """Expand products and integer powers, to a sum of monomials in symbols and functions.
-
-    ``gamma**(2*k - 2)`` and ``exp(a - b)`` stay as they are, so that they can be compared with others of their kind;
-    over numeric bases ``2**(u + 1)`` becomes ``2*2**u``.
-    """
+    """Expand products and integer powers, and the exponents of numbers only: ``2**(u + 1)`` becomes ``2*2**u``."""
     result = sympy.expand(expr, **_HINTS)
     split = result.replace(_has_numeric_base, _split_exponent)
     return result if split == result else sympy.expand(split, **_HINTS)

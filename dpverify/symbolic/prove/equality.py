@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import sympy
 
@@ -12,7 +14,6 @@ from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.prove.canonical import canonical, common_denominator, expanded
 from dpverify.symbolic.prove.facts import Facts, witnessed
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
-from dpverify.symbolic.prove.timing import within
 
 _SECONDS = 10.0
 _MAX_OPERATIONS = 160
@@ -98,3 +99,33 @@ def _cleared(expr: Any) -> Any:
     """Numerator over the common denominator: 0 where the expression is 0."""
     denominator = common_denominator(expr)
     return expanded(sympy.Add(*(expanded(term * denominator) for term in sympy.Add.make_args(expr))))
+
+
+T = TypeVar("T")
+
+
+class _TimeIsUp(BaseException):
+    """Raised by the alarm; a BaseException so that no handler inside sympy swallows it."""
+
+
+def within(seconds: float, function: Callable[[], T]) -> T | None:
+    """Call a function; None when it takes longer than some seconds of wall time.
+
+    They are far more than any step of ours takes, so that a slower machine does not change a verdict. Outside the main
+    thread, or where the system has no timer, there is no limit.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        return function()
+
+    def stop(*_: Any) -> None:
+        raise _TimeIsUp
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        return function()
+    except _TimeIsUp:
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

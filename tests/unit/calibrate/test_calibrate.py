@@ -20,7 +20,7 @@ from dpverify.papers.tran2022.accounting.algorithm_1.exhaustive import largest_s
 from dpverify.papers.tran2022.accounting.noise import largest_weight
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
 from dpverify.privacy.gaussian import delta_of
-from dpverify.privacy.gaussian_balls import certify
+from dpverify.privacy.gaussian_safe import certify
 from tests.unit.papers.tran2022.accounting.algorithm_2 import definition
 
 

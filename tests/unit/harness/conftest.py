@@ -8,8 +8,8 @@ import pytest
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.search.domain import Sampler, make_sampler
 from dpverify.ledger import Specs, load_specs
-from dpverify.ledger.domains import parse_domain
 from dpverify.ledger.statements import Statement
+from dpverify.ledger.vocabulary import parse_domain
 
 DEMO = Path(__file__).parent / "demo" / "records"
 

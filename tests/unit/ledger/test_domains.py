@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from dpverify.ledger.domains import Domain, parse_domain
 from dpverify.ledger.errors import FormulaError
 from dpverify.ledger.formula import parse_relation
+from dpverify.ledger.vocabulary import Domain, parse_domain
 
 
 def test_kind_and_comparisons() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.ledger import Specs, UnknownClaim, load_specs
-from dpverify.ledger.domains import parse_domain
+from dpverify.ledger.vocabulary import parse_domain
 
 Write = Callable[..., Path]
 

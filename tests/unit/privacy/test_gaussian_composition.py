@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dpverify.privacy.gaussian_balls import delta_ball
 from dpverify.privacy.gaussian_composition import composed_epsilon
+from dpverify.privacy.gaussian_safe import delta_ball
 
 DIGITS = 1e-12
 

@@ -9,8 +9,7 @@ import pytest
 from flint import arb
 
 from dpverify.privacy.gaussian import epsilon_of, mu_of
-from dpverify.privacy.gaussian_balls import certify, delta_ball
-from dpverify.privacy.gaussian_safe import missed_epsilon, missed_mu, safe_epsilon, safe_mu
+from dpverify.privacy.gaussian_safe import certify, delta_ball, missed_epsilon, missed_mu, safe_epsilon, safe_mu
 
 EXTREMES = [
     (1.0, 1e-5),

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from dpverify.ledger.domains import parse_domain
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.records import Symbol
 from dpverify.ledger.statements import Statement
+from dpverify.ledger.vocabulary import parse_domain
 
 MakeStatement = Callable[..., Statement]
 

@@ -19,8 +19,7 @@ from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_m
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.sensitivity.visits_bounds import visits, visits_first, visits_later
-from dpverify.privacy.gaussian_balls import certify
-from dpverify.privacy.gaussian_safe import safe_epsilon, safe_mu
+from dpverify.privacy.gaussian_safe import certify, safe_epsilon, safe_mu
 from dpverify.privacy.participation import Bounds, Ordering
 
 SR_NODES = ("G to 2N", "G", "Delta", "r")

@@ -9,7 +9,7 @@ from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Plan
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.subsampling_bounds import composed_moment
-from dpverify.privacy.gaussian_balls import delta_ball
+from dpverify.privacy.gaussian_safe import delta_ball
 from dpverify.privacy.two_point import near_worst_laws, two_point_delta
 from dpverify.symbolic.exact.numbers import Exact, ball
 from dpverify.symbolic.exact.statements import definitions

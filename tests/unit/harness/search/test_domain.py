@@ -10,9 +10,9 @@ from flint import arb
 
 from dpverify.harness.search.constraints import Inequality, can_solve, links, solve
 from dpverify.harness.search.domain import Region, Sampler, make_sampler
-from dpverify.ledger.domains import parse_domain
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.statements import Statement
+from dpverify.ledger.vocabulary import parse_domain
 from dpverify.symbolic.exact.evaluate import holds
 from dpverify.symbolic.exact.numbers import working_precision
 

@@ -7,7 +7,7 @@ import pytest
 
 from dpverify.harness import Bounded, MeanEffect, Plan, ProportionEffect, SubGaussian, TrajectoryEffect
 from dpverify.harness.statistics.effects import Effect, smallest_sample
-from dpverify.harness.statistics.trajectory_statistics import Pairs
+from dpverify.harness.statistics.trajectory_sums import Pairs
 
 EFFECTS: list[Effect] = [
     MeanEffect(0.1, SubGaussian(1.0)),

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpverify.harness.statistics import sign_kernels as module
-from dpverify.harness.statistics.sign_kernels import AT_ONCE, TILE
+from dpverify.harness.statistics import trajectory_kernels as module
+from dpverify.harness.statistics.trajectory_kernels import AT_ONCE, TILE
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.normal import wrapping
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from dpverify.harness import Context, TrajectoryEffect, TrajectoryLaw
 from dpverify.harness.statistics.pieces import Pieces
-from dpverify.harness.statistics.trajectory_statistics import Pairs, TrajectoryStatistics, simulated_variance
-from dpverify.harness.statistics.trajectory_sums import collect
+from dpverify.harness.statistics.trajectory_sums import Pairs, TrajectoryStatistics, collect, simulated_variance
 from dpverify.harness.statistics.trajectory_tests import trajectory_tests
 from dpverify.harness.statistics.whitening import cholesky_factor, whitening
 

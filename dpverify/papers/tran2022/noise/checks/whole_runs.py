@@ -11,7 +11,7 @@ import numpy as np
 
 from dpverify.harness import Context, Control, MonteCarloCheck, TrajectoryLaw
 from dpverify.harness.statistics.pieces import Pieces, drawn_in_pieces
-from dpverify.harness.statistics.trajectory_statistics import Pairs
+from dpverify.harness.statistics.trajectory_sums import Pairs
 from dpverify.harness.statistics.whole_runs import Seen, Simulate, plan_to_see, run_by_run, shape
 from dpverify.kernels.normal import fill_normal_from, take_words, wrapping
 from dpverify.kernels.tape import generator

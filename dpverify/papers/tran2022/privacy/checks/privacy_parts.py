@@ -16,7 +16,7 @@ from dpverify.papers.tran2022.privacy.checks.sides import tail_points
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import momentum_sensitivity
 from dpverify.papers.tran2022.sensitivity.visits_bounds import ancestor_count
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
-from dpverify.privacy.gaussian_balls import delta_ball
+from dpverify.privacy.gaussian_safe import delta_ball
 from dpverify.symbolic.exact.numbers import ball, to_exact, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)

@@ -7,10 +7,10 @@ from functools import partial
 
 from dpverify.harness import PaperChecks
 from dpverify.harness.budget import BudgetName
+from dpverify.harness.sides import printed_side
 from dpverify.harness.simulation.runs import NO_FAULT, UPHILL, OptimizerFault
 from dpverify.harness.simulation.runs_check import RunsCheck
 from dpverify.harness.simulation.runs_search import Effort, SearchRunsCheck
-from dpverify.harness.statistics.printed_side import printed_side
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility.checks.simulation_cases import (
     LOUD,

@@ -10,9 +10,9 @@ from functools import partial
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.context import as_point
 from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.harness.sides import printed_side
 from dpverify.harness.simulation.runs import NO_FAULT, UPHILL, OptimizerFault
 from dpverify.harness.simulation.runs_check import RunsCheck
-from dpverify.harness.statistics.printed_side import printed_side
 from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.tape import Seed
 from dpverify.ledger.statements import Statement

@@ -8,9 +8,9 @@ from fractions import Fraction
 from dpverify.harness import Context
 from dpverify.harness.budget import BUDGETS
 from dpverify.harness.context import as_point
+from dpverify.harness.sides import printed_side
 from dpverify.harness.simulation.runs import NO_FAULT, UPHILL
 from dpverify.harness.simulation.runs_check import RunsCheck
-from dpverify.harness.statistics.printed_side import printed_side
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
