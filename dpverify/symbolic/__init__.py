@@ -21,20 +21,15 @@ if TYPE_CHECKING:
     from dpverify.symbolic.rules import CATALOGUE, Rule
 
 _HOMES = {
-    "derive.conclude": "Conclusion compare_with",
     "expressions.data": "AnyVector GaussianNorm SetBits",
-    "exact.decide": "to_number",
     "derive.derivation": "check_derivation",
-    "exact.evaluate": "holds",
-    "expressions.from_sympy": "evaluate_expr",
     "expressions.functions": "HOLE Bit Inner Log2 Moment Norm PopCount",
     "exact.numbers": "DomainError EvaluationError Exact UndecidedError UnsupportedError",
-    "derive.perturb": "Perturbation perturbations",
     "expressions.ranges": "Range integer real",
-    "rules": "CATALOGUE Rule find_rule",
-    "exact.statements": "decide_statement domains_hold evaluate_statement requires_hold",
+    "rules": "CATALOGUE Rule",
+    "exact.statements": "evaluate_statement",
     "derive.steps": "Case Cases Derivation DerivationError Premise Step premise_of",
-    "expressions.to_sympy": "sympy_conditions sympy_sides sympy_symbols to_sympy",
+    "expressions.to_sympy": "sympy_conditions sympy_sides sympy_symbols",
 }
 
 __all__ = [

@@ -12,7 +12,7 @@ from dpverify.harness.context import as_point
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.papers.tran2022.momentum.checks import (
-    error_runs,
+    error_parts,
     momentum_error,
     momentum_error_orders,
 )
@@ -65,9 +65,9 @@ def test_the_start_up_term_is_missed_under_one_permutation_too() -> None:
 
 def test_antipodes_come_close_to_the_corrected_lemma_and_stay_below() -> None:
     statement = SPECS.claim("tran2022:lemma-11").statement(FRESH, "printed")
-    context = Context(statement, BUDGETS["smoke"], 0, "test", as_point(error_runs.ANTIPODES))
+    context = Context(statement, BUDGETS["smoke"], 0, "test", as_point(error_parts.ANTIPODES))
     rng = np.random.default_rng(2)
-    plain, doubled = (error_runs._antipodes(weight)(context, rng, 200).mean() for weight in (1, 2))
+    plain, doubled = (error_parts._antipodes(weight)(context, rng, 200).mean() for weight in (1, 2))
     assert 0.4 < plain < 0.58 < doubled
 
 
