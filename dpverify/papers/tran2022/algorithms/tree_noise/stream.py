@@ -70,7 +70,7 @@ def slot_noise(t: int, decay: Vector, scale: float, slots: Matrix) -> None:
     if before == 0:
         for j in range(d):
             noise[j] = scale * noise[j]
-    else:  # as in ``next_noise``, on rows: a function of one coordinate, called by both, takes 1.4 times as long at d = 8
+    else:  # as in ``next_noise``: one function of a coordinate for both takes 1.4 times as long at d = 8
         past, c = slots[level(before)], decay[k]
         for j in range(d):
             noise[j] = c * past[j] + scale * noise[j]
