@@ -10,8 +10,7 @@ from typing import Literal, TypeAlias
 
 from dpverify.papers.tran2022.trees.compose_bounds import Node
 
-Epochs: TypeAlias = Literal["one-based", "quotient", "shifted"]
-"""How the epochs of Algorithm 2 are read."""
+Epochs: TypeAlias = Literal["one-based", "quotient", "shifted"]  # How the epochs of Algorithm 2 are read
 
 
 def epoch_loop(steps: int, n_examples: int, first: int, last: int) -> Iterator[tuple[int, int]]:

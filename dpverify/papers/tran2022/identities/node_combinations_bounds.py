@@ -16,8 +16,7 @@ from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 from dpverify.symbolic.exact.combinations import Combination
 from dpverify.symbolic.exact.numbers import ONE, ZERO, Value, to_value
 
-WindowSum: TypeAlias = Callable[[str, int, int], Combination]
-"""From a family and an interval to its sum over COMPOSE."""
+WindowSum: TypeAlias = Callable[[str, int, int], Combination]  # From a family and an interval to its sum over COMPOSE
 
 
 def window_sum(alpha: Fraction) -> WindowSum:

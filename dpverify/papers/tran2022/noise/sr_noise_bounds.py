@@ -23,8 +23,7 @@ from flint import fmpq
 from dpverify.papers.tran2022.trees.compose_bounds import Node, compose_intervals
 from dpverify.symbolic.exact.numbers import ONE, ZERO, Exact, Value, to_ball, to_exact, to_value
 
-LONGEST: Final = 2048
-"""Rationals with a longer denominator than this many bits become balls."""
+LONGEST: Final = 2048  # Rationals with a longer denominator than this many bits become balls
 
 Family: TypeAlias = Literal["G", "Delta", "r"]
 

@@ -18,10 +18,8 @@ from dpverify.symbolic.expressions.functions import Bit, Log2, Moment, PopCount
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_symbols
 
-TOP = Symbol("top_bit", integer=True, nonnegative=True)
-"""Index of the highest bit of T; a bit above it is 0."""
-INDEX = Symbol("i", integer=True)
-"""Index of the sums over bits."""
+TOP = Symbol("top_bit", integer=True, nonnegative=True)  # Index of the highest bit of T; a bit above it is 0
+INDEX = Symbol("i", integer=True)  # Index of the sums over bits
 
 
 def _setting(statement: Statement) -> tuple[dict[str, Any], dict[str, Variable], tuple[Any, ...]]:

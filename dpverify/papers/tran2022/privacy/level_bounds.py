@@ -18,8 +18,7 @@ from dpverify.symbolic.exact.numbers import ball
 THREE_VISITS: Final = Fraction(2368, 1000)
 """Above 2 + 1/e: of three visits the first is N steps before the third at least."""
 
-MANY_VISITS: Final = Fraction(2582, 1000)
-"""Above 1 + 1/(1 - 1/e) = 2.58198, the supremum of a node's weight."""
+MANY_VISITS: Final = Fraction(2582, 1000)  # Above 1 + 1/(1 - 1/e) = 2.58198, the supremum of a node's weight
 
 
 def heaviest(visits: int) -> Fraction:
@@ -60,8 +59,7 @@ def broken_step(steps: int, examples: int, alpha: Fraction, pattern: tuple[int, 
     return ""
 
 
-DRIFT_WEIGHT: Final = Fraction(1582, 1000)
-"""Above 1/(1 - 1/e) = 1.58198."""
+DRIFT_WEIGHT: Final = Fraction(1582, 1000)  # Above 1/(1 - 1/e) = 1.58198
 
 Part: TypeAlias = Literal["first", "later", "r", "r-all", "total"]
 """G and Delta inside [1, 2N]; elsewhere; r nodes that are read; all r nodes; everything that is read."""

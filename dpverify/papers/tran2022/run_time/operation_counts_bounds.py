@@ -108,8 +108,7 @@ def literal_bounds(steps: int, n_examples: int) -> tuple[Fraction, Fraction]:
     return square / 2, 10 * levels(steps) * square
 
 
-STREAM_ADDS, STREAM_READS = 10, 5
-"""The stream takes at most 10 T additions, and reads at most 5 T nodes."""
+STREAM_ADDS, STREAM_READS = 10, 5  # The stream takes at most 10 T additions, and reads at most 5 T nodes
 
 
 def node_by_node_bounds(steps: int) -> tuple[int, int]:

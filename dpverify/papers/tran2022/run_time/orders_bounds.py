@@ -46,8 +46,7 @@ def order(n: int | str, d: int | str, epsilon: int | str, logs: int = 0) -> Orde
 
 EXAMPLES, DIMENSION, LOGARITHM = order(1, 0, 0), order(0, 1, 0), order(0, 0, 0, 1)
 
-STEPS_OF_THEOREM_9 = order("7/3", "-2/3", "4/3")
-"""T = N^(7/3) epsilon^(4/3) / d^(2/3)."""
+STEPS_OF_THEOREM_9 = order("7/3", "-2/3", "4/3")  # T = N^(7/3) epsilon^(4/3) / d^(2/3)
 
 STEPS_OF_THEOREM_6 = order(2, "-1/2", 1)
 """T = epsilon N^2 / sqrt(d), up to the logarithms of T and 1/delta that divide it."""

@@ -23,12 +23,9 @@ from dpverify.symbolic.expressions.ranges import Range, integer, real
 from dpverify.symbolic.expressions.to_sympy import guarded_sum, sympy_conditions, sympy_symbols
 
 j = Symbol("j", integer=True)
-VISITS = Symbol("k", integer=True, nonnegative=True)
-"""Visits whose weights form the geometric sum."""
-PLACE = Symbol("p", integer=True, positive=True)
-"""Place in its epoch: of the last step of the node, or of the visits."""
-SHIFT = Symbol("s", integer=True, nonnegative=True)
-"""Steps from the last visit to the end of the node."""
+VISITS = Symbol("k", integer=True, nonnegative=True)  # Visits whose weights form the geometric sum
+PLACE = Symbol("p", integer=True, positive=True)  # Place in its epoch: of the last step of the node, or of the visits
+SHIFT = Symbol("s", integer=True, nonnegative=True)  # Steps from the last visit to the end of the node
 
 N, ALPHA = Symbol("N", integer=True, positive=True), Symbol("alpha", positive=True)
 RANGES: dict[str, Range] = {

@@ -18,13 +18,10 @@ from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.expressions.to_sympy import guarded_sum, sympy_conditions, sympy_symbols
 
 b, j = Symbol("b", integer=True), Symbol("j", integer=True)
-STEPS = Symbol("k", integer=True, nonnegative=True)
-"""Steps between two iterates."""
-LEVELS = Symbol("k", integer=True, nonnegative=True)
-"""Levels of nodes that are longer than an epoch."""
+STEPS = Symbol("k", integer=True, nonnegative=True)  # Steps between two iterates
+LEVELS = Symbol("k", integer=True, nonnegative=True)  # Levels of nodes that are longer than an epoch
 T, N = Symbol("T", integer=True, positive=True), Symbol("N", integer=True, positive=True)
-SHORT = floor(Log2(N))
-"""Highest level whose nodes are no longer than an epoch."""
+SHORT = floor(Log2(N))  # Highest level whose nodes are no longer than an epoch
 
 
 def derive_count_first(statement: Statement) -> Derivation:

@@ -14,10 +14,8 @@ from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
 
 x = Symbol("x", real=True)
 j = Symbol("j", integer=True)
-DIVERGENCE = Symbol("D", nonnegative=True)
-"""Renyi divergence of the whole mechanism at the order z."""
-DELTA = Symbol("delta_at", nonnegative=True)
-"""Smallest delta at epsilon."""
+DIVERGENCE = Symbol("D", nonnegative=True)  # Renyi divergence of the whole mechanism at the order z
+DELTA = Symbol("delta_at", nonnegative=True)  # Smallest delta at epsilon
 
 
 VISITS_DELTA_RHO = {
@@ -118,8 +116,7 @@ def derive_theorem_10_order(statement: Statement) -> Derivation:
     )
 
 
-SMALL = real(0, Rational(1, 100))
-"""Where the delta at epsilon is sampled; 0 is among the values."""
+SMALL = real(0, Rational(1, 100))  # Where the delta at epsilon is sampled; 0 is among the values
 
 
 def _converted(z: Any, epsilon: Any, renyi: Any, premise: str) -> tuple[Any, Step, Step]:

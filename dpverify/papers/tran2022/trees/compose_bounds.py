@@ -16,11 +16,9 @@ from dpverify.symbolic.exact.numbers import ZERO, Exact, Value, power, to_exact
 
 Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
-Node: TypeAlias = tuple[int, int]
-"""First and last step of a dyadic interval."""
+Node: TypeAlias = tuple[int, int]  # First and last step of a dyadic interval
 
-LONGEST: Final = 4096
-"""Powers longer than this many bits become balls."""
+LONGEST: Final = 4096  # Powers longer than this many bits become balls
 
 
 def compose_intervals(a: int, b: int) -> list[Node]:

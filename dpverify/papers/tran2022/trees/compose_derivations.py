@@ -19,10 +19,8 @@ from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 i, j, k = (Symbol(name, integer=True) for name in "ijk")
-UP = Symbol("p", integer=True, positive=True)
-"""Steps from a to the multiple of 2^j inside the interval: p of NOTES.md."""
-DOWN = Symbol("v", integer=True, nonnegative=True)
-"""Steps from there to b: v of NOTES.md."""
+UP = Symbol("p", integer=True, positive=True)  # Steps from a to the multiple of 2^j inside the interval: p of NOTES.md
+DOWN = Symbol("v", integer=True, nonnegative=True)  # Steps from there to b: v of NOTES.md
 
 
 def derive_proposition_18_prefix(statement: Statement) -> Derivation:

@@ -17,12 +17,11 @@ LONGEST = {"smoke": 11, "standard": 18, "full": 26}
 
 MOST_EXAMPLES = 4
 
-LARGE = {
+LARGE = {  # Sizes (N, T) beyond toys: T not a multiple of N, N no power of two, and both
     "smoke": ((7, 60), (100, 1023)),
     "standard": ((7, 60), (12, 131), (100, 1023), (64, 1024)),
     "full": ((7, 60), (12, 131), (100, 1023), (64, 1024), (333, 2047)),
 }
-"""Sizes (N, T) beyond toys: T not a multiple of N, N no power of two, and both."""
 
 
 def _runs(letter: str) -> Callable[[Budget], Iterable[Size]]:

@@ -22,8 +22,7 @@ from dpverify.symbolic.exact.combinations import Combination, kronecker_point
 from dpverify.symbolic.exact.numbers import to_value
 from dpverify.symbolic.exact.statements import domains_hold, evaluate_statement, requires_hold
 
-Size = Mapping[str, int]
-"""Values of the integer symbols: N, T or t, window."""
+Size = Mapping[str, int]  # Values of the integer symbols: N, T or t, window
 
 Functions = Callable[[Statement, Size, Fraction], Sequence[Mapping[str, Function]]]
 """From a statement, a size and alpha to the paper's functions, once for each convention that the paper leaves open."""
@@ -34,11 +33,9 @@ PLAIN = (Fraction(1, 2), Fraction(1, 2)), (Fraction(2, 5), Fraction(1, 3))
 HEIGHT = 4095
 """No integer coefficient of an identity of up to ``MOST_EPOCHS`` epochs reaches this, see NOTES_identities.md."""
 
-MOST_EPOCHS = 16
-"""Longer runs are looked at where numbers are plain only."""
+MOST_EPOCHS = 16  # Longer runs are looked at where numbers are plain only
 
-_Seen = tuple[dict[str, Fraction], Outcome]
-"""A point, and what was found there."""
+_Seen = tuple[dict[str, Fraction], Outcome]  # A point, and what was found there
 
 
 @dataclass(frozen=True)

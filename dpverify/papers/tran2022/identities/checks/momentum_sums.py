@@ -30,8 +30,7 @@ from dpverify.symbolic.exact.numbers import ONE, ZERO, Value, to_value
 CHECKS = PaperChecks("tran2022", __name__)
 
 LONGEST = {"smoke": 9, "standard": 16, "full": 24}
-HEIGHT = 4095
-"""As in identity_check: no integer coefficient reaches it."""
+HEIGHT = 4095  # As in identity_check: no integer coefficient reaches it
 
 PLAIN = Fraction(1, 2), Fraction(1, 2)
 INTERIOR = Fraction(2, 5), Fraction(1, 3)

@@ -43,11 +43,10 @@ def _no_corner(point: Point) -> bool:
 ALL_ONES = [2**k - 1 for k in range(1, 20)]
 """Steps that use a node of every level: the worst of each bound on the number of nodes."""
 
-MILD = [
+MILD = [  # All ones, and hardly any decay
     {"T": steps, "t": steps, "N": 1000 * steps, "alpha": Fraction(1, 1000 * steps), "G": 1, "sigma": 1}
     for steps in ALL_ONES
 ]
-"""All ones, and hardly any decay."""
 
 MILD_ANY_V = [{name: value for name, value in corner.items() if name != "N"} for corner in MILD]
 

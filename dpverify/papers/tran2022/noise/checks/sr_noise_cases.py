@@ -16,8 +16,7 @@ CHECKS = PaperChecks("tran2022", __name__)
 HIDDEN = 10**6
 """What the O~ may hide in the noise of the printed statement, and O(epsilon), O(delta) at most: a factor of 100."""
 LOOSER = 100
-ENOUGH = 4
-"""The factor that is enough for one release in the corrected statement, times sqrt(2 log(1.25/delta))."""
+ENOUGH = 4  # The factor that is enough for one release in the corrected statement, times sqrt(2 log(1.25/delta))
 
 
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:

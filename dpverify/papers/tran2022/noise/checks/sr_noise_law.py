@@ -53,8 +53,7 @@ EVEN = {"N": 16, "T": 130, "alpha": "1/16", "gamma": "1/10", "d": COORDINATES}
 SCALES = Scales(delta_g=1.0, delta_delta=0.375, delta_r=0.25, v_first=2.0, v_later=12.0)
 """All four kinds of nodes weigh so much that a wrong one shows, and none has the noise of another."""
 
-NODES = NodeVariances(*(Fraction(value) for value in ("2", "12", "27/16", "3/4")))
-"""The same, as variances."""
+NODES = NodeVariances(*(Fraction(value) for value in ("2", "12", "27/16", "3/4")))  # The same, as variances
 
 Noise = Callable[[np.random.Generator, int, SrParameters, int], Any]
 

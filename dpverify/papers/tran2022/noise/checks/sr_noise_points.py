@@ -18,8 +18,7 @@ from dpverify.symbolic.exact.statements import decide_statement, evaluate_statem
 LeftSide = Callable[[Point, Statement], Exact]
 Values = Mapping[str, int | Fraction | str]
 
-TOO_LARGE = 10**12
-"""The planted fault: the left side times this number."""
+TOO_LARGE = 10**12  # The planted fault: the left side times this number
 
 
 def at_points(
@@ -71,11 +70,10 @@ SQUARES: tuple[Values, Values] = (
 )
 """Where the square of a sum is beyond the sum of the squares by more than the slack in the count of nodes."""
 
-TOTAL: tuple[Values, Values] = (
+TOTAL: tuple[Values, Values] = (  # Runs shorter than an epoch: the fifth term
     {**UNITS, "N": 2, "T": 1, "t": 1, "alpha": "1/2", "gamma": "1/2", "eta": 1, "L": 2, "delta_Delta": 1},
     {**UNITS, "N": 1024, "T": 4, "t": 3, "alpha": "1/900", "gamma": "1/4", "eta": "1/5000", "L": 900, "delta_Delta": 3},
 )
-"""Runs shorter than an epoch: the fifth term."""
 
 PLAIN: dict[str, Any] = {"G": 1, "L": 1, "sigma": 1}
 SHORT: dict[str, Any] = {"N": 64, "T": 5, "alpha": "1/9", "gamma": "1/4", "eta": "1/300", **PLAIN}
@@ -90,8 +88,7 @@ FIRST_TERM: tuple[Values, Values] = (
 """Runs shorter than an epoch; from T = 2 on N must be astronomical (NOTES_lemma7.md)."""
 
 
-LONGEST = 40
-"""Sums over windows are gone through one by one: at most this many epochs."""
+LONGEST = 40  # Sums over windows are gone through one by one: at most this many epochs
 
 
 def against_exact(

@@ -155,12 +155,11 @@ def noise_law(
     )
 
 
-SHAPE = (
+SHAPE = (  # Faults of the law that no variance shows
     tree_noise_faults.shared_across_coordinates(),
     tree_noise_faults.lagged(),
     tree_noise_faults.wrong_law("uniform"),
 )
-"""Faults of the law that no variance shows."""
 
 SHORT_RUN = (
     tree_noise_faults.node_missing(128),

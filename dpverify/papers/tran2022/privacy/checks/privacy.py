@@ -18,29 +18,25 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 Corner = Mapping[str, int | Fraction | str]
 
-MOST_PATTERNS = 800
-"""Runs with more patterns than this are not gone through one by one."""
+MOST_PATTERNS = 800  # Runs with more patterns than this are not gone through one by one
 
-UNITS: Mapping[str, tuple[int, int]] = {"z": (2, 2), "sigma": (1, 1)}
-"""Both sides are proportional to z/sigma^2."""
+UNITS: Mapping[str, tuple[int, int]] = {"z": (2, 2), "sigma": (1, 1)}  # Both sides are proportional to z/sigma^2
 
 RUNS: Mapping[str, tuple[int | str, int]] = {"T": (1, 96), "N": (1, 320), "alpha": ("1/65536", 1)}
 """Drawn runs; the corners reach further."""
 
-LONG: list[Corner] = [
+LONG: list[Corner] = [  # Runs past toys. With N = 2^k + 1 and T a little above N two visits share almost every node.
     {"T": 1023, "N": 64, "alpha": "1/64"},
     {"T": 1281, "N": 1025, "alpha": "1/1025"},
     {"T": 1030, "N": 1025, "alpha": "1/1025"},
     {"T": 2050, "N": 1025, "alpha": "1/1025"},
     {"T": 1000, "N": 100, "alpha": "1/100"},
 ]
-"""Runs past toys. With N = 2^k + 1 and T a little above N two visits share almost every node."""
 
-WITHIN: Mapping[str, list[str]] = {
+WITHIN: Mapping[str, list[str]] = {  # Where the printed conclusion holds, though not by the printed proof
     "cut-short": ["T > N", "mod(T, N) >= 1", "alpha*N >= 1"],
     "whole-epochs": ["mod(T, N) == 0", "alpha*N >= 1"],
 }
-"""Where the printed conclusion holds, though not by the printed proof."""
 
 BROKEN: Mapping[str, list[Corner]] = {
     "small-alpha": [

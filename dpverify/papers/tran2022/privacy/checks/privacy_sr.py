@@ -23,21 +23,19 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 Corner = Mapping[str, int | Fraction | str]
 EVERYTHING = (0, 1, 2, 3, 4)
-USED: Mapping[str, tuple[int, ...]] = {
+USED: Mapping[str, tuple[int, ...]] = {  # Which of the five sums a record is about
     "theorem-8": EVERYTHING,
     "theorem-8-family-first": (0, 2),
     "theorem-8-family-later": (1, 3),
     "theorem-8-family-r": (4,),
 }
-"""Which of the five sums a record is about."""
 
-PARTS: Mapping[str, tuple[Part, Fraction]] = {
+PARTS: Mapping[str, tuple[Part, Fraction]] = {  # Which bound proves it, and what mu^2 sigma^2 it allows
     "theorem-8": ("total", Fraction(7, 4)),
     "theorem-8-family-first": ("first", Fraction(1)),
     "theorem-8-family-later": ("later", Fraction(1)),
     "theorem-8-family-r": ("r-all", Fraction(1)),
 }
-"""Which bound proves it, and what mu^2 sigma^2 it allows."""
 
 UNITS: Mapping[str, tuple[int | str, int | str]] = {
     "z": (2, 2), "sigma": (1, 1), "eta": ("1/1000", 1), "G": (10**6, 10**6), "T": (1, 12), "N": (1, 8), "L": (0, 64),
@@ -51,23 +49,21 @@ LONG: list[Corner] = [
     {"T": 27, "N": 9, "alpha": "1/9"},
     {"T": 65, "N": 33, "alpha": "1/33"},
 ]
-ONE_EXAMPLE: list[Corner] = [
+ONE_EXAMPLE: list[Corner] = [  # Both V are 0
     {"T": 1, "N": 1, "alpha": 1, "L": 1},
     {"T": 3, "N": 1, "alpha": 1, "L": 1},
     {"T": 64, "N": 1, "alpha": 1, "L": 0},
 ]
-"""Both V are 0."""
 
-SMOOTHNESS: list[Corner] = [
+SMOOTHNESS: list[Corner] = [  # The box leaves L out
     {"T": 2, "N": 2, "alpha": "1/2", "L": 14},
     {"T": 3, "N": 3, "alpha": "1/2", "L": 7},
     {"T": 12, "N": 3, "alpha": "1/2", "L": 40},
     {"T": 40, "N": 5, "alpha": "1/4", "L": 100},
     {"T": 100, "N": 25, "alpha": "1/25", "L": 300},
 ]
-"""The box leaves L out."""
 
-BROKEN: Mapping[str, Mapping[str, list[Corner]]] = {
+BROKEN: Mapping[str, Mapping[str, list[Corner]]] = {  # What breaks the printed statements, one thing at a time
     "theorem-8": {"one-example": ONE_EXAMPLE, "smoothness": SMOOTHNESS},
     "theorem-8-family-first": {"one-example": ONE_EXAMPLE},
     "theorem-8-family-later": {"one-example": ONE_EXAMPLE[1:]},
@@ -77,7 +73,6 @@ BROKEN: Mapping[str, Mapping[str, list[Corner]]] = {
         "large-epsilon": [{"T": 5, "N": 4, "alpha": "1/4", "L": "1/10"}],
     },
 }
-"""What breaks the printed statements, one thing at a time."""
 
 
 def _broken(claim: str, what: str) -> Callable[[Budget], Iterator[Corner]]:

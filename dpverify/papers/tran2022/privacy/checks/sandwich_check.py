@@ -17,8 +17,7 @@ from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, 
 from dpverify.papers.tran2022.accounting.sandwich import AuditedRun, Epsilons, sandwich
 from dpverify.privacy.gaussian import delta_of
 
-DOUBT = 1e-6
-"""Chance of one audited value above the truth."""
+DOUBT = 1e-6  # Chance of one audited value above the truth
 
 NAMES = ("printed", "proof", "exact", "audited")
 OUTPUTS = {"smoke": 4_000, "standard": 40_000, "full": 200_000}
@@ -139,32 +138,28 @@ def figure(found: Sequence[Epsilons], delta: float) -> dict[str, dict[str, list[
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-NSGD = (
+NSGD = (  # A little more than one epoch; whole epochs; a last one cut short; less than one; many
     AuditedRun("dp-nsgd", 33, 40, 1 / 33, 0.5),
     AuditedRun("dp-nsgd", 16, 64, 1 / 16, 1.0),
     AuditedRun("dp-nsgd", 16, 60, 1 / 4, 0.5, "once"),
     AuditedRun("dp-nsgd", 100, 60, 1 / 100, 0.5),
     AuditedRun("dp-nsgd", 4, 64, 1 / 4, 0.5),
 )
-"""A little more than one epoch; whole epochs; a last one cut short; less than one; many."""
 
-SR_NSGD = (
+SR_NSGD = (  # Whole epochs; a last one cut short; larger alpha; less than one epoch
     AuditedRun("sr-nsgd", 8, 48, 1 / 8, 0.5, "once"),
     AuditedRun("sr-nsgd", 16, 50, 1 / 16, 0.5, "once"),
     AuditedRun("sr-nsgd", 16, 64, 1 / 4, 0.5, "once"),
     AuditedRun("sr-nsgd", 64, 40, 1 / 64, 0.5, "once"),
 )
-"""Whole epochs; a last one cut short; larger alpha; less than one epoch."""
 
-NSGD_OUTSIDE = (
+NSGD_OUTSIDE = (  # alpha below 1/N; T below N/4; epsilon far above log(1/delta)
     AuditedRun("dp-nsgd", 1, 64, 1 / 1000, 1.0),
     AuditedRun("dp-nsgd", 1000, 10, 1 / 1000, 0.5),
     AuditedRun("dp-nsgd", 1, 1, 1.0, 1 / 29, delta=0.5),
 )
-"""alpha below 1/N; T below N/4; epsilon far above log(1/delta)."""
 
-SR_NSGD_OUTSIDE = (AuditedRun("sr-nsgd", 4, 5, 1 / 4, 0.00084, "once", delta=0.5),)
-"""Epsilon far above log(1/delta)."""
+SR_NSGD_OUTSIDE = (AuditedRun("sr-nsgd", 4, 5, 1 / 4, 0.00084, "once", delta=0.5),)  # Epsilon far above log(1/delta)
 
 CHECKS.add(
     SandwichCheck(

@@ -20,8 +20,7 @@ from dpverify.privacy.participation import Ordering, Pattern
 from dpverify.symbolic.exact.numbers import OO, ZERO, Exact, Value, ball, to_ball, to_exact, to_value
 from dpverify.symbolic.exact.statements import definitions
 
-ALONE: Final = ((0, 1), (2, 3), (4,))
-"""G, Delta, r: the sums that one loss reaches in all nodes at once."""
+ALONE: Final = ((0, 1), (2, 3), (4,))  # G, Delta, r: the sums that one loss reaches in all nodes at once
 
 Weights = Sequence[Value]
 """What each of the five sums counts for, times sigma^2; infinite where a node that moves has no noise."""

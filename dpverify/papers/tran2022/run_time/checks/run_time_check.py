@@ -21,8 +21,7 @@ from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import reconstruct
 from dpverify.papers.tran2022.run_time.operation_counts_bounds import literal_total, stream_total
 
-Times = NDArray[np.float64]
-"""Shape (2, rounds, sizes): seconds of the literal form and of the stream."""
+Times = NDArray[np.float64]  # Shape (2, rounds, sizes): seconds of the literal form and of the stream
 
 STREAM_BELOW, LITERAL_ABOVE, RATIO = 1.3, 1.7, 15.0
 """What is tested: exponents in T, below for the stream and above for the literal form, and their ratio at T = 64 N."""

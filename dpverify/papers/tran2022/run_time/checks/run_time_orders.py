@@ -16,8 +16,7 @@ from dpverify.papers.tran2022.run_time.orders_bounds import Order, Vector3, orde
 CHECKS = PaperChecks("tran2022", __name__)
 
 Terms = Sequence[Order]
-LESS_N, LESS_D = order("-1/100", 0, 0), order(0, -2, 0)
-"""Planted faults: what is claimed is smaller by this factor."""
+LESS_N, LESS_D = order("-1/100", 0, 0), order(0, -2, 0)  # Planted faults: what is claimed is smaller by this factor
 
 EDGES = (
     "both sides are monomials in N, d and epsilon up to constants and logarithms, from both sides and for all T >= 4N, "
@@ -104,26 +103,23 @@ def _orders(claim: str, claimed: Claimed, name: str = "orders", **reading: str) 
     )
 
 
-TIME = Claimed(
+TIME = Claimed(  # The run time of section 5, in operations on numbers
     orders.STEPS_OF_THEOREM_9,
     [orders.literal_order(orders.STEPS_OF_THEOREM_9)],
     [order("11/3", "-2/3", 0)],
     corrected=[order("11/3", "-1/3", "8/3")],
 )
-"""The run time of section 5, in operations on numbers."""
 
-SHORTER = TIME._replace(
+SHORTER = TIME._replace(  # What the correction says of the stream
     counted=[orders.stream_order(orders.STEPS_OF_THEOREM_9)], printed=(), corrected=[order("7/3", "1/3", "4/3")]
 )
-"""What the correction says of the stream."""
 
 ONE_PASS = Claimed(orders.STEPS_OF_THEOREM_9, [orders.STEPS_OF_THEOREM_9], [order("7/3", "-2/3", "4/3")], logs=True)
 """Gradient evaluations, at most 3T."""
 
-BY_NODE = ONE_PASS._replace(
+BY_NODE = ONE_PASS._replace(  # Gradient evaluations of the printed sums, T log T
     counted=[orders.STEPS_OF_THEOREM_9.times(orders.LOGARITHM)], corrected=[order("7/3", "-2/3", "4/3", 1)]
 )
-"""Gradient evaluations of the printed sums, T log T."""
 
 RRSGD = Claimed(orders.STEPS_OF_THEOREM_6, [orders.STEPS_OF_THEOREM_6], [order(2, 1, 0)], bounded_epsilon=True)
 DP_SRM = RRSGD._replace(printed=[order("3/2", "-3/4", "3/2"), order(1, "-1/2", 1)], corrected=[order(2, "-1/2", 1)])

@@ -19,11 +19,9 @@ from dpverify.papers.tran2022.trees.compose_bounds import Node, compose_interval
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-ROUNDING = 1e-12
-"""Largest distance of the two outputs, relative to the norm of one step's."""
+ROUNDING = 1e-12  # Largest distance of the two outputs, relative to the norm of one step's
 
-EPOCHS = 5
-"""Windows repeat from the third epoch on; see ``_windows``."""
+EPOCHS = 5  # Windows repeat from the third epoch on; see ``_windows``
 
 
 def _windows(budget: Budget) -> Iterable[dict[str, Any]]:

@@ -64,8 +64,7 @@ def patterns(start: int, end: int, N: int, ordering: Ordering) -> Iterable[list[
         yield [t for t in choice if t is not None]
 
 
-START, END, N, ALPHA = 129, 144, 11, Fraction(3, 32)
-"""A node that ends one step into an epoch: 4 alpha G fails there."""
+START, END, N, ALPHA = 129, 144, 11, Fraction(3, 32)  # A node that ends one step into an epoch: 4 alpha G fails there
 
 
 def shown_once(statement: Statement) -> dict[str, dict[str, list[float]]]:

@@ -31,8 +31,7 @@ from dpverify.symbolic.exact.numbers import Exact
 
 Family: TypeAlias = Literal["f", "g", "delta", "r"]
 
-SEEN = 1e-9
-"""Relative size of the smallest fault that is planted."""
+SEEN = 1e-9  # Relative size of the smallest fault that is planted
 LIPSCHITZ = SMOOTHNESS = Fraction(1)
 
 
@@ -60,8 +59,7 @@ RUNS = (
     RunCase(40, 25, Fraction(1, 32)),
 )
 """N = 1; T a power of two, a multiple of N, and neither; T below N. In the fifth 4 alpha G fails, at [129, 144]."""
-SHORT_RUNS = RUNS[1:3]
-"""Where faults are planted."""
+SHORT_RUNS = RUNS[1:3]  # Where faults are planted
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,7 @@ LARGE: Region = {"N": (1, 2**12), "Level": (0, 20), "Block": (0, 2**12), "alpha"
 SMALL: Region = {"N": (1, 24), "Level": (0, 6), "Block": (0, 24), "alpha": ("1/4096", 1)}
 """Where both sides of an equation stay short enough to be compared exactly."""
 
-UNITS: Region = {"G": (1, 1), "eta": (1, 1)}
-"""Both sides are proportional to G, or to eta."""
+UNITS: Region = {"G": (1, 1), "eta": (1, 1)}  # Both sides are proportional to G, or to eta
 
 SHARP: list[nodes.Corner] = [
     *({"N": 2**k - 1, "alpha": Fraction(1, 2**k - 1), "Level": 2 * k, "Block": 0} for k in range(3, 11)),
