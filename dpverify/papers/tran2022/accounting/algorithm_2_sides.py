@@ -23,8 +23,7 @@ Nodes: TypeAlias = Literal["read", "all"]
 G_FIRST, G_LATER, DELTA_FIRST, DELTA_LATER, DRIFT = range(5)
 """G and Delta nodes inside [1, 2N] and elsewhere, and r nodes."""
 
-MOST_PATTERNS = 400
-"""Where there are more patterns than this, the largest sum is searched for from several starts."""
+MOST_PATTERNS = 400  # Where there are more patterns than this, the largest sum is searched for from several starts.
 
 
 class VisitedNode(NamedTuple):

@@ -35,8 +35,7 @@ from dpverify.privacy.participation import Bounds
 
 DataSet = tuple[Matrix, Vector]
 
-SMOOTHNESS = 1.0
-"""L of the worst case, in units of the gradient per length."""
+SMOOTHNESS = 1.0  # L of the worst case, in units of the gradient per length.
 
 EXAMPLES = 4
 DP_NSGD = Parameters(steps=11, alpha=0.25, eta=0.01, sigma=1.0, lipschitz=1.0)

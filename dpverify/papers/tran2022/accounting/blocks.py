@@ -25,8 +25,7 @@ Codes = NDArray[np.int64]
 State: TypeAlias = tuple[bool, bool]
 """Whether the epoch of a block's first step, and that of its last step, have their visit inside the block."""
 
-INSIDE, OUTSIDE = (True, True), (False, False)
-"""States of a block within one epoch."""
+INSIDE, OUTSIDE = (True, True), (False, False)  # States of a block within one epoch.
 
 Parents: TypeAlias = "tuple[tuple[int, State, State, int], ...]"
 """Of each product of two sets: index of its first candidate, states left and right, points on the right."""
@@ -96,8 +95,7 @@ class BlockTree(ABC, Generic[PointsT]):
     merged points become one that beats all of them, for upper bounds; else one of themselves, for lower bounds.
     """
 
-    most_pairs: ClassVar[int]
-    """Joining two sets may make this many points where none are merged; more are given up."""
+    most_pairs: ClassVar[int]  # Joining two sets may make this many points where none are merged; more are given up.
 
     def __init__(self, steps: int, examples: int, alpha: float, close: float, *, upper: bool) -> None:
         self.T, self.N, self.close, self.upper = steps, examples, close, upper
@@ -201,20 +199,16 @@ def pairings(
     return pairs
 
 
-LONGEST_PATTERN: Final = 100_000
-"""Patterns of more visits than this are not written down."""
+LONGEST_PATTERN: Final = 100_000  # Patterns of more visits than this are not written down.
 
 ONE_EPOCH: Final = 1 << 22
 """Runs of up to this many steps within one epoch, where both orderings are the same, are done place by place."""
 
-MOST_BLOCKS: Final = 500_000
-"""About how many blocks of different content may be looked at."""
+MOST_BLOCKS: Final = 500_000  # About how many blocks of different content may be looked at.
 
-EXACT: Final = 1.0 + 1e-10
-"""Bounds whose ratio is no more than this differ by their margin against rounding only."""
+EXACT: Final = 1.0 + 1e-10  # Bounds whose ratio is no more than this differ by their margin against rounding only.
 
-SAFETY: Final = 2.0**-40
-"""Relative margin against rounding; see the notes."""
+SAFETY: Final = 2.0**-40  # Relative margin against rounding; see the notes.
 
 
 def checked_accuracy(accuracy: float) -> float:

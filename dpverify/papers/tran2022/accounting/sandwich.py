@@ -31,8 +31,7 @@ from dpverify.privacy.participation import Bounds, Ordering
 
 Algorithm: TypeAlias = Literal["dp-nsgd", "sr-nsgd"]
 
-LIPSCHITZ = 1.0
-"""G; everything is proportional to it."""
+LIPSCHITZ = 1.0  # G; everything is proportional to it.
 
 
 @dataclass(frozen=True)

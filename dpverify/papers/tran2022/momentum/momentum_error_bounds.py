@@ -31,8 +31,7 @@ from dpverify.symbolic.exact.numbers import Exact, to_ball, to_exact, to_value
 Ordering: TypeAlias = Literal["fresh", "once"]
 Epochs: TypeAlias = Literal["one-based", "quotient", "shifted"]
 
-MOST_STEPS = 12
-"""Antipodes are enumerated up to this step: 2^6 orders."""
+MOST_STEPS = 12  # Antipodes are enumerated up to this step: 2^6 orders.
 
 
 def slope_error(t: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
@@ -136,8 +135,7 @@ def attained_fresh(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Frac
 
 
 PARTS = ("start-up", "sampling", "drift", "lag", "reconstruction", "noise")
-LEMMA_11 = PARTS[:4]
-"""The parts that Lemma 11 adds up."""
+LEMMA_11 = PARTS[:4]  # The parts that Lemma 11 adds up.
 
 
 @dataclass(frozen=True)

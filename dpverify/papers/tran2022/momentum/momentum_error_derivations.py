@@ -26,12 +26,9 @@ from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
 
 i = Symbol("i", integer=True)
-OWN = Symbol("own", nonnegative=True)
-"""Mean square of one example's centred gradient."""
-SQUARE = Symbol("square", nonnegative=True)
-"""Mean square of the weighted sum of the centred gradients."""
-FAR = Symbol("far", nonnegative=True)
-"""Largest distance of an iterate from the anchor of its epoch."""
+OWN = Symbol("own", nonnegative=True)  # Mean square of one example's centred gradient.
+SQUARE = Symbol("square", nonnegative=True)  # Mean square of the weighted sum of the centred gradients.
+FAR = Symbol("far", nonnegative=True)  # Largest distance of an iterate from the anchor of its epoch.
 MOVED = Symbol("moved", nonnegative=True)
 
 RANGES: dict[str, Variable] = {

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import Ordering
 
-TILT = 0.01
-"""s: how far a ridge is turned towards its own axis."""
+TILT = 0.01  # s: how far a ridge is turned towards its own axis.
 
 
 def pair_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction, slope: Fraction = Fraction(0)) -> Fraction:

@@ -25,8 +25,7 @@ from flint import arb
 from dpverify.papers.tran2022.noise.sr_noise_bounds import check_parameters, power, shortened, window_weights
 from dpverify.symbolic.exact.numbers import ZERO, Exact, Value, to_ball, to_exact, to_value
 
-MOST_EPOCHS = 12
-"""Enumerations go through 2 to the power of this many orders."""
+MOST_EPOCHS = 12  # Enumerations go through 2 to the power of this many orders.
 
 
 def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> list[Value]:

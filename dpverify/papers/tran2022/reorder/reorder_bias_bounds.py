@@ -33,13 +33,11 @@ from flint import arb
 
 from dpverify.symbolic.exact.numbers import ONE, ZERO, Exact, Value, to_ball, to_exact, to_value, working_precision
 
-LONGEST: Final = 600
-"""Powers longer than this many bits become balls of ``BALL_BITS``."""
+LONGEST: Final = 600  # Powers longer than this many bits become balls of ``BALL_BITS``.
 
 BALL_BITS: Final = 192
 
-Sum: TypeAlias = Literal["difference", "estimate", "momentum"]
-"""Which of the three sums."""
+Sum: TypeAlias = Literal["difference", "estimate", "momentum"]  # Which of the three sums.
 
 
 class GradientMoments(NamedTuple):

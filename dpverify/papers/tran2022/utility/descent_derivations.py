@@ -16,14 +16,10 @@ from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
-LENGTH = Symbol("length", positive=True)
-"""|m_hat|."""
-ALONG = Symbol("along", real=True)
-"""<e, u>."""
-MEAN = Symbol("mean", nonnegative=True)
-"""Mean gradient norm."""
-ALIGNED = Symbol("aligned", real=True)
-"""Mean of <g_t, u_t> over the run."""
+LENGTH = Symbol("length", positive=True)  # |m_hat|.
+ALONG = Symbol("along", real=True)  # <e, u>.
+MEAN = Symbol("mean", nonnegative=True)  # Mean gradient norm.
+ALIGNED = Symbol("aligned", real=True)  # Mean of <g_t, u_t> over the run.
 NEXT = Symbol("next_loss", real=True)
 
 

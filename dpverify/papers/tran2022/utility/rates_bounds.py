@@ -23,30 +23,21 @@ def vector(n: str | int, d: str | int, epsilon: str | int) -> Vector:
 
 FIRST: Final = vector("-1/2", "1/4", "-1/2")
 """d^(1/4)/sqrt(epsilon N), the rate of Theorem 6; sqrt(N/T) there, up to logarithms."""
-SECOND: Final = vector("-2/3", "1/3", "-2/3")
-"""d^(1/3)/(epsilon N)^(2/3), the rate of Theorem 9; sqrt(N/T) there."""
-ROOT: Final = vector("-1/2", 0, 0)
-"""1/sqrt(N)."""
-NONE: Final = vector(0, 0, 0)
-"""A constant, such as the trivial bound G."""
-LAST: Final = vector(-1, "1/2", -1)
-"""sqrt(d)/(epsilon N)."""
+SECOND: Final = vector("-2/3", "1/3", "-2/3")  # d^(1/3)/(epsilon N)^(2/3), the rate of Theorem 9; sqrt(N/T) there.
+ROOT: Final = vector("-1/2", 0, 0)  # 1/sqrt(N).
+NONE: Final = vector(0, 0, 0)  # A constant, such as the trivial bound G.
+LAST: Final = vector(-1, "1/2", -1)  # sqrt(d)/(epsilon N).
 
 THEOREM_6: Final = (FIRST, vector("-3/2", "1/4", "-1/2"), ROOT, LAST)
-THEOREM_9: Final = (SECOND, ROOT, LAST)
-"""Terms as printed."""
+THEOREM_9: Final = (SECOND, ROOT, LAST)  # Terms as printed.
 CORRECTED_6: Final = (FIRST, ROOT, LAST)
 CORRECTED_9: Final = (SECOND, vector("-4/3", "2/3", "-4/3"), vector("-5/6", "1/6", "-1/3"), LAST)
 """Terms of the corrected theorems, fresh permutations: x = sqrt(N/T), x^2, sqrt(x/N) and x^(3/2) in the last."""
 
-GROWING: Final = (vector(1, 0, 0), vector(0, 1, 0))
-"""N and d do not shrink."""
-RUNS: Final = vector(2, "-1/2", 1)
-"""T of Theorem 6 does not shrink."""
-PRIVATE: Final = vector(1, "-1/2", 1)
-"""epsilon N is at least of the order of sqrt(d): T >= N, up to logarithms."""
-MODEST: Final = vector("1/2", "1/2", -1)
-"""epsilon is at most of the order of sqrt(d N): T <= N^3."""
+GROWING: Final = (vector(1, 0, 0), vector(0, 1, 0))  # N and d do not shrink.
+RUNS: Final = vector(2, "-1/2", 1)  # T of Theorem 6 does not shrink.
+PRIVATE: Final = vector(1, "-1/2", 1)  # epsilon N is at least of the order of sqrt(d): T >= N, up to logarithms.
+MODEST: Final = vector("1/2", "1/2", -1)  # epsilon is at most of the order of sqrt(d N): T <= N^3.
 
 
 def dot(u: Vector, v: Vector) -> Fraction:

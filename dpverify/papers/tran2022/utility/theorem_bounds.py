@@ -26,8 +26,7 @@ from flint import arb
 
 from dpverify.symbolic.exact.numbers import DomainError, Exact, to_ball, to_value
 
-ANCHORS: Final = 2
-"""1 - exp(-ANCHORS) of the windows' weights have built up after ANCHORS/(2 gamma) epochs."""
+ANCHORS: Final = 2  # 1 - exp(-ANCHORS) of the windows' weights have built up after ANCHORS/(2 gamma) epochs.
 
 
 def travel_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, distance: arb) -> arb:

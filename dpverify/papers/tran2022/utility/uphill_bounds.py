@@ -18,11 +18,9 @@ from flint import arb
 
 from dpverify.symbolic.exact.numbers import to_ball, to_value
 
-BIG, SMALL = Fraction(1), Fraction(-10, 21)
-"""Gradients of the examples: one pulls one way, two the other."""
+BIG, SMALL = Fraction(1), Fraction(-10, 21)  # Gradients of the examples: one pulls one way, two the other.
 EXAMPLES: Final = 3
-EPOCHS: Final = 6
-"""Orders of this many epochs decide the sign of the momentum, whatever was before."""
+EPOCHS: Final = 6  # Orders of this many epochs decide the sign of the momentum, whatever was before.
 
 Ordering = Literal["fresh", "once"]
 

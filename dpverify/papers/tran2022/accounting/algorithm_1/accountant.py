@@ -30,17 +30,13 @@ from dpverify.papers.tran2022.accounting.blocks import (
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.privacy.participation import Bounds, Ordering, check_ordering
 
-ACCURACY: Final = 1.001
-"""Upper over lower bound, unless another is asked for."""
+ACCURACY: Final = 1.001  # Upper over lower bound, unless another is asked for.
 
-SHORT: Final = 4096
-"""For runs of up to this many steps the exact maximum is tried first."""
+SHORT: Final = 4096  # For runs of up to this many steps the exact maximum is tried first.
 
-CLOSENESS: Final = (1e-3, 2e-4, 5e-5, 1e-5)
-"""How close points are merged: in turn, until the bounds are close enough."""
+CLOSENESS: Final = (1e-3, 2e-4, 5e-5, 1e-5)  # How close points are merged: in turn, until the bounds are close enough.
 
-MANY_BLOCKS: Final = 20_000
-"""From this many on the coarsest is tried first; else it is left out."""
+MANY_BLOCKS: Final = 20_000  # From this many on the coarsest is tried first; else it is left out.
 
 
 def tree_sum_of_squares(

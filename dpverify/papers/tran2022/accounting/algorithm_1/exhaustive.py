@@ -11,8 +11,7 @@ from typing import TypeAlias
 
 from dpverify.privacy.participation import Ordering, Pattern, patterns
 
-Node: TypeAlias = tuple[int, int]
-"""First and last step."""
+Node: TypeAlias = tuple[int, int]  # First and last step.
 
 
 def released_nodes(steps: int) -> Iterator[Node]:

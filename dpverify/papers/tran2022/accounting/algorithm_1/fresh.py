@@ -22,8 +22,7 @@ from dpverify.papers.tran2022.accounting.blocks import INSIDE, OUTSIDE, BlockTre
 FINE: Final = 4096
 """Cells into which many candidates are sorted before they are thinned; at most that many are sorted one by one."""
 
-FLOOR: Final = 0.05
-"""Differences of S are relative to S, but not to less than this: a node's own visits weigh about 1."""
+FLOOR: Final = 0.05  # Differences of S are relative to S, but not to less than this: a node's own visits weigh about 1.
 
 
 class Frontier(NamedTuple):

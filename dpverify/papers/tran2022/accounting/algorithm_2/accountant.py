@@ -34,23 +34,19 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
 from dpverify.privacy.participation import Bounds, Ordering, check_ordering
 
-ACCURACY: Final = 1.015
-"""Upper over lower bound of mu^2, unless another is asked for."""
+ACCURACY: Final = 1.015  # Upper over lower bound of mu^2, unless another is asked for.
 
-SHORT: Final = 128
-"""For runs of up to this many steps the exact maximum is tried first."""
+SHORT: Final = 128  # For runs of up to this many steps the exact maximum is tried first.
 
 EFFORTS: Final = ((2e-3, 512), (1e-3, 512), (4e-4, 2048), (1e-4, 8192))
 """How close points are merged, and into how many parts an epoch is cut: in turn, until the bounds are close enough."""
 
-MANY_EPOCHS: Final = 2000
-"""From this many on the coarsest is tried first; else it is left out."""
+MANY_EPOCHS: Final = 2000  # From this many on the coarsest is tried first; else it is left out.
 
 MOST_OF_LONG: Final = 50_000
 """No more blocks are looked at where the bounds for long runs are there already: about ten seconds."""
 
-MANY_BLOCKS: Final = 4_000
-"""From about this many on the bounds for long runs are tried first."""
+MANY_BLOCKS: Final = 4_000  # From about this many on the bounds for long runs are tried first.
 
 
 def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, accuracy: float = ACCURACY) -> Bounds:

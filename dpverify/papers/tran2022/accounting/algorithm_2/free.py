@@ -21,14 +21,11 @@ from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivit
 Points: TypeAlias = tuple[Vector, Vector, Vector]
 """S, R and Q of some choices of visits in a block, as in ``frontier``."""
 
-CLOSE: Final = 1e-3
-"""How close points are merged."""
+CLOSE: Final = 1e-3  # How close points are merged.
 
-COARSE: Final = 5
-"""Pairs that share a node of at most 2^(top - COARSE) steps are priced."""
+COARSE: Final = 5  # Pairs that share a node of at most 2^(top - COARSE) steps are priced.
 
-HEAD: Final = 5
-"""Blocks of up to 2^(top + HEAD) steps are looked at."""
+HEAD: Final = 5  # Blocks of up to 2^(top + HEAD) steps are looked at.
 
 NO_VISIT: Final = (np.zeros(1), np.zeros(1), np.zeros(1))
 

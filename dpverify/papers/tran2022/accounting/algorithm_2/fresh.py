@@ -17,8 +17,7 @@ from dpverify.papers.tran2022.accounting.blocks import INSIDE, OUTSIDE, BlockTre
 
 Key: TypeAlias = tuple[int, ...]
 
-FLOOR = 0.05
-"""Differences are relative, but not to less than this fraction of what one visit can add."""
+FLOOR = 0.05  # Differences are relative, but not to less than this fraction of what one visit can add.
 
 NOTHING = Triples(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64))
 """The point of a block without a visit."""

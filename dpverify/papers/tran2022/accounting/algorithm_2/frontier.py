@@ -14,8 +14,7 @@ from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting.blocks import Codes
 
-MANY: Final = 512
-"""Sets of more points than this are first merged on a grid, which is faster than sorting them."""
+MANY: Final = 512  # Sets of more points than this are first merged on a grid, which is faster than sorting them.
 
 
 class Triples(NamedTuple):

@@ -26,17 +26,13 @@ from dpverify.papers.tran2022.accounting.algorithm_2.pairs import (
 )
 from dpverify.privacy.participation import Bounds
 
-FEWEST: Final = 1 << 10
-"""Epochs are longer than this in a long run."""
+FEWEST: Final = 1 << 10  # Epochs are longer than this in a long run.
 
-LEAST_HEADS: Final = 8
-"""A run of fewer blocks of 2^(top + HEAD) steps than this is not long."""
+LEAST_HEADS: Final = 8  # A run of fewer blocks of 2^(top + HEAD) steps than this is not long.
 
-HIGH_BITS: Final = 10
-"""Tables for boundaries are over so many bits and over the bits below."""
+HIGH_BITS: Final = 10  # Tables for boundaries are over so many bits and over the bits below.
 
-MARGIN: Final = 2.0**-22
-"""Relative margin against rounding: up to 2^27 numbers are added one by one."""
+MARGIN: Final = 2.0**-22  # Relative margin against rounding: up to 2^27 numbers are added one by one.
 
 
 def is_long(sensitivities: NodeSensitivities, alpha: float) -> bool:

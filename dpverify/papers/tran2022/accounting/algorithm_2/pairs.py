@@ -13,8 +13,7 @@ import numpy as np
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Vector
 
-PLACES = 4096
-"""Into so many parts two epochs are cut for the long nodes."""
+PLACES = 4096  # Into so many parts two epochs are cut for the long nodes.
 
 
 @kernel

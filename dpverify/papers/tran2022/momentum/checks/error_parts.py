@@ -59,8 +59,7 @@ RUN = ErrorRun(
 )
 """Ten epochs with alpha = 1/N and gamma = eta N, G = L = 1; sigma so small that all parts fit on one axis."""
 
-TOO_SMALL = 4
-"""Every part comes within this factor of its bound."""
+TOO_SMALL = 4  # Every part comes within this factor of its bound.
 
 Factors = dict[str, Fraction]
 
@@ -190,8 +189,7 @@ ANTIPODES: dict[str, int | Fraction | str] = {
 }  # fmt: skip
 """Gradients G and -G near w_1, an odd step: close to the worst case of the sampling error."""
 
-ERRORS = Bounded(0.0, 1.01)
-"""The momentum is no longer than G = 1, and the full gradient than eta L t = 0.0018."""
+ERRORS = Bounded(0.0, 1.01)  # The momentum is no longer than G = 1, and the full gradient than eta L t = 0.0018.
 
 
 def _plan(context: Context) -> Plan:

@@ -221,8 +221,7 @@ CHECKS.add(
 )
 
 
-CONSTANT, LOGARITHMS = 1000, 10
-"""What is tried for the constant and for the power of log2 N that the O~ hides."""
+CONSTANT, LOGARITHMS = 1000, 10  # What is tried for the constant and for the power of log2 N that the O~ hides.
 
 
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:

@@ -33,8 +33,7 @@ from dpverify.symbolic.exact.statements import evaluate_statement
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-SHOWN = Cell(1, 1.0)
-"""The cell whose bounds the figure shows over N."""
+SHOWN = Cell(1, 1.0)  # The cell whose bounds the figure shows over N.
 
 CELLS = (
     *(Cell(d, epsilon) for d in (1, 100) for epsilon in (0.1, 1.0, 10.0)),
@@ -44,11 +43,9 @@ CELLS = (
 )
 """d and epsilon together, and each of delta, L/G and R/G apart."""
 
-SCALE = 3
-"""G, L and R are multiplied by this, to see that the bounds are: so that G = 1 is no restriction."""
+SCALE = 3  # G, L and R are multiplied by this, to see that the bounds are: so that G = 1 is no restriction.
 
-DECADES = 4
-"""Points of a line of the figure, per factor of ten."""
+DECADES = 4  # Points of a line of the figure, per factor of ten.
 
 MOST_EXAMPLES = {"theorem-6": 3e4, "theorem-9": 1e7}
 """End of the line with the noise that is needed: beyond it the accountant takes long, or has no bound."""

@@ -22,8 +22,7 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 RAYS = "the exponents of both sides are piecewise linear in the direction, and these are the rays of the pieces"
 
-FASTER = Fraction(1, 100)
-"""The planted fault: a rate that falls faster in N by this exponent."""
+FASTER = Fraction(1, 100)  # The planted fault: a rate that falls faster in N by this exponent.
 
 
 def _exponents(

@@ -34,8 +34,7 @@ STRAIGHT = SlopeCase("straight slope", 64, 64 * 32**2, reach=1.5, bend=1.0)
 """T/N is a square, so that eta is rational; ``straight`` is run without noise."""
 
 QUIET = OptimizerFault("", "", noise=0.0)
-LESS = Fraction(3, 5)
-"""The declared size for Lemma 5: a right side that is 40% smaller."""
+LESS = Fraction(3, 5)  # The declared size for Lemma 5: a right side that is 40% smaller.
 
 
 def _eta(case: SlopeCase) -> Fraction:

@@ -29,11 +29,9 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import proof_scales
 from dpverify.problems.worst_slope import Slope
 
-DELTA: Final = 1e-6
-"""The delta of a Cell, if nothing else is said."""
+DELTA: Final = 1e-6  # The delta of a Cell, if nothing else is said.
 
-STEEPNESS: Final[Mapping[Theorem, float]] = {"theorem-6": 2.5, "theorem-9": 8.0}
-"""c."""
+STEEPNESS: Final[Mapping[Theorem, float]] = {"theorem-6": 2.5, "theorem-9": 8.0}  # c.
 
 
 @dataclass(frozen=True)
@@ -93,8 +91,7 @@ def seconds(theorem: Theorem, size: Size) -> float:
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-ROUNDING = 1e-9
-"""Runs that never leave their slope give intervals without width."""
+ROUNDING = 1e-9  # Runs that never leave their slope give intervals without width.
 
 ASYMPTOTIC: Mapping[Theorem, Mapping[str, float]] = {
     "theorem-6": {"N": -1 / 2, "d": 1 / 4, "epsilon": -1 / 2},
