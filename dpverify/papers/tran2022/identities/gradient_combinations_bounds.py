@@ -46,8 +46,7 @@ class Ordering:
         return place
 
 
-FullStart = Literal["gradient", "zero"]
-"""How g_1 of Lemma 11's proof begins: at grad F(w_1), as it says, or at alpha grad F(w_1), which its sum gives."""
+FullStart = Literal["gradient", "zero"]  # g_1 of Lemma 11's proof: grad F(w_1) as it says, or alpha grad F(w_1)
 
 
 def paper_functions(

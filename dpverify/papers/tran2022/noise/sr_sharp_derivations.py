@@ -6,16 +6,7 @@ from typing import Any, Final
 
 from sympy import Rational, Symbol, floor, log, sqrt
 
-from dpverify.papers.tran2022.noise.sr_total_derivations import (
-    DECAYS,
-    NOISE,
-    PREFIX,
-    RUN,
-    SHRUNK,
-    SQUARES,
-    WEIGHT,
-    term_shares,
-)
+from dpverify.papers.tran2022.noise import sr_total_derivations as lemma_7
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.data import GaussianNorm
@@ -41,11 +32,17 @@ def _total(prefix: Any, weight: Any, decays: Any, squares: Any, run: Any) -> Any
 def variance() -> Derivation:
     """Derive the total variance from the five terms, none of them rounded, for alpha N >= 1 and gamma <= 1/2."""
     rate = GAMMA * (2 - GAMMA)
-    shares = term_shares(N, T, GAMMA)
+    shares = lemma_7.term_shares(N, T, GAMMA)
     letters = {letter: letter for _, letter, _ in shares}
 
     def now() -> Any:
-        return _total(letters[PREFIX], letters[WEIGHT], letters[DECAYS], letters[SQUARES], letters[RUN])
+        return _total(
+            letters[lemma_7.PREFIX],
+            letters[lemma_7.WEIGHT],
+            letters[lemma_7.DECAYS],
+            letters[lemma_7.SQUARES],
+            letters[lemma_7.RUN],
+        )
 
     premises = {FIVE_TERMS: Premise(VARIANCE, "<=", now())}
     steps = [Step(now(), "<=", "premise", {}, (FIVE_TERMS,))]
@@ -72,10 +69,10 @@ def norm() -> Derivation:
     sigma = 4 * sqrt(log(1 / DELTA)) * N ** Rational(7, 4) / (T ** Rational(3, 4) * sqrt(D))
     total = cite(variance(), VARIANCE, alpha=1 / N, gamma=rho, sigma=sigma)
     windows = (6 * G**2 + 2 / rho * (4 * G**2 + (1 - rho) ** 2 * L**2) / (2 - rho)) * Log2(1 + N / 2)
-    inside = 3 * G**2 * Log2(N) + windows / SHRUNK + L**2 * Log2(T + 1)
+    inside = 3 * G**2 * Log2(N) + windows / lemma_7.SHRUNK + L**2 * Log2(T + 1)
     steps = (
-        Step(sqrt(Moment(NOISE, 2)), "<=", "jensen-sqrt", {"X": NOISE}),
-        Step(sqrt(D * VARIANCE), "=", "gaussian-second-moment", {"X": NOISE, "d": D, "v": VARIANCE}),
+        Step(sqrt(Moment(lemma_7.NOISE, 2)), "<=", "jensen-sqrt", {"X": lemma_7.NOISE}),
+        Step(sqrt(D * VARIANCE), "=", "gaussian-second-moment", {"X": lemma_7.NOISE, "d": D, "v": VARIANCE}),
         Step(sqrt(D * total.rhs), "<=", "premise", {}, ("the variance",)),
         Step(16 * rho ** Rational(3, 2) * sqrt(log(1 / DELTA) * Log2(N) * inside), "="),
     )
@@ -85,6 +82,6 @@ def norm() -> Derivation:
         "G": real(0, 3, open_lo=True), "L": real(0, 3), "variance": real(0, 0), "noise": GaussianNorm(D, VARIANCE),
     }  # fmt: skip
     return Derivation(
-        "the noise of Theorem 9", "ours", variables, (T >= 4 * N, rho < 1, DELTA < 1), Moment(NOISE, 1), steps,
+        "the noise of Theorem 9", "ours", variables, (T >= 4 * N, rho < 1, DELTA < 1), Moment(lemma_7.NOISE, 1), steps,
         {"the variance": total}, local=("variance", "noise"),
     )  # fmt: skip

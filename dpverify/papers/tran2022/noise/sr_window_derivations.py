@@ -124,8 +124,7 @@ def var_2_step(statement: Statement) -> Derivation:
     )  # fmt: skip
 
 
-DEFINITION: Final = "windows = max(q - 1, 0)"
-"""Not a claim of the paper: what the letter ``windows`` means, as a premise of the step that writes it out."""
+DEFINITION: Final = "windows = max(q - 1, 0)"  # Not a claim of the paper: what the letter ``windows`` means
 
 
 def var_3_step(statement: Statement) -> Derivation:

@@ -1,8 +1,7 @@
 """The exact law of Algorithm 1's noise, and what Lemma 12 says of it.
 
 NOISE_t is Gaussian with independent coordinates, each of variance ``(4*alpha*G*sigma)**2 * V * F(t)``, where F(t) sums
-the squared decays of COMPOSE(1, t). So the expected norm is known in closed form, and Lemma 12 can be held against the
-exact value instead of against a simulation. Everything here is a Fraction or a ball; no kernel is imported.
+the squared decays of COMPOSE(1, t). So the expected norm is known in closed form, without a simulation.
 """
 
 from __future__ import annotations
@@ -25,11 +24,9 @@ def mean_chi(d: int) -> arb:
     """Mean of the norm of a standard Gaussian vector, ``sqrt(2) * Gamma((d+1)/2) / Gamma(d/2)``, below ``sqrt(d)``."""
     if d < 1:
         raise ValueError(f"d must be at least 1, got d={d}.")
-    return arb(2).sqrt() * (arb(d + 1) / 2).gamma() / (arb(d) / 2).gamma() if d < 400 else _mean_chi_large(d)
-
-
-def _mean_chi_large(d: int) -> arb:
-    """The same by log-gamma, which does not overflow."""
+    if d < 400:
+        return arb(2).sqrt() * (arb(d + 1) / 2).gamma() / (arb(d) / 2).gamma()
+    # log-gamma does not overflow
     return arb(2).sqrt() * ((arb(d + 1) / 2).lgamma() - (arb(d) / 2).lgamma()).exp()
 
 

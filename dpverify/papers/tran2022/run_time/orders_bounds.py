@@ -12,8 +12,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
-Vector3: TypeAlias = tuple[Fraction, Fraction, Fraction]
-"""Exponents of N, d and epsilon: of a monomial, or of a direction in terms of x."""
+Vector3: TypeAlias = tuple[Fraction, Fraction, Fraction]  # Exponents of N, d and epsilon, or a direction in terms of x
 
 
 class Order(NamedTuple):
@@ -48,8 +47,7 @@ EXAMPLES, DIMENSION, LOGARITHM = order(1, 0, 0), order(0, 1, 0), order(0, 0, 0, 
 
 STEPS_OF_THEOREM_9 = order("7/3", "-2/3", "4/3")  # T = N^(7/3) epsilon^(4/3) / d^(2/3)
 
-STEPS_OF_THEOREM_6 = order(2, "-1/2", 1)
-"""T = epsilon N^2 / sqrt(d), up to the logarithms of T and 1/delta that divide it."""
+STEPS_OF_THEOREM_6 = order(2, "-1/2", 1)  # T = epsilon N^2 / sqrt(d), up to logarithms of T and 1/delta that divide it
 
 
 def literal_order(steps: Order) -> Order:

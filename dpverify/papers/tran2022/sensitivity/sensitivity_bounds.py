@@ -15,34 +15,26 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpverify.papers.tran2022.sensitivity.visits_bounds import (
-    Ordering,
-    check_node,
-    decay_sum,
-    epoch_of,
-    geometric,
-    latest_visits,
-    most_visits,
-)
+from dpverify.papers.tran2022.sensitivity import visits_bounds as visits_of
 from dpverify.symbolic.exact.numbers import Exact, Value, power, to_ball, to_exact, to_value
 
 
 def momentum_sensitivity(
-    start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: Ordering
+    start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: visits_of.Ordering
 ) -> Exact:
     """Worst-case sensitivity of the node f_[start, end] of Algorithm 1 (``tran2022:theorem-4-sensitivity``)."""
-    return to_exact(to_value(2 * alpha * lipschitz) * to_value(decay_sum(start, end, alpha, N, ordering)))
+    return to_exact(to_value(2 * alpha * lipschitz) * to_value(visits_of.decay_sum(start, end, alpha, N, ordering)))
 
 
 def gradient_sensitivity(
-    start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: Ordering
+    start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: visits_of.Ordering
 ) -> Exact:
     """Worst-case sensitivity of the G node [start, end] of Algorithm 2 (``tran2022:theorem-8-sensitivity-g``)."""
-    return to_exact(to_value(2 * lipschitz) * to_value(decay_sum(start, end, alpha, N, ordering)))
+    return to_exact(to_value(2 * lipschitz) * to_value(visits_of.decay_sum(start, end, alpha, N, ordering)))
 
 
 def difference_sensitivity(
-    start: int, end: int, alpha: Fraction, N: int, eta: Fraction, smoothness: Fraction, ordering: Ordering, *,
+    start: int, end: int, alpha: Fraction, N: int, eta: Fraction, smoothness: Fraction, ordering: visits_of.Ordering, *,
     lipschitz: Fraction | None = None,
 ) -> Exact:  # fmt: skip
     """Worst-case sensitivity of the Delta node [start, end] of Algorithm 2 (``theorem-8-sensitivity-delta``).
@@ -50,21 +42,21 @@ def difference_sensitivity(
     With G the difference of two gradients can climb by 4 G in all, so only the latest ``2*G/(eta*N*L)`` visits count,
     the last of them in part. Both suprema are attained.
     """
-    check_node(start, end, N, ordering)
+    visits_of.check_node(start, end, N, ordering)
     if start <= N:
         raise ValueError(f"start must be above N for a Delta node, got start={start}, N={N}.")
     jump = 2 * eta * N * smoothness
-    count = most_visits(start, end, N, ordering)
+    count = visits_of.most_visits(start, end, N, ordering)
     if lipschitz is None or jump == 0 or 4 * lipschitz >= count * jump:
-        return to_exact(to_value(jump) * to_value(decay_sum(start, end, alpha, N, ordering)))
+        return to_exact(to_value(jump) * to_value(visits_of.decay_sum(start, end, alpha, N, ordering)))
     whole, part = divmod(4 * lipschitz, jump)
-    latest = to_value(decay_sum(start, end, alpha, N, ordering, visits=int(whole)))
-    one_more = to_value(decay_sum(start, end, alpha, N, ordering, visits=int(whole) + 1))
+    latest = to_value(visits_of.decay_sum(start, end, alpha, N, ordering, visits=int(whole)))
+    one_more = to_value(visits_of.decay_sum(start, end, alpha, N, ordering, visits=int(whole) + 1))
     return to_exact(to_value(jump) * latest + to_value(part) * (one_more - latest))
 
 
 def drift_sensitivity(
-    start: int, end: int, alpha: Fraction, N: int, eta: Fraction, smoothness: Fraction, ordering: Ordering
+    start: int, end: int, alpha: Fraction, N: int, eta: Fraction, smoothness: Fraction, ordering: visits_of.Ordering
 ) -> Exact:
     """Worst-case sensitivity of the r node [start, end] of Algorithm 2 (``tran2022:theorem-8-sensitivity-r``).
 
@@ -74,29 +66,29 @@ def drift_sensitivity(
     return to_exact(to_value(2 * eta * smoothness) * _largest(_drift_sums(start, end, alpha, N, ordering)))
 
 
-def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[int]:
+def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: visits_of.Ordering) -> list[int]:
     """Steps of an r node's worst pattern, from the last back: the latest visits, or perhaps last steps of epochs."""
     sums = _drift_sums(start, end, alpha, N, ordering)
     if len(sums) == 2 and sums[1] > sums[0]:
         return list(range(end // N * N, start - 1, -N))
-    return latest_visits(start, end, N, ordering)
+    return visits_of.latest_visits(start, end, N, ordering)
 
 
-def _drift_sums(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[Value]:
+def _drift_sums(start: int, end: int, alpha: Fraction, N: int, ordering: visits_of.Ordering) -> list[Value]:
     """Weighted sums of (p - 1) over the patterns among which the worst one is, in the order of ``drift_visits``."""
     if not 0 < alpha <= 1:
         raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
-    count = most_visits(start, end, N, ordering)
+    count = visits_of.most_visits(start, end, N, ordering)
     decay = 1 - alpha
-    since = end - epoch_of(end, N) * N
+    since = end - visits_of.epoch_of(end, N) * N
     ratio, far = power(decay, N), to_value(N - 1)
     if ordering == "fresh":
-        return [to_value(since - 1) + far * power(decay, since) * geometric(ratio, decay, N, count - 1)]
-    latest = to_value(since - 1) * geometric(ratio, decay, N, count)
+        return [to_value(since - 1) + far * power(decay, since) * visits_of.geometric(ratio, decay, N, count - 1)]
+    latest = to_value(since - 1) * visits_of.geometric(ratio, decay, N, count)
     whole_epochs = end // N - (start - 1) // N
     if since == N or not whole_epochs:
         return [latest]
-    return [latest, far * power(decay, since) * geometric(ratio, decay, N, whole_epochs)]
+    return [latest, far * power(decay, since) * visits_of.geometric(ratio, decay, N, whole_epochs)]
 
 
 def _largest(values: list[Value]) -> Value:

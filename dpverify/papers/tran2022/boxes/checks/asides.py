@@ -28,8 +28,7 @@ CHECKS = PaperChecks("tran2022", __name__)
 Rule = Callable[[Point, Statement], Outcome]
 
 G = Fraction(1)
-CONSTANT = 1000
-"""The constant that is tried for an O(.) that hides one; what fails, fails with every other, for eta small enough."""
+CONSTANT = 1000  # Tried for an O(.) that hides one; what fails, fails with every other, for eta small enough
 
 
 def _scales(budget: Budget) -> Iterable[dict[str, Any]]:

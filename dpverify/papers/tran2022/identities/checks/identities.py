@@ -12,8 +12,7 @@ from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Fun
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-LONGEST = {"smoke": 11, "standard": 18, "full": 26}
-"""Runs of this many steps are gone through for every N up to MOST_EXAMPLES."""
+LONGEST = {"smoke": 11, "standard": 18, "full": 26}  # Runs gone through for every N up to MOST_EXAMPLES
 
 MOST_EXAMPLES = 4
 

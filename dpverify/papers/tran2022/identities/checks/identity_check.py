@@ -27,11 +27,9 @@ Size = Mapping[str, int]  # Values of the integer symbols: N, T or t, window
 Functions = Callable[[Statement, Size, Fraction], Sequence[Mapping[str, Function]]]
 """From a statement, a size and alpha to the paper's functions, once for each convention that the paper leaves open."""
 
-PLAIN = (Fraction(1, 2), Fraction(1, 2)), (Fraction(2, 5), Fraction(1, 3))
-"""Points (alpha, gamma) at which counterexamples are easy to read."""
+PLAIN = (Fraction(1, 2), Fraction(1, 2)), (Fraction(2, 5), Fraction(1, 3))  # Points (alpha, gamma) easy to read
 
-HEIGHT = 4095
-"""No integer coefficient of an identity of up to ``MOST_EPOCHS`` epochs reaches this, see NOTES_identities.md."""
+HEIGHT = 4095  # No integer coefficient of an identity of up to ``MOST_EPOCHS`` epochs reaches it: NOTES_identities.md
 
 MOST_EPOCHS = 16  # Longer runs are looked at where numbers are plain only
 

@@ -6,13 +6,9 @@ from fractions import Fraction
 
 from dpverify.harness import DerivationCheck, PaperChecks, Point, SearchCheck
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.noise import tree_noise_derivations as derivations
 from dpverify.papers.tran2022.noise.checks import whole_runs
 from dpverify.papers.tran2022.noise.tree_noise_bounds import expected_noise_norm, noise_variance
-from dpverify.papers.tran2022.noise.tree_noise_derivations import (
-    derive_lemma_12,
-    derive_lemma_12_count,
-    derive_lemma_12_var,
-)
 from dpverify.papers.tran2022.sensitivity.checks.nodes import depth_of
 from dpverify.papers.tran2022.trees.compose_bounds import compose_count
 from dpverify.symbolic.exact.numbers import Exact
@@ -40,8 +36,7 @@ def _no_corner(point: Point) -> bool:
     return all(value >= 3 for name, value in point.items() if name in {"N", "T", "t", "d"})
 
 
-ALL_ONES = [2**k - 1 for k in range(1, 20)]
-"""Steps that use a node of every level: the worst of each bound on the number of nodes."""
+ALL_ONES = [2**k - 1 for k in range(1, 20)]  # Steps that use a node of every level: the worst for every count of nodes
 
 MILD = [  # All ones, and hardly any decay
     {"T": steps, "t": steps, "N": 1000 * steps, "alpha": Fraction(1, 1000 * steps), "G": 1, "sigma": 1}
@@ -54,7 +49,7 @@ CHECKS.add(
     SearchCheck(
         "lemma-12-count", "search", lhs=_count, corners=[{"T": T, "t": T} for T in ALL_ONES], interior=_no_corner
     ),
-    DerivationCheck("lemma-12-count", "derivation", build=derive_lemma_12_count, variants=("amended",)),
+    DerivationCheck("lemma-12-count", "derivation", build=derivations.derive_lemma_12_count, variants=("amended",)),
     SearchCheck(
         "lemma-12-var",
         "search",
@@ -65,7 +60,7 @@ CHECKS.add(
         variants=("printed",),
     ),
     SearchCheck("lemma-12-var", "search-amended", lhs=_variance, corners=MILD_ANY_V, variants=("amended",)),
-    DerivationCheck("lemma-12-var", "derivation", build=derive_lemma_12_var, variants=("amended",)),
+    DerivationCheck("lemma-12-var", "derivation", build=derivations.derive_lemma_12_var, variants=("amended",)),
     SearchCheck(
         "lemma-12",
         "search",
@@ -82,7 +77,7 @@ CHECKS.add(
         corners=[corner | {"d": d} for corner in MILD_ANY_V for d in (3, 10000)],
         variants=("amended",),
     ),
-    DerivationCheck("lemma-12", "derivation", build=derive_lemma_12, variants=("amended",)),
+    DerivationCheck("lemma-12", "derivation", build=derivations.derive_lemma_12, variants=("amended",)),
     whole_runs.noise_law(
         "lemma-12",
         "noise-law",

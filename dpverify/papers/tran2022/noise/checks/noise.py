@@ -31,21 +31,7 @@ from dpverify.papers.tran2022.algorithms.tree_noise import faults as tree_noise_
 from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise_literal
 from dpverify.papers.tran2022.algorithms.tree_noise import stream as tree_noise
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import node_deviation, printed_v
-from dpverify.papers.tran2022.noise.checks import whole_runs
-from dpverify.papers.tran2022.noise.checks.whole_runs import (
-    FAST,
-    FINE,
-    LONG,
-    LONG_RUN,
-    MIDDLE,
-    ROUGH,
-    SHAPE,
-    SHORT_RUN,
-    SLOW,
-    SLOW_RUN,
-    noise_law,
-    whole_run,
-)
+from dpverify.papers.tran2022.noise.checks import whole_runs as runs
 from dpverify.papers.tran2022.trees.compose_bounds import covariance_factor
 from dpverify.privacy.audit.floats import lowest_bit
 
@@ -134,11 +120,21 @@ def _below_the_grid(gradient: float, scale: float = 1.0) -> Simulate:
 
 
 CHECKS.add(
-    noise_law("algorithm-1-noise", "noise-law", FAST, (MIDDLE, FINE), (*SHAPE, *SHORT_RUN)),
-    noise_law("algorithm-1-noise", "noise-law-long", LONG, (ROUGH, FINE), LONG_RUN, pairs="signs"),
-    noise_law("algorithm-1-noise", "noise-law-slow-decay", SLOW, (ROUGH, FINE), SLOW_RUN, pairs="signs"),
-    noise_law("algorithm-1-noise", "printed-loops", FAST, (ROUGH, MIDDLE), (), whole_run(whole_runs.literal)),
-    noise_law("algorithm-1-noise", "step-by-step", FAST, (ROUGH, MIDDLE), (), whole_run(whole_runs.stepwise)),
+    runs.noise_law(
+        "algorithm-1-noise", "noise-law", runs.FAST, (runs.MIDDLE, runs.FINE), (*runs.SHAPE, *runs.SHORT_RUN)
+    ),
+    runs.noise_law(
+        "algorithm-1-noise", "noise-law-long", runs.LONG, (runs.ROUGH, runs.FINE), runs.LONG_RUN, pairs="signs"
+    ),
+    runs.noise_law(
+        "algorithm-1-noise", "noise-law-slow-decay", runs.SLOW, (runs.ROUGH, runs.FINE), runs.SLOW_RUN, pairs="signs"
+    ),
+    runs.noise_law(
+        "algorithm-1-noise", "printed-loops", runs.FAST, (runs.ROUGH, runs.MIDDLE), (), runs.whole_run(runs.literal)
+    ),
+    runs.noise_law(
+        "algorithm-1-noise", "step-by-step", runs.FAST, (runs.ROUGH, runs.MIDDLE), (), runs.whole_run(runs.stepwise)
+    ),
     ExhaustiveCheck(
         "algorithm-1-noise",
         "coefficients",

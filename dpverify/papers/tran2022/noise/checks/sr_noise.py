@@ -16,25 +16,16 @@ from dpverify.papers.tran2022.noise import sr_noise_variance_bounds as sr_noise_
 from dpverify.papers.tran2022.noise import sr_total_derivations as total
 from dpverify.papers.tran2022.noise import sr_window_derivations as windows
 from dpverify.papers.tran2022.noise.checks import sr_noise_points as points
-from dpverify.papers.tran2022.noise.checks.sr_noise_points import (
-    PLAIN,
-    SHORT,
-    LeftSide,
-    Values,
-    against_exact,
-    at_points,
-)
 from dpverify.papers.tran2022.trees.compose_bounds import compose_count
 from dpverify.symbolic.exact.numbers import Exact, to_exact, to_value
 from dpverify.symbolic.exact.statements import decide_statement, definitions
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-WITH_NOISE = {"N": (2, None), "alpha": (None, "99/100")}
-"""Where both sides are above 0, so that their ratio says something; the check 'boundaries' has the rest."""
+WITH_NOISE = {"N": (2, None), "alpha": (None, "99/100")}  # Both sides are above 0; the check 'boundaries' has the rest
 
 
-def _law(of: Callable[[int, int, Point, sr_noise_variance.NodeVariances], Exact]) -> LeftSide:
+def _law(of: Callable[[int, int, Point, sr_noise_variance.NodeVariances], Exact]) -> points.LeftSide:
     """Left side from a law in t, N, the point and the variances of the nodes, at the precision of the moment."""
 
     def lhs(point: Point, statement: Statement) -> Exact:
@@ -52,7 +43,7 @@ _term_5 = _law(lambda t, n, at, nodes: sr_noise_variance.drift_term(t, at["alpha
 _total = _law(lambda t, n, at, nodes: sr_noise_variance.noise_variance(t, n, at["alpha"], at["gamma"], nodes))
 
 
-def _prefix_nodes(symbol: str) -> LeftSide:
+def _prefix_nodes(symbol: str) -> points.LeftSide:
     return lambda point, _: Fraction(compose_count(1, int(point[symbol])))
 
 
@@ -88,7 +79,7 @@ def _edges(budget: Budget) -> Iterable[dict[str, Any]]:
                         yield {**units, "N": n, "t": t, "T": steps, "alpha": alpha, "gamma": gamma, "eta": gamma / n}
 
 
-def _boundaries(claim: str, lhs: LeftSide, variants: tuple[str, ...]) -> Check:
+def _boundaries(claim: str, lhs: points.LeftSide, variants: tuple[str, ...]) -> Check:
     """The statement at the corners of its domain, zeros included, decided exactly."""
 
     def holds(extra: int) -> Callable[[Point, Statement], bool | None]:
@@ -110,12 +101,12 @@ BOTH = ("printed", "amended")
 
 
 def _term(
-    claim: str, lhs: LeftSide, build: Build, corners: Sequence[Values] = MANY_WINDOWS,
+    claim: str, lhs: points.LeftSide, build: Build, corners: Sequence[points.Values] = MANY_WINDOWS,
     *, least: int = 1, variants: tuple[str, ...] = BOTH,
 ) -> list[Check]:  # fmt: skip
     """Judge a bound on a variance: against the exact law, at the corners of its domain, and by a derivation."""
     return [
-        against_exact(claim, lhs, corners, least=least, variants=variants),
+        points.against_exact(claim, lhs, corners, least=least, variants=variants),
         _boundaries(claim, lhs, variants),
         DerivationCheck(claim, "derivation", build=build, variants=variants),
     ]
@@ -124,15 +115,18 @@ def _term(
 TIGHTEST = [{"N": n, "alpha": Fraction(1, n), "gamma": gamma} for n in (1, 2, 3, 64) for gamma in ("1/2", "1/1000")]
 """alpha = 1/N: the slowest decay over an epoch that Lemma 7 allows."""
 
-COEFFICIENT: tuple[Values, Values] = (
+COEFFICIENT: tuple[points.Values, points.Values] = (
     {"N": 2, "alpha": "1/2", "gamma": "1/2", "window": 3},
     {"N": 3, "alpha": "37/100", "gamma": "47/100", "window": 10},
 )
-PLUGGED: tuple[Values, Values] = (
+PLUGGED: tuple[points.Values, points.Values] = (
     {"N": 3, "T": 2, "alpha": "1/2", "eta": 1, "L": 1, "sigma": 1},
     {"N": 64, "T": 5, "alpha": "1/9", "eta": "1/300", "L": "3/2", "sigma": "5/4"},
 )
-NUMBERS: tuple[Values, Values] = ({**PLAIN, "N": 2, "T": 1, "alpha": "1/2", "gamma": "1/2", "eta": 1}, SHORT)
+NUMBERS: tuple[points.Values, points.Values] = (
+    {**points.PLAIN, "N": 2, "T": 1, "alpha": "1/2", "gamma": "1/2", "eta": 1},
+    points.SHORT,
+)
 SHORT_RUNS: list[dict[str, Any]] = [{"N": n, "T": steps} for n, steps in ((1, 1), (2, 1), (3, 2), (64, 64))]
 """Runs of one epoch and less."""
 
@@ -154,7 +148,7 @@ CHECKS.add(
         corners=[{"N": n, "r": r, "q": q} for n, r, q in ((1, 0, 0), (2, 1, 0), (6, 1, 0), (30, 1, 5), (62, 33, 0))],
     ),
     DerivationCheck("lemma-7-count-2", "derivation", build=nodes_of.count_2, variants=AMENDED),
-    at_points("lemma-7-var-2-step", *points.SQUARES, lhs=_term_2),
+    points.at_points("lemma-7-var-2-step", *points.SQUARES, lhs=_term_2),
     *_term("lemma-7-var-2-step", _term_2, windows.var_2_step, variants=AMENDED),
     *_term("lemma-7-var-2", _term_2, windows.var_2),
     *_term("lemma-7-var-3-step", _term_3, windows.var_3_step),
@@ -165,10 +159,12 @@ CHECKS.add(
         "lemma-7-count-5", "search", lhs=_prefix_nodes("t"), corners=[{"t": 2**k - 1, "T": 2**k - 1} for k in (1, 9)]
     ),
     DerivationCheck("lemma-7-count-5", "derivation", build=nodes_of.count_5, variants=AMENDED),
-    at_points("lemma-7-var-5", {"N": 2, "T": 1, "t": 1, "alpha": "1/2", "delta_r": 1, "sigma": 1}, None, lhs=_term_5),
+    points.at_points(
+        "lemma-7-var-5", {"N": 2, "T": 1, "t": 1, "alpha": "1/2", "delta_r": 1, "sigma": 1}, None, lhs=_term_5
+    ),
     SearchCheck("lemma-7-var-5", "search", lhs=_term_5, corners=PREFIXES, region=WITH_NOISE, variants=AMENDED),
     DerivationCheck("lemma-7-var-5", "derivation", build=nodes_of.var_5, variants=AMENDED),
-    at_points("lemma-7-var", *points.TOTAL, lhs=_total),
+    points.at_points("lemma-7-var", *points.TOTAL, lhs=_total),
     *_term("lemma-7-var", _total, total.var, variants=AMENDED),
     SearchCheck(
         "lemma-7-var-2-sum",
@@ -177,7 +173,7 @@ CHECKS.add(
         corners=[{**at, "q": q} for at in TIGHTEST for q in (1, 64)],
     ),
     DerivationCheck("lemma-7-var-2-sum", "derivation", build=windows.var_2_sum),
-    at_points("lemma-7-coefficient", *COEFFICIENT),
+    points.at_points("lemma-7-coefficient", *COEFFICIENT),
     SearchCheck(
         "lemma-7-coefficient",
         "search",
@@ -188,14 +184,14 @@ CHECKS.add(
     DerivationCheck("lemma-7-coefficient", "derivation", build=windows.coefficient, variants=AMENDED),
     SearchCheck("lemma-7-var-3-sum", "search", region={"q": (0, 64)}, corners=[{"q": q} for q in (0, 1, 2, 64)]),
     DerivationCheck("lemma-7-var-3-sum", "derivation", build=windows.var_3_sum),
-    at_points("lemma-7-var-5-plugged", *PLUGGED, variants=("printed",)),
+    points.at_points("lemma-7-var-5-plugged", *PLUGGED, variants=("printed",)),
     DerivationCheck("lemma-7-var-5-plugged", "derivation", build=nodes_of.var_5_plugged, variants=AMENDED),
-    at_points("lemma-7-var-numbers", *NUMBERS, variants=("printed",)),
+    points.at_points("lemma-7-var-numbers", *NUMBERS, variants=("printed",)),
     DerivationCheck("lemma-7-var-numbers", "derivation", build=total.identity, variants=AMENDED),
-    against_exact("lemma-7-roots", None, SHORT_RUNS, name="drawn"),
+    points.against_exact("lemma-7-roots", None, SHORT_RUNS, name="drawn"),
     DerivationCheck("lemma-7-roots", "derivation", build=total.roots),
-    at_points("lemma-7-numbers", {**NUMBERS[0], "d": 1}, {**SHORT, "d": 3}),
-    against_exact("lemma-7-numbers", None, SHORT_RUNS, name="drawn", variants=AMENDED),
+    points.at_points("lemma-7-numbers", {**NUMBERS[0], "d": 1}, {**points.SHORT, "d": 3}),
+    points.against_exact("lemma-7-numbers", None, SHORT_RUNS, name="drawn", variants=AMENDED),
     DerivationCheck("lemma-7-numbers", "derivation", build=total.numbers, variants=AMENDED),
     DerivationCheck("lemma-7-gamma", "derivation", build=total.identity),
     DerivationCheck("lemma-7-sigma", "derivation", build=total.identity),

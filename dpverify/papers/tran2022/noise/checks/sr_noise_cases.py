@@ -13,8 +13,7 @@ from dpverify.symbolic.exact.numbers import ball, to_exact
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-HIDDEN = 10**6
-"""What the O~ may hide in the noise of the printed statement, and O(epsilon), O(delta) at most: a factor of 100."""
+HIDDEN = 10**6  # What O~ may hide in the printed noise; O(epsilon) and O(delta) hide the factor LOOSER
 LOOSER = 100
 ENOUGH = 4  # The factor that is enough for one release in the corrected statement, times sqrt(2 log(1.25/delta))
 

@@ -28,12 +28,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_intervals
 from dpverify.papers.tran2022.algorithms.sr_nsgd import faults as sr_faults
-from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import (
-    noise_from_generator,
-    noise_from_tape,
-    tape_layout,
-    tape_rows,
-)
+from dpverify.papers.tran2022.algorithms.sr_nsgd import noise as sr_noise
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
 from dpverify.papers.tran2022.noise.sr_noise_bounds import noise_coefficients
@@ -44,11 +39,9 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 COORDINATES = 8
 
-ODD = {"N": 7, "T": 100, "alpha": "1/5", "gamma": "1/4", "d": COORDINATES}
-"""N no power of two, T no multiple of N, gamma tied to nothing."""
+ODD = {"N": 7, "T": 100, "alpha": "1/5", "gamma": "1/4", "d": COORDINATES}  # N no power of two, T no multiple of N
 
-EVEN = {"N": 16, "T": 130, "alpha": "1/16", "gamma": "1/10", "d": COORDINATES}
-"""N a power of two, so that windows are whole nodes; the slowest decay that Lemma 7 allows."""
+EVEN = {"N": 16, "T": 130, "alpha": "1/16", "gamma": "1/10", "d": COORDINATES}  # Windows are whole nodes; slowest decay
 
 SCALES = Scales(delta_g=1.0, delta_delta=0.375, delta_r=0.25, v_first=2.0, v_later=12.0)
 """All four kinds of nodes weigh so much that a wrong one shows, and none has the noise of another."""
@@ -66,13 +59,13 @@ def _parameters(point: Point) -> SrParameters:
 
 def _streamed(rng: np.random.Generator, dimension: int, parameters: SrParameters, n_examples: int) -> Any:
     """Trajectories side by side: coordinates are independent."""
-    return noise_from_generator(rng, dimension, parameters, n_examples)
+    return sr_noise.noise_from_generator(rng, dimension, parameters, n_examples)
 
 
 def _faulty(
     fault: sr_faults.SrFault, rng: np.random.Generator, dimension: int, parameters: SrParameters, n_examples: int
 ) -> Any:
-    tape = rng.standard_normal((tape_rows(n_examples, parameters.steps), dimension))
+    tape = rng.standard_normal((sr_noise.tape_rows(n_examples, parameters.steps), dimension))
     return fault.noise(tape, parameters, n_examples)
 
 
@@ -134,15 +127,15 @@ def _law_check(name: str, point: dict[str, Any], noise: Noise, faults: list[sr_f
 
 def _weights_agree(point: Point, statement: Statement) -> Outcome:
     """Feed unit tapes to the kernel: the weight of every Gaussian in every step, against the closed form."""
-    return _compare_weights(point, noise_from_tape)
+    return _compare_weights(point, sr_noise.noise_from_tape)
 
 
 def _compare_weights(point: Point, kernel: Callable[[Any, SrParameters, int], Any]) -> Outcome:
     n_examples, steps, parameters = int(point["N"]), int(point["T"]), _parameters(point)
-    rows = tape_rows(n_examples, steps)
+    rows = sr_noise.tape_rows(n_examples, steps)
     found = kernel(np.eye(rows), parameters, n_examples)
     names = ("G", "Delta", "r")
-    place = {(names[f], (y, z)): row for row, (f, y, z) in enumerate(tape_layout(n_examples, steps).tolist())}
+    place = {(names[f], (y, z)): row for row, (f, y, z) in enumerate(sr_noise.tape_layout(n_examples, steps).tolist())}
     exact = np.zeros((steps, rows))
     for t in range(1, steps + 1):
         for family, weights in noise_coefficients(t, n_examples, point["alpha"], point["gamma"]).items():

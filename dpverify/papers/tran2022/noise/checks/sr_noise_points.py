@@ -64,11 +64,10 @@ def at_points(
 
 UNITS: dict[str, Any] = {"delta_G": 1, "sigma": 1}
 
-SQUARES: tuple[Values, Values] = (
+SQUARES: tuple[Values, Values] = (  # The square of a sum exceeds the sum of squares by more than the slack in the count
     {**UNITS, "N": 6, "t": 55, "T": 55, "alpha": "1/6", "gamma": "1/2"},
     {**UNITS, "N": 65535, "t": 21 * 65535 + 32768, "T": 25 * 65535, "alpha": "106/6553500", "gamma": "47/100"},
 )
-"""Where the square of a sum is beyond the sum of the squares by more than the slack in the count of nodes."""
 
 TOTAL: tuple[Values, Values] = (  # Runs shorter than an epoch: the fifth term
     {**UNITS, "N": 2, "T": 1, "t": 1, "alpha": "1/2", "gamma": "1/2", "eta": 1, "L": 2, "delta_Delta": 1},
@@ -78,14 +77,13 @@ TOTAL: tuple[Values, Values] = (  # Runs shorter than an epoch: the fifth term
 PLAIN: dict[str, Any] = {"G": 1, "L": 1, "sigma": 1}
 SHORT: dict[str, Any] = {"N": 64, "T": 5, "alpha": "1/9", "gamma": "1/4", "eta": "1/300", **PLAIN}
 
-FIRST_TERM: tuple[Values, Values] = (
+FIRST_TERM: tuple[Values, Values] = (  # Short of an epoch; from T = 2 on N must be astronomical (NOTES_lemma7.md)
     {"d": 1, "T": 1, "t": 1, "N": 2, "alpha": "1/2", "eta": "1/4", "G": 1, "L": 1, "delta": "1/3", "epsilon": 1},
     {
         "d": 3, "T": 4, "t": 3, "N": 2**200, "alpha": "1/8", "eta": Fraction(1, 2**202), "G": 1, "L": 1, "delta": "1/3",
         "epsilon": 1,
     },
 )  # fmt: skip
-"""Runs shorter than an epoch; from T = 2 on N must be astronomical (NOTES_lemma7.md)."""
 
 
 LONGEST = 40  # Sums over windows are gone through one by one: at most this many epochs

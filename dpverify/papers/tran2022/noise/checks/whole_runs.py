@@ -32,15 +32,12 @@ power of two."""
 LONG: Parameters = {"alpha": "1/8", "N": 100, "T": 1023, "d": COORDINATES}
 """The same decay over ten levels of the tree. Signs are compared: inner products would take most of the time."""
 
-SLOW: Parameters = {"alpha": "1/700", "N": 701, "T": 1023, "d": COORDINATES}
-"""Decay so weak that a node shows wherever it is used, up to half a tree later."""
+SLOW: Parameters = {"alpha": "1/700", "N": 701, "T": 1023, "d": COORDINATES}  # A node shows up to half a tree later
 
 Draw = Callable[[np.random.Generator, float, Any], None]
-BLOCK = 2048
-"""Replications of a block. They never lie in memory together, and its sums are large: one for every pair of steps."""
+BLOCK = 2048  # Replications of a block; its sums are large, one for every pair of steps, and replications are not kept
 
-SHARE = 0.125
-"""Part of the runs of 1023 steps whose values are counted for the marginal law: still more values than FAST has."""
+SHARE = 0.125  # Part of the runs of 1023 steps that is counted for the marginal law: still more values than FAST has
 
 
 def stepwise(rng: np.random.Generator, alpha: float, out: Any) -> None:

@@ -26,11 +26,7 @@ RUNS: Mapping[str, tuple[int | str, int]] = {"T": (1, 96), "N": (1, 320), "alpha
 """Drawn runs; the corners reach further."""
 
 LONG: list[Corner] = [  # Runs past toys. With N = 2^k + 1 and T a little above N two visits share almost every node.
-    {"T": 1023, "N": 64, "alpha": "1/64"},
-    {"T": 1281, "N": 1025, "alpha": "1/1025"},
-    {"T": 1030, "N": 1025, "alpha": "1/1025"},
-    {"T": 2050, "N": 1025, "alpha": "1/1025"},
-    {"T": 1000, "N": 100, "alpha": "1/100"},
+    {"T": T, "N": N, "alpha": f"1/{N}"} for T, N in ((1023, 64), (1281, 1025), (1030, 1025), (2050, 1025), (1000, 100))
 ]
 
 WITHIN: Mapping[str, list[str]] = {  # Where the printed conclusion holds, though not by the printed proof
@@ -38,7 +34,7 @@ WITHIN: Mapping[str, list[str]] = {  # Where the printed conclusion holds, thoug
     "whole-epochs": ["mod(T, N) == 0", "alpha*N >= 1"],
 }
 
-BROKEN: Mapping[str, list[Corner]] = {
+BROKEN: Mapping[str, list[Corner]] = {  # One condition broken: alpha < 1/N in whole epochs, T < N/4 with alpha >= 1/N
     "small-alpha": [
         {"T": 8, "N": 1, "alpha": "1/12"},
         {"T": 16, "N": 1, "alpha": "1/1000"},
@@ -55,7 +51,6 @@ BROKEN: Mapping[str, list[Corner]] = {
         {"T": 100, "N": 1000, "alpha": "1/1000"},
     ],
 }
-"""One condition broken, the others kept: alpha below 1/N in whole epochs, T below N/4 with alpha at least 1/N."""
 
 
 def _within(name: str) -> Callable[[Statement], list[str]]:

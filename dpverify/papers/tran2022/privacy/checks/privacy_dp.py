@@ -16,13 +16,12 @@ from dpverify.symbolic.exact.numbers import ball
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-NOT_PRIVATE: list[Corner] = [
+NOT_PRIVATE: list[Corner] = [  # One condition broken: epsilon far above log(1/delta) (twice), alpha < 1/N, T < N/4
     {"T": 1, "N": 1, "alpha": 1, "epsilon": 49, "delta": "1/2", "sigma": "1/29"},
     {"T": 64, "N": 8, "alpha": "1/8", "epsilon": 300, "delta": "1/10", "sigma": "0.0102"},
     {"T": 64, "N": 1, "alpha": "1/1000", "epsilon": 5, "delta": "1/100", "sigma": "0.86"},
     {"T": 1, "N": 100, "alpha": 1, "epsilon": 5, "delta": "1/100", "sigma": "0.86"},
 ]
-"""One condition broken at a time: epsilon far above log(1/delta) (twice), alpha below 1/N, T below N/4."""
 
 
 DELTAS = [Fraction(99, 100), Fraction(3, 4), *(Fraction(1, 10**exponent) for exponent in (1, 2, 5, 10, 50, 300, 2000))]

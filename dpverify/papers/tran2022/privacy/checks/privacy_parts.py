@@ -21,8 +21,7 @@ from dpverify.symbolic.exact.numbers import ball, to_exact, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-CONSTANT: Final = 7
-"""Section 2 with constants: deviation 7 G sqrt(log(1/delta)) log2(t)/epsilon, t >= 2, epsilon <= 2 log(1/delta)."""
+CONSTANT: Final = 7  # Section 2: deviation 7 G sqrt(log(1/delta)) log2(t)/epsilon, t >= 2, epsilon <= 2 log(1/delta)
 
 
 def _nodes(budget: Budget) -> Iterator[dict[str, int | Fraction]]:

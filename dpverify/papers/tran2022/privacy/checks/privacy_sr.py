@@ -37,18 +37,12 @@ PARTS: Mapping[str, tuple[Part, Fraction]] = {  # Which bound proves it, and wha
     "theorem-8-family-r": ("r-all", Fraction(1)),
 }
 
-UNITS: Mapping[str, tuple[int | str, int | str]] = {
+UNITS: Mapping[str, tuple[int | str, int | str]] = {  # Both sides are proportional to z/sigma^2; G is large, L decides
     "z": (2, 2), "sigma": (1, 1), "eta": ("1/1000", 1), "G": (10**6, 10**6), "T": (1, 12), "N": (1, 8), "L": (0, 64),
     "alpha": ("1/64", 1),
 }  # fmt: skip
-"""Both sides are proportional to z/sigma^2. G is large, so that gradients can climb as far as L lets them."""
 
-LONG: list[Corner] = [
-    {"T": 33, "N": 2, "alpha": "1/2"},
-    {"T": 50, "N": 4, "alpha": "1/4"},
-    {"T": 27, "N": 9, "alpha": "1/9"},
-    {"T": 65, "N": 33, "alpha": "1/33"},
-]
+LONG: list[Corner] = [{"T": T, "N": N, "alpha": f"1/{N}"} for T, N in ((33, 2), (50, 4), (27, 9), (65, 33))]
 ONE_EXAMPLE: list[Corner] = [  # Both V are 0
     {"T": 1, "N": 1, "alpha": 1, "L": 1},
     {"T": 3, "N": 1, "alpha": 1, "L": 1},

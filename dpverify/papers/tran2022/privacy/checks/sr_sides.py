@@ -22,8 +22,7 @@ from dpverify.symbolic.exact.statements import definitions
 
 ALONE: Final = ((0, 1), (2, 3), (4,))  # G, Delta, r: the sums that one loss reaches in all nodes at once
 
-Weights = Sequence[Value]
-"""What each of the five sums counts for, times sigma^2; infinite where a node that moves has no noise."""
+Weights = Sequence[Value]  # What each of the five sums counts for, times sigma^2; infinite if it moves without noise
 
 
 @lru_cache(maxsize=20_000)

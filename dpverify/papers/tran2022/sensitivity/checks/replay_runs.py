@@ -13,14 +13,8 @@ import numpy as np
 from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
 from dpverify.kernels.epochs import draw_schedule
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms import sensitivity_problem as problem
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import node_intervals
-from dpverify.papers.tran2022.algorithms.sensitivity_problem import (
-    REPLACED,
-    Neighbours,
-    opposed,
-    signed_gradient,
-    turning,
-)
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows, replay
@@ -50,7 +44,7 @@ class RunCase:
 
 
 RANDOM_RUNS: Mapping[str, int] = {"smoke": 100, "standard": 1_000, "full": 10_000}
-RUNS = (
+RUNS = (  # N = 1; T a power of two, a multiple of N, neither; T below N. In the fifth 4 alpha G fails, at [129, 144]
     RunCase(1, 9, Fraction(1)),
     RunCase(2, 17, Fraction(1, 2)),
     RunCase(5, 37, Fraction(1, 4)),
@@ -58,7 +52,6 @@ RUNS = (
     RunCase(11, 144, Fraction(3, 32)),
     RunCase(40, 25, Fraction(1, 32)),
 )
-"""N = 1; T a power of two, a multiple of N, and neither; T below N. In the fifth 4 alpha G fails, at [129, 144]."""
 SHORT_RUNS = RUNS[1:3]  # Where faults are planted
 
 
@@ -112,7 +105,7 @@ def worst_schedule(family: Family, start: int, end: int, case: RunCase, ordering
     schedule = []
     for epoch in range(epoch_of(T, N) + 1):
         order = list(range(1, N))
-        order.insert(place.get(epoch, everywhere if ordering == "once" else 0), REPLACED)
+        order.insert(place.get(epoch, everywhere if ordering == "once" else 0), problem.REPLACED)
         schedule += order
     return np.array(schedule[:T])
 
@@ -122,7 +115,7 @@ def measured(
 ) -> Iterator[tuple[int, int, float]]:
     """First and last step of every node that the family has, and how far the worst neighbour moves it."""
     reach = float(case.eta * case.T)
-    make = opposed if family in {"f", "g"} else turning
+    make = problem.opposed if family in {"f", "g"} else problem.turning
     pair = make(case.N, reach, float(LIPSCHITZ), float(SMOOTHNESS))
     for row, (start, end) in enumerate(node_intervals(case.T).tolist()):
         if family != "delta" or start > case.N:
@@ -131,21 +124,23 @@ def measured(
             yield start, end, float(_distances(family, pair, path, schedule, case, fault)[row]) * fault.scale
 
 
-def released(pair: Neighbours, case: RunCase, schedule: Any, sigma: float = 0.0, seed: int = 0) -> Any:
+def released(pair: problem.Neighbours, case: RunCase, schedule: Any, sigma: float = 0.0, seed: int = 0) -> Any:
     """Iterates of Algorithm 2 on the first of two neighbours: what was released, as far as sensitivity goes."""
     parameters = SrParameters(
         steps=case.T, alpha=float(case.alpha), gamma=0.5, eta=float(case.eta), sigma=sigma, lipschitz=float(LIPSCHITZ)
     )
-    gradient = signed_gradient(float(LIPSCHITZ), float(SMOOTHNESS))
+    gradient = problem.signed_gradient(float(LIPSCHITZ), float(SMOOTHNESS))
     start = np.zeros(pair.x.shape[1])
     run = SrNsgd(gradient, pair.x, pair.y, start, parameters, schedule=schedule, seed=seed, keep=True)
     run.advance()
     return run.iterates
 
 
-def _distances(family: Family, pair: Neighbours, path: Any, schedule: Any, case: RunCase, fault: ReplayFault) -> Any:
+def _distances(
+    family: Family, pair: problem.Neighbours, path: Any, schedule: Any, case: RunCase, fault: ReplayFault
+) -> Any:
     """Distance of each node on the two neighbours, with the same iterates."""
-    gradient = signed_gradient(float(LIPSCHITZ), float(SMOOTHNESS))
+    gradient = problem.signed_gradient(float(LIPSCHITZ), float(SMOOTHNESS))
     anchors = anchor_rows(case.N, case.T)
     anchors[:, 0] = np.minimum(anchors[:, 0] + fault.anchor, case.T - 1)
     alpha = min(float(case.alpha) * fault.alpha, 1.0)
@@ -161,8 +156,8 @@ def random_ratios(family: Family, ordering: Ordering, rng: np.random.Generator) 
     reach = float(case.eta * T)
     x, y = rng.normal(scale=reach, size=(N, 2)), rng.choice([-1.0, 1.0], N)
     x_other, y_other = x.copy(), y.copy()
-    x_other[REPLACED], y_other[REPLACED] = rng.normal(scale=reach, size=2), -y[REPLACED]
-    pair = Neighbours(x, y, x_other, y_other)
+    x_other[problem.REPLACED], y_other[problem.REPLACED] = rng.normal(scale=reach, size=2), -y[problem.REPLACED]
+    pair = problem.Neighbours(x, y, x_other, y_other)
     schedule = draw_schedule(N, T, ordering, int(rng.integers(1 << 30)))
     path = released(pair, case, schedule, sigma=float(rng.choice([0.0, 0.01, 1.0])), seed=int(rng.integers(1 << 30)))
     distances = _distances(family, pair, path, schedule, case, NO_FAULT)

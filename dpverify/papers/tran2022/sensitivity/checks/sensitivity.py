@@ -8,14 +8,9 @@ from fractions import Fraction
 from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.harness.derivation_check import Build
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.sensitivity import sensitivity_bounds as bounds
 from dpverify.papers.tran2022.sensitivity.checks import nodes
 from dpverify.papers.tran2022.sensitivity.checks.replay_runs import replayed
-from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
-    difference_sensitivity,
-    drift_sensitivity,
-    gradient_sensitivity,
-    momentum_sensitivity,
-)
 from dpverify.papers.tran2022.sensitivity.sensitivity_derivations import derive_drift, derive_sensitivity, derive_sum
 from dpverify.papers.tran2022.sensitivity.visits_bounds import Ordering
 from dpverify.papers.tran2022.sensitivity.visits_derivations import derive_distance
@@ -42,10 +37,9 @@ SHARP: list[nodes.Corner] = [
 """Runs of 2**k - 1 examples: the last step of [1, 4**k] is the first of its epoch, so that the visit before it is one
 step away. The shortest node at which 4 alpha G fails is [9, 16] with N = 5."""
 
-ALIGNED: list[nodes.Corner] = [
+ALIGNED: list[nodes.Corner] = [  # Nodes that end where an epoch ends: the last visit is farthest from its anchor
     {"N": 2**k, "alpha": Fraction(1, 2**k), "Level": k + 3, "Block": 1} for k in range(1, 12)
 ]
-"""Nodes that end where an epoch ends: the last visit is as far from its anchor as can be."""
 
 
 def _law(of: Callable[..., Exact], *names: str) -> Law:
@@ -55,8 +49,8 @@ def _law(of: Callable[..., Exact], *names: str) -> Law:
     )
 
 
-momentum, gradient = _law(momentum_sensitivity, "G"), _law(gradient_sensitivity, "G")
-difference, drift = _law(difference_sensitivity, "eta", "L"), _law(drift_sensitivity, "eta", "L")
+momentum, gradient = _law(bounds.momentum_sensitivity, "G"), _law(bounds.gradient_sensitivity, "G")
+difference, drift = _law(bounds.difference_sensitivity, "eta", "L"), _law(bounds.drift_sensitivity, "eta", "L")
 
 
 def _search(claim: str, law: Law, where: Sequence[str], corners: Sequence[nodes.Corner], region: Region) -> SearchCheck:
@@ -138,8 +132,8 @@ def _terms_are_small(most: Callable[[int], int]) -> Callable[[Point, Statement],
     def holds(point: Point, statement: Statement) -> Outcome:
         N, place, eta, slope = int(point["N"]), int(point["place"]), point["eta"], point["L"]
         ordering = nodes.ordering_of(statement)
-        delta = difference_sensitivity(N + place, N + place, Fraction(1), N, eta, slope, ordering)
-        drifted = drift_sensitivity(place, place, Fraction(1), N, eta, slope, ordering)
+        delta = bounds.difference_sensitivity(N + place, N + place, Fraction(1), N, eta, slope, ordering)
+        drifted = bounds.drift_sensitivity(place, place, Fraction(1), N, eta, slope, ordering)
         allowed = 2 * slope * eta * most(N)
         inside = all(isinstance(moved, Fraction) and moved <= allowed for moved in (delta, drifted))
         return Outcome(inside, delta, allowed)
@@ -155,9 +149,8 @@ def _derived(claim: str, build: Build, *, holds_once: bool = False) -> list[Deri
 
 
 PRINTED = ("printed",)
-_SMOOTH: Region = {**LARGE, "L": ("1/16", 16)}
-_FAR: Region = {**_SMOOTH, "N": (2, 2**12)}
-"""With N = 1 no step is away from its anchor, and both sides are 0; as they are with L = 0."""
+_SMOOTH: Region = {**LARGE, "L": ("1/16", 16)}  # With L = 0 both sides are 0
+_FAR: Region = {**_SMOOTH, "N": (2, 2**12)}  # With N = 1 no step is away from its anchor: both sides are 0
 
 _BOTH = "both terms are proportional to eta, L N for Delta and L (p - 1) < L N for r, twice for the two neighbours"
 

@@ -9,16 +9,7 @@ from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity import visits_bounds as bounds
 from dpverify.papers.tran2022.sensitivity import visits_derivations as visits
-from dpverify.papers.tran2022.sensitivity.checks.nodes import (
-    NODES,
-    Corner,
-    depth_of,
-    ends,
-    node_of,
-    ordering_of,
-    patterns,
-    short_nodes,
-)
+from dpverify.papers.tran2022.sensitivity.checks import nodes
 from dpverify.papers.tran2022.sensitivity.sensitivity_derivations import derive_terms
 from dpverify.papers.tran2022.sensitivity.visits_bounds import epoch_of, most_visits
 
@@ -26,21 +17,22 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 Law = Callable[[Point, Statement], int]
 
-RUNS: list[Corner] = [
+RUNS: list[nodes.Corner] = [  # At the edges: shorter than an epoch, one step into one, all levels of the tree in use
     {"T": 1, "N": 1}, {"T": 1, "N": 2}, {"T": 3, "N": 2}, {"T": 5, "N": 3}, {"T": 7, "N": 8}, {"T": 7, "N": 100},
     {"T": 1023, "N": 64}, {"T": 1023, "N": 1024}, {"T": 4097, "N": 1024}, {"T": 2**20 - 1, "N": 1000},
 ]  # fmt: skip
-"""Runs at the edges: shorter than an epoch, one step into an epoch, all levels of the tree in use."""
 
 
 def _terms(point: Point, statement: Statement) -> int:
-    return most_visits(*node_of(point), int(point["N"]), ordering_of(statement))
+    return most_visits(*nodes.node_of(point), int(point["N"]), nodes.ordering_of(statement))
 
 
 def _terms_of_patterns(point: Point, statement: Statement) -> Fraction:
     """Apart from the closed form: the longest of all patterns."""
     start, end = int(point["node_start"]), int(point["node_end"])
-    return Fraction(max(len(steps) for steps in patterns(start, end, int(point["N"]), ordering_of(statement))))
+    return Fraction(
+        max(len(steps) for steps in nodes.patterns(start, end, int(point["N"]), nodes.ordering_of(statement)))
+    )
 
 
 def _count(of: Callable[..., int], *names: str) -> Law:
@@ -53,11 +45,11 @@ def _used(point: Point, statement: Statement) -> int:
 
 
 def _later(point: Point, statement: Statement) -> int:
-    return bounds.visits_later(int(point["T"]), int(point["N"]), ordering_of(statement))
+    return bounds.visits_later(int(point["T"]), int(point["N"]), nodes.ordering_of(statement))
 
 
 def _search(
-    claim: str, law: Law, corners: Sequence[Corner] = (), *, also: Mapping[str, str] | None = None,
+    claim: str, law: Law, corners: Sequence[nodes.Corner] = (), *, also: Mapping[str, str] | None = None,
     name: str = "search", largest: int = 2**20, more: Sequence[str] = (),
 ) -> SearchCheck:  # fmt: skip
     symbols = {"N": "integer, N >= 1"} if also is None else also
@@ -68,7 +60,7 @@ def _search(
         name,
         lhs=lambda point, statement: Fraction(law(point, statement)),
         also=symbols,
-        where=lambda statement: [*more, *depth_of(statement)],
+        where=lambda statement: [*more, *nodes.depth_of(statement)],
         region=region,
         corners=corners,
         seconds_each=0.004,
@@ -79,14 +71,14 @@ _RUN = {"T": "integer, T >= 1", "N": "integer, N >= 1"}
 
 
 def _node_points(budget: Budget) -> Iterator[dict[str, int]]:
-    return ({"N": N, "node_start": start, "node_end": end} for N, start, end in short_nodes(budget))
+    return ({"N": N, "node_start": start, "node_end": end} for N, start, end in nodes.short_nodes(budget))
 
 
 def _decay(point: Point, statement: Statement) -> Outcome:
     """How many steps before the end of the node the j-th visit back is, at least, over all patterns."""
     N, start, end = (int(point[name]) for name in ("N", "node_start", "node_end"))
     amended = statement.variant == "amended" and statement.reading["ordering"] == "fresh"
-    for steps in patterns(start, end, N, ordering_of(statement)):
+    for steps in nodes.patterns(start, end, N, nodes.ordering_of(statement)):
         for j, t in enumerate(reversed(steps)):
             needed = (j - 1) * N + 1 if amended and j else j * N
             if end - t < needed:
@@ -98,7 +90,9 @@ def _decay(point: Point, statement: Statement) -> Outcome:
 def _decay_one_step_more(point: Point, statement: Statement) -> Outcome:
     """Planted fault: the last visit is said to be at least one step before the end."""
     start, end = int(point["node_start"]), int(point["node_end"])
-    return Outcome(all(end not in steps for steps in patterns(start, end, int(point["N"]), ordering_of(statement))))
+    return Outcome(
+        all(end not in steps for steps in nodes.patterns(start, end, int(point["N"]), nodes.ordering_of(statement)))
+    )
 
 
 def _wide_nodes(budget: Budget) -> Iterator[dict[str, int]]:
@@ -139,7 +133,12 @@ _TURN = "a node of level b > floor(log2 N) has more than N steps in a row, and a
 _WHOLE = "2N - 1 steps in a row hold N that make one epoch, and every epoch uses every example"
 
 CHECKS.add(
-    _search("theorem-4-terms", _terms, also={**NODES, "N": "integer, N >= 1"}, more=ends("node_start", "node_end")),
+    _search(
+        "theorem-4-terms",
+        _terms,
+        also={**nodes.NODES, "N": "integer, N >= 1"},
+        more=nodes.ends("node_start", "node_end"),
+    ),
     ExhaustiveCheck("theorem-4-terms", "all-patterns", points=_node_points, lhs=_terms_of_patterns),
     DerivationCheck("theorem-4-terms", "derivation", build=derive_terms, variants=("amended",)),
     *(

@@ -22,21 +22,15 @@ from dpverify.harness import (
 )
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.linear_queries import LinearQueries
+from dpverify.papers.tran2022.trees import aggregation_bounds as bounds
 from dpverify.papers.tran2022.trees import aggregation_derivations as aggregation
-from dpverify.papers.tran2022.trees.aggregation_bounds import (
-    aggregation_delta,
-    aggregation_renyi,
-    gaussian_delta,
-    gaussian_renyi,
-)
 from dpverify.papers.tran2022.trees.one_step_derivations import derive_factor, derive_factor_bound
 from dpverify.symbolic.exact.numbers import Exact, ball
 from dpverify.symbolic.exact.statements import definitions
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-VISITS, QUERIES, EXAMPLES, COORDINATES = 12, 20, 5, 3
-"""The simulated mechanism: 20 adaptive queries, of which the example that is replaced touches 12."""
+VISITS, QUERIES, EXAMPLES, COORDINATES = 12, 20, 5, 3  # The example that is replaced is in VISITS of the QUERIES
 
 
 def _touched(point: Point) -> int:
@@ -46,27 +40,27 @@ def _touched(point: Point) -> int:
 
 def _renyi(point: Point, statement: Statement) -> Fraction:
     """The worst neighbour: each touched query moves by its whole sensitivity."""
-    return _touched(point) * aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
+    return _touched(point) * bounds.aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
 
 
 def _renyi_of_touched(point: Point, statement: Statement) -> Fraction:
-    return int(point["touched"]) * aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
+    return int(point["touched"]) * bounds.aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
 
 
 def _delta(point: Point, statement: Statement) -> Exact:
     """Exact delta of the worst mechanism with V touched queries, a Gaussian with mu = rho sqrt(V)."""
     epsilon = definitions(statement, point)["epsilon"]
-    return aggregation_delta(_touched(point), point["rho"], epsilon) if _touched(point) else Fraction(0)
+    return bounds.aggregation_delta(_touched(point), point["rho"], epsilon) if _touched(point) else Fraction(0)
 
 
 def _delta_of_sigma(point: Point, statement: Statement) -> Exact:
     """Exact delta of a Gaussian with mu = 1/sigma, whose Renyi divergence of every order z is z/(2 sigma^2)."""
     epsilon = ball(definitions(statement, point)["epsilon"])
-    return gaussian_delta(1 / ball(point["sigma"]), epsilon)
+    return bounds.gaussian_delta(1 / ball(point["sigma"]), epsilon)
 
 
 def _divergence(shift: str) -> Callable[[Point, Statement], Fraction]:
-    return lambda point, _: gaussian_renyi(point["z"], point[shift], point["sigma"])
+    return lambda point, _: bounds.gaussian_renyi(point["z"], point[shift], point["sigma"])
 
 
 def _log_density(point: Point, statement: Statement) -> Fraction:
@@ -77,7 +71,7 @@ def _log_density(point: Point, statement: Statement) -> Fraction:
 def _factor(point: Point, statement: Statement) -> Exact:
     """Exponential of (z-1) times the divergence of two Gaussians, by the definition of the divergence."""
     scale = point["query_sensitivity"] / point["rho"]
-    return ball((point["z"] - 1) * gaussian_renyi(point["z"], point["query_gap"], scale)).exp()
+    return ball((point["z"] - 1) * bounds.gaussian_renyi(point["z"], point["query_gap"], scale)).exp()
 
 
 def _mechanism() -> tuple[LinearQueries, Any, Any]:
