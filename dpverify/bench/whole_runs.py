@@ -24,8 +24,7 @@ from dpverify.bench.process import ONE_THREAD
 CACHE_VARIABLE = "NUMBA_CACHE_DIR"
 """Environment variable that says where compiled kernels are kept; an empty folder there makes a run cold."""
 
-JUDGED = (0, 1)
-"""Exit codes of a run that went to its end; what it says of its pins is not what is measured."""
+JUDGED = (0, 1)  # exit codes of a run that went to its end; what it says of its pins is not what is measured
 
 LAUNCHER = """
 import os, sys, time

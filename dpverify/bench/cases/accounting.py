@@ -26,8 +26,7 @@ PATTERN, SQUARES = "add up one pattern", "add squares, invert once"
 RENYI, LOSSES = "dp_accounting, Renyi", "dp_accounting, loss distribution"
 BY_SQUARES, BY_LOSSES = (SQUARES, "exact", RENYI), ("exact", LOSSES)
 
-DIGITS = 1e-12
-"""Largest relative error of epsilon that is put up with."""
+DIGITS = 1e-12  # largest relative error of epsilon that is put up with
 
 
 def _composed(names: tuple[str, ...], *, seed: int, K: int, delta: float = DELTA) -> Forms:

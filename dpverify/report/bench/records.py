@@ -8,8 +8,7 @@ import msgspec
 
 from dpverify.ledger.records import Record
 
-SCHEMA = 2
-"""The version of the JSON that this code reads and writes."""
+SCHEMA = 2  # the version of the JSON that this code reads and writes
 
 Role = Literal["limit", "measured", "peer", "yardstick"]
 Change = Literal["slower", "faster", "no difference seen", "too few passes"]
@@ -107,8 +106,7 @@ class SpeedChange(Record, frozen=True, kw_only=True):
     change: Change
 
 
-BUSY = 0.1
-"""Cores that other processes may keep busy before a run is said to be disturbed."""
+BUSY = 0.1  # cores that other processes may keep busy before a run is said to be disturbed
 
 
 def busy(info: BenchInfo) -> bool:

@@ -20,8 +20,7 @@ LEVEL = 0.95
 
 Outcome = Literal["met", "too close to tell", "missed", "not measured"]
 
-Samples: TypeAlias = Sequence[Sequence[float]]
-"""Values of the rounds of each pass."""
+Samples: TypeAlias = Sequence[Sequence[float]]  # values of the rounds of each pass
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,7 @@ class JudgedTarget:
 
 
 def median_interval(passes: Samples, level: float = LEVEL) -> MedianInterval | None:
-    """Median over the passes that have values, with an interval from their order; None where none has.
-
-    It ends at the narrowest symmetric pair of order statistics that reaches the level, else at the extremes.
-    """
+    """Median over the passes, with the narrowest symmetric pair of order statistics that reaches the level."""
     middles = np.sort([float(np.median(values)) for values in passes if values])
     n, cut = len(middles), 1
     if n == 0:

@@ -27,8 +27,7 @@ SHAPE = Shape(
     follows={"needed": "needed-x", **dict.fromkeys(CELLS[1:], CELLS[0]), "needed-x": "needed-x", "cell-d": "cell-d"},
 )
 
-SETTINGS = 5
-"""So many columns of the table say what is asked; their most common values are grey."""
+SETTINGS = 5  # so many columns of the table say what is asked; their most common values are grey
 
 
 def draw(data: Data) -> Figure:

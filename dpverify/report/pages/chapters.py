@@ -20,11 +20,7 @@ _ROW = re.compile(r"^\|.*", re.MULTILINE)
 
 
 def chapter_blocks(chapter: Chapter, results: Sequence[Result], paper: PaperSpec, places: Places) -> Iterator[str]:
-    """Yield a chapter as blocks of markdown, its title first; nothing where no passage is shown.
-
-    Of a passage that the run does not bear out it is said why it is left out; one about claims that were not judged at
-    all is left out silently.
-    """
+    """Yield a chapter as blocks of markdown, its title first, of the passages that the run bears out."""
     filler = Filler(results, paper, places)
     try:
         blocks = [block for passage in chapter.passage for block in _passage(passage, filler)]

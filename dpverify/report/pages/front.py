@@ -20,8 +20,7 @@ from dpverify.report.words import counts, counts_words, plural, reading_words, s
 
 BEGIN = "<!-- findings:begin -->"
 END = "<!-- findings:end -->"
-FINDINGS = "findings.toml"
-"""File in the folder of the specs that says which findings are shown."""
+FINDINGS = "findings.toml"  # file in the folder of the specs that says which findings are shown
 
 
 class FrontPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,7 +1,4 @@
-"""The pages of one paper: a first page for a working scientist, and every claim in the paper's order.
-
-A short paper is one page. Of a long one each part has a page of its own, with the chapter on it at the head.
-"""
+"""The pages of one paper: a first page for a working scientist, and every claim in the paper's order."""
 
 from __future__ import annotations
 

@@ -11,8 +11,7 @@ from dpverify.ledger.results import Run, decode
 from dpverify.report.collect import ReportError
 from dpverify.report.pages.places import OTHERS
 
-SCHEMA = 1
-"""The version of the JSON that this code reads."""
+SCHEMA = 1  # the version of the JSON that this code reads
 
 
 def read_runs(folder: Path, besides: Container[str] = ()) -> dict[str, Run]:

@@ -1,8 +1,6 @@
 """The folder ``reports/``: data in, pages and figures out, and the check that they still belong together.
 
-``data/<paper>.json`` and the words of ``chapters.toml`` in the specs are the input. Every other file is a pure
-function of those: ``README.md``, ``<paper>.md``, ``<paper>/<part>.md`` where a paper is long, and ``figures/*.svg``.
-Files of others in the folder are left alone.
+Pages and figures are pure functions of ``data/<paper>.json`` and ``chapters.toml``. Files of others are left alone.
 """
 
 from __future__ import annotations
@@ -26,19 +24,15 @@ from dpverify.report.pages.read import decode_run, other_pages, read_runs
 from dpverify.report.style import to_svg
 from dpverify.report.words import GENERATED
 
-Papers = Mapping[str, PaperSpec]
-"""Paper key to its spec."""
+Papers = Mapping[str, PaperSpec]  # paper key to its spec
 
-OWN = ("bench", "comparison")
-"""How the names of figures begin that belong to other pages, before a hyphen."""
+OWN = ("bench", "comparison")  # how the names of figures begin that belong to other pages, before a hyphen
 
 
 def write_report(runs: Sequence[Run], directory: Path, papers: Papers | None = None) -> list[str]:
-    """Record runs and write the report on them.
+    """Record runs, no paper in two of them, and write the report; returns the files that changed, sorted.
 
-    ``runs``: the runs, each of one paper or of several; no paper in two of them. They replace what is recorded of their
-    papers; papers recorded earlier stay. ``papers``: the specs that were judged, for the chapters; of a paper that is
-    not among them, the bundled ones. The files that changed, as paths below ``directory`` with forward slashes, sorted.
+    ``papers``: the specs that were judged, for the chapters; of a paper that is not among them, the bundled ones.
     """
     new = by_paper(runs)
     pages = render({**_read(directory, besides=new), **new}, papers, other_pages(directory))
