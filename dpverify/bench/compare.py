@@ -24,7 +24,6 @@ from dpverify.report.bench.statistics import ratios
 Array = NDArray[np.float64]
 
 ALPHA = 0.01  # largest chance that a comparison of two equal programs calls anything slower or faster
-
 LEVEL = 0.95  # probability with which the interval of one change holds it
 
 

@@ -15,11 +15,8 @@ from dpverify.bench.case import BenchCase, Clock, Form, Missing, Usage
 CLOCKS: Mapping[Clock, Callable[[], float]] = {"thread": thread_time, "process": process_time, "wall": perf_counter}
 
 SHORTEST = 0.02  # seconds that one measurement lasts at least: a form that is faster is called several times
-
 ROUND_BUDGET = 2.5  # seconds that all rounds of a case may take in one pass; at least one round is made
-
 LONGEST = 2.0  # seconds of a call beyond which it is not made once more for its memory alone
-
 FIRST_PASSES = 3  # passes in which memory is measured, and forms are timed that are too slow for every round
 
 YARDSTICK = "the library's draw of 100,000 normals"

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DELTA, ALPHA, NOISE = 1e-5, 0.05, 2.0  # delta, the chance of a bound above the truth, and the noise of the mechanism
-
 BLOCK = 1 << 20  # outputs of a block, as in an audit
 
 

@@ -13,7 +13,6 @@ from dpverify.ledger import load_specs
 from dpverify.ledger.results import CheckResult, Method
 
 SECONDS = 0.005  # how long a block sleeps
-
 WARM = 40  # blocks that are over before the clock starts: by then all workers are at work
 
 

@@ -10,7 +10,6 @@ from dpverify.report.collect import ReportError
 from dpverify.report.numbers import show_float
 
 PARAMETER = "at:"  # a column ``at:N`` holds one number, a parameter of the run that the figure shows
-
 NAMED_X = "x:"  # a column ``x:T`` is the column ``x``, and T is what stands under the axis
 
 GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eta": "η", "rho": "ρ", "sigma": "σ"}
