@@ -7,13 +7,11 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
-Clock = Literal["thread", "process", "wall"]
-"""Processor time of this thread, of all threads of this process, or the time that passes."""
+Clock = Literal["thread", "process", "wall"]  # processor time of this thread, of this process, or the time that passes
 
 Kind = Literal["ratio", "seconds", "exponent", "memory", "memory-exponent"]  # what a target is about
 
-Form: TypeAlias = Callable[[], object]
-"""Does the work once, on what was prepared. Whatever it returns is dropped, but for a :class:`Usage`."""
+Form: TypeAlias = Callable[[], object]  # does the work once; what it returns is dropped, but for a Usage
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,7 @@ class Shape:
 
     required: tuple[str, ...]  # their names
     optional: tuple[str, ...] = ()
-    # A column that is as long as another one, where that is there; every other column is as long as the first required
-    # one
-    follows: Mapping[str, str] = field(default_factory=dict)
+    follows: Mapping[str, str] = field(default_factory=dict)  # column to the one it is as long as, if not the first
 
 
 def read(name: str, columns: Mapping[str, Sequence[float]], shape: Shape) -> Data:

@@ -12,11 +12,7 @@ from dpverify.report.collect import by_claim, claim_id, slug
 from dpverify.report.pages.places import Places
 from dpverify.report.pages.templates import claim_section
 
-LIMIT = 130_000
-"""Bytes of claims on a page, to which its head is added. A longer paper is split.
-
-A single claim is never split, however long.
-"""
+LIMIT = 130_000  # bytes of claims on a page, without its head; a single claim is never split, however long
 
 
 @dataclass(frozen=True)
