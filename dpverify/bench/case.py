@@ -1,8 +1,4 @@
-"""What is measured: a case has forms, one of which is the limit that the others are divided by.
-
-Nothing heavy is imported here: a list of cases must cost nothing, and whatever a case needs is made by its ``prepare``
-in a process of its own.
-"""
+"""What is measured: a case has forms, one the limit that the others are divided by. Nothing heavy is imported."""
 
 from __future__ import annotations
 
@@ -11,14 +7,11 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
-Clock = Literal["thread", "process", "wall"]
-"""Processor time of this thread, of all threads of this process, or the time that passes."""
+Clock = Literal["thread", "process", "wall"]  # processor time of this thread, of this process, or the time that passes
 
-Kind = Literal["ratio", "seconds", "exponent", "memory", "memory-exponent"]
-"""What a target is about."""
+Kind = Literal["ratio", "seconds", "exponent", "memory", "memory-exponent"]  # what a target is about
 
-Form: TypeAlias = Callable[[], object]
-"""Does the work once, on what was prepared. Whatever it returns is dropped, but for a :class:`Usage`."""
+Form: TypeAlias = Callable[[], object]  # does the work once; what it returns is dropped, but for a Usage
 
 
 @dataclass(frozen=True)
@@ -37,8 +30,7 @@ class Missing:
     why: str  # such as "opacus is not installed"
 
 
-Forms: TypeAlias = Mapping[str, Form | Missing]
-"""The forms of a case by name."""
+Forms: TypeAlias = Mapping[str, Form | Missing]  # the forms of a case by name
 
 
 @dataclass(frozen=True)
@@ -104,10 +96,7 @@ def sweep(
     work: Callable[..., float] | None = None,
     also: Callable[[int | float], Mapping[str, int | float]] | None = None,
 ) -> tuple[BenchCase, ...]:
-    """Make a case at several sizes, ``<name>-<over>-<size>``; a power of the size is fitted to the times of each form.
-
-    Targets of an exponent hold for the sweep, others at the sizes that they name, or at every size.
-    """
+    """Make a case at several sizes, ``<name>-<over>-<size>``; a power of the size is fitted to each form's times."""
     if len(values) < 2 or list(values) != sorted(set(values)):
         raise ValueError(f"values={list(values)}: a sweep needs two sizes or more, increasing")
     strange = {size for target in case.targets for size in target.at} - set(values)

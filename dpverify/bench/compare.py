@@ -23,11 +23,8 @@ from dpverify.report.bench.statistics import ratios
 
 Array = NDArray[np.float64]
 
-ALPHA = 0.01
-"""Largest chance that a comparison of two equal programs calls anything slower or faster."""
-
-LEVEL = 0.95
-"""Probability with which the interval of one change holds it."""
+ALPHA = 0.01  # largest chance that a comparison of two equal programs calls anything slower or faster
+LEVEL = 0.95  # probability with which the interval of one change holds it
 
 
 def compare(new: Bench, old: Bench, alpha: float = ALPHA) -> list[SpeedChange]:
@@ -87,10 +84,7 @@ def _watched(case: CaseRecord) -> Iterator[tuple[str, str, Array]]:
 
 
 def rank_test(x: Array, y: Array) -> Array:
-    """Exact two-sided p of the Wilcoxon-Mann-Whitney test; ties count half and are rounded against a finding.
-
-    Shapes: ``x``, ``y`` (..., n) and (..., m); returns (...).
-    """
+    """Exact two-sided p (...) of the Wilcoxon-Mann-Whitney test of (..., n) and (..., m); ties count half."""
     return np.asarray(mannwhitneyu(x, y, method="exact", axis=-1).pvalue)
 
 

@@ -1,7 +1,4 @@
-"""What it is measured on: the kind of processor, its cores, its memory, and how busy it is.
-
-Nothing heavy is imported: the command line asks for the cores too.
-"""
+"""What it is measured on: processor, cores, memory, and how busy it is. Nothing heavy is imported."""
 
 from __future__ import annotations
 

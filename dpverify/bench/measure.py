@@ -14,17 +14,10 @@ from dpverify.bench.case import BenchCase, Clock, Form, Missing, Usage
 
 CLOCKS: Mapping[Clock, Callable[[], float]] = {"thread": thread_time, "process": process_time, "wall": perf_counter}
 
-SHORTEST = 0.02
-"""Seconds that one measurement lasts at least: a form that is faster is called several times."""
-
-ROUND_BUDGET = 2.5
-"""Seconds that all rounds of a case may take in one pass; at least one round is made."""
-
-LONGEST = 2.0
-"""Seconds of a call beyond which it is not made once more for its memory alone."""
-
-FIRST_PASSES = 3
-"""Passes in which memory is measured, and forms are timed that are too slow for every round."""
+SHORTEST = 0.02  # seconds that one measurement lasts at least: a form that is faster is called several times
+ROUND_BUDGET = 2.5  # seconds that all rounds of a case may take in one pass; at least one round is made
+LONGEST = 2.0  # seconds of a call beyond which it is not made once more for its memory alone
+FIRST_PASSES = 3  # passes in which memory is measured, and forms are timed that are too slow for every round
 
 YARDSTICK = "the library's draw of 100,000 normals"
 """What a limit that is our own code is compared with. Where such a limit becomes slower, every ratio to it looks
@@ -150,10 +143,7 @@ _STATUS, _REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def added_memory(form: Form) -> int | None:
-    """Bytes that a call adds to this process's resident memory at its peak, exact to some pages.
-
-    It must have been called before, so that its kernels are compiled. None where the system has no peak to set back.
-    """
+    """Bytes that a call, made once before, adds to the resident memory at its peak; None where that is not known."""
     gc.collect()
     with suppress(OSError, AttributeError):  # return freed memory to the system, so that the call cannot hide in it
         ctypes.CDLL(None).malloc_trim(0)

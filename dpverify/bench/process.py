@@ -16,8 +16,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 """Libraries of linear algebra are measured on one thread, like all else unless a case says otherwise. Whole commands
 are not told: they run as they do from a prompt."""
 
-PATIENCE = 10.0
-"""Seconds that a process has to end after Ctrl-C."""
+PATIENCE = 10.0  # seconds that a process has to end after Ctrl-C
 
 
 def measure_afresh(cases: Sequence[BenchCase], *, seed: int, rounds: int, turn: int) -> Generator[Measured, None, None]:

@@ -1,8 +1,4 @@
-"""A whole run: pass after pass through all groups, each group of a pass in a process of its own.
-
-Passes of one case are minutes apart, with all other cases between them, so that their spread holds what a machine does
-over the run: other addresses, other neighbours, another clock rate.
-"""
+"""A whole run: pass after pass through all groups, each in a fresh process, so that passes of a case lie far apart."""
 
 from __future__ import annotations
 
@@ -20,8 +16,7 @@ from dpverify.bench.registry import Group
 from dpverify.harness.run.manifest import commit, versions
 from dpverify.report.bench.records import Bench, BenchInfo, CaseRecord, FormRecord, Role, TargetRecord
 
-Progress = Callable[[int, int, str], None]
-"""Told how many measurements are done, of how many, and what is measured."""
+Progress = Callable[[int, int, str], None]  # told how many measurements are done, of how many, and what is measured
 
 
 @dataclass(frozen=True)
@@ -37,8 +32,7 @@ USUAL, QUICK = Amount(11, 5), Amount(3, 3)
 
 
 CASE_FIELDS = ("name", "title", "limit", "work", "item", "clock", "sweep", "over", "limit_is_ours")
-TARGET_FIELDS = ("form", "kind", "at_most", "at_least", "words")
-"""What a record takes as it is."""
+TARGET_FIELDS = ("form", "kind", "at_most", "at_least", "words")  # what a record takes as it is
 
 
 @dataclass

@@ -21,11 +21,9 @@ from dpverify.bench.case import Usage
 from dpverify.bench.machine import usable_cores
 from dpverify.bench.process import ONE_THREAD
 
-CACHE_VARIABLE = "NUMBA_CACHE_DIR"
-"""Environment variable that says where compiled kernels are kept; an empty folder there makes a run cold."""
+CACHE_VARIABLE = "NUMBA_CACHE_DIR"  # where compiled kernels are kept; an empty folder there makes a run cold
 
-JUDGED = (0, 1)
-"""Exit codes of a run that went to its end; what it says of its pins is not what is measured."""
+JUDGED = (0, 1)  # exit codes of a run that went to its end; what it says of its pins is not what is measured
 
 LAUNCHER = """
 import os, sys, time

@@ -154,8 +154,7 @@ def _write_report(measured: Bench, folder: Path | None) -> None:
         return
     from dpverify.report.bench.write import write_bench
     from dpverify.report.collect import ReportError
-    from dpverify.report.pages.read import read_runs
-    from dpverify.report.pages.write import regenerate
+    from dpverify.report.pages.write import read_runs, regenerate
 
     try:
         write_bench(measured, folder)

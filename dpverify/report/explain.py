@@ -16,8 +16,7 @@ from dpverify.report.numbers import show_count, show_float, show_point, show_sid
 from dpverify.report.terminal import STYLES, mark, readable
 from dpverify.report.words import COUNTEREXAMPLES, METHODS, RELATIONS_TO_DERIVED, kind_words, pin_words, reading_words
 
-WIDEST = 110
-"""Lines of running text stop here, however wide the terminal is."""
+WIDEST = 110  # lines of running text stop here, however wide the terminal is
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from dpverify.ledger.errors import printable
 from dpverify.problems.errors import DataError
 from dpverify.report.collect import ReportError
 
-STDOUT = "-"
-"""The target that stands for stdout."""
+STDOUT = "-"  # the target that stands for stdout
 
 
 def check_target(name: str, target: Path | None, suffix: str = "") -> None:
@@ -122,10 +121,7 @@ DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 
 
 def answer(work: Callable[[], bool], json: str | None, figure: Path | None = None) -> int:
-    """Do the work, and return the exit code; bad input and Ctrl-C get one line on stderr.
-
-    ``work`` tells whether it was interrupted with something to show. What cannot be written is refused before it.
-    """
+    """Do the work, which tells whether it was interrupted, and return the exit code; bad input gets one line."""
     try:
         check_target("json", Path(json) if json not in (None, STDOUT) else None)
         check_target("figure", figure, suffix=".svg")

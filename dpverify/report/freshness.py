@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from dpverify.ledger.results import Run
 from dpverify.report.words import reading_words
 
-ReadingKey = tuple[tuple[str, str], ...]
-"""A choice of readings as something that can be a key: pairs (name, choice), sorted."""
+ReadingKey = tuple[tuple[str, str], ...]  # a choice of readings that can be a key: pairs (name, choice), sorted
 
-Hashes = Mapping[tuple[str, ReadingKey], tuple[str, str]]
-"""(claim, reading) to (record hash, evidence hash), as they are today."""
+Hashes = Mapping[tuple[str, ReadingKey], tuple[str, str]]  # (claim, reading) to (record hash, evidence hash)
 
 
 def reading_key(reading: Mapping[str, str]) -> ReadingKey:

@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 from dpverify.report.style import heading, root
 
-LINE = 14.0
-"""Height of a row of a table below the axes, in points."""
+LINE = 14.0  # height of a row of a table below the axes, in points
 
 
 @dataclass(frozen=True)
@@ -76,10 +75,7 @@ def apart(wanted: Sequence[float], sizes: Sequence[float], tall: float) -> list[
 
 
 def write_below(axes: Axes, words: Iterable[tuple[str, float, int, str]], *, down: float, ha: str = "center") -> None:
-    """Write a table below the axes.
-
-    ``words``: what is written, how far to the right as a part of the axes' width, in which row from 0, in which colour.
-    """
+    """Write a table below the axes: each text, how far right as a part of the width, its row from 0, its colour."""
     for word, place, row, color in words:
         axes.annotate(
             word,

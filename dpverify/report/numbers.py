@@ -6,8 +6,7 @@ import math
 
 from dpverify.ledger.results import Counterexample, Number, Slack
 
-LONGEST_EXACT = 40
-"""An exact number with more characters than this is shown by its float; the whole of it is in the JSON."""
+LONGEST_EXACT = 40  # characters; a longer exact number is shown by its float; the whole of it is in the JSON
 
 
 def to_float(number: Number) -> float:

@@ -29,8 +29,7 @@ VERMILLION = "#D55E00"
 GREY = "#6b6b6b"
 LIGHT = "#dcdcdc"
 
-WIDTH = 7.6
-"""Width of a figure in inches; 547 points, what GitHub's column holds with room to spare."""
+WIDTH = 7.6  # width of a figure in inches; 547 points, what GitHub's column holds with room to spare
 
 _SETTINGS = Path(__file__).with_name("figures.mplstyle")
 

@@ -27,8 +27,7 @@ STYLES: dict[Status, str] = {
     "untested": "dim",
 }
 
-NARROW = 90
-"""Below this width a table's last column is too thin to read; the reasons then stand below the claims."""
+NARROW = 90  # below this width a table's last column is too thin to read; the reasons then stand below the claims
 
 _IN_ASCII = str.maketrans({"≈": "~", "∞": "oo", "−": "-", "\u2009": "", "é": "e"})
 

@@ -13,11 +13,7 @@ class TermError(LookupError):
 
 
 def term(node: Formula, path: Sequence[int]) -> Formula:
-    """A term of a formula.
-
-    ``path``: numbers from 1: ``[2]`` is the second addend; ``[1, 3]`` the third addend of the first sum inside the
-    first addend, without the factor that multiplies the sum.
-    """
+    """A term by its path: ``[1, 3]`` is the third addend of the first sum inside the first addend, without factor."""
     found = node
     for depth, number in enumerate(path):
         terms = addends(found if depth == 0 else _sum_in(found))

@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 Mu: TypeAlias = "Callable[[int, int, Ordering], Callable[[], Any]]"
 """N, the number of epochs and the ordering to the accountant's call."""
 
-DELTA, NEAR_ZERO = 1e-6, 0.38
-"""A delta of practice, and one with which epsilon is nearly 0: the last digits then take balls."""
+DELTA, NEAR_ZERO = 1e-6, 0.38  # a delta of practice, and one with epsilon near 0: the last digits then take balls
 
 PATTERN, SQUARES = "add up one pattern", "add squares, invert once"
 RENYI, LOSSES = "dp_accounting, Renyi", "dp_accounting, loss distribution"
 BY_SQUARES, BY_LOSSES = (SQUARES, "exact", RENYI), ("exact", LOSSES)
 
-DIGITS = 1e-12
-"""Largest relative error of epsilon that is put up with."""
+DIGITS = 1e-12  # largest relative error of epsilon that is put up with
 
 
 def _composed(names: tuple[str, ...], *, seed: int, K: int, delta: float = DELTA) -> Forms:

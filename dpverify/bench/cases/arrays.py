@@ -8,15 +8,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-LINE = 8
-"""Numbers of a cache line of 64 bytes."""
+LINE = 8  # numbers of a cache line of 64 bytes
 
 
 def aligned(*shape: int) -> NDArray[np.float64]:
-    """Zeros, all of them written, that begin at a whole cache line.
-
-    A form whose arrays lie across lines in one process and not in the next has two times, and so has every ratio to it.
-    """
+    """Zeros, all of them written, that begin at a whole cache line: across lines, the same work takes longer."""
     import numpy as np
 
     size = int(np.prod(shape))

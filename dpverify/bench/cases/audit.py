@@ -11,11 +11,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-DELTA, ALPHA, NOISE = 1e-5, 0.05, 2.0
-"""delta, the chance of a bound above the truth, and the noise of the mechanism."""
-
-BLOCK = 1 << 20
-"""Outputs of a block, as in an audit."""
+DELTA, ALPHA, NOISE = 1e-5, 0.05, 2.0  # delta, the chance of a bound above the truth, and the noise of the mechanism
+BLOCK = 1 << 20  # outputs of a block, as in an audit
 
 
 def _draw(rng: Generator, n: int, d: int) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -10,17 +10,13 @@ if TYPE_CHECKING:
     from dpverify.harness.statistics.trajectory_sums import Pairs
 
 WORKERS = 2
-BLOCK = 2048
-"""Replications of a block, as in the check."""
+BLOCK = 2048  # replications of a block, as in the check
 DRAW, RUNS, CHECK = "draw", "draw whole runs", "draw, whiten, sum up"
 SLEEP, ENGINE, POOL, JOBLIB = "sleep", "engine", "process pool", "joblib"
 
 
 def _blocks(size: int, T: int, d: int, pairs: Pairs) -> dict[str, Any]:
-    """One block of replications by its seed: the same normal numbers in every form, in the same order.
-
-    They are drawn a piece at a time, into one small array. The limit is the library's draw from SFC64, its fastest.
-    """
+    """One block of replications by its seed: the same normal numbers, drawn a piece at a time, in every form."""
     from dataclasses import replace
     from fractions import Fraction
 

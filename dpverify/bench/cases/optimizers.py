@@ -7,8 +7,7 @@ from typing import Any
 from dpverify.bench.case import BenchCase, Forms, Target
 from dpverify.bench.cases.arrays import aligned
 
-N, D, BATCH = 32_561, 123, 256
-"""Size of the data set a9a; its rows have about 14 ones each, and so have ours."""
+N, D, BATCH = 32_561, 123, 256  # size of the data set a9a; its rows have about 14 ones each, and so have ours
 
 
 def _problem(n: int, d: int) -> Any:

@@ -12,11 +12,8 @@ from dpverify.harness.run.tasks import Job
 from dpverify.ledger import load_specs
 from dpverify.ledger.results import CheckResult, Method
 
-SECONDS = 0.005
-"""How long a block sleeps."""
-
-WARM = 40
-"""Blocks that are over before the clock starts: by then all workers are at work."""
+SECONDS = 0.005  # how long a block sleeps
+WARM = 40  # blocks that are over before the clock starts: by then all workers are at work
 
 
 def sleep_once(_: int = 0) -> int:

@@ -9,8 +9,7 @@ from dpverify.bench.case import BenchCase, Forms, Target
 COLD, WARM = "cold", "warm"
 CHECKS, COMPILATION, ON_ONE_CORE = "its checks, shared by the cores", "cold − warm", "cold − warm, seconds of cores"
 
-IN_TURN = (COLD, WARM, CHECKS, COMPILATION, ON_ONE_CORE)
-"""First the cold run, then the warm one with the kernels that it left, then what the two tell."""
+IN_TURN = (COLD, WARM, CHECKS, COMPILATION, ON_ONE_CORE)  # the warm run has the kernels of the cold one
 
 
 def _budget(budget: str, *, seed: int) -> Forms:

@@ -21,8 +21,7 @@ from dpverify.report.bench.words import (
 from dpverify.report.words import GENERATED, plural
 
 PAGE = "benchmarks.md"
-DATA = "benchmarks"
-"""Name of the data without its ending: data/benchmarks.json."""
+DATA = "benchmarks"  # name of the data without its ending: data/benchmarks.json
 
 INTRODUCTION = """\
 How to read it. Each number is a ratio, or stands beside one, to a limit that was measured in the same process, in

@@ -8,29 +8,21 @@ import msgspec
 
 from dpverify.ledger.records import Record
 
-SCHEMA = 2
-"""The version of the JSON that this code reads and writes."""
+SCHEMA = 2  # the version of the JSON that this code reads and writes
 
 Role = Literal["limit", "measured", "peer", "yardstick"]
 Change = Literal["slower", "faster", "no difference seen", "too few passes"]
 
 
 class FormRecord(Record, frozen=True, kw_only=True):
-    """One form of a case.
-
-    ``samples[k]`` are the seconds of one call in each round of pass k. ``added`` are bytes that a call added at its
-    peak, one value for each of the first passes; ``peaks`` is the most that a child process held.
-
-    The yardstick is no form of the case: it is the library's draw of 100,000 normal numbers, timed in the same turns
-    where the limit is our own code. By it a comparison of two runs sees that the limit itself became slower.
-    """
+    """One form of a case, or the yardstick, timed in the same turns where the limit is our own code."""
 
     name: str
     role: Role
     missing: str = ""
-    samples: list[list[float]] = []
-    added: list[int] = []
-    peaks: list[int] = []
+    samples: list[list[float]] = []  # for each pass, the seconds of one call in each round
+    added: list[int] = []  # bytes that a call added at its peak, in each of the first passes
+    peaks: list[int] = []  # the most bytes that a child process held
     counts: dict[str, float] = {}  # of operations; only runs recorded before have them
 
 
@@ -107,8 +99,7 @@ class SpeedChange(Record, frozen=True, kw_only=True):
     change: Change
 
 
-BUSY = 0.1
-"""Cores that other processes may keep busy before a run is said to be disturbed."""
+BUSY = 0.1  # cores that other processes may keep busy before a run is said to be disturbed
 
 
 def busy(info: BenchInfo) -> bool:

@@ -15,13 +15,11 @@ import numpy as np
 
 from dpverify.report.bench.records import Bench, CaseRecord, FormRecord, TargetRecord
 
-LEVEL = 0.95
-"""Least probability with which an interval holds the median; with fewer than six passes none can, and it says so."""
+LEVEL = 0.95  # least probability with which an interval holds the median; with fewer than six passes none can
 
 Outcome = Literal["met", "too close to tell", "missed", "not measured"]
 
-Samples: TypeAlias = Sequence[Sequence[float]]
-"""Values of the rounds of each pass."""
+Samples: TypeAlias = Sequence[Sequence[float]]  # values of the rounds of each pass
 
 
 @dataclass(frozen=True)
@@ -55,10 +53,7 @@ class JudgedTarget:
 
 
 def median_interval(passes: Samples, level: float = LEVEL) -> MedianInterval | None:
-    """Median over the passes that have values, with an interval from their order; None where none has.
-
-    It ends at the narrowest symmetric pair of order statistics that reaches the level, else at the extremes.
-    """
+    """Median over the passes, with the narrowest symmetric pair of order statistics that reaches the level."""
     middles = np.sort([float(np.median(values)) for values in passes if values])
     n, cut = len(middles), 1
     if n == 0:
@@ -75,10 +70,7 @@ def _holds(n: int, cut: int) -> float:
 
 
 def ratios(form: Samples, to: Samples) -> list[list[float]]:
-    """Ratios of one form to another, round by round, of each pass in which both were timed.
-
-    Where they were not timed equally often, the median of ``to`` stands for all its rounds.
-    """
+    """Ratios of one form to another in each pass, round by round, or to the median where rounds are not as many."""
     out = []
     for top, bottom in zip(form, to, strict=False):
         if top and bottom:

@@ -52,10 +52,7 @@ def show_value(value: float, kind: str) -> str:
 
 
 def show_interval(value: MedianInterval | None, kind: str = "ratio") -> str:
-    """Median and interval: ``1.12 (1.10 to 1.15)``, or ``(1.10 to 1.15, 75%)`` where it holds the median less often.
-
-    One pass has no interval, and says so.
-    """
+    """Median and interval: ``1.12 (1.10 to 1.15)``, or ``(1.10 to 1.15, 75%)`` where it holds the median less often."""
     if value is None:
         return ""
     if value.passes == 1:

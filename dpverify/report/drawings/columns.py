@@ -9,11 +9,8 @@ from dataclasses import dataclass, field
 from dpverify.report.collect import ReportError
 from dpverify.report.numbers import show_float
 
-PARAMETER = "at:"
-"""A column ``at:N`` holds one number, a parameter of the run that the figure shows."""
-
-NAMED_X = "x:"
-"""A column ``x:T`` is the column ``x``, and T is what stands under the axis."""
+PARAMETER = "at:"  # a column ``at:N`` holds one number, a parameter of the run that the figure shows
+NAMED_X = "x:"  # a column ``x:T`` is the column ``x``, and T is what stands under the axis
 
 GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eta": "η", "rho": "ρ", "sigma": "σ"}
 
@@ -43,9 +40,7 @@ class Shape:
 
     required: tuple[str, ...]  # their names
     optional: tuple[str, ...] = ()
-    # A column that is as long as another one, where that is there; every other column is as long as the first required
-    # one
-    follows: Mapping[str, str] = field(default_factory=dict)
+    follows: Mapping[str, str] = field(default_factory=dict)  # column to the one it is as long as, if not the first
 
 
 def read(name: str, columns: Mapping[str, Sequence[float]], shape: Shape) -> Data:

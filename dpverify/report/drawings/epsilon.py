@@ -11,13 +11,12 @@ from dpverify.report.labels import EndLabel, finish
 from dpverify.report.numbers import show_float
 from dpverify.report.style import BLUE, GREEN, LIGHT, ORANGE, VERMILLION, canvas, log_scale
 
-LAYERS = (
+LAYERS = (  # columns, colours, markers and words, from the largest to the smallest value
     ("printed", VERMILLION, "s", "printed"),
     ("proof", ORANGE, "^", "the proof's\nRényi bound"),
     ("exact", BLUE, "o", "exact"),
     ("audited", GREEN, "D", "audited,\nlower bound"),
 )
-"""Columns, colours, markers and words, from the largest to the smallest value."""
 
 SHAPE = Shape(required=("x", *(name for name, *_ in LAYERS)))
 
@@ -25,8 +24,7 @@ SHAPE = Shape(required=("x", *(name for name, *_ in LAYERS)))
 def draw(data: Data) -> Figure:
     """The figure.
 
-    ``data``: ``x`` numbers of the runs; ``printed``, ``proof``, ``exact`` and ``audited`` their epsilon, positive (an
-    audit that shows nothing is 0 and left out). Fixed in size; epsilon on a logarithmic axis, a grey line for each run.
+    ``data``: ``x`` numbers of the runs, and their epsilon in each column; an audit that shows nothing is 0, left out.
     """
     axes = canvas(3.6)
     x, labels = data["x"], []

@@ -8,7 +8,7 @@ from dpverify.report.drawings.columns import Data, Shape
 from dpverify.report.drawings.panels import KINDS, Sheet
 from dpverify.report.numbers import show_float
 
-PANELS = (
+PANELS = (  # end of the columns' names, and what stands over the panel
     ("start-up", "start-up bias"),
     ("sampling", "sampling noise"),
     ("drift", "drift from anchors"),
@@ -16,7 +16,6 @@ PANELS = (
     ("reconstruction", "reconstruction bias"),
     ("noise", "privacy noise"),
 )
-"""End of the columns' names, and what stands over the panel."""
 
 SHAPE = Shape(
     required=("x", *(f"{kind}-{part}" for part, _ in PANELS for kind in ("attained", "corrected"))),
@@ -25,16 +24,14 @@ SHAPE = Shape(
 
 SHEET = Sheet(PANELS, "attained", height=5.15, top=1.0)
 
-DEEP = 500.0
-"""How far the axes go down below the largest bound."""
+DEEP = 500.0  # how far the axes go down below the largest bound
 
 
 def draw(data: Data) -> Figure:
     """The figure.
 
-    ``data``: ``x`` the steps t; for each part ``attained-`` its size on that problem, ``corrected-`` its bound, and
-    ``printed-`` the printed bound where there is one, in units of the gradient. Six panels with the same axes, the
-    error on a logarithmic one.
+    ``data``: ``x`` the steps t; for each part, in units of the gradient, ``attained-`` its size on that problem, and
+    ``corrected-`` and ``printed-`` its bounds.
     """
     high = 2 * max(max(data.get(f"{kind}-{part}"), default=0.0) for kind, *_ in KINDS for part, _ in PANELS)
     high = high if high > 0 else 1.0

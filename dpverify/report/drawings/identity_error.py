@@ -23,8 +23,7 @@ def draw(data: Data) -> Figure:
 
     ``data``: ``x`` values of gamma, positive, repeated for each ``alpha``; ``fixed`` the root mean square of m_hat - m
     with gradients that do not change, ``moving`` with gradients that go back and forth, ``estimate`` that of m_hat
-    minus the momentum of full gradients, all in units of G and with the noise off. Fixed in size; both axes
-    logarithmic, gamma falling to the right.
+    minus the momentum of full gradients, all in units of G and with the noise off.
     """
     axes = canvas(4.3, right=2.1)
     alphas = sorted(set(data["alpha"]))

@@ -18,8 +18,7 @@ SHAPE = Shape(
     follows=dict.fromkeys(("simulated", "low", "high"), "simulated-x"),
 )
 
-MANY = 200
-"""With more steps than this the exact law is drawn as dots: its steps would be a black band."""
+MANY = 200  # with more steps than this the exact law is drawn as dots: its steps would be a black band
 
 
 def draw(data: Data) -> Figure:

@@ -19,16 +19,14 @@ CELLS = (
     "cell-printed", "cell-corrected", "cell-needed", "cell-least",
 )  # fmt: skip
 HEADS = ("d", "ε", "δ", "L/G", "R/G", "printed", "corrected", "the noise needed")
-PLACES = (0.04, 0.13, 0.23, 0.33, 0.43, 0.57, 0.73, 0.91)
-"""Where the columns of the table stand, as parts of the axes' width."""
+PLACES = (0.04, 0.13, 0.23, 0.33, 0.43, 0.57, 0.73, 0.91)  # columns of the table, as parts of the width
 
 SHAPE = Shape(
     required=("x", "printed", "corrected", "needed-x", "needed", *CELLS),
     follows={"needed": "needed-x", **dict.fromkeys(CELLS[1:], CELLS[0]), "needed-x": "needed-x", "cell-d": "cell-d"},
 )
 
-SETTINGS = 5
-"""So many columns of the table say what is asked; their most common values are grey."""
+SETTINGS = 5  # so many columns of the table say what is asked; their most common values are grey
 
 
 def draw(data: Data) -> Figure:

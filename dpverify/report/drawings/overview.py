@@ -12,14 +12,13 @@ from dpverify.ledger.records import Status
 from dpverify.report.style import BLACK, BLUE, GREY, LIGHT, ORANGE, SKY, VERMILLION, WIDTH, canvas, root
 from dpverify.report.words import MARKS, STATUSES
 
-FILLS: Mapping[Status, tuple[str, str, str]] = {
+FILLS: Mapping[Status, tuple[str, str, str]] = {  # fill, hatch (tells them apart in grey), colour of the number
     "proved": (BLUE, "", "white"),
     "not refuted": (SKY, "", BLACK),
     "inconclusive": (ORANGE, "----", BLACK),
     "refuted": (VERMILLION, "////", BLACK),
     "untested": (LIGHT, "", BLACK),
 }
-"""Fill, hatch and colour of the number of each status; the hatches tell them apart in grey."""
 
 
 def draw(totals: Mapping[str, Mapping[Status, int]]) -> Figure:

@@ -12,11 +12,9 @@ from matplotlib.ticker import MaxNLocator
 from dpverify.report.drawings.columns import Data
 from dpverify.report.style import BLACK, GREEN, GREY, VERMILLION, WIDTH, logarithmic
 
-KINDS = (("printed", VERMILLION, (5, 2)), ("corrected", GREEN, (5, 1.5, 1, 1.5)))
-"""Bounds: the beginning of the columns' names, the colour, the dashes."""
+KINDS = (("printed", VERMILLION, (5, 2)), ("corrected", GREEN, (5, 1.5, 1, 1.5)))  # columns, colour, dashes
 
-LEFT, RIGHT, BOTTOM, GAP_X, GAP_Y = 0.7, 0.15, 0.5, 0.16, 0.42
-"""Inches."""
+LEFT, RIGHT, BOTTOM, GAP_X, GAP_Y = 0.7, 0.15, 0.5, 0.16, 0.42  # inches
 
 
 @dataclass(frozen=True)

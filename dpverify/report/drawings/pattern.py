@@ -9,12 +9,11 @@ from dpverify.report.labels import EndLabel, finish
 from dpverify.report.numbers import show_float
 from dpverify.report.style import BLUE, GREEN, GREY, LIGHT, VERMILLION, canvas
 
-ROWS = (
+ROWS = (  # columns, words and colours, from the lowest row up
     ("printed", "as printed", VERMILLION),
     ("once", "one permutation\nfor all epochs", GREEN),
     ("fresh", "a fresh permutation\nin every epoch", BLUE),
 )
-"""Columns, words and colours, from the lowest row up."""
 
 SHAPE = Shape(
     required=("x", "weight"),
@@ -22,8 +21,7 @@ SHAPE = Shape(
     follows={"epoch": "epoch-x", **{column: f"{column}-x" for column, *_ in ROWS}},
 )
 
-STEP = 1.45
-"""Height of a row in units of the weight."""
+STEP = 1.45  # height of a row in units of the weight
 
 
 def draw(data: Data) -> Figure:

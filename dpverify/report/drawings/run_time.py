@@ -9,11 +9,10 @@ from dpverify.report.labels import EndLabel, finish
 from dpverify.report.numbers import show_float
 from dpverify.report.style import BLUE, GREY, VERMILLION, canvas, log_scale, ticks_at
 
-FORMS = (
+FORMS = (  # columns, colours, markers and words; the fits stand in this order
     ("literal", VERMILLION, "o", "Algorithm 4\nas printed"),
     ("stream", BLUE, "D", "the stream"),
 )
-"""Columns, colours, markers and words; the fits stand in this order."""
 
 FITS = ("fit", "fit-low", "fit-high")
 

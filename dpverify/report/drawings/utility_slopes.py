@@ -12,12 +12,10 @@ from dpverify.report.style import BLACK, BLUE, GREEN, GREY, VERMILLION, canvas, 
 
 BOUNDS = (("printed", VERMILLION, (5, 2), "printed bound"), ("corrected", GREEN, (1, 0), "corrected bound"))
 FITS = ("fit", "fit-low", "fit-high", "fit-bound", "fit-rate")
-ROWS = ("N", "d", "ε")
-"""What the rows of the table are exponents of."""
+ROWS = ("N", "d", "ε")  # what the rows of the table are exponents of
 
 HEADS = ("exponent in", "simulated, 99% interval", "corrected bound, same sizes", "rate without logarithms")
-PLACES = (0.07, 0.36, 0.73, 1.1)
-"""Where the columns of the table stand, as parts of the axes' width."""
+PLACES = (0.07, 0.36, 0.73, 1.1)  # where the columns of the table stand, as parts of the axes' width
 
 SHAPE = Shape(
     required=("x", "simulated", "simulated-low", "simulated-high", "corrected", "printed", "steps", *FITS),
@@ -31,8 +29,7 @@ def draw(data: Data) -> Figure:
     ``data``: ``x`` numbers of examples, increasing, with the mean gradients ``simulated``, their intervals ``-low`` and
     ``-high``, the bounds ``corrected`` and ``printed``, all in units of G, and ``steps`` the T of each. The columns
     ``fit`` are the table, one row for each of N, d and epsilon: exponents of the runs with their intervals, of the
-    corrected bound over the same sizes, and of the rate without logarithms. Both axes logarithmic, the trivial bound as
-    a black line, the table below.
+    corrected bound over the same sizes, and of the rate without logarithms.
     """
     tall = (len(ROWS) + 2) * LINE / 72
     axes = canvas(3.7 + tall, bottom=0.75 + tall)

@@ -8,7 +8,7 @@ from dpverify.report.drawings.columns import Data, Shape
 from dpverify.report.drawings.panels import KINDS, Sheet
 from dpverify.report.numbers import show_float
 
-PANELS = (
+PANELS = (  # end of the columns' names, and what stands over the panel
     ("1", "1  prefix, G"),
     ("2", "2  first window, G"),
     ("3", "3  windows, γ G"),
@@ -16,7 +16,6 @@ PANELS = (
     ("5", "5  drift, r"),
     ("total", "all five"),
 )
-"""End of the columns' names, and what stands over the panel."""
 
 SHAPE = Shape(
     required=("x", *(f"exact-{part}" for part, _ in PANELS)),
@@ -30,8 +29,7 @@ def draw(data: Data) -> Figure:
     """The figure.
 
     ``data``: ``x`` the steps t; for each of the five terms, and for their sum, ``exact-`` the variance of one
-    coordinate at each step, ``printed-`` and ``corrected-`` the bounds. Six panels with the same axes, the variance on
-    a logarithmic one.
+    coordinate at each step, ``printed-`` and ``corrected-`` the bounds.
     """
     low, high = _range(data)
     words = "variance of one coordinate;  black: exact, red: printed, green: corrected"

@@ -18,8 +18,7 @@ from dpverify.report import markdown as md
 from dpverify.report.numbers import ratio, show, show_both, show_count, show_float, show_point
 from dpverify.report.words import COUNTEREXAMPLES, METHODS, status_label
 
-FOLDED = 4
-"""A derivation with more steps is folded: a reader sees that it is complete, and opens it to see how."""
+FOLDED = 4  # a derivation with more steps is folded: a reader sees that it is complete, and opens it to see how
 
 T = TypeVar("T")
 

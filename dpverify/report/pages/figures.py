@@ -1,8 +1,6 @@
 """Which figure is drawn how: the beginning of a figure's name chooses the drawing.
 
-A check puts ``figures["noise-variance"]`` or ``figures["noise-variance-n64"]`` into its result, a mapping from column
-to numbers; the drawing ``noise-variance`` of the registry below makes the picture. To add a kind, write a module in
-``drawings`` with ``SHAPE``, ``draw`` and ``caption`` and add a line here.
+To add a kind, write a module in ``drawings`` with ``SHAPE``, ``draw`` and ``caption`` and add a line here.
 """
 
 from __future__ import annotations
@@ -75,11 +73,7 @@ def caption(name: str, columns: Columns) -> str:
 
 
 def svg(name: str, columns: Columns) -> bytes:
-    """A figure as SVG.
-
-    ``columns``: its columns; ``at:NAME`` is a parameter held fixed (one number), ``x:NAME`` a column ``x`` with a name.
-    The same bytes for the same numbers.
-    """
+    """A figure as SVG: the same bytes for the same numbers."""
     kind = drawing(name)
     data = read(name, columns, kind.SHAPE)
     return to_svg(lambda: kind.draw(data), kind.caption(data))

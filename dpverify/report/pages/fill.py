@@ -19,7 +19,7 @@ from dpverify.report.pages.summary import counterexample_words
 from dpverify.report.terms import TermError, common_factor, term
 from dpverify.report.words import status_label
 
-ONSET = {
+ONSET = {  # columns of a figure that are a table of its own, and their heads
     "cell-d": "$`d`$",
     "cell-epsilon": r"$`\epsilon`$",
     "cell-delta": r"$`\delta`$",
@@ -29,10 +29,8 @@ ONSET = {
     "cell-corrected": "corrected",
     "cell-needed": "corrected, the noise needed",
 }
-"""Columns of a figure that are a table of its own, and their heads."""
 
-LEAST = "cell-least"
-"""Where the last column is known between two bounds only, the lower one."""
+LEAST = "cell-least"  # where the last column is known between two bounds only, the lower one
 
 
 class MissingError(LookupError):

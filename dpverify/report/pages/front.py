@@ -14,14 +14,13 @@ from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.pages.index import OVERVIEW
 from dpverify.report.pages.layout import lay_out
 from dpverify.report.pages.places import INDEX
-from dpverify.report.pages.read import read_runs
 from dpverify.report.pages.summary import corrected
+from dpverify.report.pages.write import read_runs
 from dpverify.report.words import counts, counts_words, plural, reading_words, status_label
 
 BEGIN = "<!-- findings:begin -->"
 END = "<!-- findings:end -->"
-FINDINGS = "findings.toml"
-"""File in the folder of the specs that says which findings are shown."""
+FINDINGS = "findings.toml"  # file in the folder of the specs that says which findings are shown
 
 
 class FrontPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -16,8 +16,7 @@ from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import render
 from dpverify.report.words import STATUSES, counts, false_alarm_line
 
-OVERVIEW = "overview.svg"
-"""The figure of all verdicts, in ``figures/``."""
+OVERVIEW = "overview.svg"  # the figure of all verdicts, in ``figures/``
 
 
 def index_page(runs: Mapping[str, Run], others: Sequence[str] = ()) -> str:

@@ -1,7 +1,4 @@
-"""How a paper is laid out over pages: one page where that is short, else a first page and one page per part.
-
-Code hosts stop rendering a page, and people stop reading it, long before a megabyte.
-"""
+"""How a paper is laid out over pages: one where that is short, else, as hosts render no long one, one per part too."""
 
 from __future__ import annotations
 
@@ -15,11 +12,7 @@ from dpverify.report.collect import by_claim, claim_id, slug
 from dpverify.report.pages.places import Places
 from dpverify.report.pages.templates import claim_section
 
-LIMIT = 130_000
-"""Bytes of claims on a page, to which its head is added. A longer paper is split.
-
-A single claim is never split, however long.
-"""
+LIMIT = 130_000  # bytes of claims on a page, without its head; a single claim is never split, however long
 
 
 @dataclass(frozen=True)
@@ -92,8 +85,7 @@ def _size(group: Sequence[Result]) -> int:
 
 
 _NUMBERED = re.compile(r"([a-z]+)((?:-[a-z](?=-\d))?(?:-\d+)+)")
-_PLACES = frozenset({"section", "appendix", "table", "figure"})
-"""What has a number and is no result."""
+_PLACES = frozenset({"section", "appendix", "table", "figure"})  # what has a number and is no result
 
 
 def is_result(claim: str) -> bool:
@@ -103,10 +95,7 @@ def is_result(claim: str) -> bool:
 
 
 def part_of(claim: str) -> str:
-    """The part of the paper that a claim belongs to.
-
-    ``Lemma 12`` for ``lemma-12-var``, ``Section 4`` for ``section-4-distance``, ``Abstract`` for ``abstract-rate``.
-    """
+    """The part of the paper that a claim belongs to: ``Lemma 12`` for ``lemma-12-var``, ``Section 4``, ``Abstract``."""
     found = _NUMBERED.match(claim)
     if found is None:
         return claim.partition("-")[0].capitalize()

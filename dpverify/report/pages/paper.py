@@ -1,22 +1,25 @@
-"""The pages of one paper: a first page for a working scientist, and every claim in the paper's order.
-
-A short paper is one page. Of a long one each part has a page of its own, with the chapter on it at the head.
-"""
+"""The pages of one paper: a first page for a working scientist, and every claim in the paper's order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
+from jinja2 import TemplateError
+
+from dpverify.ledger.chapters import Chapter, Passage, calls
 from dpverify.ledger.results import Result, Run
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
-from dpverify.report.collect import by_claim
-from dpverify.report.pages.chapters import chapter_blocks
+from dpverify.report.collect import ReportError, by_claim
 from dpverify.report.pages.figures import figures_in
+from dpverify.report.pages.fill import Filler, MissingError
 from dpverify.report.pages.layout import Layout, by_part, lay_out
 from dpverify.report.pages.places import INDEX, Places, other_links
 from dpverify.report.pages.summary import summary
-from dpverify.report.pages.templates import claim_section, render
+from dpverify.report.pages.templates import claim_section, environment, render
+
+_ROW = re.compile(r"^\|.*", re.MULTILINE)
 
 
 def paper_pages(key: str, run: Run, paper: PaperSpec | None = None, others: Sequence[str] = ()) -> dict[str, str]:
@@ -83,3 +86,35 @@ def _chapters(run: Run, paper: PaperSpec | None, part: str, places: Places) -> s
 def title(key: str, run: Run) -> str:
     """The paper's title, or its key where the run does not carry it."""
     return md.prose(run.papers[key].title) if key in run.papers else md.code(key)
+
+
+def chapter_blocks(chapter: Chapter, results: Sequence[Result], paper: PaperSpec, places: Places) -> Iterator[str]:
+    """Yield a chapter as blocks of markdown, its title first, of the passages that the run bears out."""
+    filler = Filler(results, paper, places)
+    try:
+        blocks = [block for passage in chapter.passage for block in _passage(passage, filler)]
+    except (TemplateError, ValueError) as error:
+        raise ReportError(f"chapters.toml: {chapter.title}: {error}") from error
+    if blocks:
+        yield f"## {chapter.title}"
+        yield from blocks
+
+
+def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
+    """Fill in a passage, or say why it is left out."""
+    conditions = passage.conditions()
+    named = [given[0] for _, given in calls(passage.text)] + [condition.about for condition in conditions]
+    if not all(map(filler.judged, named)):
+        return
+    try:
+        for condition in conditions:
+            filler.require(condition)
+        yield environment().from_string(_rows_kept(passage.text.strip())).render(filler.functions)
+    except MissingError as missing:
+        if not passage.optional:
+            yield f"*A passage is left out here: {md.prose(str(missing))}.*"
+
+
+def _rows_kept(template: str) -> str:
+    """The template, with nothing filled into a row of a table that could end the cell."""
+    return _ROW.sub(lambda row: row[0].replace("}}", "| cell }}"), template)

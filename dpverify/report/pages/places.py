@@ -10,14 +10,12 @@ from dpverify.ledger.results import Result
 from dpverify.report import markdown as md
 from dpverify.report.collect import claim_id
 
-INDEX = "README.md"
-"""The first page of the folder."""
+INDEX = "README.md"  # the first page of the folder
 
-OTHERS: Mapping[str, str] = {
+OTHERS: Mapping[str, str] = {  # pages of the folder that are made of other data than verdicts, with what they are about
     "comparison": "optimizers compared on data, at equal privacy",
     "benchmarks": "benchmarks",
 }
-"""Pages of the folder that are made of other data than verdicts, with what they are about."""
 
 
 def other_links(names: Sequence[str]) -> str:
@@ -44,10 +42,7 @@ class Places:
         return self.folder + posixpath.relpath(file, posixpath.dirname(self.here) or ".")
 
     def target(self, claim: str) -> str:
-        """A link's target for a claim's section.
-
-        ``lemma-12.md#lemma-12``, or ``#lemma-12`` where the section is on the page at hand.
-        """
+        """A link's target for a claim's section, ``lemma-12.md#lemma-12``; without the page where it is this one."""
         file = self.pages.get(claim, self.here)
         anchor = f"#{claim.partition(':')[2]}"
         return anchor if file == self.here and not self.folder else self.page(file) + anchor

@@ -15,8 +15,7 @@ from dpverify.report.pages.places import Places
 from dpverify.report.pages.templates import render
 from dpverify.report.words import counts, counts_words, plural, reading_words
 
-LONGEST_FORMULA = 160
-"""Characters of a formula that the first page shows; a longer one is in the claim's own section."""
+LONGEST_FORMULA = 160  # characters of a formula that the first page shows; a longer one is in the claim's own section
 
 
 def summary(results: Sequence[Result], places: Places, parts: Mapping[str, str] | None = None) -> str:

@@ -54,9 +54,6 @@ def render(name: str, **given: object) -> str:
 
 
 def claim_section(results: Sequence[Result], figures: str = "figures", shown: Container[str] = ()) -> str:
-    """The section of a claim from its results, one per reading.
-
-    ``figures``: their folder, seen from the page; ``shown``: the files of those that the page has shown already.
-    """
+    """The section of a claim from its results, one per reading; ``shown``: figures that the page has had already."""
     shared = len({(result.printed, result.latex) for result in results}) == 1
     return render("claim", results=results, shared=shared, figures=figures, shown=shown)

@@ -1,8 +1,6 @@
 """The folder ``reports/``: data in, pages and figures out, and the check that they still belong together.
 
-``data/<paper>.json`` and the words of ``chapters.toml`` in the specs are the input. Every other file is a pure
-function of those: ``README.md``, ``<paper>.md``, ``<paper>/<part>.md`` where a paper is long, and ``figures/*.svg``.
-Files of others in the folder are left alone.
+Pages and figures are pure functions of ``data/<paper>.json`` and ``chapters.toml``. Files of others are left alone.
 """
 
 from __future__ import annotations
@@ -11,9 +9,11 @@ from collections.abc import Container, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+import msgspec
+
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import encode
-from dpverify.ledger.results import Run
+from dpverify.ledger.results import Run, decode
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report.collect import ReportError, by_paper, pictures
 from dpverify.report.drawings import overview
@@ -22,23 +22,42 @@ from dpverify.report.pages.figures import svg
 from dpverify.report.pages.index import OVERVIEW, index_page, totals
 from dpverify.report.pages.paper import paper_pages
 from dpverify.report.pages.places import INDEX, OTHERS
-from dpverify.report.pages.read import decode_run, other_pages, read_runs
 from dpverify.report.style import to_svg
 from dpverify.report.words import GENERATED
 
-Papers = Mapping[str, PaperSpec]
-"""Paper key to its spec."""
+Papers = Mapping[str, PaperSpec]  # paper key to its spec
 
-OWN = ("bench", "comparison")
-"""How the names of figures begin that belong to other pages, before a hyphen."""
+SCHEMA = 1  # the version of the JSON that this code reads
+OWN = ("bench", "comparison")  # how the names of figures begin that belong to other pages, before a hyphen
+
+
+def read_runs(folder: Path, besides: Container[str] = ()) -> dict[str, Run]:
+    """Read the recorded runs of a folder, by the names of their files; data of other pages are left out."""
+    paths = sorted((folder / "data").glob("*.json"))
+    wanted = [path for path in paths if path.stem not in OTHERS and path.stem not in besides]
+    return {path.stem: decode_run(f"data/{path.name}", path.read_bytes()) for path in wanted}
+
+
+def other_pages(folder: Path) -> list[str]:
+    """Names of the pages made of other data than verdicts whose data the folder holds."""
+    return [name for name in OTHERS if (folder / "data" / f"{name}.json").is_file()]
+
+
+def decode_run(name: str, content: bytes) -> Run:
+    """Decode a run; ``name`` is that of its file, for the ReportError that damage raises."""
+    try:
+        run = decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ReportError(f"{name}: {' '.join(str(error).split())}") from error
+    if run.schema != SCHEMA:
+        raise ReportError(f"{name}: schema={run.schema}: this version reads schema {SCHEMA}")
+    return run
 
 
 def write_report(runs: Sequence[Run], directory: Path, papers: Papers | None = None) -> list[str]:
-    """Record runs and write the report on them.
+    """Record runs, no paper in two of them, and write the report; returns the files that changed, sorted.
 
-    ``runs``: the runs, each of one paper or of several; no paper in two of them. They replace what is recorded of their
-    papers; papers recorded earlier stay. ``papers``: the specs that were judged, for the chapters; of a paper that is
-    not among them, the bundled ones. The files that changed, as paths below ``directory`` with forward slashes, sorted.
+    ``papers``: the specs that were judged, for the chapters; of a paper that is not among them, the bundled ones.
     """
     new = by_paper(runs)
     pages = render({**_read(directory, besides=new), **new}, papers, other_pages(directory))
