@@ -38,10 +38,7 @@ def _ranges(statement: Statement) -> dict[str, Range]:
 
 
 def derive_gaussian(statement: Statement) -> Derivation:
-    """Derive the divergence of two Gaussians as far apart as the sensitivity, by completing the square.
-
-    From the definition, an integral of densities, to alpha Delta^2/(2 sigma^2).
-    """
+    """Derive two Gaussians' divergence, alpha Delta^2/(2 sigma^2), from the integral, by completing the square."""
     z, shift, s = (sympy_symbols(statement)[name] for name in ("alpha", "Delta", "sigma"))
     density = s * sqrt(2 * pi)
     integrand = exp(-(x**2) / (2 * s**2)) ** z * exp(-((x - shift) ** 2) / (2 * s**2)) ** (1 - z) / density
@@ -63,11 +60,7 @@ def derive_by_algebra(statement: Statement) -> Derivation:
 
 
 def derive_last(statement: Statement) -> Derivation:
-    """Derive the end of appendix C: log(1 + u) <= u, and the factors cancel.
-
-    ``statement``: ``wang2019:lemma-3-7-last``, or ``wang2019:lemma-3-7-last-linear`` amended, the same without 1/(alpha
-    - 1). A tangent of the logarithm, then algebra.
-    """
+    """Derive the end of appendix C, as printed or amended: log(1 + u) <= u, a tangent; then the factors cancel."""
     start, end = sympy_sides(statement)
     inside = next(iter(start.atoms(log))).args[0]
     outside = start.subs(log(inside), HOLE)
@@ -76,10 +69,7 @@ def derive_last(statement: Statement) -> Derivation:
 
 
 def derive_order(statement: Statement) -> Derivation:
-    """Derive that the choice of alpha gives epsilon for every iterate up to the last.
-
-    The order put in; then the number of iterations is at most T.
-    """
+    """Derive that the choice of alpha gives epsilon for every iterate: the order put in, and at most T iterations."""
     symbols = sympy_symbols(statement)
     iterations, steps, beta, epsilon = (symbols[name] for name in ("iterations", "T", "beta", "epsilon"))
     start, end = sympy_sides(statement)

@@ -37,10 +37,7 @@ def c_1_tail(order: int, tau: Fraction, ratio: Fraction) -> arb:
 
 
 def c_1_tail_terms(order: int, tau: Fraction, ratio: Fraction) -> arb:
-    """First line of the paper's bound on that sum.
-
-    tau^2 C(order, 2) times the sum over j = 3 .. order of (tau order)^(j-2) exp((order-1) j/(2 ratio)).
-    """
+    """First line of the paper's bound: tau^2 C(order, 2) sum_j (tau order)^(j-2) exp((order-1) j/(2 ratio)), j >= 3."""
     terms = (ball((tau * order) ** (j - 2)) * ball((order - 1) * j / (2 * ratio)).exp() for j in range(3, order + 1))
     return ball(tau**2 * comb(order, 2)) * sum(terms, start=arb(0))
 
@@ -48,10 +45,7 @@ def c_1_tail_terms(order: int, tau: Fraction, ratio: Fraction) -> arb:
 def composed_moment(
     order: int, first: tuple[Fraction, Fraction], second: list[tuple[Fraction, Fraction]]
 ) -> tuple[Fraction, list[Fraction]]:
-    """Moments of two adaptive steps with two outcomes each, exactly.
-
-    Moment of step 1, and of step 2 after each outcome of step 1.
-    """
+    """Moments of two adaptive steps, exactly: joint; of step 1, and of step 2 after each of two outcomes."""
 
     def moment(p: Fraction, q: Fraction) -> Fraction:
         return p**order * q ** (1 - order) + (1 - p) ** order * (1 - q) ** (1 - order)

@@ -12,14 +12,10 @@ REACH = 12  # standard deviations beyond the outermost mean; a positive integran
 
 
 def opposite_divergence(q: Fraction, shift: arb) -> arb:
-    """Renyi divergence of order 2 under subsampling, where the replaced gradient turns into its opposite.
-
-    All other gradients are 0: in units of the noise, the sum over a batch is (1-q) N(0, 1) + q N(shift, 1) against
-    (1-q) N(0, 1) + q N(-shift, 1).
-
-    4 shift^2 at q = 1. For smaller q a ball about the integral of p^2/p' over a finite range, so that its lower end is
-    a lower bound on the divergence.
-    """
+    """Renyi divergence of order 2 under subsampling, where the replaced gradient turns into its opposite."""
+    # All other gradients are 0: in units of the noise, (1-q) N(0, 1) + q N(shift, 1) against (1-q) N(0, 1) + q
+    # N(-shift, 1). 4 shift^2 at q = 1. Else a ball about the integral of p^2/p' over a finite range: its lower end is a
+    # lower bound on the divergence.
     if q == 1:
         return 4 * shift**2
     weight, rest = ball(q), ball(1 - q)
@@ -34,13 +30,9 @@ def opposite_divergence(q: Fraction, shift: arb) -> arb:
 
 
 def pure_amplification(q: Fraction, epsilon: Fraction) -> arb:
-    """Privacy loss of randomized response on a random part of the data.
-
-    One example says yes or no; the mechanism answers "yes" with odds exp(epsilon) if it drew a yes, and with odds
-    exp(-epsilon) otherwise. The neighbour replaces the only yes by a no.
-
-    log of the largest ratio of the answers' probabilities.
-    """
+    """Privacy loss of randomized response on a random part: log of the largest ratio of the answers' probabilities."""
+    # One example says yes or no; the mechanism answers "yes" with odds exp(epsilon) if it drew a yes, and with odds
+    # exp(-epsilon) otherwise. The neighbour replaces the only yes by a no.
     odds = ball(epsilon).exp()
     yes, no = odds / (1 + odds), 1 / (1 + odds)
     drawn = ball(q) * yes + ball(1 - q) * no

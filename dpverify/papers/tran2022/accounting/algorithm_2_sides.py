@@ -1,9 +1,8 @@
 """Sums of squared weights over the nodes of Algorithm 2, per family, for one pattern of visits of one example.
 
-With one example replaced, a G node moves by at most 2G times its weight S = sum of ``(1-alpha)**(z - t)`` over the
-visits t in it, a Delta node by at most 2 eta N L S, an r node by at most 2 eta N L times R, the same sum with every
-term times (p - 1)/N, p the place of t in its epoch. Each family reaches this in all its nodes at once where G is large;
-the sum over families is an upper bound (NOTES_privacy.md, section 3).
+A G node moves by at most 2G times its weight S = sum of ``(1-alpha)**(z - t)`` over the visits t in it, a Delta node by
+2 eta N L S, an r node by 2 eta N L R, R with every term times (p - 1)/N, p the place of t in its epoch. Each family
+reaches this in all its nodes where G is large; their sum is an upper bound (NOTES_privacy.md, section 3).
 """
 
 from __future__ import annotations
@@ -35,11 +34,9 @@ class VisitedNode(NamedTuple):
 
 
 def node_terms(steps: int, examples: int, pattern: Sequence[int], nodes: Nodes = "read") -> Iterator[VisitedNode]:
-    """Give the nodes that hold a visit, family by family.
-
-    "read": G and Delta no longer than N, r only left halves; "all": every dyadic interval in [1, T]; Delta only after
-    the first epoch.
-    """
+    """Give the nodes that hold a visit, family by family."""
+    # "read": G and Delta no longer than N, r only left halves; "all": every dyadic interval in [1, T]; Delta only after
+    # the first epoch.
     for level in range(steps.bit_length()):
         for block, group in itertools.groupby(pattern, key=lambda t: (t - 1) >> level):
             end = (block + 1) << level

@@ -1,13 +1,9 @@
 """Algorithms 1 and 2 as mechanisms to audit: their kernels on a worst case whose exact law is known.
 
-Two data sets on a line, all of whose examples pull with the same force G wherever the run goes; in one of them the
-replaced example pulls the other way. It is visited at the steps that the accountant found to be the worst. The
-order of the examples is fixed: an audit bounds the epsilon of a run whose order is known to the attacker, as the
-accountant does. What is released is the noisy momentum of every step, of which all iterates are functions. Gradients do
-not depend on the iterates here, so that it is Gaussian, with one covariance and a mean that tells the data sets apart.
-
-For Algorithm 1 the momenta are as many as the nodes and determine them: the audit can reach the accountant's mu. For
-Algorithm 2 they do not, and only the G nodes move: its audit stays below.
+Two data sets on a line, all of whose examples pull with the same force G everywhere; in one the replaced example,
+visited at the accountant's worst steps, pulls the other way. The order is fixed and known to the attacker. The noisy
+momenta of all steps are released; they are Gaussian, with one covariance. Algorithm 1's are as many as the nodes and
+determine them: the audit can reach mu. Algorithm 2's do not, and only the G nodes move: its audit stays below.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Blocks of steps, how they are joined, and the certified bounds from them: what both accountants share.
-
-A block keeps, for each state that it can be in, the points that none of its other points beats. Two neighbours are
-joined pair by pair; points remember what they were made from, so that a choice of visits can be read off at the end.
-"""
+"""Blocks of steps, joined pair by pair, with points that none beats in each state, and certified bounds from them."""
 
 from __future__ import annotations
 
@@ -172,11 +168,9 @@ class BlockTree(ABC, Generic[PointsT]):
 def pairings(
     left: Iterable[State], right: Iterable[State], offset: int, left_length: int, right_length: int, N: int
 ) -> dict[State, list[tuple[State, State]]]:
-    """Give, for each state of a block, the states of its two parts that make it.
-
-    An epoch that both parts share has its visit in one of them at most. No epoch that lies within the block, or ends
-    with it, goes without a visit: adding one never lowers a sum of nonnegative weights.
-    """
+    """Give, for each state of a block, the states of its two parts that make it."""
+    # An epoch that both parts share has its visit in one of them at most. No epoch that lies within the block, or ends
+    # with it, goes without a visit: adding one never lowers a sum of nonnegative weights.
     right = list(right)
     middle, end = offset + left_length, offset + left_length + right_length
     shared = middle % N != 0

@@ -1,10 +1,8 @@
 """What the noise of Algorithms 1 and 2 is worth per unit of sigma: as printed, as the proof supports, as accounted.
 
-All three are Gaussian: at noise multiplier sigma, replacing one example is at most as visible as N(0, 1) against
-N(mu/sigma, 1). The printed theorem says mu = 1 (Theorem 4) or sqrt(3) (Theorem 8). The proof multiplies the worst
-sensitivity of a node by the number of nodes (Theorem 10); with the true sensitivities and counts in place of the
-printed ones it supports another mu. The accountant bounds the mu that is needed from below and above; what is certified
-rests on the upper bound.
+At noise multiplier sigma, replacing one example is at most as visible as N(0, 1) against N(mu/sigma, 1): mu = 1
+(Theorem 4) or sqrt(3) (Theorem 8) as printed; from the proof, the worst node's true sensitivity times the number of
+nodes; what is certified rests on the accountant's upper bound.
 """
 
 from __future__ import annotations

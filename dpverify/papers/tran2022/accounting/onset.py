@@ -1,13 +1,10 @@
 """From which N on Theorems 6 and 9 say more than the trivial bound G: printed, corrected, with only the noise needed.
 
-alpha = 1/N and T as the theorems print them, fresh permutations. All bounds are homogeneous of degree one in G, L and
-R, and what the noise is worth depends on L/G only: G = 1 here, and L and R stand for L/G and R/G. The corrected bounds
-are those of ``specs/tran2022/claims.toml``, in floats and with the noise apart; the check holds them, and that they
-scale, against the formulas there.
-
-*Noise that is needed.* The standard deviation of every node is scaled by sigma that is needed over the printed sigma:
-the accountant gives lower and upper bounds of it, which differ by 0.05% at most for Theorem 6, and by some 0.5% for
-Theorem 9 (N and T/N are both too large for more; ``algorithm_2.long``).
+alpha = 1/N and T as printed, fresh permutations; G = 1, and L and R stand for L/G and R/G, as all bounds are
+homogeneous in them. The check holds the corrected bounds, here in floats with the noise apart, against
+``specs/tran2022/claims.toml``. *Noise that is needed*: every node's deviation is scaled by the sigma needed over the
+printed one, which the accountant bounds within 0.05% for Theorem 6 and some 0.5% for Theorem 9 (N and T/N are both too
+large for more; ``algorithm_2.long``).
 """
 
 from __future__ import annotations
@@ -94,11 +91,9 @@ def corrected_parts(theorem: Theorem, n: int, cell: Cell) -> Parts:
 
 
 def needed_share(theorem: Theorem, n: int, cell: Cell) -> Bounds:
-    """Give the noise that is needed over the printed noise, of every node.
-
-    The upper share is enough for (epsilon, delta) for certain; with less than the lower one the accountant's worst
-    pattern is told apart.
-    """
+    """Give the noise that is needed over the printed noise, of every node."""
+    # The upper share is enough for (epsilon, delta) for certain; with less than the lower one the accountant's worst
+    # pattern is told apart.
     steps, factor = steps_of(theorem, n, cell), 2.0 if theorem == "theorem-6" else 4.0
     mu = _unit_mu(theorem, n, steps, cell.smoothness)
     unit = cell.epsilon / (factor * math.sqrt(math.log(1 / cell.delta))) / safe_mu(cell.epsilon, cell.delta)

@@ -1,9 +1,8 @@
 """Four values of epsilon for one run: as printed, as the proof's Renyi bound gives it, exact, and seen from outside.
 
-Printed is the theorem's sigma solved for epsilon. The proof's is Mironov's conversion at the proof's best order. Exact
-is the trade-off of the released Gaussians for the worst pattern. Seen is an audit: the kernel's noise is drawn, m^_1 ..
-m^_T is looked at on two neighbours whose gradients are G and -G wherever the run goes, and a lower confidence bound on
-mu (Gaussian law given) is turned into epsilon.
+Printed: the theorem's sigma solved for epsilon. Proof: Mironov's conversion at the best order. Exact: the trade-off of
+the released Gaussians for the worst pattern. Seen: an audit of m^_1 .. m^_T on two neighbours with gradients G and -G;
+a lower confidence bound on mu.
 """
 
 from __future__ import annotations
@@ -75,11 +74,9 @@ class Epsilons(NamedTuple):
 
 
 def sandwich(setting: AuditedRun, rng: Generator, outputs: int, doubt: float, short: float = 1.0) -> Epsilons:
-    """Compute the four values.
-
-    Printed: 2 r/sigma of Theorem 4, 4 r/sigma of Theorem 8, r = sqrt(log(1/delta)). Proof: k/(2 sigma^2) + 2 r
-    sqrt(k/(2 sigma^2)) with k = 1 and 3.
-    """
+    """Compute the four values."""
+    # Printed: 2 r/sigma of Theorem 4, 4 r/sigma of Theorem 8, r = sqrt(log(1/delta)). Proof: k/(2 sigma^2) + 2 r
+    # sqrt(k/(2 sigma^2)) with k = 1 and 3.
     root = math.sqrt(-math.log(setting.delta))
     groups, factor = (1.0, 2.0) if setting.algorithm == "dp-nsgd" else (3.0, 4.0)
     rho = groups / (2.0 * setting.sigma**2)

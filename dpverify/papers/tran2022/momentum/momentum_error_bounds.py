@@ -1,18 +1,12 @@
 """Lemma 11 at its worst: errors of the momentum that are attained, in closed form, on problems on a line.
 
-*Slope*, or start-up: identical examples with a constant gradient of length G; m_0 = 0, so after t steps the momentum
-still lacks the share ``(1-alpha)^t``. *Ramp*: identical examples with the gradient ``L w``; the momentum lags behind.
-*Antipodes*: two examples with the gradients G and -G; F is flat, and all of the momentum is sampling error.
-
-Part by part, of ``E |m_hat_t - grad F(w_t)|`` under fresh permutations: start-up on a slope; sampling on antipodes, as
-a root mean square, which the mean is not above; drift, gradients at the iterates of a ramp against those at the epochs'
-anchors (the bound counts this twice, for an example and for F); lag on the same ramp, without the start-up;
-reconstruction, Algorithm 4 on antipodes with the noise off; Algorithm 1's noise. NOTES_utility_lemmas.md has the rest.
-
-Last, how far m_t - m_{t-N} moves if one example is replaced and what was released before is held fixed
-(``tran2022:section-4-momentum-difference``). Under one permutation the visits at i of m_t and at i - N of m_{t-N} have
-the same weight, so that their gradients, N steps apart, are subtracted; the visit of the first epoch has no partner.
-Under fresh permutations the two visits have different weights, and nothing small is left.
+*Slope*: identical examples with a constant gradient of length G; after t steps m_t still lacks the share
+``(1-alpha)^t``. *Ramp*: identical examples with the gradient ``L w``; the momentum lags behind. *Antipodes*: gradients
+G and -G; F is flat, and all of the momentum is sampling error. These reach the parts of ``E |m_hat_t - grad F(w_t)|``
+(NOTES_utility_lemmas.md). Last, how far m_t - m_{t-N} moves if one example is replaced and all released before is held
+fixed (``tran2022:section-4-momentum-difference``): under one permutation the visits at i of m_t and at i - N of m_{t-N}
+have the same weight, and only the first epoch's has no partner; under fresh ones the weights differ, and nothing small
+is left.
 """
 
 from __future__ import annotations
@@ -40,11 +34,9 @@ def slope_error(t: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
 
 
 def ramp_error(t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, lipschitz: Fraction) -> Fraction:
-    """Error of the momentum of full gradients on a ramp that begins ``(t-1) eta`` above the minimum.
-
-    ``eta L ((1-alpha)(1-(1-alpha)^(t-1))/alpha - (t-1)(1-alpha)^t)``, the lag less what m_0 = 0 makes up for; 0 where
-    the ramp would be steeper than G.
-    """
+    """Error of the momentum of full gradients on a ramp that begins ``(t-1) eta`` above the minimum."""
+    # ``eta L ((1-alpha)(1-(1-alpha)^(t-1))/alpha - (t-1)(1-alpha)^t)``, the lag less what m_0 = 0 makes up for; 0 where
+    # the ramp would be steeper than G.
     if (t - 1) * eta * smoothness > lipschitz:
         return Fraction(0)
     beta = 1 - alpha
@@ -81,11 +73,9 @@ def attained_error(
 
 
 def anchor_distance(i: int, n_examples: int, epochs: Epochs) -> int:
-    """Steps between w_i and the anchor of its epoch; w_0 stands for w_1.
-
-    ``one-based``: epoch q owns qN + 1 .. (q+1)N, with the anchor w_{qN+1}. ``quotient``: it owns qN .. qN + N - 1, with
-    w_{qN}. ``shifted``: it owns qN + 1 .. (q+1)N, with w_{qN}.
-    """
+    """Steps between w_i and the anchor of its epoch; w_0 stands for w_1."""
+    # one-based: epoch q owns qN + 1 .. (q+1)N, with the anchor w_{qN+1}. quotient: it owns qN .. qN + N - 1, with
+    # w_{qN}. shifted: it owns qN + 1 .. (q+1)N, with w_{qN}.
     if epochs == "one-based":
         return (i - 1) % n_examples
     epoch = i // n_examples if epochs == "quotient" else (i - 1) // n_examples
@@ -106,11 +96,9 @@ ZERO = Fraction(0)
 
 
 def attained_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
-    """Give ``2*alpha*G*(1-alpha)**(t - N)``, which occurs for every eta and L.
-
-    The replaced example's gradient is G u, and -G u for the neighbour, and it comes last in every epoch: all partners
-    cancel, and the first epoch's visit stays.
-    """
+    """Give ``2*alpha*G*(1-alpha)**(t - N)``, which occurs for every eta and L."""
+    # The replaced example's gradient is G u, and -G u for the neighbour, and it comes last in every epoch: all partners
+    # cancel, and the first epoch's visit stays.
     return 2 * alpha * lipschitz * (1 - alpha) ** (t - N)
 
 

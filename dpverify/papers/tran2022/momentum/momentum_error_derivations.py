@@ -1,8 +1,7 @@
-"""Lemma 11, corrected: its terms with explicit constants, and the lemma from them.
+"""Lemma 11, corrected: its terms with explicit constants, and the lemma from them (NOTES_utility_lemmas.md).
 
-The momentum error is the sum of three vectors: *sampling*, the centred gradients at the anchors; *drift*, their change
-from the anchors to the iterates; *lag*, the momentum of full gradients minus the present one. NOTES_utility_lemmas.md
-has the identities behind the premises.
+The error is *sampling*, the centred gradients at the anchors, plus *drift*, their change from the anchors to the
+iterates, plus *lag*, the momentum of full gradients minus the present one.
 """
 
 from __future__ import annotations
@@ -187,11 +186,9 @@ class BoundedVector(AnyVector):
 
 
 def lemma_11(statement: Statement) -> Derivation:
-    """Derive the corrected Lemma 11, for either ordering.
-
-    From E|sampling + drift + lag| by Jensen and Minkowski. Fresh permutations: the centred gradients are taken at the
-    anchors of the epochs. One permutation: at w_1, the only anchor that does not depend on the order.
-    """
+    """Derive the corrected Lemma 11 from E|sampling + drift + lag| by Jensen and Minkowski, for either ordering."""
+    # Fresh permutations: the centred gradients are taken at the epochs' anchors. One permutation: at w_1, the only
+    # anchor that does not depend on the order.
     G, alpha, eta, smooth, n, t = (sympy_symbols(statement)[name] for name in ("G", "alpha", "eta", "L", "N", "t"))
     once = statement.reading["ordering"] == "once"
     of_sampling = (2 if once else 1) * alpha * G**2 / (2 - alpha)

@@ -1,15 +1,11 @@
-"""What one permutation for all epochs does to Lemma 11's proof: problems small enough to go through every order.
+"""What one permutation does to Lemma 11's proof: problems small enough to go through every order (no kernels).
 
-*Pair*: two examples on a line with the constant gradients 3 and -1. Where the second epoch begins depends on the order
-of the first, so under one permutation the anchor tells the order.
-
-*Ridges*: example k has the loss ``G h(<a_k, w>)`` with ``a_k = (e_0 + s e_k)/sqrt(1 + s^2)`` and h a clipped line, -1
-below b and 1 above it. In the first epoch all gradients are ``-G a_k``. The earlier an example is drawn the further the
-run has gone along its e_k, so a threshold b can be put between the examples drawn early, which have crossed it at the
-second anchor, and those drawn late. The centred gradients of the second epoch are then aligned by its order. All orders
-give the same numbers, since relabelling the examples permutes the axes; so one order is the mean over all of them.
-
-Floats on the ridges, rationals elsewhere; no kernel is imported.
+*Pair*: two examples on a line with the gradients 3 and -1: where the second epoch begins depends on the first one's
+order, so the anchor tells the order. *Ridges*: example k has the loss ``G h(<a_k, w>)`` with ``a_k = (e_0 + s
+e_k)/sqrt(1 + s^2)`` and h a clipped line, -1 below b and 1 above it. In the first epoch all gradients are ``-G a_k``.
+The earlier an example is drawn the further the run has gone along e_k: a threshold b parts the examples that have
+crossed it at the second anchor from those drawn late, and the second epoch's centred gradients are aligned by its
+order. Relabelling permutes the axes: one order is the mean over all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Lemma 7 under fresh permutations, corrected, and what Theorem 9 takes from it: noise, and the parts of the bias.
 
-m_hat_t - m_t is the noise plus two vectors: ``own``, the centred gradients at the anchors with the weights of the
-difference, and ``moved``, their changes from anchor to anchor. The noise is bounded as under one permutation; the two
-others by ``reorder.reorder_lemma_derivations``.
+m_hat_t - m_t is the noise plus ``own``, the centred gradients at the anchors with the weights of the difference, and
+``moved``, their changes from anchor to anchor; both bounded by ``reorder.reorder_lemma_derivations``.
 """
 
 from __future__ import annotations

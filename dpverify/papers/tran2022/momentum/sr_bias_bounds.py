@@ -1,18 +1,12 @@
 """Algorithm 4's error under fresh permutations, exactly, for the smallest data set that has one: two examples.
 
 Equation 3 takes for the window before a window "the same examples at the anchor before". With fresh permutations these
-are other examples, and m_hat_t - m_t keeps, besides the noise,
-
-    b_t = sum over epochs e of X_e,
-    X_e = alpha (1-gamma) sum over steps s of e of D_s (c_{k-1} h_e(x_s) - c_k h_{e-1}(x_s)),
-
-where k = k(s) is the window of s (1 the latest), D_s = (1-alpha)^(last step of the window - s), c_0 = 0, and h_e(x) is
-example x's gradient at the anchor of epoch e minus the mean over all examples. Window q, the first, has only the part
-with c_{q-1}, and steps s <= r have none. Given the past of epoch e, X_e has mean 0, since its order is drawn afresh:
-the X_e are uncorrelated. NOTES_identities.md has the argument, and the bound that follows from it.
-
-For losses whose gradients do not depend on w, h_e = h, and b_t = sum over s of w_s h(x_s) with the weights below.
-Fractions or balls; no kernel is imported.
+are other examples, and m_hat_t - m_t keeps, besides the noise, b_t = sum over epochs e of X_e, ``X_e = alpha (1-gamma)
+sum over steps s of e of D_s (c_{k-1} h_e(x_s) - c_k h_{e-1}(x_s))``, k = k(s) the window of s (1 the latest), D_s =
+(1-alpha)^(last step of the window - s), c_0 = 0, and h_e(x) example x's gradient at the anchor of epoch e minus the
+mean over all examples. Window q, the first, has only the part with c_{q-1}, and steps s <= r have none. The X_e are
+uncorrelated, as each order is drawn afresh (NOTES_identities.md). Where gradients do not depend on w, b_t = sum over s
+of w_s h(x_s) with the weights below.
 """
 
 from __future__ import annotations
@@ -29,11 +23,8 @@ MOST_EPOCHS = 12  # Enumerations go through 2 to the power of this many orders.
 
 
 def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> list[Value]:
-    """Weights of the steps' gradients in the bias: ``alpha (1-gamma) D_s (c_{k-1} - c_k)``.
-
-    They are for gradients that do not depend on w; c_q is taken for 0 in the first whole window, and the weights are 0
-    before it.
-    """
+    """Weights of constant gradients in the bias: ``alpha (1-gamma) D_s (c_{k-1} - c_k)``."""
+    # c_q is taken for 0 in the first whole window, and the weights are 0 before it.
     check_parameters(t, n_examples, alpha, gamma)
     q, r = divmod(t, n_examples)
     scale, decay = to_value(alpha * (1 - gamma)), to_value(1 - alpha)

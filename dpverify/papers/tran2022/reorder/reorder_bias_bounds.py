@@ -1,26 +1,16 @@
 """What fresh permutations do to Algorithm 4's momentum: exact second moments, over all orders of the examples.
 
-Write xi_e(x) for example x's gradient at the anchor of epoch e minus the mean over all examples, and zeta_e for
-xi_e - xi_{e-1}. With the noise off, three sums have the same form: over windows i = 1, 2, .. (1 the latest) and the
-p-th step from the end of each, which lies in an epoch e and draws x,
-
-    alpha * sum of (1-alpha)^p (a_i xi_e(x) + b_i zeta_e(x)),
-
-    difference  m_hat_t - m_t                               a_i = -(1-gamma)(c_i - c_{i-1}),  b_i = (1-gamma) c_i
-    estimate    m_hat_t - (momentum of full gradients)      a_i = gamma c_i,                  b_i = (1-gamma) c_i
-    momentum    m_t     - (momentum of full gradients)      a_i = (1-alpha)^{N(i-1)},         b_i = 0
-
-where all gradients are taken at the anchors, c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-1-j)N}, and in the first whole
-window (i = q) a_q is (1-gamma) c_{q-1}, or c_q, and b_q = 0; the steps before it form window q + 1 with 0, or
-(1-alpha)^{Nq}.
-The order of an epoch is drawn afresh, so its part has mean 0 given the past, and parts of different epochs are
-uncorrelated. Within an epoch examples are drawn without replacement. NOTES_identities.md has the proofs.
-
-The corrected Lemma 17, with 1/N <= alpha <= 1, 0 < gamma < 1, N >= 2 and gradients of norm at most G that change by at
-most ``change`` between two anchors (eta N L for L-smooth losses and normalized steps), at every t:
-
-    E|m_hat_t - m_t|                         <= 2 G sqrt(alpha)     + 11/10 change sqrt(alpha/gamma),
-    E|m_hat_t - momentum of full gradients|  <= 3/2 G sqrt(alpha)   + 11/10 change sqrt(alpha/gamma).
+With xi_e(x) example x's gradient at the anchor of epoch e minus the mean over all examples, zeta_e = xi_e - xi_{e-1},
+and no noise, three sums are alpha * sum of (1-alpha)^p (a_i xi_e(x) + b_i zeta_e(x)) over windows i = 1, 2, .. (1 the
+latest) and the p-th step from the end of each, which lies in an epoch e and draws x. *Difference*, m_hat_t - m_t: a_i =
+-(1-gamma)(c_i - c_{i-1}), b_i = (1-gamma) c_i. *Estimate*, m_hat_t - (momentum of full gradients): a_i = gamma c_i, b_i
+= (1-gamma) c_i. *Momentum*, m_t - (the same): a_i = (1-alpha)^{N(i-1)}, b_i = 0. Gradients are taken at the anchors,
+c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-1-j)N}; in the first whole window (i = q) a_q is (1-gamma) c_{q-1}, or c_q,
+and b_q = 0; the steps before it form window q + 1 with 0, or (1-alpha)^{Nq}. Parts of different epochs are
+uncorrelated, with mean 0 given the past; within one, examples are drawn without replacement (NOTES_identities.md). The
+corrected Lemma 17, with 1/N <= alpha <= 1, 0 < gamma < 1, N >= 2 and gradients of norm at most G that change by at most
+``change`` between two anchors (eta N L for L-smooth losses and normalized steps), at every t: the difference is at most
+2 G sqrt(alpha) + 11/10 change sqrt(alpha/gamma) in the mean, the estimate has 3/2 for 2.
 """
 
 from __future__ import annotations
@@ -80,13 +70,10 @@ def window_weights(which: Sum, q: int, block: Value, gamma: Value) -> list[tuple
 
 
 def mean_square(which: Sum, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, spreads: Spreads) -> Exact:
-    """Mean square of one of the three sums over the permutations of all epochs.
-
-    ``alpha^2 N/(N-1) * sum over epochs of mean over x of (sum_j |f_j(x)|^2 - |sum_j f_j(x)|^2 / N)``, f_j being what
-    the epoch's j-th step contributes if it draws x; 0 for N = 1. A ball where t is large.
-
-    Source: ``tran2022:equation-8`` and ``tran2022:lemma-11-sampling`` under the ordering "fresh".
-    """
+    """Mean square of one of the three sums over the permutations of all epochs; 0 for N = 1."""
+    # ``alpha^2 N/(N-1) * sum over epochs of mean over x of (sum_j |f_j(x)|^2 - |sum_j f_j(x)|^2 / N)``, f_j being what
+    # the epoch's j-th step contributes if it draws x (``tran2022:equation-8``, ``tran2022:lemma-11-sampling``, fresh).
+    # A ball where t is large.
     check_parameters(t, n_examples, alpha, gamma)
     if n_examples == 1:
         return Fraction(0)
@@ -159,11 +146,9 @@ Ordering: TypeAlias = Literal["fresh", "once"]
 
 
 def simple_bound(which: Sum, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, change: Fraction) -> arb:
-    """Bound of the corrected lemma at every step, for N >= 2 and alpha >= 1/N.
-
-    ``change``: bound on the distance of one example's gradients at the anchors of two epochs that follow on one
-    another. ``factor G sqrt(alpha) + 11/10 change sqrt(alpha/gamma)``, the second term for m_hat only.
-    """
+    """Bound of the corrected lemma at every step, for N >= 2 and alpha >= 1/N."""
+    # ``factor G sqrt(alpha) + 11/10 change sqrt(alpha/gamma)``, the second term for m_hat only; ``change`` bounds the
+    # distance of one example's gradients at two anchors that follow on one another.
     check_parameters(1, 1, alpha, gamma)
     if gamma == 0:
         raise ValueError("gamma must be above 0, got gamma=0.")
@@ -174,11 +159,9 @@ def simple_bound(which: Sum, alpha: Fraction, gamma: Fraction, lipschitz: Fracti
 
 
 def cross_term(i: int, j: int, n_examples: int, ordering: Ordering, own: Fraction) -> Fraction:
-    """Mean product of the sampling errors of two steps, for gradients that do not depend on w.
-
-    ``-own/(N-1)`` for two positions of one order; ``own`` where one order draws the same example twice; 0 between
-    epochs that have orders of their own.
-    """
+    """Mean product of the sampling errors of two steps, for gradients that do not depend on w."""
+    # ``-own/(N-1)`` for two positions of one order; ``own`` where one order draws the same example twice; 0 between
+    # epochs that have orders of their own.
     same_epoch = (i - 1) // n_examples == (j - 1) // n_examples
     if not same_epoch and ordering == "fresh":
         return Fraction(0)
@@ -188,11 +171,9 @@ def cross_term(i: int, j: int, n_examples: int, ordering: Ordering, own: Fractio
 
 
 def momentum_once(t: int, n_examples: int, alpha: Fraction, own: Fraction) -> Fraction:
-    """Mean square of the momentum's sampling error under one permutation, constant gradients.
-
-    ``own N/(N-1) (sum of w_p^2 - (sum of w_p)^2 / N)``, w_p the weight of the example that was drawn p steps ago, its
-    earlier visits included; 0 for N = 1.
-    """
+    """Mean square of the momentum's sampling error under one permutation, constant gradients; 0 for N = 1."""
+    # ``own N/(N-1) (sum of w_p^2 - (sum of w_p)^2 / N)``, w_p the weight of the example that was drawn p steps ago, its
+    # earlier visits included.
     check_parameters(t, n_examples, alpha, Fraction(0))
     if n_examples == 1:
         return Fraction(0)

@@ -1,9 +1,8 @@
 """Part (c) of the corrected Lemma 17: the mean over the run of the estimate's own part, after 1/gamma epochs small.
 
-At a step with q whole windows before it the root mean square is at most ``G sqrt(2 alpha) (c_q + B^q) + 3/2 G
-sqrt(alpha gamma)``, c_q and B = (1-alpha)^N as in the weights; over the steps, N at most for each q, the first part
-adds up to a number. Letters besides those of the weights and of the lemma: ``latest`` c_q, ``inner`` the other windows'
-share ``gamma^2 sum c_i^2``, ``power`` B^q; ``mean``, the mean over t = 1 .. T of the root mean squares.
+After q whole windows the root mean square is at most ``G sqrt(2 alpha) (c_q + B^q) + 3/2 G sqrt(alpha gamma)``, B =
+(1-alpha)^N; over the steps, N at most for each q, the first part adds up to a number. Letters: ``latest`` c_q,
+``inner`` the other windows' ``gamma^2 sum c_i^2``, ``power`` B^q; ``mean``, the mean over t of the root mean squares.
 """
 
 from __future__ import annotations

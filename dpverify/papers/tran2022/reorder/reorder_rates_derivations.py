@@ -1,8 +1,7 @@
-"""Three numbers of the corrected Lemma 17: what N/(N-1), 2 - alpha and (1-alpha)^N come to, for alpha N >= 1, N >= 2.
+"""What N/(N-1), 2 - alpha and (1-alpha)^N come to in the corrected Lemma 17, for alpha N >= 1, N >= 2.
 
-``1/(2-alpha)`` is what the squared decays add up to, in units of 1/alpha; N/(N-1) is the price of drawing without
-replacement. For N = 2 a polynomial in alpha on [1/2, 1] decides; for N >= 3, (1-alpha)^N is at most 1/8 or exp(-1),
-as alpha is above or below 1/2.
+``1/(2-alpha)`` is the sum of the squared decays, in units of 1/alpha; N/(N-1) the price of drawing without replacement.
+For N = 2 a polynomial on [1/2, 1] decides; for N >= 3, (1-alpha)^N is at most 1/8 or exp(-1), alpha above or below 1/2.
 """
 
 from __future__ import annotations

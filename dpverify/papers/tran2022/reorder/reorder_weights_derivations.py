@@ -1,10 +1,9 @@
 """The squared weights of the corrected Lemma 17 under fresh permutations: convolutions, summed by telescoping.
 
-With ``keep`` u = 1 - gamma and ``block`` B = (1-alpha)^N the weights are made of ``c_i = sum_{j<i} u^j B^(i-1-j)``. A
-window's share of the squared decays is ``1 - B^2``, in units of ``1/(1-(1-alpha)^2)``. *Change*: what gradients that
-move from anchor to anchor add. *Difference*: part (a), m_hat_t - m_t. *Estimate*: part (b), m_hat_t against full
-gradients; *settled* and *early* split it for the mean over the run, part (c). NOTES_identities.md, "The corrected
-lemma".
+``keep`` u = 1 - gamma, ``block`` B = (1-alpha)^N, ``c_i = sum_{j<i} u^j B^(i-1-j)``; a window's share of the squared
+decays is ``1 - B^2``, in units of ``1/(1-(1-alpha)^2)``. *Change*: gradients that move from anchor to anchor.
+*Difference*: part (a). *Estimate*: part (b); *settled* and *early* split it for part (c). NOTES_identities.md has the
+lemma.
 """
 
 from __future__ import annotations

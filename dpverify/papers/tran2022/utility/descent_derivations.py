@@ -1,8 +1,7 @@
-"""Lemma 5, derived without cases and with smaller constants than the paper's.
+"""Lemma 5, derived without cases and with 1, 1/2 and 2 for 3/2, 3/4 and 3, two thirds of what is printed.
 
-With u = m_hat/|m_hat| and e = m_hat - g: ``<g, u> = |m_hat| - <e, u> >= (|g| - |e|) - |e|``. That is the paper's
-"either way" with 1 in the place of 2/3; put into smoothness and added up it gives the lemma with 1, 1/2 and 2 for 3/2,
-3/4 and 3, two thirds of what is printed.
+With u = m_hat/|m_hat| and e = m_hat - g: ``<g, u> = |m_hat| - <e, u> >= (|g| - |e|) - |e|``, the paper's "either way"
+with 1 for 2/3; smoothness and a sum give the lemma.
 """
 
 from __future__ import annotations
@@ -119,11 +118,8 @@ def smoothness(statement: Statement) -> Derivation:
 
 
 def telescoped(statement: Statement) -> Derivation:
-    """Derive Lemma 5 as printed, or with 1, 1/2 and 2 for 3/2, 3/4 and 3.
-
-    The premises are the means over the run of the corrected lemma-5-cases and lemma-5-smoothness; M is at most two
-    thirds of the printed side.
-    """
+    """Derive Lemma 5, as printed or with smaller constants; M is at most two thirds of the printed side."""
+    # The premises are the means over the run of the corrected lemma-5-cases and lemma-5-smoothness.
     drop, eta, top, smooth, errors = (sympy_symbols(statement)[name] for name in ("drop", "eta", "T", "L", "error_sum"))
     _, printed = sympy_sides(statement)
     turned, fall = ALIGNED + 2 * errors / top, drop / (eta * top) + smooth * eta / 2

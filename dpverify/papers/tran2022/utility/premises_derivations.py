@@ -1,8 +1,8 @@
 """What Theorems 6 and 9 take from the momentum's error, derived: its parts on average over a run, with alpha = 1/N.
 
-Letters: ``sampling``, ``anchors``, ``lag``, ``startup``, means over t = 1 .. T of the four parts of E|m_t - grad
-F(w_t)|; ``place``, the steps since the anchor of the present epoch, ``epochs``, how many whole epochs lie before it;
-``far``, the momentum-weighted number of steps from the iterates to their anchors. NOTES_utility.md lists the parts.
+Letters: ``sampling``, ``anchors``, ``lag``, ``startup``, means of the four parts of E|m_t - grad F(w_t)|; ``place``,
+steps since the epoch's anchor, ``epochs``, whole epochs before it; ``far``, the momentum-weighted distance to the
+anchors in steps.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Rates as exponents: which bound is at most which O~, exactly, along every way in which N, d and epsilon can grow.
 
 Along (N, d, epsilon) = (n^a, n^b, n^c) a sum of monomials has the exponent max over its terms of a linear function of
-(a, b, c); logarithms, G, L, R and delta do not count. An O~ holds on a cone of directions where the bound's exponent
-is nowhere above the rate's. Both are piecewise linear, so it is enough to compare them on the rays of the pieces.
+(a, b, c); logarithms, G, L, R and delta do not count. Piecewise linear exponents are compared on the rays of the
+pieces.
 """
 
 from __future__ import annotations
@@ -51,11 +51,9 @@ def exponent(terms: Iterable[Vector], direction: Vector) -> Fraction:
 
 
 def rays(terms: Sequence[Vector], cone: Sequence[Vector]) -> list[Vector]:
-    """Give the directions that decide how sums of monomials compare on a cone, given by its normals and without a line.
-
-    They are the rays in which two of the planes meet: those of the cone, and those on which two monomials are equal.
-    Between the planes both sides are linear.
-    """
+    """Give the directions that decide how sums of monomials compare on a cone, given by its normals, without a line."""
+    # Two planes meet in each: those of the cone, and those on which two monomials are equal. Between them both sides
+    # are linear.
     planes = [*cone, *(_minus(u, v) for u, v in combinations(dict.fromkeys(terms), 2))]
     found: dict[Vector, None] = {}
     for u, v in combinations(planes, 2):

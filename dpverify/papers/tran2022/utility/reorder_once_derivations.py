@@ -1,16 +1,13 @@
-"""The momentum's sampling error under one permutation, for gradients at one iterate: ``alpha N/((N-1)(2-alpha)) G^2``.
+"""One permutation: the sampling error at one iterate, ``alpha N/((N-1)(2-alpha)) G^2``, and Theorems 6 and 9.
 
 The example drawn p steps ago has the weight ``w_p = alpha (beta^p - beta^e)/(1-B)``, beta = 1 - alpha, B = beta^N, e =
 p + N times its visits, one of t .. t + N - 1. Letters: ``power`` beta^p, ``end`` beta^e, ``last`` beta^(t+N-1), the
 smallest of the ends, ``first`` beta^t, the largest, ``oldest`` beta^(N-1), the smallest of the powers, ``block`` B;
 ``centre`` c, any number; ``sum1`` and ``sum2``, the sums of the w_p and of their squares; ``own``, the mean square of
-one example's centred gradient; ``square``, that of the sampling error. NOTES_identities.md, "Lemma 11 under one
-permutation", has the argument.
-
-Theorems 6 and 9 under one permutation: Lemma 11 is false there, and nothing is known of the direction of the steps. But
-T steps of length eta reach only so far: ``|grad F(w_t)| <= |grad F(w_1)| + L eta (t-1)``, and ``|grad F(w_1)|^2 <= 2 L
-R``. Letters: ``gradient``, the expected norm at the output; ``first``, ``|grad F(w_1)|^2``; ``lower``, how far F(w_1 -
-grad F(w_1)/L) is above inf F.
+one example's centred gradient; ``square``, that of the sampling error (NOTES_identities.md). In the theorems, where
+Lemma 11 is false, ``|grad F(w_t)| <= |grad F(w_1)| + L eta (t-1)`` and ``|grad F(w_1)|^2 <= 2 L R`` remain:
+``gradient``, the expected norm at the output; ``first``, ``|grad F(w_1)|^2``; ``lower``, how far F(w_1 - grad F(w_1)/L)
+is above inf F.
 """
 
 from __future__ import annotations

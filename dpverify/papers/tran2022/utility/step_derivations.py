@@ -1,7 +1,4 @@
-"""The algebra of the proofs of Theorems 6 and 9, line by line: identities, and one term dropped or rounded at a time.
-
-Each line is derived on its own, from the left side that its record has. NOTES_utility.md has the table.
-"""
+"""The algebra of the proofs of Theorems 6 and 9, each line derived on its own: NOTES_utility.md has the table."""
 
 from __future__ import annotations
 

@@ -1,19 +1,12 @@
 """What no run of normalized steps can do: exact lower bounds on the expected gradient, for Theorems 6 and 9.
 
 One loss for all examples, of one variable: slope s down to a distance ``drop`` below the start, then flat as fast as
-smoothness L allows, so that ``F(w_1) - inf F = s*drop + s^2/(2L)``. Identical examples: the order does not matter, m_t
-has no sampling error, and Algorithm 4 rebuilds it exactly. NOTES_utility.md has the arguments.
-
-*Travel.* T - 1 steps of length eta go no further than ``eta (T-1)``: with ``drop = eta (T-1)`` the gradient is s at
-every iterate, whatever the noise. *Coupling.* Where the noise n_t of m_hat_t is large against s, the walk is nearly the
-one with sign(n_t), which is as often above the start as below it.
-
-Last, Lemma 5's proof at its worst (NOTES_utility_lemmas.md): with g = grad F(w_t), e = m_hat_t - g, u =
-m_hat_t/|m_hat_t| and given lengths of g and e, in two dimensions or more, the largest value of ``-<g, u>`` is
-
-    -sqrt(|g|^2 - |e|^2)   where |e| < |g|   (e is perpendicular to m_hat),
-    0                      where |e| = |g|   (not attained: m_hat would be 0),
-    |g|                    where |e| > |g|   (m_hat points against g).
+smoothness L allows, so that ``F(w_1) - inf F = s*drop + s^2/(2L)``; m_t has no sampling error, and Algorithm 4 rebuilds
+it exactly. *Travel.* T - 1 steps of length eta go no further than ``eta (T-1)``: with that drop the gradient is s at
+every iterate. *Coupling.* Where the noise n_t of m_hat_t is large against s, the walk is nearly that of sign(n_t), as
+often above the start as below. *Lemma 5's proof at its worst*, with g = grad F(w_t), e = m_hat_t - g, u =
+m_hat_t/|m_hat_t|: in two dimensions or more ``-<g, u>`` is at most ``-sqrt(|g|^2 - |e|^2)`` where |e| < |g| (e is
+perpendicular to m_hat), 0 where |e| = |g| (not attained), |g| where |e| > |g| (m_hat points against g).
 """
 
 from __future__ import annotations
@@ -39,17 +32,13 @@ def travel_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, dista
 
 
 def coupling_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, steps: int, eta: arb, spread: arb) -> arb:
-    """Gradient that is left where the noise decides the direction of the steps; in one dimension.
-
-    ``spread``: A number that the harmonic mean over the steps of the standard deviation of m_hat_t's noise is not
-    below. ``s (1/2 - eta T s/(spread sqrt(2 pi) drop))``, ``drop = R/s - s/(2L)``, at a slope s that is nearly the
-    best; 0 where that is not positive.
-
-    m_t lies in [0, s]. So sign(m_hat_t) differs from sign(n_t) only if n_t lies in [-s, 0], a chance of at most
-    ``s/(nu_t sqrt(2 pi))``, and each time it moves the walk by 2 eta against the walk with sign(n_t), which by symmetry
-    is at or above the start half of the time. Markov's inequality for the number of such steps before t; the mean over
-    t of ``2 eta (t-1)`` is below eta T.
-    """
+    """Gradient that is left where the noise decides the direction of the steps; in one dimension."""
+    # ``s (1/2 - eta T s/(spread sqrt(2 pi) drop))`` or 0, ``drop = R/s - s/(2L)``, at a nearly best slope s; the
+    # harmonic mean over the steps of the standard deviation nu_t of m_hat_t's noise is at least ``spread``. m_t lies in
+    # [0, s], so sign(m_hat_t) differs from sign(n_t) only if n_t lies in [-s, 0], a chance of at most ``s/(nu_t sqrt(2
+    # pi))``, and each time it moves the walk by 2 eta against the walk with sign(n_t), which by symmetry is at or above
+    # the start half of the time. Markov's inequality for the number of such steps before t; the mean over t of ``2 eta
+    # (t-1)`` is below eta T.
     if smoothness == 0 or gap == 0:
         return arb(0)
     r, curvature = to_ball(to_value(gap)), to_ball(to_value(smoothness))
@@ -63,14 +52,12 @@ def coupling_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, ste
 
 
 def least_spread(n_examples: int, steps: int, lipschitz: Fraction, sigma: arb) -> arb:
-    """Bound from below the harmonic mean over the run of the standard deviation of Algorithm 2's noise in m_hat_t.
-
-    The last node of COMPOSE(1, t), or of the latest window, has the weight 1: at least ``48 log2(N)`` times ``(alpha G
-    sigma)^2`` for every t (3*16 while G nodes end by 2N and count fully; then ``gamma^2 * 16 * 4 (T/N) log2 N``, which
-    is 64 log2 N). With q - 1 whole windows after the first the G nodes give ``64 log2(N) sum_{i<q} c_i^2``, ``c_i >=
-    (1-gamma)^(i-1)``, so at least ``64 log2(N) (1 - exp(-2 gamma (q-1)))/(2 gamma)``: from t = (1/gamma + 3) N on
-    that is ``(1 - exp(-2)) 32 log2(N)/gamma``.
-    """
+    """Bound from below the harmonic mean over the run of the standard deviation of Algorithm 2's noise in m_hat_t."""
+    # The last node of COMPOSE(1, t), or of the latest window, has the weight 1: at least ``48 log2(N)`` times ``(alpha
+    # G sigma)^2`` for every t (3*16 while G nodes end by 2N and count fully; then ``gamma^2 * 16 * 4 (T/N) log2 N``,
+    # which is 64 log2 N). With q - 1 whole windows after the first the G nodes give ``64 log2(N) sum_{i<q} c_i^2``,
+    # ``c_i >= (1-gamma)^(i-1)``, so at least ``64 log2(N) (1 - exp(-2 gamma (q-1)))/(2 gamma)``: from t = (1/gamma + 3)
+    # N on that is ``(1 - exp(-2)) 32 log2(N)/gamma``.
     gamma = (arb(n_examples) / steps).sqrt()
     unit = to_ball(to_value(lipschitz)) * sigma / n_examples * (arb(n_examples).log() / arb(2).log()).sqrt()
     early, late = arb(48).sqrt() * unit, (32 * (1 - arb(-ANCHORS).exp()) / gamma).sqrt() * unit
@@ -129,14 +116,10 @@ def attained_loss(loss: Fraction, alignment: Fraction, eta: Fraction, smoothness
 def attained_gradient(
     drop: Fraction, eta: Fraction, steps: Fraction, smoothness: Fraction, error_sum: Fraction
 ) -> Fraction:
-    """Mean gradient norm of a run that is known to exist, on a line.
-
-    *Downhill* on ``L w^2/2``, if the drop is large enough: the gradients ``g, g - L eta, ...`` are at least 0, and
-    their mean is ``drop/(eta T) + L eta/2``; errors along the gradient change nothing. Otherwise *uphill* on a straight
-    slope, with the momentum turned against the gradient by errors a little larger: ``-drop/(eta T)``.
-
-    Source: ``tran2022:lemma-5-telescoped``.
-    """
+    """Mean gradient norm of a run that is known to exist, on a line (``tran2022:lemma-5-telescoped``)."""
+    # Downhill on ``L w^2/2``, if the drop is large enough: the gradients ``g, g - L eta, ...`` are at least 0, and
+    # their mean is ``drop/(eta T) + L eta/2``; errors along the gradient change nothing. Otherwise uphill on a straight
+    # slope, with the momentum turned against the gradient by errors a little larger: ``-drop/(eta T)``.
     mean = drop / (eta * steps) + smoothness * eta / 2
     if mean >= (steps - 1) * smoothness * eta / 2:
         return mean

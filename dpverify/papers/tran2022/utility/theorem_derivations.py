@@ -1,11 +1,8 @@
 """Theorems 6 and 9, corrected, derived from Lemmas 5, 11 and 12 or 7 with every term that they leave out.
 
-Under one permutation Lemma 11 is false and little is left: ``utility.reorder_once_derivations``.
-
-Letters that the statements do not have: ``gradient``, the expected norm at the output; ``error``, the mean over the run
-of E|m_hat_t - grad F(w_t)|, and its parts ``sampling``, ``anchors`` (steps away from the anchors), ``lag``,
-``startup``, ``noise``; ``drop``, the expected decrease of the loss; ``count``, Algorithm 1's V. The parts are premises
-with derivations of their own; NOTES_utility.md lists them.
+Letters: ``gradient``, the expected norm at the output; ``error``, the mean over the run of E|m_hat_t - grad F(w_t)|,
+with the parts ``sampling``, ``anchors``, ``lag``, ``startup``, ``noise``; ``drop``, the expected decrease of the loss;
+``count``, Algorithm 1's V. Premises: NOTES_utility.md; one permutation: ``utility.reorder_once_derivations``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """A walk that goes uphill: why 1/sqrt(N) is needed, for Algorithm 1 and, under one permutation, for Algorithm 2.
 
-Three examples, one dimension, linear losses with the gradients 1, -10/21, -10/21: the mean is 1/63, but the momentum
-with alpha = 1/3 is negative at more than half of the steps, at two of three under one permutation and at 51.4% under
-fresh ones. With steps of one length the walk goes uphill and keeps the gradient 1/63 for ever. Below the start the
-losses flatten, so that G = 1 and R is small. As epsilon grows the noise vanishes, and nothing else changes.
+Linear losses with the gradients 1, -10/21, -10/21, mean 1/63; the momentum with alpha = 1/3 is negative at two of three
+steps under one permutation and at 51.4% under fresh ones, so the walk goes uphill for ever. Below the start the losses
+flatten: G = 1, R is small.
 """
 
 from __future__ import annotations
@@ -73,16 +72,12 @@ def noise_variance_2(steps: int, smoothness: Fraction, delta: Fraction) -> arb:
 
 
 def uphill_bound(ordering: Ordering, steps: int, variance: arb, big: Fraction = BIG) -> arb:
-    """Bound the expected gradient of the walk from below.
-
-    ``1/63 (1 - p)``, p a bound on the chance that the walk ever goes more than 1 below its start; 0 if p >= 1.
-
-    A distance of 1 is ``D = sqrt(3T)`` steps. Steps that the noise turns: at most ``T variance/margin^2`` in the mean,
-    by Chebyshev's inequality; by Markov's the chance of D/4 of them is at most 4/D times that. The signs without
-    noise: under one order no window of steps goes down by more than a few; under fresh ones the sums over every sixth
-    epoch have independent terms in [-3, 3] with the mean -drift, and ever go above y with a chance of at most
-    ``exp(-drift y/4.5)``.
-    """
+    """Bound the expected gradient from below by ``1/63 (1 - p)``, or by 0 if p >= 1."""
+    # p bounds the chance that the walk ever goes more than 1 below its start: ``D = sqrt(3T)`` steps. Steps that the
+    # noise turns: at most ``T variance/margin^2`` in the mean, by Chebyshev's inequality; by Markov's the chance of D/4
+    # of them is at most 4/D times that. The signs without noise: under one order no window of steps goes down by more
+    # than a few; under fresh ones the sums over every sixth epoch have independent terms in [-3, 3] with the mean
+    # -drift, and ever go above y with a chance of at most ``exp(-drift y/4.5)``.
     found = signs(ordering, big)
     mean = (big + 2 * SMALL) / 3
     if found.drift <= 0 or mean <= 0:

@@ -1,9 +1,8 @@
 """The accountant of Algorithm 1: certified bounds of what its noise is worth against the worst visits of one example.
 
-One example is replaced. A released node [y, z] then moves by at most 2 alpha G times the sum of ``(1-alpha)**(z - t)``
-over the visits t in it, and one loss reaches this in all nodes at once. So, given everything released before, the run
-is a composition of Gaussian mechanisms with ``mu^2 = (2 alpha G / deviation)^2 * sum over released nodes of (sum of
-weights)^2``; the worst pattern makes it largest. The released nodes are those of COMPOSE(1, t), t = 1..T.
+A released node [y, z] of COMPOSE(1, t) moves by at most 2 alpha G times the sum of ``(1-alpha)**(z - t)`` over the
+visits in it, and one loss reaches this in all nodes at once: a composition of Gaussian mechanisms, with ``mu^2 = (2
+alpha G / deviation)^2 * sum over released nodes of (sum of weights)^2`` at the pattern that makes it largest.
 """
 
 from __future__ import annotations
@@ -42,14 +41,10 @@ MANY_BLOCKS: Final = 20_000  # From this many on the coarsest is tried first; el
 def tree_sum_of_squares(
     steps: int, examples: int, alpha: float, ordering: Ordering = "fresh", *, accuracy: float = ACCURACY
 ) -> Bounds:
-    """Maximize, over the visits of one example, the sum of squared weights over the nodes that Algorithm 1 releases.
-
-    ``accuracy``: the bounds are refined until upper over lower bound is at most this, above 1, or no more can be done.
-    "once" is exact, and so are short runs (up to 4096 steps, save where very many sums of weights lie close together).
-    Of ``max over patterns of sum over nodes of (sum over visits t of (1-alpha)**(z - t))^2``; without units.
-
-    Source: Algorithms 1 and 3; in place of ``tran2022:theorem-4``. NOTES_accountant.md has the proofs.
-    """
+    """Maximize, over the visits of one example, the sum of squared weights over the nodes that Algorithm 1 releases."""
+    # ``max over patterns of sum over nodes of (sum over visits t of (1-alpha)**(z - t))^2``; refined until upper over
+    # lower bound is at most ``accuracy`` or no more can be done. "once" is exact, and so are short runs (save where
+    # very many sums lie close together). In place of ``tran2022:theorem-4``; NOTES_accountant.md has the proofs.
     T, N = check.whole(1, MOST_STEPS - 1, steps=steps), check.whole(1, examples=examples)
     alpha, accuracy = check.weight(alpha=alpha), checked_accuracy(accuracy)
     N = min(N, T)
@@ -80,13 +75,9 @@ def _bounds(T: int, N: int, alpha: float, close: float) -> Bounds:
 
 
 def dp_nsgd_mu(parameters: Parameters, examples: int, *, accuracy: float = ACCURACY) -> Bounds:
-    """Give the Gaussian privacy parameter mu of Algorithm 1.
-
-    Replacing one example is at most as visible as N(0, 1) against N(mu, 1), for the ``upper`` mu; a loss and a pattern
-    exist for which it is as visible as for the ``lower`` one. Infinite where sigma is 0.
-
-    Source: Algorithm 1 with the noise of its box; in place of ``tran2022:theorem-4``.
-    """
+    """Give the Gaussian privacy parameter mu of Algorithm 1, in place of ``tran2022:theorem-4``."""
+    # Replacing one example is at most as visible as N(0, 1) against N(mu, 1), for the ``upper`` mu; a loss and a
+    # pattern exist for which it is as visible as for the ``lower`` one. Infinite where sigma is 0.
     bounds = tree_sum_of_squares(parameters.steps, examples, parameters.alpha, parameters.ordering, accuracy=accuracy)
     deviation = parameters.node_deviation(examples)
     if deviation == 0.0:

@@ -1,7 +1,4 @@
-"""The accountant by its definition: released nodes one by one, patterns one by one, in rational numbers.
-
-For short runs only. Everything faster is compared with this.
-"""
+"""The accountant by its definition, node by node, pattern by pattern, in rationals: for short runs, as a comparison."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
 """The largest sum of squared node weights when every epoch has its own permutation: a dynamic programme over blocks.
 
-A block [u, u + 2^k) of steps matters to the rest of the run through three things only: the sum S of its visits' weights
-at its end, the value Q of the nodes inside it, and whether the epochs that it shares with its neighbours have their
-visit inside. The last is a state; for each state the block keeps the pairs (S, Q) of which none is beaten. Two blocks
-join by S = (1-alpha)^(length of the right one) S_left + S_right, Q = Q_left + S_left^2 + Q_right: the left half of a
-dyadic block is a node that counts, the right half is not. What a block keeps depends on 2^k and on u modulo N only.
-Points that are close are merged: into one that beats all of them (for an upper bound), or into one of themselves (for
-a lower bound). NOTES_accountant.md has the proof and the rounding.
+A block [u, u + 2^k) of steps matters to the rest through the sum S of its visits' weights at its end, the value Q of
+the nodes inside it, and whether the epochs shared with its neighbours have their visit inside: the state, for each of
+which the pairs (S, Q) that none beats are kept; they depend on 2^k and on u modulo N only. Two blocks join by S =
+(1-alpha)^(length of the right one) S_left + S_right, Q = Q_left + S_left^2 + Q_right: only the left half of a dyadic
+block is a node that counts. Close points are merged into one that beats all (upper bound) or one of themselves (lower).
+NOTES_accountant.md has the proof and the rounding.
 """
 
 from __future__ import annotations
@@ -38,10 +37,7 @@ def join(
     SL: Vector, QL: Vector, SR: Vector, QR: Vector, decay: float, counted: float,
     begin: int, S: Vector, Q: Vector, code: Codes,
 ) -> int:  # fmt: skip
-    """Write all pairs of points from ``begin`` on; ``counted``: 1 where the left block is a node.
-
-    Returns the next index.
-    """
+    """Write all pairs of points from ``begin`` on, return the next index; ``counted``: 1 where the left is a node."""
     n = begin
     for i in range(SL.shape[0]):
         s, q = decay * SL[i], QL[i] + counted * (SL[i] * SL[i])

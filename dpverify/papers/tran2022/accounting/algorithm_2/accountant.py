@@ -1,10 +1,9 @@
 """The accountant of Algorithm 2: what the noise of its three families is worth together, for one and the same pattern.
 
-One example is replaced. Given everything released before, a node of G moves by at most 2 G times the sum of the weights
-of its visits, a node of Delta by what NOTES_sensitivity.md derives from smoothness and G, a node of r by at most 2 eta
-L times the sum of (p - 1) weights. Each of these is the exact supremum for its node; their squares are added up over
-all nodes, so that mu is certain, but no loss may reach all of them at once (a gradient difference that stays as large
-as it can leaves nothing for Delta). Only nodes that Algorithm 4 reads count: the others influence nothing.
+A node of G moves by at most 2 G times the sum of its visits' weights, one of Delta by what NOTES_sensitivity.md
+derives, one of r by at most 2 eta L times the sum of (p - 1) weights: each exact for its node. The squares are added up
+over all nodes that Algorithm 4 reads, so mu is certain, but no loss may reach all of them at once (a gradient
+difference that stays large leaves nothing for Delta).
 """
 
 from __future__ import annotations
@@ -50,16 +49,11 @@ MANY_BLOCKS: Final = 4_000  # From about this many on the bounds for long runs a
 
 
 def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, accuracy: float = ACCURACY) -> Bounds:
-    """Give the Gaussian privacy parameter mu of Algorithm 2, all families together.
-
-    ``accuracy``: the bounds are refined until upper over lower bound of mu^2 is at most this, or no more can be done.
-    Replacing one example is at most as visible as N(0, 1) against N(mu, 1), for the ``upper`` mu. ``lower`` is what the
-    per-node sensitivities add up to for a pattern that exists.
-    Infinite where a node that moves has no noise.
-
-    Source: Algorithm 2 with the noise of its box, and Algorithm 4 for 0 < gamma < 1; in place of
-    ``tran2022:theorem-8``. NOTES_accountant.md has the proofs.
-    """
+    """Give the Gaussian privacy parameter mu of Algorithm 2, all families together, for 0 < gamma < 1."""
+    # Refined until upper over lower bound of mu^2 is at most ``accuracy``, or no more can be done. Replacing one
+    # example is at most as visible as N(0, 1) against N(mu, 1), for the ``upper`` mu; ``lower`` is what the per-node
+    # sensitivities add up to for a pattern that exists. Infinite where a node that moves has no noise. In place of
+    # ``tran2022:theorem-8``; NOTES_accountant.md has the proofs.
     T, N = parameters.steps, check.whole(1, examples=examples)
     L = check.not_negative(smoothness=smoothness)
     deviations = parameters.deviations(N)
@@ -87,12 +81,10 @@ def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, ac
 def sr_sum_of_squares(
     sensitivities: NodeSensitivities, alpha: float, ordering: Ordering = "fresh", *, accuracy: float = ACCURACY
 ) -> Bounds:
-    """Maximize, over the visits of one example, the sum of squared sensitivities over squared deviations.
-
-    ``accuracy``: the bounds are refined until upper over lower bound is at most this, above 1, or no more can be done.
-    "once" is exact. Where N and T/N are both above about 10^4 nothing is refined: there it is 1.01 to 1.05 for the
-    printed noise at alpha = 1/N, and up to 1.11 for alpha between 0.1/N and 100/N.
-    """
+    """Maximize, over the visits of one example, the sum of squared sensitivities over squared deviations."""
+    # Refined until upper over lower bound is at most ``accuracy``, or no more can be done; "once" is exact. Where N and
+    # T/N are both above about 10^4 nothing is refined: it is 1.01 to 1.05 for the printed noise at alpha = 1/N, up to
+    # 1.11 for alpha from 0.1/N to 100/N.
     alpha, accuracy = check.weight(alpha=alpha), checked_accuracy(accuracy)
     T, N = sensitivities.steps, sensitivities.examples
     if (check_ordering(ordering) == "once" and N < T) or min(N, ONE_EPOCH) >= T:

@@ -1,8 +1,7 @@
 """Blocks of steps of Algorithm 2 in which single visits may lie anywhere: alike for all blocks of one length.
 
-What a block counts at most depends then on how many visits it holds, and on nothing else: a dynamic programme with one
-set of points for each length and number. Pairs of visits that share a short node are given a price here; what they are
-sensitivities is :mod:`pairs`. NOTES_accountant.md, section 7, has the proof.
+What a block counts at most depends on its number of visits only: one set of points for each length and number. Pairs of
+visits that share a short node have a price here (:mod:`pairs`). NOTES_accountant.md, section 7, has the proof.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Algorithm 2 when every epoch has its own permutation: the dynamic programme over blocks with two sums.
 
-As ``algorithm_1.fresh``, but a visit at the p-th step of an epoch also counts p - 1 in the r nodes, and what a node
-counts for depends on where it lies. Inside an epoch blocks of up to 2^g steps are taken from one list for all, with p
-replaced by its largest (upper bounds) or smallest value (lower bounds); g is small, and 0 where nothing is merged.
+As ``algorithm_1.fresh``, but the p-th visit of an epoch also counts p - 1 in the r nodes, and nodes count by their
+place. Inside an epoch blocks of up to 2^g steps are alike, with p's largest (upper bounds) or smallest value; g is 0
+where nothing is merged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Sets of triples of which none is beaten by another in all three numbers: building, joining, thinning.
-
-As in ``algorithm_1.fresh``, with two sums instead of one: S of the weights, R of (p - 1) weights, and the value Q.
-"""
+"""Triples (S of weights, R of (p - 1) weights, value Q) of which none beats another, as in ``algorithm_1.fresh``."""
 
 from __future__ import annotations
 
@@ -146,11 +143,9 @@ def gather(
 def thin(
     n: int, S: Vector, R: Vector, Q: Vector, code: Codes, close: float, floor_s: float, floor_r: float, upper: bool
 ) -> int:
-    """Keep, in place, few points of the first n that stand for all; returns how many.
-
-    A point is merged into one with larger S and R (or the same up to a step of ``close``) whose Q is smaller by the
-    fraction ``close`` at most. Merged points become one that beats all (upper), or one of themselves.
-    """
+    """Keep, in place, few points of the first n that stand for all; returns how many."""
+    # A point is merged into one with larger S and R (or the same up to a step of ``close``) whose Q is smaller by the
+    # fraction ``close`` at most. Merged points become one that beats all (upper), or one of themselves.
     if n > MANY:
         n = gather(n, S, R, Q, code, close, floor_s, floor_r, upper)
     s, r, q, c = S[:n].copy(), R[:n].copy(), Q[:n].copy(), code[:n].copy()

@@ -1,10 +1,9 @@
 """Very long runs of Algorithm 2 with many epochs: bounds on the worst pattern in a time that does not grow with them.
 
-Where N and T/N are both large there are too many blocks of different content for the dynamic programme. The upper bound
-lets single visits lie anywhere (``free``); what pairs of visits gain at a boundary of epochs depends on
-the bits of its place, and is added up over all boundaries by itself, above a price that both sides agree on. The lower
-bound is a pattern: pairs at every second boundary. The first epochs, whose G nodes have less noise, are done as in
-short runs. NOTES_accountant.md, section 7, has the proofs.
+Upper bound: single visits lie anywhere (``free``), and what pairs gain at a boundary of epochs depends on the bits of
+its place and is added up over all boundaries, above a price that both sides agree on. Lower bound: pairs at every
+second boundary. The first epochs, whose G nodes have less noise, are done as in short runs (NOTES_accountant.md,
+section 7).
 """
 
 from __future__ import annotations
@@ -81,11 +80,9 @@ def pairs_above(free: FreeBlocks, price: float, first: int, count: int) -> float
 
 
 def least_of_pairs(free: FreeBlocks, first: int) -> float:
-    """Add up pairs at every second boundary, without the last epochs: at most what a pattern counts.
-
-    The visits are the step after the boundary bN and the one 2^v before it, with 2^v the largest power in N: then bit v
-    of bN is 1, and all others are those of both visits.
-    """
+    """Add up pairs at every second boundary, without the last epochs: at most what a pattern counts."""
+    # The visits are the step after the boundary bN and the one 2^v before it, with 2^v the largest power in N: then bit
+    # v of bN is 1, and all others are those of both visits.
     N, w, top, low = free.N, free.sensitivities, free.top, free.lowest + 1
     count, place = (w.steps // N - 3 - first) // 2, N - (1 << free.lowest)
     if count < 1:

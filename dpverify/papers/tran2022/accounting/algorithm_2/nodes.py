@@ -1,8 +1,8 @@
 """Which nodes of Algorithm 2 count, and for how much: per family, level, parity and place; and for one given pattern.
 
-Algorithm 4 reads a node if it is one of the largest dyadic intervals within a window [s - N + 1, s] with N <= s <= T
-(G; for Delta s >= 2N), or within a prefix [1, t] (r; for G only t < N). NOTES_accountant.md turns that into the rules
-of :meth:`NodeSensitivities.node`, for 0 < gamma < 1; at gamma = 0 and 1 fewer are read.
+Algorithm 4 reads the largest dyadic intervals within a window [s - N + 1, s], N <= s <= T (G; for Delta s >= 2N), or
+within a prefix [1, t] (r; for G only t < N), for 0 < gamma < 1; at gamma = 0 and 1 fewer. NOTES_accountant.md has the
+rules.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Algorithm 2 with one permutation for all epochs: the sum for every place at once, nothing left out.
 
-No node of G or Delta is longer than an epoch, so it holds one visit at most; what blocks of 2^k steps hold of left and
-of right halves up to that length depends on where the first visit comes, as in Algorithm 1. The run is cut at the steps
-N, 2N and T - N, between which all nodes of one parity count alike; the nodes across a cut are added one by one.
+No node of G or Delta is longer than an epoch, so it holds one visit at most; what blocks of 2^k steps hold depends on
+the first visit's place, as in Algorithm 1. Between N, 2N and T - N nodes of one parity count alike; those across a cut
+are added one by one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Pairs of visits on both sides of a boundary of epochs, in very long runs of Algorithm 2: what they are worth.
 
-Boundary b lies after step bN. A *pair* is the last visit before a boundary and the first one after it, where they share
-a node of at most 2^top <= N steps: of G and Delta it then holds no third visit, so that its pair is all that it counts.
-The bits of bN say in which nodes the two meet; tables over the lower and over the upper bits make a boundary cost two
-look-ups. NOTES_accountant.md, section 7, has the proofs.
+A *pair* is the last visit before boundary b, after step bN, and the first one after it, where they share a node of at
+most 2^top <= N steps: of G and Delta it holds no third visit. The bits of bN say in which nodes the two meet; tables
+over the lower and upper bits make a boundary cost two look-ups (NOTES_accountant.md, section 7).
 """
 
 from __future__ import annotations

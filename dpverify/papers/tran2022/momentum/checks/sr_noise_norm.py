@@ -130,10 +130,8 @@ FACTOR = 4
 
 
 def _orders(point: Point, statement: Statement, excess: int = 1) -> Outcome:
-    """Hold Algorithm 2's largest exact deviation in a run against its printed order, and against Algorithm 1's.
-
-    G = L = 1, sigma in units of sqrt(log(1/delta))/epsilon.
-    """
+    """Hold Algorithm 2's largest exact deviation against its printed order, and Algorithm 1's."""
+    # G = L = 1, sigma in units of sqrt(log(1/delta))/epsilon.
     n, steps = int(point["N"]), int(point["T"])
     if statement.variant == "amended" and steps < n:
         return Outcome(True, note="not claimed for T < N")

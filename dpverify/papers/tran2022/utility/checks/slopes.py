@@ -1,9 +1,8 @@
 """Exponents of Theorems 6 and 9 in N, d and epsilon from simulation, with intervals, beside those of the bounds.
 
-Runs at G = L = R = 1 on ``identical examples, slope s = c sqrt(N/T) down to the distance D with s D + s^2/2 = 1``. With
-a small c the run cannot leave the slope, with a large one it leaves early; in between, where the noise lets about half
-of the runs through, the mean gradient is largest: at 2.5 for Algorithm 1 and about 24 for Algorithm 2. There runs
-differ much, so 8 is taken, where the noise holds nearly all of them back (NOTES_utility_simulation.md).
+Runs at G = L = R = 1 on identical examples, slope s = c sqrt(N/T) down to the distance D with s D + s^2/2 = 1. The mean
+gradient is largest where noise lets about half of the runs through: c = 2.5 for Algorithm 1, about 24 for Algorithm 2,
+whose runs differ much there, so that 8 is taken (NOTES_utility_simulation.md).
 """
 
 from __future__ import annotations
@@ -113,12 +112,11 @@ class FittedExponent:
 
 @dataclass(frozen=True)
 class SlopesCheck(Check):
-    """Read exponents of the mean gradient in N, d and epsilon from runs on a slope that is steep for each size.
+    """Read exponents of the mean gradient in N, d and epsilon from runs on a slope that is steep for each size."""
 
-    What is tested is one-sided, and never refutes: an O~ hides constants and logarithms, so a slow decay over a few
-    octaves is no counterexample. Where the upper end of an interval lies below the slope of the corrected bound over
-    the same sizes plus ``room``, the simulated gradient falls as the bound does; else the check is inconclusive.
-    """
+    # One-sided, and never a refutation: an O~ hides constants and logarithms. Where an interval's upper end is below
+    # the corrected bound's slope over the same sizes plus ``room``, the gradient falls as the bound does; else it is
+    # inconclusive.
 
     theorem: Theorem = field(kw_only=True)
     # by budget, for each of "N", "d" and "epsilon" the sizes

@@ -1,7 +1,4 @@
-"""The conclusions of Theorems 6 and 9: counterexamples that no noise and no order helps, corrections, vacuity.
-
-A corrected statement is judged with all that its derivation cites, and every cited derivation by itself.
-"""
+"""Theorems 6 and 9: counterexamples that no noise and no order helps, corrections with what they cite, vacuity."""
 
 from __future__ import annotations
 
