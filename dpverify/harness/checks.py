@@ -16,11 +16,7 @@ CANNOT_FAIL = "this check cannot fail"
 
 @dataclass(frozen=True)
 class Check:
-    """Base of all checks.
-
-    A check runs in blocks, perhaps in several processes; the parts come together in the order of the blocks, so that
-    what it finds does not depend on who ran them.
-    """
+    """Base of all checks; the parts of its blocks come together in order, whatever process ran them."""
 
     claim: str  # id of the claim without its paper: "lemma-12"
     name: str  # name of the check, unique for the claim: "noise-law"
@@ -32,8 +28,7 @@ class Check:
     least_budget: BudgetName = field(default="smoke", kw_only=True)
 
     method: ClassVar[Method]
-    divisible: ClassVar[bool] = False
-    """Whether the check does less work with a smaller share, instead of leaving all of it undone."""
+    divisible: ClassVar[bool] = False  # whether a smaller share means less work, instead of none
 
     @property
     def runs_from(self) -> str:

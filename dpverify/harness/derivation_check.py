@@ -20,8 +20,7 @@ if TYPE_CHECKING:  # sympy is slow to import, and the worker of a simulation doe
 
 Build = Callable[[Statement], "Derivation"]
 
-IMPLIES: tuple[RelationToDerived, ...] = ("equal", "weaker")
-"""How the printed side may stand to the derived one where the derivation proves it."""
+IMPLIES: tuple[RelationToDerived, ...] = ("equal", "weaker")  # relations at which the derivation proves what is printed
 FACTORS = tuple(Fraction(text) for text in ("1.01", "1.1", "2", "10", "1000", "1e6", "1e12"))
 """How far the control moves the printed side against the derivation: 1%, or as far as its slack asks for."""
 

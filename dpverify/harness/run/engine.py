@@ -1,7 +1,6 @@
 """Run checks in this process or in several, with results that do not depend on how many there are.
 
-Parts of a check are joined in the order of its blocks, and only a few blocks are under way at a time, so that memory
-grows neither with the number of blocks nor with that of checks.
+Parts of a check are joined in the order of its blocks, few of which are under way at a time, to save memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Blocks of checks in worker processes, and what to do where a worker dies.
 
-Only a few blocks are under way at a time. Until the first block of a check is back, other workers begin other checks,
-where there are any: in two processes at once, the first blocks would compile the same kernels twice.
+Until the first block of a check is back, other workers begin other checks: two would compile the same kernels twice.
 """
 
 from __future__ import annotations

@@ -28,11 +28,7 @@ PER_BLOCK = 16  # runs of one block
 
 @dataclass(frozen=True)
 class RunsCheck(RunsBoundCheck[CaseT]):
-    """Hold the lower confidence limit of a mean over whole runs on worst-case problems against the bound.
-
-    How many runs each problem gets follows from its bound: a mean above it by NEAR of the room up to ``top`` is refuted
-    with the power POWER.
-    """
+    """Refute, with the power POWER, a mean above the bound by NEAR of the room up to ``top`` on worst-case problems."""
 
     cases: Mapping[str, Sequence[CaseT]] = field(kw_only=True)  # problems, by budget, from the least one on
     # wrong optimizers, each with the name of the problem that it must fail on

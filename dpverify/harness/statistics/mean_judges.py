@@ -47,15 +47,12 @@ class Judge(Protocol):
 
     def collect(self, context: Context, sample: Any) -> Any:
         """Sum up the sample of one block: a Sample, or, if the check's simulation gives them, Pieces of one."""
-        ...
 
     def decide(self, context: Context, statistics: Any, alpha: float) -> Judgement:
         """Judge the sums of all blocks at level alpha."""
-        ...
 
     def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
         """Faults of exactly the declared sizes, at least one."""
-        ...
 
 
 @dataclass(frozen=True)

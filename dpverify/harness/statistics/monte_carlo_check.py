@@ -34,11 +34,7 @@ class Control:
 
 @dataclass(frozen=True)
 class MonteCarloCheck(Check):
-    """Simulate a kernel and judge the sample.
-
-    A kernel that does not follow its exact law is a disagreement of our sources, never a verdict on the paper. A
-    confidence limit beyond a printed bound is a verdict.
-    """
+    """Simulate a kernel and judge the sample; only a confidence limit beyond a printed bound is a verdict."""
 
     # Parameters of the simulation; ``context.point`` in every callable.
     point: Mapping[str, int | Fraction | str] = field(kw_only=True)
