@@ -30,8 +30,7 @@ class DerivationCheck(Check):
     """Check a derivation's steps, and compare its last expression with the statement."""
 
     build: Build = field(kw_only=True)  # makes the derivation for a statement
-    # Derivations with a planted fault, by its name; none of them may prove the statement.
-    faults: Mapping[str, Build] = field(default_factory=dict, kw_only=True)
+    faults: Mapping[str, Build] = field(default_factory=dict, kw_only=True)  # none of them may prove the statement
 
     method: ClassVar[Method] = "derivation"
 

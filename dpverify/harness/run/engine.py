@@ -15,8 +15,7 @@ from typing import Any
 import msgspec
 from threadpoolctl import threadpool_limits
 
-from dpverify.harness.run.early_worker import run_with_early_worker, together
-from dpverify.harness.run.task_pool import Outcomes, run_in_pool
+from dpverify.harness.run.task_pool import Outcomes, run_in_pool, run_with_early_worker, together
 from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, run_task
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult
