@@ -101,10 +101,8 @@ def verify_run(
 
     Raises
     ------
-    SpecError
-        When a specs file breaks a rule; ``UnknownClaim`` when a claim or paper is not there.
-    ValueError
-        When ``budget``, ``seed`` or ``jobs`` is outside its range.
+    SpecError, ValueError
+        As for :func:`verify`.
     """
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
     chosen = loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
@@ -127,8 +125,7 @@ def audit(
 ) -> AuditResult:
     """Bound the epsilon of a mechanism from below, with confidence, from its outputs on two neighbouring data sets.
 
-    What is assumed stands in ``audit.audit``; the proof that nothing else is, in
-    ``audit.counting``.
+    What is assumed stands in ``audit.audit``; the proof that nothing else is, in ``audit.counting``.
 
     Parameters
     ----------

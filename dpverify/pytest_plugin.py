@@ -35,11 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="how hard to look at claims (default: smoke)",
     )
     group.addoption("--dpverify-seed", type=int, default=0, help="seed of the checks of claims (default: 0)")
-    parser.addini(
-        "dpverify_checks",
-        "where the checks of a paper are found, as module:function",
-        default="dpverify.papers:load",
-    )
+    where = "where the checks of a paper are found, as module:function"
+    parser.addini("dpverify_checks", where, default="dpverify.papers:load")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -221,10 +218,7 @@ class PinItem(ClaimItem):
 
 
 def describe(job: Job, result: CheckResult) -> list[str]:
-    """Everything that a check found, line by line.
-
-    Estimate, interval and bound; n, alpha and power; region; counterexamples; controls.
-    """
+    """Everything that a check found, line by line."""
     lines = [f"{job.label}: {result.status}. {result.message}", f"found: {result.statistic}"]
     lines.append(f"n = {result.n}, alpha = {result.alpha:g}, power = {result.power:g}, detects {result.detects}")
     lines.append(f"seed = {job.context.seed}, budget = {job.context.budget.name}, region: {result.region}")

@@ -16,24 +16,18 @@ CANNOT_FAIL = "this check cannot fail"
 
 @dataclass(frozen=True)
 class Check:
-    """Base of all checks.
-
-    A check runs in blocks, perhaps in several processes; the parts come together in the order of the blocks, so that
-    what it finds does not depend on who ran them.
-    """
+    """Base of all checks; the parts of its blocks come together in order, whatever process ran them."""
 
     claim: str  # id of the claim without its paper: "lemma-12"
     name: str  # name of the check, unique for the claim: "noise-law"
-    # Choices of the claim's readings that the check is about; empty for all.
-    readings: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    readings: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # choices it is about; empty for all
     variants: tuple[str, ...] = field(default=("printed", "amended"), kw_only=True)  # "printed", "amended" or both
     leaves_out: str = field(default="", kw_only=True)  # what the evidence leaves out, for the report
     # The smallest budget in which the check runs; in smaller ones it costs nothing and its statement stays untested.
     least_budget: BudgetName = field(default="smoke", kw_only=True)
 
     method: ClassVar[Method]
-    divisible: ClassVar[bool] = False
-    """Whether the check does less work with a smaller share, instead of leaving all of it undone."""
+    divisible: ClassVar[bool] = False  # whether a smaller share means less work, instead of none
 
     @property
     def runs_from(self) -> str:

@@ -1,7 +1,6 @@
 """Derivations that rest on other derivations: a statement with all that is cited, and one cited derivation by itself.
 
-Only together do a derivation and those that it cites, at any depth, prove a statement. One that is cited proves a
-premise, and of the statement nothing; it is judged by itself, so that it is shown and its constants are moved.
+Only together do they prove the statement: one that is cited proves a premise alone, shown with its constants moved.
 """
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ if TYPE_CHECKING:  # sympy is slow to import, and the worker of a simulation doe
 
 Build = Callable[[Statement], "Derivation"]
 
-IMPLIES: tuple[RelationToDerived, ...] = ("equal", "weaker")
-"""How the printed side may stand to the derived one where the derivation proves it."""
+IMPLIES: tuple[RelationToDerived, ...] = ("equal", "weaker")  # relations at which the derivation proves what is printed
 FACTORS = tuple(Fraction(text) for text in ("1.01", "1.1", "2", "10", "1000", "1e6", "1e12"))
 """How far the control moves the printed side against the derivation: 1%, or as far as its slack asks for."""
 
@@ -31,8 +30,7 @@ class DerivationCheck(Check):
     """Check a derivation's steps, and compare its last expression with the statement."""
 
     build: Build = field(kw_only=True)  # makes the derivation for a statement
-    # Derivations with a planted fault, by its name; none of them may prove the statement.
-    faults: Mapping[str, Build] = field(default_factory=dict, kw_only=True)
+    faults: Mapping[str, Build] = field(default_factory=dict, kw_only=True)  # none of them may prove the statement
 
     method: ClassVar[Method] = "derivation"
 

@@ -1,8 +1,7 @@
 """Sensitivity measured on a kernel, held against a closed form, and both against what is printed.
 
 A run's outputs are held fixed, as the definition of an adaptive mechanism has it, and its queries replayed on two
-neighbours. On worst-case neighbours each output must move by exactly what the closed form says; on random ones, never
-by more. Where the kernel does not follow the closed form, one of the two is wrong, and nothing is said of the paper.
+neighbours. On worst-case ones each output must move by exactly what the closed form says; on random ones, by no more.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The files with checks below a paper's folder, and an index of their claims, so that one claim imports few of them.
 
-A file registers its checks itself, by a line ``CHECKS = PaperChecks(key, __name__)``; nothing else lists it. To know
-what a file judges is to import it, and all files take seconds: the index keeps the answer beside a digest of the
-file. Where the digest differs, or a file is new, the file is imported and asked, so that a stale index costs time only.
+A file registers its checks itself, by a line ``CHECKS = PaperChecks(key, __name__)``. The index keeps what it judges
+with a digest of it; where that differs, the file is imported and asked, so that a stale index costs time only.
 """
 
 from __future__ import annotations

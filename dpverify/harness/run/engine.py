@@ -1,7 +1,6 @@
 """Run checks in this process or in several, with results that do not depend on how many there are.
 
-Parts of a check are joined in the order of its blocks, and only a few blocks are under way at a time, so that memory
-grows neither with the number of blocks nor with that of checks.
+Parts of a check are joined in the order of its blocks, few of which are under way at a time, to save memory.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from typing import Any
 import msgspec
 from threadpoolctl import threadpool_limits
 
-from dpverify.harness.run.early_worker import run_with_early_worker, together
-from dpverify.harness.run.task_pool import Outcomes, run_in_pool
+from dpverify.harness.run.task_pool import Outcomes, run_in_pool, run_with_early_worker, together
 from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, run_task
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult

@@ -1,8 +1,7 @@
 """The evidence hash: the record, and the code of the checks with all of ours that it imports. Nothing is executed.
 
-Documentation and layout do not count (comments, docstrings, strings that stand alone below what they describe), nor
-does the Python version, nor where a module lies: an import of ours counts as the code that defines the name. A name
-that a package only passes on is followed to that code, so that a front page does not tie its modules together.
+Documentation, layout and the Python version do not count, nor does where a module lies: an import of ours counts as
+the code that defines the name, even where a package only passes it on.
 """
 
 from __future__ import annotations

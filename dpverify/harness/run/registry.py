@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from dpverify.harness.checks import Check
 
-PAPERS = "dpverify.papers:load"
-"""Where checks are found by default: a module, and its function from a paper's key to its checks or None."""
+PAPERS = "dpverify.papers:load"  # by default: a module, and its function from a paper's key to its checks or None
 
 
 class Entry(NamedTuple):

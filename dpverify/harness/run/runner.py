@@ -16,8 +16,7 @@ from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.results import Result, Run, RunInfo
 from dpverify.ledger.specs import Specs
 
-SECONDS_FOR_WORKERS = 10.0
-"""Declared core seconds from which worker processes save more time than they take to start; about 2 s each."""
+SECONDS_FOR_WORKERS = 10.0  # declared core seconds from which workers save more time than their start takes, 2 s each
 
 
 def false_alarm(results: Sequence[Result]) -> float:

@@ -1,20 +1,24 @@
 """Blocks of checks in worker processes, and what to do where a worker dies.
 
-Only a few blocks are under way at a time. Until the first block of a check is back, other workers begin other checks,
-where there are any: in two processes at once, the first blocks would compile the same kernels twice.
+Until the first block of a check is back, other workers begin other checks: two would compile the same kernels twice.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Generator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Thread
 
-from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, prepare_worker, run_in_worker
+from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, prepare_worker, run_in_worker, run_task
 from dpverify.processes import process_pool
 
 PER_WORKER = 2  # blocks under way per worker
+TURN = 2e-4  # seconds after which a thread here lets another one have its turn; with the usual 5 ms the worker waits
 DIED = "the worker process died while it ran this check"
 
 Outcomes = Generator[tuple[Task, BlockOutcome], None, None]
@@ -58,3 +62,52 @@ def _next(tasks: deque[Task], begun: set[int]) -> Task:
     task = tasks[index]
     del tasks[index]
     return task
+
+
+def together(jobs: list[Job], tasks: deque[Task]) -> deque[Task]:
+    """Sort tasks so that checks of one name follow each other: what is worked out for one may serve the next."""
+    first = {job.check: place for place, job in reversed(list(enumerate(jobs)))}
+    return deque(sorted(tasks, key=lambda task: (first[jobs[task[0]].check], task)))
+
+
+def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor) -> Outcomes:
+    """Run the last tasks here, and the first in a worker that began while the checks were loaded, until they meet."""
+    found: SimpleQueue[tuple[Task, BlockOutcome] | None] = SimpleQueue()  # None after the worker's last
+    lost: list[Task] = []
+
+    def feed() -> None:
+        """Hand out tasks one by one; all that this thread does is wait."""
+        with suppress(IndexError):  # no task is left
+            while not lost:
+                task = tasks.popleft()
+                try:
+                    found.put((task, worker.submit(run_in_worker, *task).result()))
+                except (BrokenProcessPool, CancelledError):
+                    lost.append(task)
+                except Exception as error:  # noqa: BLE001  as in run_task: it is this check's error
+                    found.put((task, BlockOutcome(None, 0.0, describe(error))))
+        found.put(None)
+
+    with suppress(BrokenProcessPool):  # as it died before, the first task says so too
+        worker.submit(prepare_worker, jobs)
+    turn = sys.getswitchinterval()
+    sys.setswitchinterval(TURN)
+    try:
+        Thread(target=feed, daemon=True).start()
+        feeding = True
+        while feeding:
+            own = None
+            with suppress(IndexError):
+                own = None if lost else tasks.pop()
+            if own is not None:
+                yield own, run_task(jobs[own[0]], own[1])
+            while feeding and (own is None or not found.empty()):
+                if (ready := found.get()) is None:
+                    feeding = False
+                else:
+                    yield ready
+        # What killed the worker must not kill this process: the rest goes the careful way.
+        yield from run_in_pool(jobs, deque([*lost, *tasks]), 1)
+    finally:
+        sys.setswitchinterval(turn)
+        tasks.clear()

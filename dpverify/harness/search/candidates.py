@@ -1,7 +1,6 @@
 """Values worth trying in an interval: few digits, powers of two and their neighbours, primes, ends, large ones.
 
-A value is named by a mode and a payload, both small integers, so that a search that shrinks the integers shrinks the
-value: mode 0, payload 0 is the simplest.
+A value is named by a mode and a payload, small integers; to shrink them shrinks the value: (0, 0) is the simplest.
 """
 
 from __future__ import annotations

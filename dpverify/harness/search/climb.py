@@ -11,10 +11,7 @@ from dpverify.harness.search.rationals import Interval, complexity, simplest
 
 Values = dict[str, Fraction]
 CORNERS = ((0, 0), (1, 1), (1, 0), (4, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS - 1))
-"""Modes and payloads of a symbol's corner values.
-
-The simplest, both ends, one over the symbol before (or equal to it), next to the ends, a power of two, far out.
-"""
+"""The simplest, both ends, one over the symbol before (or equal to it), next to the ends, a power of two, far out."""
 MAX_CORNERS = 1024
 LONGEST = 96  # bits of the longest number that is climbed to: a ratio that grows without bound is stopped somewhere
 

@@ -60,10 +60,7 @@ def _reachable(node: Formula, symbol: str) -> bool:
 
 
 def solve(inequality: Inequality, symbol: str, env: Mapping[str, Any]) -> tuple[str, Fraction] | None:
-    """Solve for a symbol: how it compares with which end; None where there is no finite end.
-
-    An irrational end is moved inwards by less than 2**-60 of its size.
-    """
+    """How a symbol compares with which finite end, or None; an irrational end moves inwards by less than 2**-60."""
     op, node, other = inequality.op, inequality.left, inequality.right
     if symbol not in free_names(node):
         op, node, other = FLIPPED[op], inequality.right, inequality.left
@@ -125,8 +122,7 @@ def _exactly(operation: Callable[[Any, Any], Any], a: Exact, b: Exact) -> Exact:
     return cast(Exact, operation(_ball(a), _ball(b)))
 
 
-LONGEST_EXPONENT = 8192
-"""Ends like exp(-10**6) are left to the check of the whole point: as a rational one would take a million digits."""
+LONGEST_EXPONENT = 8192  # exp(-10**6) would take a million digits: such ends are left to the check of the whole point
 
 
 def _inside(op: str, end: Exact) -> Fraction | None:

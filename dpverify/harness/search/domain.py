@@ -38,8 +38,7 @@ class Sampler:
     domains: Mapping[str, Domain]  # of the statement's symbols and of those that the check adds
     symbols: tuple[str, ...]  # symbols that a point sets, in the order in which they get their values
     region: Region  # ends that the search keeps within
-    # conditions that give a symbol its interval, the symbols before it having values
-    solved: Mapping[str, list[Inequality]]
+    solved: Mapping[str, list[Inequality]]  # conditions that give a symbol its interval, after those before it
 
     @cached_property
     def _definitions(self) -> tuple[tuple[str, frozenset[str], Closure], ...]:

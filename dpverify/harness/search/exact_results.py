@@ -86,7 +86,7 @@ class Vacuity:
 
 
 FACTORS = tuple(Fraction(text) for text in ("1.05", "1.25", "2", "10", "100"))
-"""How far beyond. The first is tried first; where the sharpest point is a needle, only a larger one is found again."""
+"""How far beyond; where the sharpest point is a needle, only a larger one than the first is found again."""
 
 
 def sharper_statement(statement: Statement, found: Findings, factor: Fraction) -> tuple[str, Statement] | None:

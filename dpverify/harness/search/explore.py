@@ -1,7 +1,6 @@
 """Hypothesis as a search engine: drive a score up, or shrink a point that has a property. No database, no clock.
 
-Everything is drawn as booleans. Hypothesis mixes constants of the modules that happen to be loaded into other draws,
-and then the same seed would give other points in a worker process or after an edit elsewhere.
+All draws are booleans: into others Hypothesis mixes constants of loaded modules, so that a seed would not fix them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""From which size on a bound says more than the trivial one: the first size N = 10^(k/20) at which it is below 1.
-
-Bounds are given in units of the trivial one, and fall below 1 once.
-"""
+"""The first size N = 10^(k/20) at which a bound, in units of the trivial one, is below 1; it falls below it once."""
 
 from __future__ import annotations
 

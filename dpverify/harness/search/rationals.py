@@ -71,11 +71,7 @@ def simplest(interval: Interval) -> Fraction | None:
 
 
 def nth_simplest(interval: Interval, index: int) -> Fraction | None:
-    """Member of an interval by its place in a binary tree with the simplest at the root; None where it ends before.
-
-    The children of a node are the simplest members to its left and to its right, so that every rational has a place and
-    small indices belong to few digits.
-    """
+    """Member by its place in the tree whose root, and whose nodes left and right, are simplest; None where it ends."""
     path = []
     while index > 0:
         path.append(index % 2 == 1)

@@ -23,11 +23,8 @@ def away_from_boundaries(point: Point) -> bool:
 class RuleCheck(ExhaustiveCheck):
     """An :class:`ExhaustiveCheck` that looks for a counterexample in the interior as well."""
 
-    # What counts as away from every boundary.
-    interior: Callable[[Point], bool] = field(default=away_from_boundaries, kw_only=True)
-    # Whether the rule holds a kernel against the algebra: a violation is then a disagreement of our sources, and no
-    # verdict on the paper.
-    about_kernel: bool = field(default=False, kw_only=True)
+    interior: Callable[[Point], bool] = field(default=away_from_boundaries, kw_only=True)  # away from every boundary
+    about_kernel: bool = field(default=False, kw_only=True)  # whether a violation is a disagreement of our sources
     # Columns of the figures that go with the result, by name.
     figures: Callable[[], dict[str, dict[str, list[float]]]] | None = field(default=None, kw_only=True)
     seconds: float = field(default=0.1, kw_only=True)  # declared core seconds of a smoke run

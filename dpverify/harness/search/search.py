@@ -28,8 +28,7 @@ NEARLY = 0.99  # share of the largest ratio that a point of few digits must keep
 class Findings:
     """What a search saw."""
 
-    # every point at which both sides have a value, in the order of the search
-    probes: list[Probe] = field(default_factory=list)
+    probes: list[Probe] = field(default_factory=list)  # points at which both sides have a value, in order
     sampled: list[Probe] = field(default_factory=list)  # those that were drawn, for a typical slack
     violations: list[Probe] = field(default_factory=list)  # those at which the statement is certainly false
     undefined: int = 0  # points at which a side is not defined

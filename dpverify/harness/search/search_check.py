@@ -41,20 +41,16 @@ class SearchCheck(Check):
     lhs: LeftSide | None = field(default=None, kw_only=True)  # left side at a point; None takes the claim's own formula
     # Ends, inclusive, that the drawn points keep within; None for no end. It narrows the domain, it cannot widen it.
     region: Mapping[str, Ends] = field(default_factory=dict, kw_only=True)
-    # Symbols that the left side needs and the record does not name, with their domains.
-    also: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    also: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # domains of symbols that only lhs needs
     # Further conditions, such as what a reading means for a symbol: "depth == floor(log2(T)) + 1". They narrow the
     # domain; the callable takes the statement, and so its reading.
     where: Sequence[str] | Callable[[Statement], Sequence[str]] = field(default=(), kw_only=True)
     # Points that are tried first, wherever in the domain they lie. Symbols may be left out, and those that this
     # statement does not have (the amended one has others) are passed over.
     corners: Sequence[Mapping[str, int | Fraction | str]] = field(default=(), kw_only=True)
-    # What counts as away from every boundary; by default a margin of 5% and integers from 3 on.
-    interior: Callable[[Point], bool] | None = field(default=None, kw_only=True)
-    # Faults that must be refuted besides the automatic one.
-    planted: Sequence[Planted] = field(default=(), kw_only=True)
-    # Grid on which the bound is compared with the trivial one.
-    vacuity: Vacuity | None = field(default=None, kw_only=True)
+    interior: Callable[[Point], bool] | None = field(default=None, kw_only=True)  # else: margin of 5%, integers from 3
+    planted: Sequence[Planted] = field(default=(), kw_only=True)  # must be refuted besides the automatic fault
+    vacuity: Vacuity | None = field(default=None, kw_only=True)  # grid on which the bound meets the trivial one
     seconds_each: float = field(default=0.001, kw_only=True)  # declared core seconds of one point
 
     method: ClassVar[Method] = "search"

@@ -1,8 +1,6 @@
 """Make a counterexample simple: few digits, small numbers.
 
-A symbol is moved alone, with one that belongs to it, with all after it, or with any other. The symbols that come after
-one in the sampler's order may have to follow it: an end of a node follows its level. They keep their values where they
-may, and get the simplest where not.
+A symbol is moved alone, with another, or with all after it in the sampler's order, which may have to follow it.
 """
 
 from __future__ import annotations
@@ -19,8 +17,8 @@ Values = dict[str, Fraction]
 TRIES = 3000  # how many points are tried at most
 SIMPLER = 48  # how many of the simplest values of a symbol are tried before a point counts as simplest
 OF_TWO = 8  # how many of the simplest values of each of two symbols are tried, and of one that others follow
+# How far from a real, as a share of it, a simpler one is looked for.
 ROOMS = (Fraction(1), Fraction(1, 4), Fraction(1, 16), Fraction(1, 64), Fraction(1, 256))
-"""How far from a real, as a share of it, a simpler one is looked for."""
 
 
 def size(point: Mapping[str, Fraction]) -> tuple[int, ...]:

@@ -25,9 +25,7 @@ STAKES: Final = np.array([0.9, 0.99, 0.7, 0.4, 0.1])
 WEIGHTS: Final = np.array([0.8, 0.05, 0.05, 0.05, 0.05])
 """The values of c, and their shares of the capital; the first is the best one against the excess that is declared."""
 
-NEAR: Final = float(STAKES[0])
-"""The excess that is declared: this share of what lies between the bound and the largest value there can be."""
-
+NEAR: Final = float(STAKES[0])  # the declared excess, as a share of what lies between the bound and the largest value
 HALVINGS: Final = 60
 POWERS: Final = np.geomspace(0.01, 30.0, 200)  # the values of k that are tried
 

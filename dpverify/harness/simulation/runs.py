@@ -102,10 +102,9 @@ def moved(values: Sequence[float], target: float) -> list[float]:
 
 @dataclass(frozen=True)
 class RunsBoundCheck(Check, Generic[CaseT]):
-    """Base of the checks that hold a mean over whole runs against a bound, one-sided.
+    """Hold a mean over whole runs, each the mean of a norm cut off at ``top``, against a bound, one-sided.
 
-    One run gives one number: the mean over its steps of a norm, cut off at ``top``. So it lies in [0, top], its
-    expectation is at most what the claim bounds, and a confidence limit is exact whatever its law is.
+    Cut off, it lies in [0, top] with at most the bounded expectation, so that the limit is exact whatever its law is.
     """
 
     measure: Measure[CaseT] = field(kw_only=True)  # does one run

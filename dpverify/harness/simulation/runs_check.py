@@ -22,21 +22,15 @@ from dpverify.harness.simulation.runs import (
 from dpverify.ledger.results import CheckResult, ControlResult
 
 POWER = 0.99  # power at the declared excess; the level is shared out over the problems
-
 PER_BLOCK = 16  # runs of one block
 
 
 @dataclass(frozen=True)
 class RunsCheck(RunsBoundCheck[CaseT]):
-    """Hold the lower confidence limit of a mean over whole runs on worst-case problems against the bound.
-
-    How many runs each problem gets follows from its bound: a mean above it by NEAR of the room up to ``top`` is refuted
-    with the power POWER.
-    """
+    """Refute, with the power POWER, a mean above the bound by NEAR of the room up to ``top`` on worst-case problems."""
 
     cases: Mapping[str, Sequence[CaseT]] = field(kw_only=True)  # problems, by budget, from the least one on
-    # wrong optimizers, each with the name of the problem that it must fail on
-    faults: Sequence[tuple[OptimizerFault, str]] = field(default=(), kw_only=True)
+    faults: Sequence[tuple[OptimizerFault, str]] = field(default=(), kw_only=True)  # each with where it must fail
     seconds_each: Callable[[CaseT], float] = field(kw_only=True)  # declared core seconds of one run on a problem
 
     def cost(self, context: Context) -> float:

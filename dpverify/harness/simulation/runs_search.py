@@ -24,13 +24,9 @@ from dpverify.harness.simulation.runs import (
 from dpverify.ledger.results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
 
-SHRUNK = 2.0
-"""The declared size: where a bound half as large would be false, the search must find a problem that shows it."""
-
+SHRUNK = 2.0  # the declared size: where half the bound would be false, the search must find a problem that shows it
 CONFIRMED = 70  # fresh runs of the best problem
-
 ELITE, CHILDREN = 6, 4  # problems that each generation keeps, and how many it makes of each
-
 SPREAD = 0.25  # how far a child strays from its parent, in parts of each range
 
 
@@ -69,10 +65,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class SearchRunsCheck(RunsBoundCheck[CaseT]):
-    """Look for the problem with the largest simulated gradient over the bound, then test it on fresh seeds.
-
-    The best problem is fixed before the confirmation draws anything, so that the search costs no error probability.
-    """
+    """Find the problem with the largest gradient over the bound; fresh seeds test it, so that search costs no alpha."""
 
     family: Family[CaseT] = field(kw_only=True)  # the problems
     effort: Mapping[str, Effort] = field(kw_only=True)  # by budget

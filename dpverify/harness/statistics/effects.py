@@ -1,7 +1,4 @@
-"""The smallest fault a Monte-Carlo check must see, and the sample it takes to see it.
-
-Sample sizes follow from the effect, alpha and the power alone, so they are known before anything is drawn.
-"""
+"""The smallest fault a Monte-Carlo check must see, and the sample it takes: known before anything is drawn."""
 
 from __future__ import annotations
 
@@ -27,21 +24,17 @@ class Effect(Protocol):
     @property
     def text(self) -> str:
         """The fault in words: "all standard deviations 1.02 times too large"."""
-        ...
 
     @property
     def values(self) -> int:
         """Floats that one replication takes."""
-        ...
 
     @property
     def seconds(self) -> float:
         """Core seconds that one replication takes, roughly, where the plan does not say."""
-        ...
 
     def power(self, n: int, alpha: float) -> float:
         """Chance (or a lower bound of it) that n replications refute the fault at level alpha."""
-        ...
 
 
 def smallest_sample(effect: Effect, alpha: float, power: float) -> int:
@@ -177,8 +170,7 @@ FLOATS_PER_BLOCK = 1 << 22  # floats of one replication block: 32 MB, whatever n
 class Plan:
     """How a Monte-Carlo check will be run.
 
-    The power is 0.9999, so that a control at exactly the declared size is missed in one run of ten thousand and not
-    in one of a hundred; that costs 1.4 times the replications of 0.99.
+    At the power 0.9999, for 1.4 times the replications of 0.99, one control of the declared size in 10,000 is missed.
     """
 
     effect: Effect  # the smallest fault that must be seen

@@ -1,7 +1,4 @@
-"""Tests whose law under the null is known exactly, so that their error rate is alpha and not about alpha.
-
-Each takes a sufficient statistic, not a sample. Several at once share alpha by Bonferroni's inequality.
-"""
+"""Tests with an exact null law, of sufficient statistics; several at once share alpha by Bonferroni's inequality."""
 
 from __future__ import annotations
 
@@ -63,9 +60,7 @@ def pair_scores(gram: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int
     """Scores of all pairs of rows, exactly N(0, 1) each where the rows are iid standard normal vectors.
 
     For such rows ``<w_i, w_j> / ||w_i||`` is a projection of w_j on a direction that does not depend on it, hence
-    N(0, 1) whatever the length of the rows: no approximation for large samples is involved.
-
-    One score per pair. The rows i < j of each pair.
+    N(0, 1) whatever the length of the rows. Returns one score per pair, and the rows i < j of each.
     """
     first, second = np.triu_indices(gram.shape[0], k=1)
     lengths = np.sqrt(np.diag(gram))[first]

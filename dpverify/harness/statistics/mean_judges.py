@@ -47,15 +47,12 @@ class Judge(Protocol):
 
     def collect(self, context: Context, sample: Any) -> Any:
         """Sum up the sample of one block: a Sample, or, if the check's simulation gives them, Pieces of one."""
-        ...
 
     def decide(self, context: Context, statistics: Any, alpha: float) -> Judgement:
         """Judge the sums of all blocks at level alpha."""
-        ...
 
     def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
         """Faults of exactly the declared sizes, at least one."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -137,8 +134,7 @@ class MeanBound:
     """Judge of samples of shape (n,): does the mean respect the printed bound? One-sided, a verdict on the paper."""
 
     tail: Tail | Callable[[Context], Tail]  # what is known of the statistic's tails
-    # The bound; by default the statement's right side at the point, with its relation.
-    bound: Callable[[Context], float] | None = None
+    bound: Callable[[Context], float] | None = None  # by default the statement's right side, with its relation
 
     def collect(self, context: Context, sample: Sample) -> MeanMoments:
         """Sum up one block."""

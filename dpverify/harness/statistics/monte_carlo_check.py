@@ -34,22 +34,14 @@ class Control:
 
 @dataclass(frozen=True)
 class MonteCarloCheck(Check):
-    """Simulate a kernel and judge the sample.
+    """Simulate a kernel and judge the sample; only a confidence limit beyond a printed bound is a verdict."""
 
-    A kernel that does not follow its exact law is a disagreement of our sources, never a verdict on the paper. A
-    confidence limit beyond a printed bound is a verdict.
-    """
-
-    # Parameters of the simulation; ``context.point`` in every callable.
-    point: Mapping[str, int | Fraction | str] = field(kw_only=True)
-    # What must be seen and with which error rates; may depend on the context.
-    plan: Plan | Callable[[Context], Plan] = field(kw_only=True)
-    # Context, generator and size to a sample with that many iid replications along the first axis, or to pieces of it
-    # for a judge that takes them, so that it never lies in memory as a whole.
+    point: Mapping[str, int | Fraction | str] = field(kw_only=True)  # parameters; ``context.point`` in every callable
+    plan: Plan | Callable[[Context], Plan] = field(kw_only=True)  # what must be seen, and with which error rates
+    # Gives a sample of so many iid replications along the first axis, or, for a judge that takes them, pieces of it.
     simulate: Simulate = field(kw_only=True)
     judge: Judge = field(kw_only=True)  # turns samples into a judgement
-    # Faulty kernels, besides the automatic faults of exactly the declared sizes.
-    controls: Sequence[Control] = field(default=(), kw_only=True)
+    controls: Sequence[Control] = field(default=(), kw_only=True)  # faulty kernels, besides the automatic faults
     region: str = field(default="", kw_only=True)  # what the simulation covers, in words; the point is always added
 
     method: ClassVar[Method] = "monte-carlo"

@@ -19,8 +19,7 @@ class Pieces:
     """A sample whose parts are drawn as they are asked for, once."""
 
     size: int  # replications of all parts together
-    # Samples, replications along the first axis. One is good until the next is asked for.
-    parts: Iterator[NDArray[Any]]
+    parts: Iterator[NDArray[Any]]  # samples, replications along the first axis; good until the next is asked for
 
     def __len__(self) -> int:
         """Replications."""

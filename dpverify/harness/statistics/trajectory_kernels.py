@@ -1,11 +1,8 @@
 """Loops over a sample of trajectories: division by a sparse factor, and what is summed of every value.
 
 The inner loops run over long rows of an array, and add up number by number: only then are they vectorized without a
-change of the order of sums. Places are unsigned: they never count from the end.
-
-Inner products of all pairs of T = 1023 steps cost six times as much as drawing them. The sign of a whitened value is
-one bit: an exclusive or and a count of ones compare 64 values, and under the law the number of opposite signs is
-binomial, exactly.
+change of the order of sums. Places are unsigned: they never count from the end. The sign of a whitened value is one
+bit: an exclusive or and a count of ones compare 64 values, and under the law opposite signs are binomial, exactly.
 """
 
 from __future__ import annotations

@@ -27,10 +27,8 @@ FIGURE = "noise-variance"
 class TrajectoryLaw:
     """Judge of samples of shape (n, T, d): d iid coordinates, each N(0, covariance) over the T steps."""
 
-    # The exact covariance, shape (T, T), positive definite, in squared units of the trajectory.
-    covariance: Callable[[Context], Floats]
-    # The paper's variance at each step and ours, shape (T,), for the figure only.
-    printed: Callable[[Context], Floats] | None = None
+    covariance: Callable[[Context], Floats]  # the exact one, (T, T), in squared units of the trajectory
+    printed: Callable[[Context], Floats] | None = None  # the paper's variance, and ours, (T,), for the figure only
     corrected: Callable[[Context], Floats] | None = None
     # How pairs of steps are compared. Opposite signs take 2.5 times the replications that inner products take to see a
     # correlation, and, of a thousand steps, a twentieth of the time of each.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from dpverify.harness.statistics.trajectory_kernels import (
 from dpverify.harness.statistics.whitening import Entries, Whitening
 
 Floats = NDArray[np.float64]
-Number = TypeVar("Number", np.float64, np.int64)
 Pairs: TypeAlias = Literal["products", "signs"]
 """How pairs of steps are compared: by inner products, or, many times faster, by how often their signs are opposite."""
 
@@ -41,34 +40,20 @@ class TrajectoryStatistics:
     lengths: Floats  # sums of the squared whitened values over replications
     sums: Floats  # sums of the whitened values over replications
     squares: Floats  # sums of the squared values before whitening, over replications and coordinates
-    # inner products of the whitened steps, summed over replications and coordinates, and of the whitened coordinates,
-    # summed over replications and steps; None where signs are compared
+    # inner products of the whitened steps, and of the whitened coordinates, summed over all else; None for signs
     gram: Floats | None
     coordinates: Floats | None
-    # How often two whitened steps have opposite signs, over replications and coordinates, and two coordinates, over
-    # replications and steps. The steps s < t, counted from 0, are at place ``t (t - 1) / 2 + s``; so are coordinates.
-    # None where there are inner products.
+    # How often two whitened steps, or coordinates, have opposite signs; None where there are inner products. Steps
+    # s < t, counted from 0, are at place ``t (t - 1) / 2 + s``; so are coordinates.
     opposite: NDArray[np.int64] | None
     opposite_coordinates: NDArray[np.int64] | None
     counts: NDArray[np.int64]  # whitened values between the points of the grid, of a share of the replications
 
     def __add__(self, other: TrajectoryStatistics) -> TrajectoryStatistics:
         """Join the statistics of two blocks."""
-        return TrajectoryStatistics(
-            self.n + other.n,
-            self.lengths + other.lengths,
-            self.sums + other.sums,
-            self.squares + other.squares,
-            _joined(self.gram, other.gram),
-            _joined(self.coordinates, other.coordinates),
-            _joined(self.opposite, other.opposite),
-            _joined(self.opposite_coordinates, other.opposite_coordinates),
-            self.counts + other.counts,
-        )
-
-
-def _joined(some: NDArray[Number] | None, others: NDArray[Number] | None) -> NDArray[Number] | None:
-    return None if some is None or others is None else some + others
+        both = {each.name: (getattr(self, each.name), getattr(other, each.name)) for each in fields(self)}
+        joined: dict[str, Any] = {name: None if a is None or b is None else a + b for name, (a, b) in both.items()}
+        return TrajectoryStatistics(**joined)
 
 
 def simulated_variance(statistics: TrajectoryStatistics) -> list[float]:
@@ -130,23 +115,8 @@ class _Sums:
         white, entries, few = self.room[:n], self.by.entries, math.ceil(self.share * n)
         if entries is None:
             self.by.whiten_into(part, white)
-        starts, places, weights = entries or NO_ENTRIES
-        sum_up(
-            starts,
-            places,
-            weights,
-            part,
-            white,
-            self.squares,
-            self.sums,
-            self.lengths,
-            few,
-            GRID_END,
-            self.counts,
-            coordinates,
-            self.signs.used,
-            self.signs.group,
-        )
+        sums, signs = (self.squares, self.sums, self.lengths), (self.signs.used, self.signs.group)
+        sum_up(*(entries or NO_ENTRIES), part, white, *sums, few, GRID_END, self.counts, coordinates, *signs)
         self.n += n
         return white
 

@@ -1,8 +1,7 @@
 """Division of trajectories by the factor of their covariance: in O(T) operations where the inverse is sparse.
 
-The factor's inverse says how each step is predicted from those before it. In a tree, a step follows from one other
-step, so that a row of the inverse has two entries that are not 0; they come from the exact covariance, not from the
-kernel that is tested.
+The inverse predicts each step from those before it: in a tree from one other, so that a row has two entries that are
+not 0. They come from the exact covariance, not from the kernel that is tested.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ Floats = NDArray[np.float64]
 Entries = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
 
 ROUNDING = 1e-13  # entries of the inverse below this, relative to the largest of their row, are rounding errors of 0
-
 SPARSE = 16  # a row of a sparse inverse has at most this many entries on average
 
 _kept: list[tuple[Floats, Floats, Whitening]] = []

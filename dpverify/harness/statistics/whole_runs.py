@@ -22,9 +22,7 @@ class Seen:
     """Smallest faults that a check must see."""
 
     correlation: float  # of one pair of whitened steps
-    # How many times too large the deviation of one whitened step, or of all, may be. They take fewer replications than
-    # the correlation.
-    row_scale: float
+    row_scale: float  # how many times too large the deviation of one whitened step, or of all, may be
     scale: float
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from dpverify.harness.run import early_worker as module
-from dpverify.harness.run.early_worker import TURN, run_with_early_worker, together
+from dpverify.harness.run import task_pool as module
+from dpverify.harness.run.task_pool import TURN, run_with_early_worker, together
 from dpverify.harness.run.tasks import BlockOutcome
 
 
