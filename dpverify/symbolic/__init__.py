@@ -1,7 +1,4 @@
-"""Formula trees to exact numbers and to sympy; derivations and the catalogue of inequalities that they cite.
-
-The names below load their modules when they are first used: what evaluates and decides does not import sympy.
-"""
+"""Formula trees to exact numbers and to sympy; derivations and the catalogue of inequalities that they cite."""
 
 from __future__ import annotations
 
@@ -20,6 +17,7 @@ if TYPE_CHECKING:
     from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
     from dpverify.symbolic.rules import CATALOGUE, Rule
 
+# Modules are loaded when a name is first used: what evaluates and decides does not import sympy.
 _HOMES = {
     "expressions.data": "AnyVector GaussianNorm SetBits",
     "derive.derivation": "check_derivation",

@@ -27,13 +27,10 @@ _LOCAL_TRIES = 200
 
 @dataclass(frozen=True)
 class Conclusion:
-    """How the printed side stands to the derived one.
+    """How the printed side stands to the derived one."""
 
-    ``equal``; ``weaker``: the printed bound follows from the derived one, and says less somewhere or is not proven to
-    say as much; ``stronger``: the derived bound follows from the printed one, which is certainly different;
-    ``differs``: each is certainly the better one somewhere; ``undecided``.
-    """
-
+    # ``weaker``: the printed bound follows from the derived one, and is not proven to say as much; ``stronger``: the
+    # other way round, and certainly different; ``differs``: each is certainly the better one somewhere.
     relation: RelationToDerived
     reason: str = ""  # what stands in the way, where it is undecided
 
@@ -44,10 +41,9 @@ def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
 
 
 def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
-    """Compare the last expression of a derivation with the printed right side, and say what stands in the way.
+    """Compare a last expression with the printed side, and say what stands in the way; the steps are not checked.
 
-    The steps are not checked here. Undecided unless the derivation bounds the statement's own left side, in the
-    statement's direction, under assumptions that the statement grants.
+    Undecided unless the chain bounds the statement's left side, in its direction, under assumptions that it grants.
     """
     clean = prepared(derivation)
     lhs, printed = sympy_sides(statement)

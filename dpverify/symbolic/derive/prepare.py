@@ -1,7 +1,6 @@
 """Look a derivation over before it is checked: every symbol declared, every sum index clean, every relation in line.
 
-A sum index may carry assumptions in the author's text (``nonnegative=True``) that nothing proves. Each is replaced by
-one of the same name that is an integer and no more; what else holds of it follows from the limits of its sum.
+A sum index may carry assumptions that nothing proves: it becomes an integer and no more, within the limits of its sum.
 """
 
 from __future__ import annotations

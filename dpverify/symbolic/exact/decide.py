@@ -42,11 +42,9 @@ def decide(
 
 
 def to_number(x: Exact | int) -> Number:
-    """Write an exact number for a report.
+    """Write a number for a report: a short fraction, and the nearest float (of a ball, of its midpoint).
 
-    ``exact`` is the fraction as text, for a rational of at most 1000 characters. ``float`` is the nearest float (of a
-    ball, of its midpoint). What no float can show is text: ``"inf"``, ``"-inf"``, ``"nan"``, and a decimal such as
-    ``"1.5e-400"`` for a finite number that would become 0 or infinite.
+    What no float can show is text: ``"inf"``, ``"-inf"``, ``"nan"``, and ``"1.5e-400"`` for what would become 0.
     """
     if isinstance(x, arb):
         return Number(exact=None, float=_float_of_ball(x))

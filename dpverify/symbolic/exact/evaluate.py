@@ -28,9 +28,8 @@ Point: TypeAlias = Mapping[str, Any]
 def evaluate(node: Formula, env: Point, *, precision: int = 256, extended: bool = False) -> Exact:
     """Evaluate a formula at a point: to a Fraction where rational arithmetic suffices, else to a ball around the value.
 
-    ``precision``: bits of the balls; more are used where that many do not show whether the formula is defined. A
-    rational of more than 64 times as many bits is rounded to a ball. ``extended``: whether ``x/0`` is +oo or -oo by the
-    sign of x, and ``log(0)`` is -oo, instead of a DomainError.
+    ``precision``: bits of the balls, or more where they do not show whether the formula is defined. ``extended``:
+    ``x/0`` is +oo or -oo by the sign of x, and ``log(0)`` is -oo, instead of a DomainError.
     """
     return to_exact(run(cached_closure(node, extended), values(env), precision))
 

@@ -75,19 +75,8 @@ def _compile(statement: Statement) -> CompiledStatement:
 def evaluate_statement(statement: Statement, point: Point, *, precision: int = 256) -> tuple[Exact | None, Exact]:
     """Evaluate both sides of a statement; the left one is None where it is a measured quantity.
 
-    Parameters
-    ----------
-    point : mapping of str to Fraction, int or arb
-        A value for every free symbol; definitions are computed.
-    precision : int
-        Bits of the balls.
-
-    Raises
-    ------
-    ValueError
-        If the statement is in words and has no right side.
-    EvaluationError
-        If a side is not defined at the point.
+    ``point``: a value for every free symbol. Raises a ValueError for a statement in words, and an `EvaluationError`
+    where a side is not defined.
     """
     compiled = compile_statement(statement)
     if compiled.rhs is None:

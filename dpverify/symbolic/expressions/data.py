@@ -1,7 +1,6 @@
 """Variables that are not numbers: vectors, random variables, Gaussian norms, positions of the set bits of an integer.
 
-A derivation declares them among its variables. Each has a value at a sample point, computed exactly from the numbers
-drawn before it, so that steps about norms and moments are evaluated like any other; and rules ask for the declaration:
+Each has a value at a sample point, computed exactly from the numbers drawn before it; rules ask for the declaration:
 Jensen may be used for any random variable, the law of a Gaussian norm only for one that is declared to be that.
 """
 
