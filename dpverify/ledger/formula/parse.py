@@ -78,7 +78,8 @@ def scan(text: str) -> str:
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
-            raise FormulaError(text, _refused_character(text, position))
+            rule = _REFUSED_CHARACTERS.get(text[position], "this character is not part of the language")
+            raise FormulaError(text, f"column {position + 1}: {text[position]!a}: {rule}")
         kind, token = str(match.lastgroup), match.group()
         if kind in ("number", "name"):
             _check_word(text, position, kind, token, previous)
@@ -104,13 +105,6 @@ def _check_word(text: str, position: int, kind: str, token: str, previous: str) 
         raise FormulaError(text, f"column {position + 1}: {rule}")
     if previous in ("number", "name"):
         raise FormulaError(text, f"column {position + 1}: {token!r}: an operator is missing before it (2*x, not 2x)")
-
-
-def _refused_character(text: str, position: int) -> str:
-    """Say why the character at `position` has no place in a formula."""
-    character = text[position]
-    rule = _REFUSED_CHARACTERS.get(character, "this character is not part of the language")
-    return f"column {position + 1}: {character!a}: {rule}"
 
 
 MAX_DIGITS = 40  # of a number written out without an exponent

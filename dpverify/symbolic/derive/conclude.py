@@ -12,9 +12,8 @@ from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting
 from dpverify.symbolic.derive.steps import Derivation, symbol_conditions
 from dpverify.symbolic.exact.numbers import EvaluationError, compare
-from dpverify.symbolic.expressions.data import numbers_of, shown
 from dpverify.symbolic.expressions.from_sympy import compile_expr
-from dpverify.symbolic.expressions.ranges import Range, Variable
+from dpverify.symbolic.expressions.ranges import Range, Variable, numbers_of, shown
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
@@ -50,18 +49,12 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     if printed is None:
         return Conclusion("undecided", "the statement has no right side.")
     granted = Facts().given(sympy_conditions(statement))
-    rename = _renaming(clean, statement)
+    known, expressions = sympy_symbols(statement), (clean.start, clean.last, *clean.assumptions)
+    rename = {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
     obstacle = _obstacle(clean, statement, rename, lhs, granted)
     if obstacle:
         return Conclusion("undecided", obstacle)
     return _relation(clean.last.xreplace(rename), printed, statement, clean, granted)
-
-
-def _renaming(derivation: Derivation, statement: Any) -> dict[Any, Any]:
-    """The derivation's symbols become the statement's symbols of the same name."""
-    known = sympy_symbols(statement)
-    expressions = (derivation.start, derivation.last, *derivation.assumptions)
-    return {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
 
 
 def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lhs: Any, granted: Facts) -> str:

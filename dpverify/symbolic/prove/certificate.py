@@ -43,7 +43,8 @@ def solve(
         return None
     _drop_artificial(table, basis, count)
     ray = None
-    if any(wanted) and not _uses(table, basis, wanted):
+    used = any(j < len(wanted) and wanted[j] and _RHS in table[r] for r, j in enumerate(basis))
+    if any(wanted) and not used:
         _, ray = _minimise(table, basis, {j: -_ONE for j, w in enumerate(wanted) if w}, count)
     weights = [_ZERO] * count
     if ray is not None:
@@ -70,10 +71,6 @@ def _tableau(columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq]) 
         row[len(columns) + k] = _ONE
         table.append(row)
     return table, [len(columns) + k for k in range(len(table))]
-
-
-def _uses(table: list[Row], basis: list[int], wanted: Sequence[bool]) -> bool:
-    return any(j < len(wanted) and wanted[j] and _RHS in table[r] for r, j in enumerate(basis))
 
 
 def _drop_artificial(table: list[Row], basis: list[int], count: int) -> None:
@@ -148,7 +145,7 @@ def combine(target: Any, facts: tuple[Fact, ...], strict: bool, products: bool) 
         facts += tuple((square, False) for square in squares(sorted(target.free_symbols, key=str)))
     columns = list(_columns(facts, products))
     known = {m for column, _ in columns for m in column} | set(wanted)
-    columns += _signs(known)
+    columns += (column for m in sorted(known, key=_sort_key) for column in _signs_of(m))
     columns = _prune(columns, wanted)
     if not all(any(m in column for column, _ in columns) for m in wanted) or len(columns) > _MAX_COLUMNS:
         return False
@@ -192,17 +189,12 @@ def _columns(facts: tuple[Fact, ...], products: bool) -> tuple[Column, ...]:
     return tuple((monomials(expr), flag) for expr, flag in columns.items())
 
 
-def _signs(known: set[Any]) -> list[Column]:
-    """Columns for monomials whose sign sympy knows, and for irrational constants, enclosed between rationals."""
-    return [column for m in sorted(known, key=_sort_key) for column in _signs_of(m)]
-
-
 _sort_key = lru_cache(maxsize=20_000)(sympy.default_sort_key)
 
 
 @lru_cache(maxsize=20_000)
 def _signs_of(m: Any) -> tuple[Column, ...]:
-    """Columns of one monomial; nobody changes them. The same few stand in the certificates of a whole derivation."""
+    """Columns of a monomial whose sign sympy knows, an irrational constant in it enclosed between rationals."""
     constant, rest = m.as_independent(*m.free_symbols, as_Add=False) if m.free_symbols else (m, sympy.Integer(1))
     if not (rest.is_nonnegative or rest.is_nonpositive):
         return ()
