@@ -10,7 +10,7 @@ from fractions import Fraction
 from dpverify.harness.context import Point
 from dpverify.ledger.results import Number
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.exact.decide import to_number
+from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.numbers import EvaluationError, Exact, UndecidedError, working_precision
 from dpverify.symbolic.exact.statements import decide_statement, evaluate_statement
 

@@ -1,8 +1,7 @@
 """Chapters: what we tell of a paper, in words. Every number and every verdict in them is filled in from a run.
 
-The text of a passage in ``chapters.toml`` is a jinja2 template: ``{{ why('lemma-17[ordering=once]') }}``. Nothing is
-filled in here, but it is checked that a template holds text and calls of the functions below and nothing else, and
-that the paper has the claims and readings. ``dpverify.report.pages.fill`` says what each function becomes.
+A passage of ``chapters.toml`` is a jinja2 template of text and calls, ``{{ why('lemma-17[ordering=once]') }}``. Here it
+is checked, not filled in; ``dpverify.report.pages.fill`` says what each function becomes.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from dpverify.ledger.claims import ClaimSpec, reading_problems
 from dpverify.ledger.errors import Place, SpecError, shown, suggest
 from dpverify.ledger.records import Record, Status
 
+#: What a template may call: name to what it takes besides a claim.
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("claim", "status", "reason", "printed", "requires"), ()),
     **dict.fromkeys(("corrected", "corrected_status", "corrected_statement", "corrected_slack", "why"), ()),
@@ -24,10 +24,9 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "finding": ("words",),
     "says": ("check",),
 }
-"""What a template may call: name to what it takes besides a claim."""
 
+#: What some arguments must be one of.
 CHOICES = {"counterexample": ("smallest", "interior", "largest-ratio"), "statement": ("printed", "corrected")}
-"""What some arguments must be one of."""
 
 _REFERENCE = re.compile(r"(?P<claim>[a-z0-9.-]+)(?:\[(?P<reading>[^\[\]]*)\])?")
 _CONDITION = re.compile(r"(?P<corrected>corrected )?(?P<reference>\S+) (?P<statuses>.+)")

@@ -28,18 +28,10 @@ class Finding:
 
 
 def check_specs(directory: Path | str | None = None) -> list[Finding]:
-    """Check all files of a specs folder; None for the specs that come with dpverify.
+    """Check a specs folder; None for dpverify's own, and a `SpecError` if there is none.
 
-    Returns
-    -------
-    list of Finding
-        Up to a hundred errors, in the order of the files. Where there is none, the warnings: symbols that nothing
-        uses, claims without a quote or a verdict, verdicts without a reason, files that nothing reads.
-
-    Raises
-    ------
-    SpecError
-        If `directory` is None and there are no bundled specs.
+    Up to a hundred errors, in the order of the files. Where there is none, the warnings: symbols that nothing uses,
+    claims without a quote or a verdict, verdicts without a reason, files that nothing reads.
     """
     folder = bundled_specs() if directory is None else Path(directory)
     problems = Problems(MAX_ERRORS)

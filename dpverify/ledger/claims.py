@@ -12,11 +12,10 @@ from functools import cached_property
 import msgspec
 
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
-from dpverify.ledger.reading import StatementReader
+from dpverify.ledger.reading import StatementReader, amended_wording, printed_wording
 from dpverify.ledger.records import Amendment, Claim, Verdict
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.ledger.vocabulary import Vocabulary
-from dpverify.ledger.wording import amended_wording, printed_wording
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator
 
 from dpverify.ledger.claims import ClaimSpec, full_id, reading_problems
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
-from dpverify.ledger.reading import StatementReader
+from dpverify.ledger.reading import StatementReader, amended_wording, printed_wording
 from dpverify.ledger.records import Claim, ClaimsFile, PaperInfo, Verdict, VerdictsFile
 from dpverify.ledger.specs import PaperSpec
 from dpverify.ledger.vocabulary import read_vocabulary
-from dpverify.ledger.wording import amended_wording, printed_wording
 
 MAX_READINGS = 64  # combinations of choices of one claim
 

@@ -1,8 +1,4 @@
-"""What a paper prints, as typed records.
-
-The records hold text; nothing in them is evaluated when they are loaded. Formulas stay strings here and are
-parsed by ``ledger.formula``; what *we* say of a claim stands apart, in :class:`Verdict`.
-"""
+"""What a paper prints, as typed records of text, and apart from it what we say of a claim, in :class:`Verdict`."""
 
 from __future__ import annotations
 

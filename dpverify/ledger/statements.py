@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from dpverify.ledger.assumptions import Tag
 from dpverify.ledger.formula import Compare, Formula
 from dpverify.ledger.records import Function, Kind, Quantity, Relation, Symbol
-from dpverify.ledger.vocabulary import Domain, Vocabulary
+from dpverify.ledger.vocabulary import Domain, Tag, Vocabulary
 
 Variant: TypeAlias = Literal["printed", "amended"]
 

@@ -1,7 +1,4 @@
-"""Formula trees to exact numbers and to sympy; derivations and the catalogue of inequalities that they cite.
-
-The names below load their modules when they are first used: what evaluates and decides does not import sympy.
-"""
+"""Formula trees to exact numbers and to sympy; derivations and the catalogue of inequalities that they cite."""
 
 from __future__ import annotations
 
@@ -14,18 +11,17 @@ if TYPE_CHECKING:
     from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Premise, Step, premise_of
     from dpverify.symbolic.exact.numbers import DomainError, EvaluationError, Exact, UndecidedError, UnsupportedError
     from dpverify.symbolic.exact.statements import evaluate_statement
-    from dpverify.symbolic.expressions.data import AnyVector, GaussianNorm, SetBits
     from dpverify.symbolic.expressions.functions import HOLE, Bit, Inner, Log2, Moment, Norm, PopCount
-    from dpverify.symbolic.expressions.ranges import Range, integer, real
+    from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Range, SetBits, integer, real
     from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
     from dpverify.symbolic.rules import CATALOGUE, Rule
 
+# Modules are loaded when a name is first used: what evaluates and decides does not import sympy.
 _HOMES = {
-    "expressions.data": "AnyVector GaussianNorm SetBits",
     "derive.derivation": "check_derivation",
     "expressions.functions": "HOLE Bit Inner Log2 Moment Norm PopCount",
     "exact.numbers": "DomainError EvaluationError Exact UndecidedError UnsupportedError",
-    "expressions.ranges": "Range integer real",
+    "expressions.ranges": "AnyVector GaussianNorm Range SetBits integer real",
     "rules": "CATALOGUE Rule",
     "exact.statements": "evaluate_statement",
     "derive.steps": "Case Cases Derivation DerivationError Premise Step premise_of",

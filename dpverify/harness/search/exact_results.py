@@ -14,7 +14,7 @@ from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import Probe
 from dpverify.ledger.results import Counterexample, Number, Slack, Vacuous
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.exact.decide import decide, to_number
+from dpverify.symbolic.exact.evaluate import decide, to_number
 from dpverify.symbolic.exact.numbers import EvaluationError, Exact
 from dpverify.symbolic.exact.statements import evaluate_statement
 

@@ -24,7 +24,7 @@ from dpverify.ledger.formula import to_text
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.exact.decide import to_number
+from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.statements import requires_hold
 
 PointLike = Mapping[str, int | Fraction | str]

@@ -1,7 +1,4 @@
-"""The formula language: text to tree, tree to LaTeX and back to text. Nothing is evaluated here.
-
-What the language holds and what it means is written down in ``specs/README.md``.
-"""
+"""The formula language of ``specs/README.md``: text to tree, tree to LaTeX and back to text. Nothing is evaluated."""
 
 from dpverify.ledger.formula.errors import FormulaError
 from dpverify.ledger.formula.latex import latex

@@ -21,11 +21,10 @@ _TALL = (r"\frac", r"\sum", r"\left")
 
 
 def latex(node: Node, symbols: Mapping[str, str], functions: Mapping[str, str] | None = None) -> str:
-    r"""Typeset a tree.
+    """Typeset a tree for math mode, with brackets only where the reader needs them.
 
-    ``functions``: LaTeX of each function that the paper declares: a head such as ``F``, set before bracketed arguments,
-    or a pattern such as ``G_{[#1,#2]}``, where they take the places #1, #2, ... LaTeX for math mode. Operands keep
-    their order and fractions their bars; brackets stand where the reader needs them, and there only.
+    ``functions``: of each function of the paper a head such as ``F``, set before bracketed arguments, or a pattern such
+    as ``G_{[#1,#2]}``, where they take the places #1, #2, ...
     """
     return _Setter(symbols, functions or {}).set(node)
 

@@ -1,7 +1,4 @@
-"""Premises that are derivations of ours: a chain may use the conclusion of another one, under its conditions.
-
-Such a premise carries its derivation, so that a check can walk from a theorem down to what nothing here derives.
-"""
+"""Premises that are derivations of ours, so that a check can walk from a theorem down to what nothing here derives."""
 
 from __future__ import annotations
 

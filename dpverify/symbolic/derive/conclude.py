@@ -12,9 +12,8 @@ from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting
 from dpverify.symbolic.derive.steps import Derivation, symbol_conditions
 from dpverify.symbolic.exact.numbers import EvaluationError, compare
-from dpverify.symbolic.expressions.data import numbers_of, shown
 from dpverify.symbolic.expressions.from_sympy import compile_expr
-from dpverify.symbolic.expressions.ranges import Range, Variable
+from dpverify.symbolic.expressions.ranges import Range, Variable, numbers_of, shown
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
@@ -27,13 +26,10 @@ _LOCAL_TRIES = 200
 
 @dataclass(frozen=True)
 class Conclusion:
-    """How the printed side stands to the derived one.
+    """How the printed side stands to the derived one."""
 
-    ``equal``; ``weaker``: the printed bound follows from the derived one, and says less somewhere or is not proven to
-    say as much; ``stronger``: the derived bound follows from the printed one, which is certainly different;
-    ``differs``: each is certainly the better one somewhere; ``undecided``.
-    """
-
+    # ``weaker``: the printed bound follows from the derived one, and is not proven to say as much; ``stronger``: the
+    # other way round, and certainly different; ``differs``: each is certainly the better one somewhere.
     relation: RelationToDerived
     reason: str = ""  # what stands in the way, where it is undecided
 
@@ -44,28 +40,21 @@ def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
 
 
 def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
-    """Compare the last expression of a derivation with the printed right side, and say what stands in the way.
+    """Compare a last expression with the printed side, and say what stands in the way; the steps are not checked.
 
-    The steps are not checked here. Undecided unless the derivation bounds the statement's own left side, in the
-    statement's direction, under assumptions that the statement grants.
+    Undecided unless the chain bounds the statement's left side, in its direction, under assumptions that it grants.
     """
     clean = prepared(derivation)
     lhs, printed = sympy_sides(statement)
     if printed is None:
         return Conclusion("undecided", "the statement has no right side.")
     granted = Facts().given(sympy_conditions(statement))
-    rename = _renaming(clean, statement)
+    known, expressions = sympy_symbols(statement), (clean.start, clean.last, *clean.assumptions)
+    rename = {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
     obstacle = _obstacle(clean, statement, rename, lhs, granted)
     if obstacle:
         return Conclusion("undecided", obstacle)
     return _relation(clean.last.xreplace(rename), printed, statement, clean, granted)
-
-
-def _renaming(derivation: Derivation, statement: Any) -> dict[Any, Any]:
-    """The derivation's symbols become the statement's symbols of the same name."""
-    known = sympy_symbols(statement)
-    expressions = (derivation.start, derivation.last, *derivation.assumptions)
-    return {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
 
 
 def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lhs: Any, granted: Facts) -> str:

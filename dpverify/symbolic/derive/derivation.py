@@ -31,25 +31,11 @@ from dpverify.symbolic.rules.base import Instance
 
 
 def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -> DerivationResult:
-    """Check every step of a derivation.
+    """Check every step of a derivation, at so many points of the domain and of each case; the start claims nothing.
 
-    Parameters
-    ----------
-    points, seed : int
-        Sample points per setting (the domain, and each case), and what they are drawn by.
-
-    Returns
-    -------
-    DerivationResult
-        A step is ``proved`` (by sympy or by a rule whose conditions are proven, and not violated at any point),
-        ``checked`` (not violated at any point, but not proven), ``undecided`` (nothing known, or a side without a value
-        at a point of the domain) or ``fails`` (certainly violated at a point). ``complete`` means that every step is
-        proved. The first entry is the starting expression; it claims nothing.
-
-    Raises
-    ------
-    DerivationError
-        If the derivation is malformed: an undeclared symbol, an unknown rule, a missing variable of a rule.
+    A step is ``proved`` (by sympy or by a rule whose conditions are proven, and not violated at any point), ``checked``
+    (not violated at any point, but not proven), ``undecided`` (nothing known, or a side without a value at a point) or
+    ``fails`` (certainly violated at a point). A malformed derivation raises a `DerivationError`.
     """
     clean = prepared(derivation)
     _ = clean.relation

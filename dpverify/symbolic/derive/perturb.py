@@ -41,9 +41,8 @@ class Perturbation:
 def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterator[Perturbation]:
     """Yield the derivation with one numeric constant of one step's expression moved by 1% against it.
 
-    Of the two directions, the one that makes the step's claim larger at a sample point: a smaller expression after
-    ``<=``, a larger one after ``>=``, either after ``=``. Limits of sums and signs are left alone. ``last_only``:
-    whether only the last expression of the chain is moved.
+    It moves so that the step claims more at a sample point: a smaller expression after ``<=``, a larger one after
+    ``>=``, either after ``=``. ``last_only``: only the last expression of the chain is moved.
     """
     clean = prepared(derivation)
     points = Points(clean.variables, (), 8, "perturbations").found

@@ -1,7 +1,6 @@
 """Look a derivation over before it is checked: every symbol declared, every sum index clean, every relation in line.
 
-A sum index may carry assumptions in the author's text (``nonnegative=True``) that nothing proves. Each is replaced by
-one of the same name that is an integer and no more; what else holds of it follows from the limits of its sum.
+A sum index may carry assumptions that nothing proves: it becomes an integer and no more, within the limits of its sum.
 """
 
 from __future__ import annotations
@@ -13,11 +12,12 @@ from typing import Any
 import sympy
 
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Link, Step, bare, chained
-from dpverify.symbolic.expressions.data import SetBits
 from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.ranges import SetBits
 from dpverify.symbolic.prove.facts import Facts
 
 _MAX_INDICES = 50
+_BINDERS = (sympy.Sum, sympy.Integral)
 
 #: What a symbol may be assumed to be: what sample points can be tested for and a statement's domain can grant.
 _ASSUMPTIONS = {"real", "integer", "positive", "nonnegative", "negative", "nonpositive"}
@@ -41,7 +41,8 @@ class _Cleaner:
         self.derivation = derivation
         self.names = set(derivation.variables)
         self.seen: dict[str, Any] = {}
-        bound = {s for expr in _expressions(derivation) for s in _bound(expr)}
+        sums = [n for e in (derivation.start, *_in_links(derivation.steps)) for n in sympy.sympify(e).atoms(*_BINDERS)]
+        bound = {limit[0] for node in sums for limit in node.limits}
         for s in sorted(bound, key=str):
             if s.name in self.names:
                 raise DerivationError(f"{derivation.name}: the index {s} of a sum is also a variable.")
@@ -63,7 +64,8 @@ class _Cleaner:
                 )
         if clean.has(sympy.Float):
             raise DerivationError(f"{self.derivation.name}: {expr} holds a float; write a Rational.")
-        return clean.replace(_is_applied, lambda e: self.function(e.func)(*e.args))
+        applied = sympy.core.function.AppliedUndef
+        return clean.replace(lambda e: isinstance(e, applied), lambda e: self.function(e.func)(*e.args))
 
     def function(self, function: Any) -> Any:
         """Replace a function by one of the same name with the assumptions that its declaration grants."""
@@ -100,15 +102,6 @@ class _Cleaner:
         return self.expr(value, bound)
 
 
-def _is_applied(expr: Any) -> bool:
-    return isinstance(expr, sympy.core.function.AppliedUndef)
-
-
-def _expressions(derivation: Derivation) -> Iterator[Any]:
-    yield sympy.sympify(derivation.start)
-    yield from _in_links(derivation.steps)
-
-
 def _in_links(links: tuple[Link, ...]) -> Iterator[Any]:
     for link in links:
         yield sympy.sympify(link.expr)
@@ -127,10 +120,6 @@ def _in_where(where: Mapping[str, Any]) -> Iterator[Any]:
             yield value.expr
         elif not isinstance(value, sympy.core.function.FunctionClass):
             yield sympy.sympify(value)
-
-
-def _bound(expr: Any) -> set[Any]:
-    return {limit[0] for node in expr.atoms(sympy.Sum, sympy.Integral) for limit in node.limits}
 
 
 def _check_nesting(expr: Any, outer: frozenset[Any], name: str) -> None:

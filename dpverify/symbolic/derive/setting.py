@@ -10,11 +10,10 @@ import sympy
 
 from dpverify.ledger.results import Number
 from dpverify.symbolic.derive.steps import DerivationError
-from dpverify.symbolic.exact.decide import to_number
+from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.numbers import EvaluationError, UnsupportedError, Value, compare, to_exact
-from dpverify.symbolic.expressions.data import shown
 from dpverify.symbolic.expressions.from_sympy import compile_expr
-from dpverify.symbolic.expressions.ranges import Points, Variable
+from dpverify.symbolic.expressions.ranges import Points, Variable, shown
 from dpverify.symbolic.prove.facts import Facts, differences, own_signs
 
 _BITS = (170, 680)

@@ -67,17 +67,9 @@ class Premise(Instance):
 
 
 def premise_of(statement: Any, lhs: Any = None) -> Premise:
-    """Read a premise off a statement of the ledger, its domains and conditions included.
+    """Read a premise off a statement, its domains and conditions included, or raise a `DerivationError` without sides.
 
-    Parameters
-    ----------
-    lhs : sympy.Expr, optional
-        What stands for the left side, where the claim has a quantity there.
-
-    Raises
-    ------
-    DerivationError
-        If a side or the relation is missing, or the relation is strict.
+    ``lhs``: the sympy expression for the left side, where the claim has a quantity there.
     """
     left, right = sympy_sides(statement)
     left = lhs if left is None else left

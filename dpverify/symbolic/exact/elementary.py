@@ -1,8 +1,7 @@
 """The functions of the formula language on exact rationals and balls.
 
-Each returns an exact rational where the result is one (powers, perfect squares, ``log2`` of a power of two) and a ball
-that contains the result otherwise. Where a ball does not show whether the argument is in the domain, ``UndecidedError``
-asks for more bits.
+Each returns an exact rational where the result is one, and a ball that contains it otherwise. Where a ball does not
+show whether the argument is in the domain, ``UndecidedError`` asks for more bits.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
-"""Exact and ball evaluation of formula trees."""
+"""Exact and ball evaluation of formula trees; relations between numbers, decided with as many bits as it takes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from flint import arb
 
 from dpverify.ledger.formula import Compare, Formula
+from dpverify.ledger.results import Number
 from dpverify.symbolic.exact.compile import compile_formula, compile_relation
 from dpverify.symbolic.exact.numbers import (
     MAX_BITS,
@@ -16,11 +19,82 @@ from dpverify.symbolic.exact.numbers import (
     Exact,
     UndecidedError,
     Value,
+    compare,
     to_exact,
     to_value,
     working_precision,
 )
 from dpverify.symbolic.exact.sums import Closure, Env
+
+_START_BITS = 64
+_MAX_EXACT_CHARACTERS = 1000
+
+
+def decide(
+    lhs: Callable[[int], Exact] | Exact,
+    relation: str,
+    rhs: Callable[[int], Exact] | Exact,
+    *,
+    start: int = _START_BITS,
+    most: int = MAX_BITS,
+) -> bool | None:
+    """Decide ``lhs relation rhs`` with certainty; None where the balls still overlap at ``most`` bits."""
+    fixed = not callable(lhs) and not callable(rhs)
+    bits = start
+    while True:
+        with working_precision(bits):
+            try:
+                left = lhs(bits) if callable(lhs) else lhs
+                right = rhs(bits) if callable(rhs) else rhs
+                answer = compare(to_value(left), relation, to_value(right))
+            except UndecidedError:
+                if bits >= most:
+                    raise
+                answer = None
+        if answer is not None or fixed or bits >= most:
+            return answer
+        bits = min(4 * bits, most)
+
+
+def to_number(x: Exact | int) -> Number:
+    """Write a number for a report: a short fraction, and the nearest float (of a ball, of its midpoint).
+
+    What no float can show is text: ``"inf"``, ``"-inf"``, ``"nan"``, and ``"1.5e-400"`` for what would become 0.
+    """
+    if isinstance(x, arb):
+        return Number(exact=None, float=_float_of_ball(x))
+    value = Fraction(x)
+    short = max(value.numerator.bit_length(), value.denominator.bit_length()) < 3 * _MAX_EXACT_CHARACTERS
+    exact = str(value) if short and len(str(value)) <= _MAX_EXACT_CHARACTERS else None
+    return Number(exact=exact, float=_float_of_fraction(value))
+
+
+def _float_of_fraction(value: Fraction) -> float | str:
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf
+    if math.isinf(result) or (result == 0 and value != 0):
+        with working_precision(_START_BITS):
+            return _decimal(arb(to_value(value)))
+    return result
+
+
+def _float_of_ball(x: arb) -> float | str:
+    if x.is_nan():
+        return "nan"
+    if not x.is_finite():
+        return "inf" if x > 0 else "-inf" if x < 0 else "nan"
+    middle = x.mid()
+    result = float(middle)
+    if math.isinf(result) or (result == 0 and not middle.is_zero()):
+        return _decimal(middle)
+    return result
+
+
+def _decimal(x: arb) -> str:
+    return x.str(6, radius=False)
+
 
 Point: TypeAlias = Mapping[str, Any]
 
@@ -28,9 +102,8 @@ Point: TypeAlias = Mapping[str, Any]
 def evaluate(node: Formula, env: Point, *, precision: int = 256, extended: bool = False) -> Exact:
     """Evaluate a formula at a point: to a Fraction where rational arithmetic suffices, else to a ball around the value.
 
-    ``precision``: bits of the balls; more are used where that many do not show whether the formula is defined. A
-    rational of more than 64 times as many bits is rounded to a ball. ``extended``: whether ``x/0`` is +oo or -oo by the
-    sign of x, and ``log(0)`` is -oo, instead of a DomainError.
+    ``precision``: bits of the balls, or more where they do not show whether the formula is defined. ``extended``:
+    ``x/0`` is +oo or -oo by the sign of x, and ``log(0)`` is -oo, instead of a DomainError.
     """
     return to_exact(run(cached_closure(node, extended), values(env), precision))
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpverify.ledger.formula import Compare
 from dpverify.symbolic.exact.compile import compile_formula, compile_relation
-from dpverify.symbolic.exact.decide import decide
-from dpverify.symbolic.exact.evaluate import Point, holds_compiled, run, values
+from dpverify.symbolic.exact.evaluate import Point, decide, holds_compiled, run, values
 from dpverify.symbolic.exact.numbers import Exact, conjunction, is_integer, to_exact, working_precision
 from dpverify.symbolic.exact.sums import Closure, Env
 
@@ -58,36 +57,22 @@ def compile_statement(statement: Statement) -> CompiledStatement:
     if entry is None or entry[0] is not statement:
         if len(_compiled) > 1024:
             _compiled.clear()
-        entry = _compiled[id(statement)] = (statement, _compile(statement))
+        made = CompiledStatement(
+            let=tuple((name, compile_formula(value)) for name, value in statement.let),
+            lhs=None if statement.lhs is None else compile_formula(statement.lhs),
+            rhs=None if statement.rhs is None else compile_formula(statement.rhs),
+            relation=statement.relation,
+            requires=tuple(compile_relation(condition) for condition in statement.requires),
+        )
+        entry = _compiled[id(statement)] = (statement, made)
     return entry[1]
-
-
-def _compile(statement: Statement) -> CompiledStatement:
-    return CompiledStatement(
-        let=tuple((name, compile_formula(value)) for name, value in statement.let),
-        lhs=None if statement.lhs is None else compile_formula(statement.lhs),
-        rhs=None if statement.rhs is None else compile_formula(statement.rhs),
-        relation=statement.relation,
-        requires=tuple(compile_relation(condition) for condition in statement.requires),
-    )
 
 
 def evaluate_statement(statement: Statement, point: Point, *, precision: int = 256) -> tuple[Exact | None, Exact]:
     """Evaluate both sides of a statement; the left one is None where it is a measured quantity.
 
-    Parameters
-    ----------
-    point : mapping of str to Fraction, int or arb
-        A value for every free symbol; definitions are computed.
-    precision : int
-        Bits of the balls.
-
-    Raises
-    ------
-    ValueError
-        If the statement is in words and has no right side.
-    EvaluationError
-        If a side is not defined at the point.
+    ``point``: a value for every free symbol. Raises a ValueError for a statement in words, and an `EvaluationError`
+    where a side is not defined.
     """
     compiled = compile_statement(statement)
     if compiled.rhs is None:

@@ -1,7 +1,4 @@
-"""Sums: finite ones term by term or in closed form, infinite ones in closed form only.
-
-Closed forms need summands whose neighbours have a constant ratio, ``(1 - alpha)**(N*i + 1)`` and the like.
-"""
+"""Sums, in closed form where neighbours have a constant ratio, as in ``(1 - alpha)**(N*i + 1)``, or term by term."""
 
 from __future__ import annotations
 
@@ -108,8 +105,7 @@ def _series_from_zero(env: Env, body: Closure, index: str, lo: int, ratio: Closu
 def constant_ratio(node: Formula, index: str) -> Formula | None:
     """Ratio of successive terms, where the summand shows that it is constant.
 
-    A power of a zero base needs a positive slope: the ratio is then 0, which with ``0**0 = 1`` is right from the second
-    term on.
+    A zero base needs a positive slope: the ratio is then 0, which with ``0**0 = 1`` is right from the second term on.
     """
     if index not in free_names(node):
         return Num(Fraction(1))

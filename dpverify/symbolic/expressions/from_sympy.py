@@ -1,8 +1,4 @@
-"""Sympy expressions to formula trees, so that one evaluator serves both: exact numbers, balls, geometric series.
-
-The trees made here may hold internal functions whose names begin with ``#`` (gamma, erf, popcount, moments, case
-splits); printed formulas cannot.
-"""
+"""Sympy expressions to formula trees, for one evaluator; functions that no printed formula has begin with ``#``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Expressions in one shape, so that equal ones look equal: expanded into monomials, and sums with one kind of index.
-
-The index of a sum runs from 0 and is named by the depth of nesting; constant factors stand outside.
-"""
+"""Expressions in one shape: expanded into monomials; indices of sums run from 0, named by the depth of nesting."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Certificates: a target as a nonnegative combination of things known to be nonnegative.
+"""Certificates: a target as a nonnegative combination of things known to be nonnegative, by exact linear programming.
 
-They are found by exact linear programming. The target and the facts are expanded into monomials; each monomial is a row
-of the program, each fact a column. A solution is a proof: its identity holds exactly, whatever the letters stand for.
+The target and the facts are expanded into monomials; each monomial is a row of the program, each fact a column. A
+solution is a proof: its identity holds exactly, whatever the letters stand for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, TypeAlias
 
 import sympy
 from flint import fmpq
@@ -17,7 +17,119 @@ from flint import fmpq
 from dpverify.symbolic.exact.numbers import EvaluationError, to_ball, working_precision
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.prove.canonical import expanded, squares
-from dpverify.symbolic.prove.simplex import solve
+
+_ZERO = fmpq(0)
+_ONE = fmpq(1)
+_MAX_PIVOTS = 300
+_RHS = -1
+
+#: Nonzero entries by column; the right side has the number -1.
+Row: TypeAlias = dict[int, fmpq]
+
+
+def solve(
+    columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq], wanted: Sequence[bool]
+) -> list[fmpq] | None:
+    """Find weights ``x >= 0`` with ``sum_j x_j * columns[j] = target``; None where 300 pivots find none.
+
+    Columns that are ``wanted`` get a positive weight if they can. Arithmetic is exact, and Bland's rule keeps the
+    search from cycling.
+    """
+    count = len(columns)
+    table, basis = _tableau(columns, target)
+    cost = dict.fromkeys(basis, _ONE)
+    finished, _ = _minimise(table, basis, cost, count + len(basis))
+    if not finished or any(j >= count and _RHS in table[r] for r, j in enumerate(basis)):
+        return None
+    _drop_artificial(table, basis, count)
+    ray = None
+    used = any(j < len(wanted) and wanted[j] and _RHS in table[r] for r, j in enumerate(basis))
+    if any(wanted) and not used:
+        _, ray = _minimise(table, basis, {j: -_ONE for j, w in enumerate(wanted) if w}, count)
+    weights = [_ZERO] * count
+    if ray is not None:
+        weights[ray] = _ONE
+    for row, j in zip(table, basis, strict=True):
+        if j < count:
+            weights[j] = row.get(_RHS, _ZERO) - (_ZERO if ray is None else row.get(ray, _ZERO))
+    return weights
+
+
+def _tableau(columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq]) -> tuple[list[Row], list[int]]:
+    """Rows with right sides that are not negative, each with an artificial column of its own in the basis."""
+    rows: dict[int, Row] = {}
+    for j, column in enumerate(columns):
+        for r, value in column.items():
+            rows.setdefault(r, {})[j] = value
+    for r, value in target.items():
+        rows.setdefault(r, {})[_RHS] = value
+    table: list[Row] = []
+    for k, r in enumerate(sorted(rows)):
+        row = rows[r]
+        if row.get(_RHS, _ZERO) < 0:
+            row = {j: -value for j, value in row.items()}
+        row[len(columns) + k] = _ONE
+        table.append(row)
+    return table, [len(columns) + k for k in range(len(table))]
+
+
+def _drop_artificial(table: list[Row], basis: list[int], count: int) -> None:
+    """Swap artificial columns at level 0 for real ones, where the row has any."""
+    for r, j in enumerate(basis):
+        if j >= count:
+            entering = min((k for k in table[r] if 0 <= k < count), default=None)
+            if entering is not None:
+                _pivot(table, basis, r, entering)
+
+
+def _minimise(table: list[Row], basis: list[int], cost: Row, usable: int) -> tuple[bool, int | None]:
+    """Pivot until no column improves the cost: whether that ended, and the column of an unbounded direction."""
+    reduced = dict(cost)
+    for row, j in zip(table, basis, strict=True):
+        if j in reduced:
+            _subtract(reduced, reduced[j], row)
+    for _ in range(_MAX_PIVOTS):
+        entering = min((j for j, value in reduced.items() if value < 0 and 0 <= j < usable), default=None)
+        if entering is None:
+            return True, None
+        leaving = _leaving_row(table, basis, entering)
+        if leaving is None:
+            return True, entering
+        _pivot(table, basis, leaving, entering)
+        _subtract(reduced, reduced[entering], table[leaving])
+    return False, None
+
+
+def _leaving_row(table: list[Row], basis: list[int], entering: int) -> int | None:
+    best: tuple[fmpq, int] | None = None
+    found = None
+    for r, row in enumerate(table):
+        entry = row.get(entering)
+        if entry is not None and entry > 0:
+            key = (row.get(_RHS, _ZERO) / entry, basis[r])
+            if best is None or key[0] < best[0] or (key[0] == best[0] and key[1] < best[1]):
+                best, found = key, r
+    return found
+
+
+def _pivot(table: list[Row], basis: list[int], leaving: int, entering: int) -> None:
+    pivot = table[leaving][entering]
+    chosen = table[leaving] = {j: value / pivot for j, value in table[leaving].items()}
+    for r, row in enumerate(table):
+        if r != leaving and entering in row:
+            _subtract(row, row[entering], chosen)
+    basis[leaving] = entering
+
+
+def _subtract(row: Row, factor: fmpq, other: Row) -> None:
+    """Subtract a multiple of another row in place; entries that become 0 are removed."""
+    for j, value in other.items():
+        changed = row.get(j, _ZERO) - factor * value
+        if changed == 0:
+            row.pop(j, None)
+        else:
+            row[j] = changed
+
 
 Fact = tuple[Any, bool]
 
@@ -33,7 +145,7 @@ def combine(target: Any, facts: tuple[Fact, ...], strict: bool, products: bool) 
         facts += tuple((square, False) for square in squares(sorted(target.free_symbols, key=str)))
     columns = list(_columns(facts, products))
     known = {m for column, _ in columns for m in column} | set(wanted)
-    columns += _signs(known)
+    columns += (column for m in sorted(known, key=_sort_key) for column in _signs_of(m))
     columns = _prune(columns, wanted)
     if not all(any(m in column for column, _ in columns) for m in wanted) or len(columns) > _MAX_COLUMNS:
         return False
@@ -77,17 +189,12 @@ def _columns(facts: tuple[Fact, ...], products: bool) -> tuple[Column, ...]:
     return tuple((monomials(expr), flag) for expr, flag in columns.items())
 
 
-def _signs(known: set[Any]) -> list[Column]:
-    """Columns for monomials whose sign sympy knows, and for irrational constants, enclosed between rationals."""
-    return [column for m in sorted(known, key=_sort_key) for column in _signs_of(m)]
-
-
 _sort_key = lru_cache(maxsize=20_000)(sympy.default_sort_key)
 
 
 @lru_cache(maxsize=20_000)
 def _signs_of(m: Any) -> tuple[Column, ...]:
-    """Columns of one monomial; nobody changes them. The same few stand in the certificates of a whole derivation."""
+    """Columns of a monomial whose sign sympy knows, an irrational constant in it enclosed between rationals."""
     constant, rest = m.as_independent(*m.free_symbols, as_Add=False) if m.free_symbols else (m, sympy.Integer(1))
     if not (rest.is_nonnegative or rest.is_nonpositive):
         return ()

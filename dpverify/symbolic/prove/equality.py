@@ -109,10 +109,9 @@ class _TimeIsUp(BaseException):
 
 
 def within(seconds: float, function: Callable[[], T]) -> T | None:
-    """Call a function; None when it takes longer than some seconds of wall time.
+    """Call a function; None after some seconds, far more than a step takes, so that no slow machine changes a verdict.
 
-    They are far more than any step of ours takes, so that a slower machine does not change a verdict. Outside the main
-    thread, or where the system has no timer, there is no limit.
+    Outside the main thread, or where the system has no timer, there is no limit.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         return function()

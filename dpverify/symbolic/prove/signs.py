@@ -158,8 +158,7 @@ def _by_fraction(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
 
 
 def _by_certificate(expr: Any, strict: bool, facts: Facts, depth: int, products: bool) -> bool:
-    known = _everything_known(expr, facts, depth)
-    return combine(expr, known, strict, products)
+    return combine(expr, _everything_known(expr, facts, depth), strict, products)
 
 
 def _by_closed_powers(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:

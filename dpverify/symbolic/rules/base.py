@@ -9,8 +9,7 @@ from typing import Any, Literal, Self
 
 import sympy
 
-from dpverify.symbolic.expressions.data import AnyVector, GaussianNorm, SetBits
-from dpverify.symbolic.expressions.ranges import Variable
+from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, SetBits, Variable
 from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
 from dpverify.symbolic.prove.signs import implied
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from sympy import Dummy, Function, Integer, Lambda, Mod, Rational, Sum, Symbol, floor
 
-from dpverify.symbolic.expressions.data import SetBits
 from dpverify.symbolic.expressions.functions import Bit, Log2, PopCount
-from dpverify.symbolic.expressions.ranges import integer, real
+from dpverify.symbolic.expressions.ranges import SetBits, integer, real
 from dpverify.symbolic.rules.base import AreSetBits, Holds, IsInteger, Rule, at_most, equal
 
 s, n, R, k = (Symbol(name, integer=True) for name in "snRk")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from sympy import Symbol, sqrt
 
-from dpverify.symbolic.expressions.data import AnyVector, GaussianNorm
 from dpverify.symbolic.expressions.functions import Inner, Moment, Norm
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Variable, integer, real
 from dpverify.symbolic.rules.base import IsGaussianNorm, IsRandom, IsVector, Rule, at_most, equal
 
 X, u, w = Symbol("X"), Symbol("u"), Symbol("w")

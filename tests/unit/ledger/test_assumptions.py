@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from dpverify.ledger.assumptions import ASSUMPTIONS, CERTIFIED, Tag, parse_tag
 from dpverify.ledger.errors import FormulaError
+from dpverify.ledger.vocabulary import ASSUMPTIONS, CERTIFIED, Tag, parse_tag
 
 
 def test_tags() -> None:

@@ -10,10 +10,9 @@ import msgspec
 import pytest
 
 from dpverify.ledger import SpecError, Specs, load_specs
-from dpverify.ledger.assumptions import Tag
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.records import Claim
-from dpverify.ledger.vocabulary import parse_domain
+from dpverify.ledger.vocabulary import Tag, parse_domain
 
 Write = Callable[..., Path]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.ledger import SpecError, Specs, bundled_specs, check_specs, load_specs
-from dpverify.ledger.files import MAX_BYTES
+from dpverify.ledger.load import MAX_BYTES
 
 Write = Callable[..., Path]
 

@@ -9,13 +9,13 @@ from typing import get_args
 
 import pytest
 
-from dpverify.ledger.assumptions import ASSUMPTIONS
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.formula import to_text
 from dpverify.ledger.formula.tree import BUILTINS
 from dpverify.ledger.load import bundled_specs, load_specs
 from dpverify.ledger.records import Kind, Status
 from dpverify.ledger.specs import PaperSpec
+from dpverify.ledger.vocabulary import ASSUMPTIONS
 
 NUMBERED = [
     *("theorem-4", "lemma-5", "theorem-6", "lemma-7", "theorem-8", "theorem-9", "theorem-10", "lemma-11", "lemma-12"),

@@ -19,9 +19,8 @@ from dpverify.symbolic.derive.derivation import (
     Step,
     check_derivation,
 )
-from dpverify.symbolic.expressions.data import AnyVector, GaussianNorm, SetBits
 from dpverify.symbolic.expressions.functions import HOLE, Moment
-from dpverify.symbolic.expressions.ranges import Range, Variable, integer, real
+from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Range, SetBits, Variable, integer, real
 
 x = Symbol("x", real=True)
 y = Symbol("y", positive=True)

@@ -7,9 +7,8 @@ import sympy
 from sympy import Lambda, Sum, Symbol, exp, oo
 
 from dpverify.symbolic.exact.numbers import compare
-from dpverify.symbolic.expressions.data import AnyVector, GaussianNorm, SetBits
 from dpverify.symbolic.expressions.from_sympy import compile_expr
-from dpverify.symbolic.expressions.ranges import Points
+from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Points, SetBits
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE, find_rule
 from dpverify.symbolic.rules.base import Holds, substitute

@@ -11,9 +11,8 @@ from sympy import Mod, Sum, Symbol, sqrt
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation, conclude
 from dpverify.symbolic.derive.perturb import perturbations
-from dpverify.symbolic.expressions.data import AnyVector, GaussianNorm
 from dpverify.symbolic.expressions.functions import Bit, Log2, Moment, PopCount
-from dpverify.symbolic.expressions.ranges import integer, real
+from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_symbols
 
 DOMAINS = {

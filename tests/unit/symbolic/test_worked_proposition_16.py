@@ -11,9 +11,8 @@ from sympy import Function, Lambda, Mod, Sum, Symbol
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation, conclude
 from dpverify.symbolic.derive.perturb import perturbations
-from dpverify.symbolic.expressions.data import SetBits
 from dpverify.symbolic.expressions.functions import PopCount
-from dpverify.symbolic.expressions.ranges import integer, real
+from dpverify.symbolic.expressions.ranges import SetBits, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 DOMAINS = {"gamma": "real, 0 < gamma < 1", "R": "integer, R >= 0", "s": "integer, 0 <= s <= 2**(R + 1) - 1"}

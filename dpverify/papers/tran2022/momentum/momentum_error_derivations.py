@@ -18,10 +18,9 @@ from sympy import Sum as SumOf
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
-from dpverify.symbolic.expressions.data import AnyVector, Vector, numbers_of
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.functions import HOLE, Moment
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import AnyVector, Variable, Vector, integer, numbers_of, real
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
 
 i = Symbol("i", integer=True)

@@ -15,9 +15,8 @@ from sympy import Eq, Function, Lambda, Mod, Rational, Sum, Symbol, floor
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP, by_concavity
 from dpverify.symbolic.derive.derivation import Derivation, Step
-from dpverify.symbolic.expressions.data import SetBits
 from dpverify.symbolic.expressions.functions import HOLE, Bit, Log2, PopCount
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import SetBits, Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides, sympy_symbols
 
 i, j, k = (Symbol(name, integer=True) for name in "ijk")

@@ -9,9 +9,8 @@ from sympy import Rational, Symbol, floor, log, sqrt
 from dpverify.papers.tran2022.noise import sr_total_derivations as lemma_7
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
-from dpverify.symbolic.expressions.data import GaussianNorm
 from dpverify.symbolic.expressions.functions import Log2, Moment
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import GaussianNorm, Variable, integer, real
 
 GAMMA, SIGMA, ALPHA, G, DELTA = (Symbol(name, positive=True) for name in ("gamma", "sigma", "alpha", "G", "delta"))
 L, VARIANCE = (Symbol(name, nonnegative=True) for name in ("L", "variance"))

@@ -15,9 +15,8 @@ from sympy import Add, Integer, Pow, Rational, Symbol, exp, floor, log, sqrt
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
 from dpverify.symbolic.derive.steps import Link
-from dpverify.symbolic.expressions.data import GaussianNorm
 from dpverify.symbolic.expressions.functions import HOLE, Log2, Moment
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import GaussianNorm, Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_definitions, sympy_sides, sympy_symbols
 
 PREFIX, WEIGHT, DECAYS, SQUARES, RUN = (

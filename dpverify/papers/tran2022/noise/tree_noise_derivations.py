@@ -13,9 +13,8 @@ from sympy import Mod, Sum, Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Derivation, Step
-from dpverify.symbolic.expressions.data import GaussianNorm
 from dpverify.symbolic.expressions.functions import Bit, Log2, Moment, PopCount
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import GaussianNorm, Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_symbols
 
 TOP = Symbol("top_bit", integer=True, nonnegative=True)  # Index of the highest bit of T; a bit above it is 0

@@ -13,9 +13,8 @@ from sympy import Function, Lambda, Mod, Sum, Symbol, floor
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step
-from dpverify.symbolic.expressions.data import SetBits
 from dpverify.symbolic.expressions.functions import Log2, PopCount
-from dpverify.symbolic.expressions.ranges import integer, real
+from dpverify.symbolic.expressions.ranges import SetBits, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 i, j, k = (Symbol(name, integer=True) for name in "ijk")

@@ -10,9 +10,8 @@ from sympy import Lambda, Rational, Sum, Symbol, exp, log, sqrt
 from dpverify.ledger.results import Number
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step, check_derivation, premise_of
 from dpverify.symbolic.derive.perturb import constants, perturbations, spread
-from dpverify.symbolic.expressions.data import AnyVector
 from dpverify.symbolic.expressions.functions import HOLE, Inner, Log2, Norm
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import AnyVector, Variable, integer, real
 from dpverify.symbolic.prove.canonical import canonical
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts

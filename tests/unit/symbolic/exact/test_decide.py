@@ -6,8 +6,7 @@ import pytest
 from flint import arb, ctx
 
 from dpverify.ledger.formula import parse
-from dpverify.symbolic.exact.decide import decide, to_number
-from dpverify.symbolic.exact.evaluate import evaluate
+from dpverify.symbolic.exact.evaluate import decide, evaluate, to_number
 from dpverify.symbolic.exact.numbers import DomainError, Exact
 
 

@@ -9,8 +9,7 @@ from flint import arb, fmpq
 from sympy import Symbol, exp, sqrt
 
 from dpverify.symbolic.exact.numbers import DomainError, to_value, working_precision
-from dpverify.symbolic.expressions.data import AnyVector, GaussianNorm, SetBits, Vector, shown
-from dpverify.symbolic.expressions.ranges import Points, integer, real
+from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Points, SetBits, Vector, integer, real, shown
 
 N, d = Symbol("N", integer=True, positive=True), Symbol("d", integer=True, positive=True)
 v = Symbol("v", positive=True)

@@ -6,7 +6,7 @@ import pytest
 from flint import fmpq
 from scipy.optimize import linprog
 
-from dpverify.symbolic.prove.simplex import solve
+from dpverify.symbolic.prove.certificate import solve
 
 Columns = list[dict[int, fmpq]]
 

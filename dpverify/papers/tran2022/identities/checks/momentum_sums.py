@@ -24,7 +24,7 @@ from dpverify.papers.tran2022.identities.gradient_combinations_bounds import (
 from dpverify.papers.tran2022.identities.node_combinations_bounds import in_gradients, literal_output, streaming_outputs
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 from dpverify.symbolic.exact.combinations import Combination, kronecker_point
-from dpverify.symbolic.exact.decide import to_number
+from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.numbers import ONE, ZERO, Value, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)

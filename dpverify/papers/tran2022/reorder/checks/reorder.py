@@ -39,7 +39,7 @@ from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
     simple_bound,
     window_weights,
 )
-from dpverify.symbolic.exact.decide import decide, to_number
+from dpverify.symbolic.exact.evaluate import decide, to_number
 from dpverify.symbolic.exact.numbers import to_ball, to_exact, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpverify.papers.tran2022.utility.theorem_bounds import attained_gradient, attained_loss, worst_alignment
-from dpverify.symbolic.exact.decide import to_number
+from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.numbers import DomainError
 
 
