@@ -22,23 +22,9 @@ from dpverify.report.progress import rounds_on_stderr
 def run_compare(
     *, json: str | None = None, figure: Path | None = None, report: Path | None = None, **asked: Any
 ) -> int:
-    """Compare, show how it goes, and write what was asked for.
+    """Compare as ``CompareRequest`` asks, and write JSON (``-``: to stdout), an SVG figure, and a page of a report.
 
-    Parameters
-    ----------
-    json : str or None
-        File for the ``CompareResult``, or ``-`` for stdout; the text then goes to stderr.
-    figure : Path or None
-        File for the figure, ``*.svg``.
-    report : Path or None
-        Folder of a report, to whose page of comparisons this one is added.
-    **asked
-        As in ``CompareRequest``.
-
-    Returns
-    -------
-    int
-        0: done. 2: bad input, one line on stderr. 130: interrupted, with the finished seeds written.
+    The exit code: 0 done, 2 bad input, 130 interrupted, with the finished seeds written.
     """
 
     def work() -> bool:

@@ -1,7 +1,4 @@
-"""Losses with certified constants, data sets, and neighbouring data sets.
-
-The names below load their modules when they are first used: who asks for a data set does not wait for the kernels.
-"""
+"""Losses with certified constants, data sets, and neighbouring data sets; each name loads its module on first use."""
 
 from __future__ import annotations
 

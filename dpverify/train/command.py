@@ -15,22 +15,7 @@ from dpverify.train.words import summary
 
 
 def run_train(*, json: str | None = None, figure: Path | None = None, **asked: Any) -> int:
-    """Train, show how it goes, and write what was asked for.
-
-    Parameters
-    ----------
-    json : str or None
-        File for the ``TrainResult``, or ``-`` for stdout; the text then goes to stderr.
-    figure : Path or None
-        File for the figure, ``*.svg``.
-    **asked
-        As in ``Request``.
-
-    Returns
-    -------
-    int
-        0: done. 2: bad input, one line on stderr. 130: interrupted, with what was done so far written.
-    """
+    """Train as ``Request`` asks, show how it goes, write JSON (``-``: to stdout) and an SVG figure; the exit code."""
 
     def work() -> bool:
         request = Request(**asked)
