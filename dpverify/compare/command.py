@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any, TextIO
 
+from dpverify.compare.figure import svg
 from dpverify.compare.record import recorded
 from dpverify.compare.report import add, check_report
 from dpverify.compare.request import CompareRequest
@@ -32,7 +33,7 @@ def run_compare(
         check_report(report)
         with rounds_on_stderr() as progress:
             result = compare(request, progress)
-        deliver(summary(result), encode(result), json, figure, lambda: _figure(result))
+        deliver(summary(result), encode(result), json, figure, lambda: svg(result))
         _report(request, result, report, sys.stderr if json == STDOUT else sys.stdout)
         return result.interrupted
 
@@ -50,10 +51,3 @@ def _report(request: CompareRequest, result: CompareResult, folder: Path | None,
     if (folder / INDEX).is_file():
         changed += regenerate(folder)
     out.writelines(f"wrote {folder / name}\n" for name in changed)
-
-
-def _figure(result: CompareResult) -> bytes:
-    """Draw; matplotlib is imported only where a figure is wanted."""
-    from dpverify.compare.figure import svg
-
-    return svg(result)

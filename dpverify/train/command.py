@@ -9,7 +9,7 @@ from dpverify.ledger.records import encode
 from dpverify.report.files import answer, deliver
 from dpverify.report.progress import rounds_on_stderr
 from dpverify.train.request import Request
-from dpverify.train.result import Point, TrainResult
+from dpverify.train.result import Point
 from dpverify.train.run import train
 from dpverify.train.words import summary
 
@@ -25,14 +25,13 @@ def run_train(*, json: str | None = None, figure: Path | None = None, **asked: A
                 progress(step, steps, f"loss {point.loss:.4g}, gradient norm {point.gradient_norm:.4g}")
 
             result = train(request, report)
-        deliver(summary(result), encode(result), json, figure, lambda: _figure(result))
+
+        def draw() -> bytes:
+            from dpverify.train.figure import svg  # matplotlib, only where a figure is wanted
+
+            return svg(result)
+
+        deliver(summary(result), encode(result), json, figure, draw)
         return result.interrupted
 
     return answer(work, json, figure)
-
-
-def _figure(result: TrainResult) -> bytes:
-    """Draw; matplotlib is imported only where a figure is wanted."""
-    from dpverify.train.figure import svg
-
-    return svg(result)
