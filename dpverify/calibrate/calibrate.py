@@ -20,9 +20,7 @@ THEOREMS = {"dp-nsgd": theorem_6, "sr-nsgd": theorem_9}
 def calibrate(request: CalibrateRequest) -> Calibration:
     """Calibrate the noise of an algorithm to (epsilon, delta).
 
-    ``sigma.exact`` is certified: the exact trade-off of the composed Gaussian mechanism at the accountant's upper bound
-    of mu is decided in ball arithmetic. Its lower bound says how much less sigma might do. The printed sigma is that of
-    ``tran2022:theorem-4-dp`` and ``theorem-8-dp``.
+    ``sigma.exact`` is certified in ball arithmetic, by the exact trade-off at the accountant's upper bound of mu.
     """
     theorem = THEOREMS[request.algorithm](request.n, request.d, request.epsilon, request.delta, request.asked_steps)
     setting = _setting(request, theorem)

@@ -14,20 +14,7 @@ from dpverify.report.files import STDOUT, answer, write_whole
 
 
 def run_calibrate(*, json: str | None = None, **asked: Any) -> int:
-    """Calibrate, and write the answer.
-
-    Parameters
-    ----------
-    json : str or None
-        File for the ``Calibration``, or ``-`` for stdout in place of the text.
-    **asked
-        As in ``CalibrateRequest``.
-
-    Returns
-    -------
-    int
-        0: done. 2: bad input, or no sigma can be certified; one line on stderr. 130: interrupted.
-    """
+    """Calibrate as ``CalibrateRequest`` asks, write text or JSON (``-``: to stdout), and give the exit code."""
 
     def work() -> bool:
         result = calibrate(CalibrateRequest(**asked))

@@ -7,15 +7,11 @@ from typing import Literal
 
 from dpverify.ledger.records import Record
 
-Real = float | str
-"""A number; infinity is the string "inf"."""
+Real = float | str  # a number; infinity is the string "inf"
 
 
 class Trio(Record, frozen=True, kw_only=True):
-    """One quantity three times: as the paper prints it, as its proof can support it, as the accountant certifies it.
-
-    ``exact`` is by the accountant's upper bound; the bounds in :class:`Calibration` say how far the truth may be.
-    """
+    """One quantity as the paper prints it, as its proof supports it, and by the accountant's upper bound, certified."""
 
     printed: Real
     proof: Real

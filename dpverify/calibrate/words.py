@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dpverify.calibrate.result import Calibration, Real
 from dpverify.report.numbers import show_float
 
-ROUNDING = 1e-9
-"""Relative distance up to which two bounds are told as one number."""
+ROUNDING = 1e-9  # relative distance up to which two bounds are told as one number
 
 ROWS = {
     "printed": "as the paper prints it",

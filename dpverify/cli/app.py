@@ -1,7 +1,4 @@
-"""The application: which commands there are, and how a run ends.
-
-Nothing heavy is imported here or at the top of a command's file, so that ``dpverify --help`` answers at once.
-"""
+"""The application: its commands, and how a run ends. Heavy imports wait, so that ``--help`` answers at once."""
 
 from __future__ import annotations
 

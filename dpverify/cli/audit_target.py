@@ -20,11 +20,7 @@ _FILES: dict[str, ModuleType] = {}  # run once, also when mechanism and data set
 
 
 def load_function(option: str, target: str) -> tuple[Callable[..., Any], ModuleType]:
-    """Import a function.
-
-    ``target``: ``module:function``, dots allowed on both sides, or ``file.py:function``; modules of the current folder
-    count.
-    """
+    """Import ``module:function``, dots allowed on both sides, or ``file.py:function``; the current folder counts."""
     value, module = _load(option, target)
     if not callable(value):
         raise BadInput(option, target, f"must be a function, is {type(value).__name__}")
@@ -32,10 +28,7 @@ def load_function(option: str, target: str) -> tuple[Callable[..., Any], ModuleT
 
 
 def load_datasets(target: str | None, module: ModuleType) -> object:
-    """Find the pair of data sets.
-
-    ``target``: ``module:name``; None for the name ``datasets`` in the mechanism's own module, if it is there.
-    """
+    """Find the pair of data sets ``module:name``, or ``datasets`` in the mechanism's own module, if it is there."""
     if target is not None:
         value = _load("--datasets", target)[0]
     elif not isinstance(getattr(module, DATASETS, module), ModuleType):  # `from sklearn import datasets` is no pair

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from dpverify.bench.registry import Group
     from dpverify.report.bench.records import Bench
 
-WRONG = 1
-"""Exit code where something became slower, or a case could not be measured."""
+WRONG = 1  # exit code where something became slower, or a case could not be measured
 
 
 def bench(

@@ -1,7 +1,4 @@
-"""A worker process for a run of a few claims, started before their code is loaded here: both load it at once.
-
-Nothing heavy is imported at the top of this file.
-"""
+"""A worker process for a run of a few claims, started before their code is loaded; imports nothing heavy at the top."""
 
 from __future__ import annotations
 
@@ -17,8 +14,7 @@ from dpverify.processes import process_pool
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-FEW = 8
-"""Claims up to which a run may be over before workers, started when their number is known, would be ready."""
+FEW = 8  # claims up to which a run may be over before workers, started when their number is known, would be ready
 
 
 @contextmanager

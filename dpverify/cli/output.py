@@ -24,11 +24,9 @@ def whole(type_: object, tokens: Sequence[Token]) -> int:
     return int(word)
 
 
-Whole: TypeAlias = Annotated[int, Parameter(converter=whole, n_tokens=1)]
-"""A whole number."""
+Whole: TypeAlias = Annotated[int, Parameter(converter=whole, n_tokens=1)]  # a whole number
 
-Target: TypeAlias = Annotated[str, Parameter(allow_leading_hyphen=True)]
-"""A file, or - for stdout."""
+Target: TypeAlias = Annotated[str, Parameter(allow_leading_hyphen=True)]  # a file, or - for stdout
 
 
 STDOUT = "-"

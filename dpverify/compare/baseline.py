@@ -47,8 +47,7 @@ class Iterates:
     last: Vector
 
 
-LOOKS = 50
-"""At how many iterates a run is looked at, at most, besides the last one."""
+LOOKS = 50  # at how many iterates a run is looked at, at most, besides the last one
 
 
 def looks(steps: int) -> list[int]:
@@ -57,10 +56,7 @@ def looks(steps: int) -> list[int]:
 
 
 def full_batch_std(examples: int, steps: int, lipschitz: float, epsilon: float, delta: float) -> float:
-    """Smallest deviation, up to rounding, with which full batches are certain to be (epsilon, delta)-DP.
-
-    ``sqrt(T) 2G/(N mu)`` with the largest mu that (epsilon, delta) leaves; decided in ball arithmetic.
-    """
+    """Smallest deviation of full batches, ``sqrt(T) 2G/(N mu)``, that balls show to be (epsilon, delta)-DP."""
     mu = safe_mu(epsilon, delta)
     if mu > 0.0 and certify(mu, epsilon, delta):
         return math.sqrt(steps) * 2.0 * lipschitz / (examples * mu) * UP
@@ -70,9 +66,7 @@ def full_batch_std(examples: int, steps: int, lipschitz: float, epsilon: float, 
 def step_length(problem: LogisticRegression, batch: int, steps: int, std: float) -> float:
     """The eta that makes the textbook bound ``2R/(eta T) + L eta V`` on the squared gradient smallest, at most 1/L.
 
-    ``min(1/L, sqrt(2R/(L T V)))``, V being ``d std^2``, and G^2/B more where batches are sampled.
-
-    Source: Ghadimi and Lan 2013, theorem 2.1.
+    ``min(1/L, sqrt(2R/(L T V)))``, V being ``d std^2``, and G^2/B more for sampled batches (Ghadimi and Lan 2013, 2.1).
     """
     sampling = 0.0 if batch == len(problem.x) else problem.lipschitz**2 / batch
     variance = len(problem.start) * std * std + sampling

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any, TextIO
 
+from dpverify.compare.figure import svg
 from dpverify.compare.record import recorded
 from dpverify.compare.report import add, check_report
 from dpverify.compare.request import CompareRequest
@@ -22,23 +23,9 @@ from dpverify.report.progress import rounds_on_stderr
 def run_compare(
     *, json: str | None = None, figure: Path | None = None, report: Path | None = None, **asked: Any
 ) -> int:
-    """Compare, show how it goes, and write what was asked for.
+    """Compare as ``CompareRequest`` asks, and write JSON (``-``: to stdout), an SVG figure, and a page of a report.
 
-    Parameters
-    ----------
-    json : str or None
-        File for the ``CompareResult``, or ``-`` for stdout; the text then goes to stderr.
-    figure : Path or None
-        File for the figure, ``*.svg``.
-    report : Path or None
-        Folder of a report, to whose page of comparisons this one is added.
-    **asked
-        As in ``CompareRequest``.
-
-    Returns
-    -------
-    int
-        0: done. 2: bad input, one line on stderr. 130: interrupted, with the finished seeds written.
+    The exit code: 0 done, 2 bad input, 130 interrupted, with the finished seeds written.
     """
 
     def work() -> bool:
@@ -46,7 +33,7 @@ def run_compare(
         check_report(report)
         with rounds_on_stderr() as progress:
             result = compare(request, progress)
-        deliver(summary(result), encode(result), json, figure, lambda: _figure(result))
+        deliver(summary(result), encode(result), json, figure, lambda: svg(result))
         _report(request, result, report, sys.stderr if json == STDOUT else sys.stdout)
         return result.interrupted
 
@@ -64,10 +51,3 @@ def _report(request: CompareRequest, result: CompareResult, folder: Path | None,
     if (folder / INDEX).is_file():
         changed += regenerate(folder)
     out.writelines(f"wrote {folder / name}\n" for name in changed)
-
-
-def _figure(result: CompareResult) -> bytes:
-    """Draw; matplotlib is imported only where a figure is wanted."""
-    from dpverify.compare.figure import svg
-
-    return svg(result)

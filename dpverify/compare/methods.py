@@ -36,10 +36,7 @@ class Method:
 
 
 def prepare(request: Request, name: str, dataset: Dataset, problem: LogisticRegression, batch: int) -> Method:
-    """Choose the noise of a method.
-
-    ``problem``: the training part; N, d, G and L are the same for each seed, and the noise depends on nothing else.
-    """
+    """Choose the noise of a method from N, d, G and L of the training part, which are the same for each seed."""
     changes: dict[str, object] = {"algorithm": "sr-nsgd" if name == "sr-nsgd" else "dp-nsgd"}
     if name == "nsgd":
         changes |= {"epsilon": None, "delta": None, "sigma": 0.0}

@@ -1,7 +1,4 @@
-"""The files of ``dpverify compare --report``: data in, a page and figures out, and the check that they belong together.
-
-``data/comparison.json`` is the one input; ``comparison.md`` and ``figures/comparison-*.svg`` are pure functions of it.
-"""
+"""The page and figures of ``dpverify compare --report``, pure functions of ``data/comparison.json``; their check."""
 
 from __future__ import annotations
 
@@ -19,8 +16,7 @@ from dpverify.report.files import check_folder, differing, update
 
 DATA = "data/comparison.json"
 PAGE = "comparison.md"
-NAME = "report"
-"""What the folder is called in messages."""
+NAME = "report"  # what the folder is called in messages
 
 
 def check_report(folder: Path | None) -> None:

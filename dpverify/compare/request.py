@@ -9,8 +9,7 @@ from dpverify.kernels import check
 from dpverify.problems.rows import RowScaling
 from dpverify.train.request import Request
 
-MOST_EPSILON = 1e6
-"""Beyond it nothing is promised that is worth comparing, and the accountants run out of floats."""
+MOST_EPSILON = 1e6  # beyond it nothing is promised that is worth comparing, and the accountants run out of floats
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class CompareRequest:
     epsilon, delta : float
         Privacy of every private method, for replacing one example.
     data, n, steps, epochs, eta, lam, scale, standardise
-        As in ``Request``; eta is that of the normalized methods, steps are theirs, the others have as many gradients of
+        As in ``Request``; eta and steps are those of the normalized methods, the others have as many gradients of
         examples; scale is ``unit`` or ``clip``. Epochs are passes over the training part.
     batch : int or None
         Examples a step of dp-sgd; None: the root of N, rounded.

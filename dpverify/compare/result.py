@@ -53,17 +53,7 @@ class MethodResult(Record, frozen=True, kw_only=True):
 
 
 class CompareResult(Record, frozen=True, kw_only=True):
-    """A comparison, whole or interrupted; ``data.n`` examples were trained on, ``tested`` were held out.
-
-    Attributes
-    ----------
-    epsilon, delta : float
-        What was asked for.
-    seeds, done : int
-        How many were asked for, and how many every method has finished.
-    notes : list of str
-        What a reader should know.
-    """
+    """A comparison, whole or interrupted; ``data.n`` examples were trained on, ``tested`` were held out."""
 
     schema: Literal[1] = 1
     data: DataInfo
@@ -74,7 +64,7 @@ class CompareResult(Record, frozen=True, kw_only=True):
     smoothness: float
     lam: float
     scale: str
-    seeds: int
+    seeds: int  # asked for, and finished by every method
     done: int
     interrupted: bool
     seconds: float
@@ -94,10 +84,7 @@ def interval(values: Sequence[float], level: float = LEVEL) -> MeanInterval:
 
 
 def intervals(outcomes: Sequence[SeedOutcome], base: Sequence[SeedOutcome] | None = None) -> dict[str, MeanInterval]:
-    """Interval of each measure, or of its differences to another method's, seed by seed.
-
-    What a mean cannot be is cut off, which leaves the interval's confidence.
-    """
+    """Interval of each measure, or of its differences to another method's by seed, cut to what a mean can be."""
     found = {}
     for measure in MEASURES:
         values = [float(getattr(outcome, measure)) for outcome in outcomes]

@@ -19,8 +19,7 @@ from dpverify.problems.data import Dataset, load_dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.train.run import SAMPLE_STREAM, data_info
 
-SPLIT_STREAM = 3
-"""The seed's stream that holds examples out."""
+SPLIT_STREAM = 3  # the seed's stream that holds examples out
 
 Report = Callable[[int, int, str], None]
 
@@ -38,16 +37,12 @@ def compare(request: CompareRequest, report: Report | None = None) -> CompareRes
     Returns
     -------
     CompareResult
-        The whole comparison; after Ctrl-C, the seeds that every method has finished.
+        The whole comparison; after Ctrl-C, the seeds that every method has finished (KeyboardInterrupt if none).
 
     Raises
     ------
-    DataError
-        If the data cannot be used.
-    ArgumentError
-        If a setting is out of its domain, or no noise can be certified.
-    KeyboardInterrupt
-        If not even one seed was finished.
+    DataError, ArgumentError
+        If the data cannot be used, a setting is out of its domain, or no noise can be certified.
     """
     began = time.perf_counter()
     dataset = _load(request)

@@ -1,7 +1,4 @@
-"""What noise buys: Renyi, zero-concentrated and Gaussian differential privacy, and the passages between them.
-
-The names below load their modules when they are first used; auditing is ``dpverify.privacy.audit``.
-"""
+"""What noise buys: Renyi, zero-concentrated and Gaussian differential privacy, and the passages between them."""
 
 from __future__ import annotations
 

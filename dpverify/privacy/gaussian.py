@@ -28,18 +28,7 @@ LINEAR = 1e-20  # a mu at which that is so to twenty digits, and nothing underfl
 
 
 def compose_mu(mus: Iterable[float]) -> float:
-    """Compose Gaussian mechanisms, adaptively or not.
-
-    Parameters
-    ----------
-    mus : iterable of float
-        Sensitivity over standard deviation of each, at least 0; else a ValueError.
-
-    Returns
-    -------
-    float
-        The root of the sum of squares, to the last digit.
-    """
+    """Compose Gaussian mechanisms, adaptively or not: the root of the sum of squares of mu >= 0, to the last digit."""
     values = tuple(mus)
     if values and not min(values) >= 0:
         raise ValueError(f"each mu must be at least 0, got {min(values)}.")
@@ -61,28 +50,19 @@ def log_delta_of(mu: float, epsilon: float) -> float:
 
 
 def delta_of(mu: float, epsilon: float) -> float:
-    """Smallest delta with which a Gaussian mechanism is (epsilon, delta)-DP.
+    """Smallest delta with which a Gaussian mechanism is (epsilon, delta)-DP, with a relative error below 1e-12.
 
     Parameters
     ----------
     mu, epsilon : float
-        Sensitivity over standard deviation, and privacy parameter; both at least 0, and +inf is allowed.
-
-    Returns
-    -------
-    float
-        delta, with a relative error below 1e-12; 0 where it is below the smallest float.
-
-    Raises
-    ------
-    ValueError
-        If an argument is negative or NaN, or both are infinite.
+        Sensitivity over standard deviation, and privacy parameter; both at least 0, not both infinite; else a
+        ValueError.
     """
     return math.exp(log_delta_of(mu, epsilon))
 
 
 def epsilon_of(mu: float, delta: float) -> float:
-    """Smallest epsilon with which a Gaussian mechanism is (epsilon, delta)-DP.
+    """Smallest epsilon with which a Gaussian mechanism is (epsilon, delta)-DP; +inf where there is none.
 
     Newton's method on log delta, which is concave in epsilon, started from the upper bound
     mu^2/2 + mu sqrt(2 log(1/delta)): every iterate is an upper bound up to rounding.
@@ -92,11 +72,6 @@ def epsilon_of(mu: float, delta: float) -> float:
     ----------
     mu, delta : float
         Sensitivity over standard deviation, at least 0, and privacy parameter in [0, 1]; else a ValueError.
-
-    Returns
-    -------
-    float
-        epsilon; 0 where delta is enough for it, +inf where no epsilon is.
     """
     mu, delta = float(mu), float(delta)
     _check(mu, 0.0)
@@ -125,7 +100,7 @@ def epsilon_of(mu: float, delta: float) -> float:
 
 
 def mu_of(epsilon: float, delta: float) -> float:
-    """Largest mu with which a Gaussian mechanism is (epsilon, delta)-DP.
+    """Largest mu with which a Gaussian mechanism is (epsilon, delta)-DP; +inf for delta 1 or epsilon +inf.
 
     The smallest sigma for a sensitivity is that sensitivity over this mu. Newton's method on log delta, which is
     concave in mu, from below: every iterate is private up to rounding. ``gaussian_safe`` rounds for certain.
@@ -134,11 +109,6 @@ def mu_of(epsilon: float, delta: float) -> float:
     ----------
     epsilon, delta : float
         Privacy parameters, at least 0 and in [0, 1]; else a ValueError.
-
-    Returns
-    -------
-    float
-        mu; 0 for delta 0 and +inf for delta 1 or epsilon +inf.
     """
     epsilon, delta = float(epsilon), float(delta)
     _check(1.0, epsilon)

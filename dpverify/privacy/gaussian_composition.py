@@ -37,10 +37,8 @@ def composed_epsilon(mus: Iterable[float], delta: float) -> float:
 
     Parameters
     ----------
-    mus : iterable of float
-        Sensitivity over standard deviation of each, at least 0; an array is fastest.
-    delta : float
-        Privacy parameter in [0, 1]; a ValueError if it is not, or one mu is negative or NaN.
+    mus, delta : iterable of float, float
+        Sensitivity over standard deviation of each, at least 0, and privacy parameter in [0, 1]; else a ValueError.
 
     Returns
     -------

@@ -18,11 +18,10 @@ LAST_BITS = 1 << 16
 
 
 def certify(mu: Real, epsilon: Real, delta: Real) -> bool:
-    """Decide whether a Gaussian mechanism is (epsilon, delta)-DP, without rounding.
+    """Decide without rounding whether a Gaussian mechanism is (epsilon, delta)-DP; floats stand for dyadic rationals.
 
-    ``mu``: sensitivity over standard deviation, at least 0; floats stand for the dyadic rationals that they are, and of
-    a ball every point is meant. True is certain. False is too, unless an argument is a ball that holds both answers or
-    the two sides agree to thousands of digits.
+    True is certain. False is too, unless an argument is a ball that holds both answers or the two sides agree to
+    thousands of digits.
     """
     for name, value in (("mu", mu), ("epsilon", epsilon), ("delta", delta)):
         if isinstance(value, float) and not math.isfinite(value):

@@ -28,8 +28,7 @@ def cdf(first: int, second: int, noncentrality: float, value: float) -> float:
 def lower_noncentrality(statistic: float, first: int, second: int, alpha: float) -> float:
     """Lower confidence bound on the noncentrality of an F statistic.
 
-    Beyond the reach of the series, the bound comes from numerator and denominator apart, alpha/2 each. It excludes
-    nothing that the exact one does not, so that it may take over at any value of the statistic.
+    Beyond the reach of the series, from numerator and denominator apart, alpha/2 each, which never excludes more.
     """
     total = first * statistic
     if total > SERIES:

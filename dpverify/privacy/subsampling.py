@@ -1,7 +1,6 @@
 """Renyi divergences of one Gaussian step, on all of the data or on a random part of it.
 
-Those of a random part are at whole orders: sums of positive terms, each in logarithms, so that nothing cancels where
-the rate is tiny and nothing overflows where the order is high.
+Sums are of positive terms in logarithms: nothing cancels at a tiny rate, nothing overflows at a high order.
 """
 
 from __future__ import annotations
@@ -19,15 +18,8 @@ MAX_BITS = 1 << 15  # of the balls in which its moments are computed
 def gaussian_rdp(order: float, mu: float) -> float:
     """Renyi divergence of a Gaussian mechanism, and of any composition of them with this root of the sum of squares.
 
-    Parameters
-    ----------
-    order, mu : float
-        Renyi order above 1, and sensitivity over standard deviation, at least 0; else a ValueError.
-
-    Returns
-    -------
-    float
-        order mu^2/2 (Mironov 2017, corollary 3): zero-concentrated DP with rho = mu^2/2.
+    order mu^2/2 (Mironov 2017, corollary 3): zero-concentrated DP with rho = mu^2/2. A ValueError unless order > 1 and
+    mu >= 0.
     """
     if not order > 1:
         raise ValueError(f"order must be above 1, got order={order}.")

@@ -1,7 +1,6 @@
 """Two-point laws: the worst case of what a Renyi bound says of (epsilon, delta), in exact arithmetic.
 
-By the joint range of two f-divergences, no pair of laws with a given Renyi divergence has a larger hockey-stick
-divergence than some pair of two-point laws (p, 1-p) and (q, 1-q).
+By the joint range of two f-divergences, no pair of laws of a given Renyi divergence has a larger hockey-stick one.
 """
 
 from __future__ import annotations
@@ -36,11 +35,9 @@ def two_point_delta(p: Fraction, q: Fraction, epsilon: arb) -> arb:
 
 
 def near_worst_laws() -> Iterator[tuple[Fraction, Fraction, Fraction, Fraction, Fraction]]:
-    """Two-point laws near the worst for some orders, divergences and deltas.
+    """Two-point laws near the worst, each with its order, a sharp upper bound on the divergence, delta, p and q.
 
-    Each with its order, a sharp upper bound on the divergence, delta, p and q. At the epsilon that the classic
-    conversion gives, p = delta (1 - 1/order)^(order - 1) is the worst, but for the second outcome; smaller and larger p
-    are among them.
+    At the classic epsilon, p = delta (1 - 1/order)^(order - 1) is the worst, but for the second outcome.
     """
     for order in ORDERS:
         z = float(order)

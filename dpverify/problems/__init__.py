@@ -1,12 +1,10 @@
-"""Losses with certified constants, data sets, and neighbouring data sets.
-
-The names below load their modules when they are first used: who asks for a data set does not wait for the kernels.
-"""
+"""Losses with certified constants, data sets, and neighbouring data sets; each name loads its module on first use."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dpverify.problems.base import Problem, replace_one
@@ -14,23 +12,13 @@ if TYPE_CHECKING:
     from dpverify.problems.data import Dataset, load_dataset
     from dpverify.problems.logistic import LogisticRegression
 
-_HOME = {
-    "BatchGradient": "batch_gradient",
-    "Dataset": "data",
-    "LogisticRegression": "logistic",
-    "Problem": "base",
-    "load_dataset": "data",
-    "replace_one": "base",
+_HOMES = {
+    "base": "Problem replace_one",
+    "batch_gradient": "BatchGradient",
+    "data": "Dataset load_dataset",
+    "logistic": "LogisticRegression",
 }
 
 __all__ = ["BatchGradient", "Dataset", "LogisticRegression", "Problem", "load_dataset", "replace_one"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

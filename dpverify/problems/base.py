@@ -14,13 +14,10 @@ class Problem(Protocol):
 
     Attributes
     ----------
-    x, y : (n, p) and (n,) array of float
-        Rows, one per example, and labels.
-    start : (d,) array of float
-        The first iterate w_1 that ``gap`` speaks of.
-    lipschitz, smoothness : float
+    x, y, start : (n, p), (n,) and (d,) array of float
+        Rows, one per example, labels, and the first iterate w_1 that ``gap`` speaks of.
+    lipschitz, smoothness, gap : float
         G and L: at least the norm of every per-example gradient and of every per-example Hessian, at every w.
-    gap : float
         R: at least ``F(w_1) - inf F``.
     """
 
@@ -57,21 +54,11 @@ def replace_one(x: Matrix, y: Vector, index: int, row: Vector, label: float) -> 
     Parameters
     ----------
     x, y : (n, p) and (n,) array of float
-        Rows and labels.
+        Rows and labels; they are copied.
     index : int
-        Which example, ``0 <= index < n``.
+        Which example, ``0 <= index < n``; else a ValueError.
     row, label : (p,) array of float, and float
-        The new example.
-
-    Returns
-    -------
-    tuple of (n, p) array and (n,) array
-        New arrays; the given ones are untouched.
-
-    Raises
-    ------
-    ValueError
-        If the index is not an example, or the row has another length.
+        The new example; a ValueError if the row has another length.
     """
     if not 0 <= index < len(x):
         raise ValueError(f"index must lie in [0, {len(x) - 1}], got index={index}.")

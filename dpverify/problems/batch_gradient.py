@@ -23,23 +23,16 @@ def add_penalty(total: Vector, count: int, w: Vector, lam: float, out: Vector) -
 class BatchGradient:
     """Mean over a batch of clipped gradients of the logistic loss, plus the gradient of the regularizer.
 
+    The regularizer's gradient depends on no example. It is added after clipping, so that replacing one example moves
+    the mean over B examples by at most 2C/B, whatever the regularizer.
+
     Parameters
     ----------
     problem : LogisticRegression
-        The data are copied, into rows of whole cache lines.
+        The data are copied, into rows of whole cache lines; an ArgumentError if they do not fit in memory.
     clip : float or None
         C, above 0: to what length each example's gradient of the logistic loss is shortened. None: the bound on rows
         that the problem was made with, beyond which no such gradient reaches, so that nothing is clipped.
-
-    Raises
-    ------
-    ArgumentError
-        If ``clip`` is not above 0, or the copy does not fit in memory.
-
-    Notes
-    -----
-    The regularizer's gradient depends on no example. It is added after clipping, so that replacing one example moves
-    the mean over B examples by at most 2C/B, whatever the regularizer.
     """
 
     def __init__(self, problem: LogisticRegression, clip: float | None = None) -> None:

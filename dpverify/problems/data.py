@@ -20,12 +20,10 @@ class Dataset:
 
     Attributes
     ----------
-    name : str
-        The bundled set's name, or the file's.
     x, y : (n, d) and (n,) array of float
         Rows, finite, and labels, 0 or 1.
-    classes : tuple of str
-        What the labels 0 and 1 are called in the source.
+    name, classes : str, and tuple of str
+        The bundled set's name, or the file's; what the labels 0 and 1 are called in the source.
     standardised : bool
         Whether the columns were standardised: that uses the data, and no privacy guarantee covers it.
     """
@@ -45,7 +43,7 @@ class Dataset:
 
 
 def load_dataset(file: Path | None = None, *, standardise: bool | None = None, limit: int | None = None) -> Dataset:
-    """Load a data set with two classes.
+    """Load a data set with two classes; the smaller label (as numbers where both are, else as texts) becomes 0.
 
     Parameters
     ----------
@@ -57,16 +55,10 @@ def load_dataset(file: Path | None = None, *, standardise: bool | None = None, l
     limit : int or None
         Bytes of memory that may be used; None: what is free.
 
-    Returns
-    -------
-    Dataset
-        Of the two labels found, the smaller (as numbers where both are, else as texts) becomes 0.
-
     Raises
     ------
     DataError
-        If the file is missing, a directory, empty, malformed or too large, a value is not finite, or the labels are
-        not two classes.
+        If the file cannot be read or is too large, a value is not finite, or the labels are not two classes.
     """
     limit = available_bytes() if limit is None else limit
     if file is None:

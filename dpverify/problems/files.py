@@ -19,10 +19,7 @@ from dpverify.problems.errors import DataError, check_memory, human_bytes
 
 
 def read_csv(path: Path, limit: int) -> tuple[Matrix, list[str]]:
-    """Read a CSV file in UTF-8 into a dense array and the texts of its last column.
-
-    Blank lines are skipped; a first line whose features are not all numbers is a header.
-    """
+    """Read a CSV file in UTF-8, with or without a header, into a dense array and the texts of its last column."""
     values, labels, width = array("d"), list[str](), 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:

@@ -110,18 +110,12 @@ class LogisticRegression:
     Parameters
     ----------
     x, y : (n, d) and (n,) array of float
-        Rows and labels, 0 or 1.
+        Rows and labels, 0 or 1; a ValueError if shapes or entries are wrong.
     lam : float
         Weight of the regularizer, at least 0; the paper uses 0.001.
     radius : float or None
         B, a bound on the norm of every row that could occur. None: the largest norm in this data set; the constants
         then depend on the data, and hold for a neighbour only if its new row is no longer than that.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit, an entry is not finite, a label is neither 0 nor 1, a row is longer than ``radius``,
-        or ``lam`` or ``radius`` is out of range.
     """
 
     def __init__(self, x: Matrix, y: Vector, lam: float = 0.001, radius: float | None = None) -> None:

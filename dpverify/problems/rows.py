@@ -35,10 +35,7 @@ def row_norm_bounds(x: Matrix) -> Vector:
 
 
 def rows_within(x: Matrix, radius: float) -> NDArray[np.bool_]:
-    """Decide for every row of ``x``, shape (n, p), whether its exact norm is at most ``radius``.
-
-    Rows that rounding leaves in doubt are decided with fractions.
-    """
+    """Decide for every row of ``x``, shape (n, p), if its exact norm is <= ``radius``; by fractions where in doubt."""
     bounds = row_norm_bounds(x)
     inside = bounds <= radius
     doubtful = ~inside & (bounds <= radius * (1 + 4 * _slack(x.shape[1])))
@@ -73,10 +70,7 @@ def scale_rows(x: Matrix, how: RowScaling = "unit", radius: float = 1.0) -> Matr
 
 
 def standardise(x: Matrix) -> Matrix:
-    """Give every column of ``x``, shape (n, p), mean 0 and standard deviation 1; a constant column becomes 0.
-
-    The means and deviations are computed from the data: this step is not private, and no guarantee covers it.
-    """
+    """Give every column of ``x``, shape (n, p), mean 0 and deviation 1, or 0 if constant; this step is not private."""
     largest = np.abs(x).max(axis=0, initial=0.0)
     centred = x / np.where(largest > 0, largest, 1.0)
     centred -= centred.mean(axis=0)

@@ -1,8 +1,4 @@
-"""A run of an optimizer that can be advanced, watched and interrupted: all of it but what a step does.
-
-The iterates and their number, epochs and their permutations, the two streams of a seed, what is kept, and errors. A
-paper adds its state and its step: on a jitted gradient many steps at a time, on a Python function one by one.
-"""
+"""A run of an optimizer that can be advanced, watched and interrupted: all of it but what a paper's step does."""
 
 from __future__ import annotations
 
@@ -19,8 +15,7 @@ from dpverify.kernels.tape import Seed, generator, seed_sequence
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.problems.gradient_of_examples import IndexGradient, any_function, ask
 
-PATIENCE = 0.05
-"""Seconds of compiled code between two looks at the keyboard and the progress bar."""
+PATIENCE = 0.05  # seconds of compiled code between two looks at the keyboard and the progress bar
 
 Progress = Callable[[int, Vector], None]
 
@@ -30,10 +25,9 @@ _example_of = python_of(example_of)
 class SteppedRun(ABC):
     """A run, as far as it has come. Subclasses know what a step is.
 
-    ``schedule`` (T,): the example of each step, instead of permutations. ``keep``: whether to keep all iterates, T + 1
-    vectors. ``vectors``: how many vectors of length d the subclass keeps besides. ``counters``: how many whole numbers
-    a step counts; the first is t. Permutations come from the seed's stream 0 and noise from its stream 1. Shapes:
-    ``start`` (d,).
+    ``schedule`` (T,): the example of each step, instead of permutations. ``keep``: whether to keep all iterates.
+    ``vectors``: how many more vectors of length d are kept. ``counters``: how many whole numbers a step counts, t
+    first. Permutations come from the seed's stream 0 and noise from its stream 1.
     """
 
     def __init__(
@@ -110,10 +104,7 @@ class FunctionRun(SteppedRun):
 
 
 def not_finite(gradients: Matrix, example: int, step: int) -> check.ArgumentError:
-    """The error of a gradient that is not finite, or that leaves an entry out.
-
-    It names the entry, the example and the step. Shapes: ``gradients`` (n, d).
-    """
+    """The error of ``gradients`` (n, d) that are not finite or lack an entry: names entry, example and step."""
     row, column = np.argwhere(~np.isfinite(gradients))[0]
     value = f"{gradients[row, column]} in coordinate {column} for example {example} at step {step}"
     return check.ArgumentError("gradient", value, "must write a finite number into every coordinate")

@@ -25,8 +25,7 @@ import numpy as np
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 
-SLOPE, DROP, SMOOTHNESS, RISE, OFFSET = 0, 1, 2, 3, 4
-"""Places in the row of an example."""
+SLOPE, DROP, SMOOTHNESS, RISE, OFFSET = 0, 1, 2, 3, 4  # places in the row of an example
 
 
 @kernel

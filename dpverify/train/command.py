@@ -9,28 +9,13 @@ from dpverify.ledger.records import encode
 from dpverify.report.files import answer, deliver
 from dpverify.report.progress import rounds_on_stderr
 from dpverify.train.request import Request
-from dpverify.train.result import Point, TrainResult
+from dpverify.train.result import Point
 from dpverify.train.run import train
 from dpverify.train.words import summary
 
 
 def run_train(*, json: str | None = None, figure: Path | None = None, **asked: Any) -> int:
-    """Train, show how it goes, and write what was asked for.
-
-    Parameters
-    ----------
-    json : str or None
-        File for the ``TrainResult``, or ``-`` for stdout; the text then goes to stderr.
-    figure : Path or None
-        File for the figure, ``*.svg``.
-    **asked
-        As in ``Request``.
-
-    Returns
-    -------
-    int
-        0: done. 2: bad input, one line on stderr. 130: interrupted, with what was done so far written.
-    """
+    """Train as ``Request`` asks, show how it goes, write JSON (``-``: to stdout) and an SVG figure; the exit code."""
 
     def work() -> bool:
         request = Request(**asked)
@@ -40,14 +25,13 @@ def run_train(*, json: str | None = None, figure: Path | None = None, **asked: A
                 progress(step, steps, f"loss {point.loss:.4g}, gradient norm {point.gradient_norm:.4g}")
 
             result = train(request, report)
-        deliver(summary(result), encode(result), json, figure, lambda: _figure(result))
+
+        def draw() -> bytes:
+            from dpverify.train.figure import svg  # matplotlib, only where a figure is wanted
+
+            return svg(result)
+
+        deliver(summary(result), encode(result), json, figure, draw)
         return result.interrupted
 
     return answer(work, json, figure)
-
-
-def _figure(result: TrainResult) -> bytes:
-    """Draw; matplotlib is imported only where a figure is wanted."""
-    from dpverify.train.figure import svg
-
-    return svg(result)

@@ -26,11 +26,7 @@ class Guarantee:
 def account(
     request: Request, settings: Settings, dataset: Dataset, problem: LogisticRegression
 ) -> tuple[Settings, Guarantee]:
-    """Choose sigma where a privacy budget is asked for, and say what is guaranteed.
-
-    The accountant's upper bound takes the place of ``tran2022:theorem-4-dp`` and ``theorem-8-dp``. The settings have
-    the sigma that is run.
-    """
+    """Choose sigma where a privacy budget is asked for, and say what the accountant's upper bound guarantees."""
     if request.delta is None:
         return settings, Guarantee(f"{NOT_CERTIFIED}: give epsilon and delta, or delta with sigma")
     if settings.sigma == 0.0:

@@ -24,29 +24,22 @@ class Request:
     ----------
     algorithm : str
         ``dp-nsgd``: Algorithm 1 of tran2022. ``sr-nsgd``: its Algorithm 2.
-    data : Path or None
-        LIBSVM or CSV file; None: scikit-learn's ``breast_cancer``.
-    n : int or None
-        Use this many examples, drawn with the seed; None: all.
+    data, n : Path or None, int or None
+        LIBSVM or CSV file, or scikit-learn's ``breast_cancer``; so many of its examples, drawn with the seed, or all.
     steps, epochs : int or None
         T, or T in units of N; one of the two. None: 10 epochs.
-    sigma : float or None
-        Noise multiplier, at least 0; None: 1.
-    epsilon, delta : float or None
-        Privacy asked for; sigma is then the smallest that is certified. delta with sigma: the epsilon that it buys.
-    alpha : float or None
-        Momentum weight, at least 1/N where there is noise; None: 1/N, which is what Theorem 6 prints: its
-        alpha is (T/N) / T for its T.
-    gamma : float or None
-        Cross-batch weight in [0, 1], of sr-nsgd only; None: eta N, which is what Theorem 9 prints, at most 1.
-    eta : float or None
-        Length of every step; None: 1/sqrt(N T), which is what Theorems 6 and 9 print.
+    sigma, epsilon, delta : float or None
+        Noise multiplier, at least 0 (None: 1); or the privacy asked for, and sigma is the smallest that is certified.
+        delta with sigma: the epsilon that it buys.
+    alpha, gamma, eta : float or None
+        Momentum weight, at least 1/N where there is noise (None: 1/N); cross-batch weight in [0, 1], of sr-nsgd only
+        (None: eta N, at most 1); length of every step (None: 1/sqrt(N T)). Defaults are those of Theorems 6 and 9,
+        where the printed alpha is (T/N) / T for its T.
     lam : float
         Weight of the nonconvex regularizer.
-    ordering : str
-        ``fresh``: a new permutation in each epoch. ``once``: one for all of them.
-    scale : str
-        Rows get norm 1 (``unit``), are shortened to norm 1 (``clip``), or are left as they are (``none``).
+    ordering, scale : str
+        ``fresh``: a new permutation in each epoch; ``once``: one for all. Rows get norm 1 (``unit``), are shortened to
+        norm 1 (``clip``), or are left as they are (``none``).
     standardise : bool or None
         Columns get mean 0 and deviation 1; None: in the bundled data only.
     seed : int

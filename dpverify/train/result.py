@@ -60,49 +60,26 @@ class Point(Record, frozen=True, kw_only=True):
 
 
 class TrainResult(Record, frozen=True, kw_only=True):
-    """A training run, whole or interrupted.
-
-    Attributes
-    ----------
-    path : list of Point
-        From step 0 to the last step done.
-    mean_gradient_norm : float
-        Mean of the gradient's norm over the points of the path but the last: that of one of w_1, .., w_T drawn at
-        random, the iterate that Theorems 6 and 9 speak of, as far as the points tell.
-    w : list of float
-        The last iterate.
-    interrupted : bool
-        Whether the run was stopped before its last step.
-    seconds : float
-        Time of the steps and the measurements between them.
-    privacy : str
-        What is certified, or ``not certified`` and why.
-    epsilon, delta : float or None
-        The guarantee, for replacing one example, if one is certified.
-    notes : list of str
-        What a user of the result should know.
-    """
+    """A training run, whole or interrupted."""
 
     schema: Literal[1] = 1
     algorithm: str
-    privacy: str = NOT_CERTIFIED
+    privacy: str = NOT_CERTIFIED  # what is certified for replacing one example, or why nothing is
     epsilon: float | None = None
     delta: float | None = None
     data: DataInfo
     settings: Settings
     constants: NoiseConstants
-    path: list[Point]
+    path: list[Point]  # from step 0 to the last step done
+    # over the path but its last point: that of one of w_1, .., w_T drawn at random, of which Theorems 6 and 9 speak
     mean_gradient_norm: float
-    w: list[float]
-    interrupted: bool
-    seconds: float
-    notes: list[str] = []
+    w: list[float]  # the last iterate
+    interrupted: bool  # before its last step
+    seconds: float  # of the steps and the measurements between them
+    notes: list[str] = []  # what a user of the result should know
 
 
 def mean_gradient_norm(path: Sequence[Point]) -> float:
-    """Mean of the gradient's norm over w_1, .., w_T, as far as they were measured.
-
-    ``path`` has at least one point; the last one is w_{T+1}, which does not count unless it is the only one.
-    """
+    """Mean of the gradient's norm over the measured points of w_1, .., w_T; w_{T+1} counts only where it is alone."""
     counted = path[:-1] or path
     return math.fsum(point.gradient_norm for point in counted) / len(counted)

@@ -23,8 +23,7 @@ from dpverify.train.result import DataInfo, Point, Settings, TrainResult, mean_g
 POINTS = 100
 """How many times loss and gradient norm are measured after the start; each costs about as much as two epochs."""
 
-SAMPLE_STREAM = 2
-"""The seed's stream that chooses examples; permutations and noise have streams 0 and 1."""
+SAMPLE_STREAM = 2  # the seed's stream that chooses examples; permutations and noise have streams 0 and 1
 
 Report = Callable[[int, int, Point], None]
 
@@ -37,26 +36,17 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
     request : Request
         What to run.
     report : callable or None
-        ``report(step, steps, point)``: called many times with the number of steps done, the number of steps of the
-        whole run, and the last point measured.
+        ``report(step, steps, point)``: called many times, with the steps done, all steps, and the last point measured.
 
     Returns
     -------
     TrainResult
-        The whole run; after Ctrl-C, what was done so far, with ``interrupted`` set. ``w`` is the last iterate;
-        the iterate of which Theorems 6 and 9 speak is drawn from all of them, and ``mean_gradient_norm`` is about it.
+        The whole run; after Ctrl-C, what was done so far, with ``interrupted`` set.
 
     Raises
     ------
-    DataError
-        If the data cannot be used.
-    ArgumentError
-        If a setting is out of its domain, or the run leaves the finite numbers.
-
-    Notes
-    -----
-    Source: Algorithms 1 and 2 of tran2022, with their V as printed, for ``depth`` levels; 1/sqrt(N T) and 1/N are the
-    eta and the alpha of Theorems 6 and 9.
+    DataError, ArgumentError
+        If the data cannot be used, a setting is out of its domain, or the run leaves the finite numbers.
     """
     dataset = load_dataset(request.data, standardise=request.standardise)
     if request.n is not None:

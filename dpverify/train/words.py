@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dpverify.report.numbers import show_float
 from dpverify.train.result import Point, TrainResult
 
-SHOWN = 11
-"""Points of the path that the summary prints, the first and the last among them."""
+SHOWN = 11  # points of the path that the summary prints, the first and the last among them
 
 
 def summary(result: TrainResult) -> str:

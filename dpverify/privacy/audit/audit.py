@@ -57,11 +57,7 @@ def audit(
     remarks: Sequence[str] = (),
     report: Report | None = None,
 ) -> AuditResult:
-    """Bound the epsilon of a mechanism from below; other arguments are those of ``dpverify.audit``.
-
-    ``remarks``: put before the notes. ``report``: told ``(done, all, label)``. After Ctrl-C, the bound is from what was
-    drawn.
-    """
+    """Bound the epsilon of a mechanism from below, as ``dpverify.audit``; after Ctrl-C, from what was drawn so far."""
     _check(epsilon, delta, n, confidence, law, score, seed)
     claim = None if epsilon is None else AuditClaim(epsilon=epsilon, delta=delta)
     streams = np.random.SeedSequence(seed).spawn(2)

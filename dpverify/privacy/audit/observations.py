@@ -1,8 +1,4 @@
-"""What is noticed of outputs besides the bound: that blocks of them differ, and what the Gaussian law would give.
-
-Blocks that differ by more than independent draws can: noise is shared, or drifts. The law, where outputs do not
-contradict it, is a hint and no part of the bound.
-"""
+"""What is noticed besides the bound: blocks that differ (noise is shared, or drifts), and what a Gaussian law gives."""
 
 from __future__ import annotations
 

@@ -46,8 +46,7 @@ class AuditRule(NamedTuple):
 def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: float, sure: float) -> AuditRule:
     """Choose the thresholds with the largest expected bound; a rule that never guesses where there is nothing to gain.
 
-    A guess is judged by counts and the calibrated score together, as counts are too few in the tails, where the
-    luckiest threshold would be taken; ``sure``: the level at which counts speak for themselves.
+    Counts alone, at the level ``sure``, are too few in the tails: they and the calibrated score judge together.
     """
     m = len(score)
     if m < 2 or float(score.min()) == float(score.max()):

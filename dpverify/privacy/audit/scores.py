@@ -1,7 +1,6 @@
 """Scores: functions of an output that are large where the second data set is likely, learned from training rounds.
 
-A score need not be right for the bound to hold; a better one only makes it larger. Each is a log likelihood ratio of
-some simple model, so that scores learned on two halves can be laid side by side.
+Each is a log likelihood ratio of a simple model, so that two can be compared; the bound holds for any score.
 """
 
 from __future__ import annotations
