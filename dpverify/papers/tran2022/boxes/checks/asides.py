@@ -55,10 +55,6 @@ def _variance_for_divergence(point: Point, statement: Statement) -> Fraction:
     return 2 * point["query_sensitivity"] ** 2 / (2 * (2 * point["rho"] ** 2 / 2))
 
 
-def _nodes_needed(point: Point, statement: Statement) -> Fraction:
-    return Fraction(compose_count(int(point["a"]), int(point["b"])))
-
-
 def _full_batches(budget: Budget) -> Iterable[dict[str, Any]]:
     most = {"smoke": 40, "standard": 400, "full": 2000}[budget.name]
     return ({"N": n, "eta": eta, "L": 5} for n in range(1, most) for eta in (Fraction(1), Fraction(1, 1024)))
@@ -147,7 +143,7 @@ CHECKS.add(
     SearchCheck(
         "section-2-nodes",
         "search",
-        lhs=_nodes_needed,
+        lhs=lambda point, _: Fraction(compose_count(int(point["a"]), int(point["b"]))),
         corners=[{"a": 2, "b": 2**k - 1, "t": 2**k - 1} for k in range(2, 21)],
     ),
     ExhaustiveCheck(

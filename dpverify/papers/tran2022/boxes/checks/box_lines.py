@@ -97,10 +97,6 @@ def _full_sequence(point: Point, *, first_apart: bool) -> Outcome:
     return compare_coefficients(functions["full_momentum"](t), said, in_words)
 
 
-def _sizes(_: Budget) -> Iterable[dict[str, Any]]:
-    return ({"N": n, "t": t} for t in range(1, 15) for n in range(1, 5))
-
-
 def _updated(point: Point, *, assigned: bool) -> Outcome:
     """m-hat_t after the loop of Algorithm 4; an expression that is not assigned adds nothing to G-hat_[1,t]."""
     n, t = int(point["N"]), int(point["t"])
@@ -110,10 +106,6 @@ def _updated(point: Point, *, assigned: bool) -> Outcome:
     wanted = literal_output(t, n, ALPHA, GAMMA)
     got = wanted if assigned else to_value(ALPHA) * (initial + window_sum(ALPHA)("r", 1, t))
     return compare_coefficients(got, wanted, lambda name: f"node {name}")
-
-
-def _run_points(_: Budget) -> Iterable[dict[str, Any]]:
-    return ({"N": n, "T": steps} for n, steps in ((1, 5), (3, 20), (8, 64), (13, 77)))
 
 
 def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outcome:
@@ -172,7 +164,7 @@ CHECKS.add(
     RuleCheck(
         "algorithm-4-assignment",
         "result",
-        points=_sizes,
+        points=lambda _: ({"N": n, "t": t} for t in range(1, 15) for n in range(1, 5)),
         holds=_variants(_updated, "assigned"),
         why_sufficient="read as an assignment the line is a term of equation 3 (algorithm-4-output)",
         planted=[Planted("no assignment", holds=lambda p, _: _updated(p, assigned=False), at_declared_size=True)],
@@ -181,7 +173,7 @@ CHECKS.add(
     RuleCheck(
         "algorithm-1-update",
         "plain-arithmetic",
-        points=_run_points,
+        points=lambda _: ({"N": n, "T": steps} for n, steps in ((1, 5), (3, 20), (8, 64), (13, 77))),
         holds=_follows_box,
         about_kernel=True,
         planted=[_planted_update("update-by-m"), _planted_update("noise-left-out")],

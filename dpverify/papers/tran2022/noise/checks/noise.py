@@ -38,12 +38,8 @@ from dpverify.privacy.audit.floats import lowest_bit
 CHECKS = PaperChecks("tran2022", __name__)
 
 
-def _coefficients_agree(point: Point, statement: Statement) -> Outcome:
-    """Feed unit tapes to the stream and to the printed loops: every coefficient, hence the whole covariance."""
-    return _compare_coefficients(point, tree_noise.stream_noise)
-
-
 def _compare_coefficients(point: Point, kernel: Callable[[Any, float, float, Any], None]) -> Outcome:
+    """Feed unit tapes to a kernel and to the printed loops: every coefficient, hence the whole covariance."""
     steps, alpha = int(point["T"]), float(point["alpha"])
     unit, stream = np.eye(steps), np.empty((steps, steps))
     kernel(unit, alpha, 1.0, stream)
@@ -77,22 +73,14 @@ def _depth(statement: Statement, steps: int) -> int:
     return steps.bit_length() - short
 
 
-def _loops_draw_all(point: Point, statement: Statement) -> Outcome:
-    """Run the printed loops: does every step find its nodes drawn?"""
-    return _drawn(int(point["T"]), _depth(statement, int(point["T"])))
-
-
 def _drawn(steps: int, depth: int) -> Outcome:
+    """Run the printed loops: does every step find its nodes drawn?"""
     try:
         nodes = tree_noise_literal.nodes_of_tape(np.ones((steps, 1)), depth=depth, scale=1.0)
         noise = tree_noise_literal.noise_from_nodes(nodes, steps, depth=depth, alpha=0.5)
     except tree_noise_literal.UndrawnNodeError as error:
         return Outcome(False, note=str(error))
     return Outcome(bool(np.isfinite(noise).all()), note="a step used a node that no COMPOSE(1, t) contains")
-
-
-def _runs(budget: Budget) -> Iterable[dict[str, int]]:
-    return ({"T": T} for T in range(1, {"smoke": 130, "standard": 600, "full": 2100}[budget.name]))
 
 
 Simulate: TypeAlias = Callable[[Context, Generator, int], NDArray[np.float64]]
@@ -139,7 +127,7 @@ CHECKS.add(
         "algorithm-1-noise",
         "coefficients",
         points=_small_runs,
-        holds=_coefficients_agree,
+        holds=lambda point, _: _compare_coefficients(point, tree_noise.stream_noise),
         readings={"depth": "levels"},
         planted=[
             Planted(fault.name, holds=_coefficients_of(fault), at_declared_size=fault.name.startswith("scaled"))
@@ -154,8 +142,10 @@ CHECKS.add(
         ExhaustiveCheck(
             claim,
             name,
-            points=_runs,
-            holds=_loops_draw_all,
+            points=lambda budget: (
+                {"T": T} for T in range(1, {"smoke": 130, "standard": 600, "full": 2100}[budget.name])
+            ),
+            holds=lambda point, statement: _drawn(int(point["T"]), _depth(statement, int(point["T"]))),
             planted=[
                 Planted(
                     "one level fewer",

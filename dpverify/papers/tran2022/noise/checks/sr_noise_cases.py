@@ -50,17 +50,13 @@ def _decided(point: Point, statement: Statement, enough: Fraction | int) -> Outc
     return Outcome(bool(found <= delta), to_exact(found), to_exact(delta), note=note)
 
 
-def _inside(point: Point) -> bool:
-    return point["N"] == 64 and point["eta"] == Fraction(1, 256)
-
-
 CHECKS.add(
     RuleCheck(
         "section-4-noise-two-cases",
         "one-release",
         points=_runs,
         holds=_one_release,
-        interior=_inside,
+        interior=lambda point: point["N"] == 64 and point["eta"] == Fraction(1, 256),
         planted=[
             Planted(
                 "noise 1000 times smaller",

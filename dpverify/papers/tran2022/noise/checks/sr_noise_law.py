@@ -125,12 +125,8 @@ def _law_check(name: str, point: dict[str, Any], noise: Noise, faults: list[sr_f
     )
 
 
-def _weights_agree(point: Point, statement: Statement) -> Outcome:
-    """Feed unit tapes to the kernel: the weight of every Gaussian in every step, against the closed form."""
-    return _compare_weights(point, sr_noise.noise_from_tape)
-
-
 def _compare_weights(point: Point, kernel: Callable[[Any, SrParameters, int], Any]) -> Outcome:
+    """Feed unit tapes to a kernel: the weight of every Gaussian in every step, against the closed form."""
     n_examples, steps, parameters = int(point["N"]), int(point["T"]), _parameters(point)
     rows = sr_noise.tape_rows(n_examples, steps)
     found = kernel(np.eye(rows), parameters, n_examples)
@@ -206,7 +202,7 @@ CHECKS.add(
         "algorithm-2-threshold",
         "weights",
         points=_small_runs,
-        holds=_weights_agree,
+        holds=lambda point, _: _compare_weights(point, sr_noise.noise_from_tape),
         about_kernel=True,
         figures=variance_figures,
         planted=[
