@@ -14,8 +14,7 @@ from dpverify.symbolic.exact.numbers import to_value
 
 def compare_coefficients(left: Combination, right: Combination, in_words: Callable[[Name], str]) -> Outcome:
     """Whether all coefficients agree; the first that do not are the two sides, named by ``in_words``."""
-    name = first_difference(left, right)
-    if name is None:
+    if (name := first_difference(left, right)) is None:
         return Outcome(True)
     lhs, rhs = left.coefficient(name), right.coefficient(name)
     certain = to_value(lhs) < to_value(rhs) or to_value(lhs) > to_value(rhs)

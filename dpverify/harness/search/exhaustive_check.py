@@ -35,12 +35,10 @@ NO_NUMBER = Number(float="nan")
 class ExhaustiveCheck(Check):
     """Decide a statement at every point of a finite set that meets the statement's conditions."""
 
-    # The points for a budget; integers may be ints. At least one must meet the statement's conditions; those that do
-    # not are left out and counted.
+    # The points for a budget; those that do not meet the statement's conditions are left out and counted.
     points: Callable[[Budget], Iterable[PointLike]] = field(kw_only=True)
     lhs: LeftSide | None = field(default=None, kw_only=True)  # left side at a point; None takes the claim's own formula
-    # Rule instead of two sides, for a statement in words: True, False, None or an Outcome. Where its points do not set
-    # all symbols of the statement, the conditions are the rule's own business.
+    # Rule instead of two sides, for words; where a point lacks a symbol, the conditions are the rule's own business.
     holds: Rule | None = field(default=None, kw_only=True)
     # Why these points are the whole story, which makes this a proof; empty where they are not.
     why_sufficient: str = field(default="", kw_only=True)

@@ -25,7 +25,6 @@ class RuleCheck(ExhaustiveCheck):
 
     interior: Callable[[Point], bool] = field(default=away_from_boundaries, kw_only=True)  # away from every boundary
     about_kernel: bool = field(default=False, kw_only=True)  # whether a violation is a disagreement of our sources
-    # Columns of the figures that go with the result, by name.
     figures: Callable[[], dict[str, dict[str, list[float]]]] | None = field(default=None, kw_only=True)
     seconds: float = field(default=0.1, kw_only=True)  # declared core seconds of a smoke run
 

@@ -42,11 +42,9 @@ class SearchCheck(Check):
     # Ends, inclusive, that the drawn points keep within; None for no end. It narrows the domain, it cannot widen it.
     region: Mapping[str, Ends] = field(default_factory=dict, kw_only=True)
     also: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # domains of symbols that only lhs needs
-    # Further conditions, such as what a reading means for a symbol: "depth == floor(log2(T)) + 1". They narrow the
-    # domain; the callable takes the statement, and so its reading.
+    # Further conditions, such as what the statement's reading means for a symbol: "depth == floor(log2(T)) + 1".
     where: Sequence[str] | Callable[[Statement], Sequence[str]] = field(default=(), kw_only=True)
-    # Points that are tried first, wherever in the domain they lie. Symbols may be left out, and those that this
-    # statement does not have (the amended one has others) are passed over.
+    # Points that are tried first; they may leave out symbols, and those that the statement does not have do not count.
     corners: Sequence[Mapping[str, int | Fraction | str]] = field(default=(), kw_only=True)
     interior: Callable[[Point], bool] | None = field(default=None, kw_only=True)  # else: margin of 5%, integers from 3
     planted: Sequence[Planted] = field(default=(), kw_only=True)  # must be refuted besides the automatic fault

@@ -19,11 +19,9 @@ Bits: TypeAlias = NDArray[np.uint64]
 Vector64: TypeAlias = NDArray[np.uint64]
 
 WORD = 64  # bits of a word: replications whose signs are gathered before they are compared
-WORDS = 64
-"""Words of a step that are compared at once, about: with fewer, counts are fetched more often; more leave the cache."""
+WORDS = 64  # of a step, about, compared at once: with fewer, counts are fetched more often; more leave the cache
 TILE = 128  # steps that all later ones are held against before the next
-AT_ONCE = 4
-"""Words, of each of two steps, that are compared before their counts are added up: the loop below is written out."""
+AT_ONCE = 4  # words, of each of two steps, compared before their counts are added up: the loop below is written out
 
 _PAIRS, _FOURS, _EIGHTS = (np.uint64(m) for m in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
 _BYTES = np.uint64(0x0101010101010101)

@@ -33,8 +33,7 @@ class TrajectoryLaw:
     # How pairs of steps are compared. Opposite signs take 2.5 times the replications that inner products take to see a
     # correlation, and, of a thousand steps, a twentieth of the time of each.
     pairs: Pairs = "products"
-    # Part of the replications whose values are counted for the marginal law, in (0, 1]. They are the first of each
-    # piece that is drawn, whatever was drawn; every other test uses all replications.
+    # Part of each drawn piece, its first replications, that is counted for the marginal law, in (0, 1].
     share: float = 1.0
 
     def __post_init__(self) -> None:

@@ -1,8 +1,7 @@
 """Whether a sample of trajectories follows a Gaussian law over all steps at once: seven exact tests that share alpha.
 
-Whitened by the exact covariance, the rows (one per step, replications and coordinates side by side) are iid standard
-normal vectors. Their lengths, inner products, signs, sums and values all have laws known without approximation. Because
-the Cholesky factor is triangular, a fault shows first in the row of the step at which it enters.
+Whitened by the exact covariance, the rows, one per step, are iid standard normal vectors, whose lengths, inner
+products, signs, sums and values have exact laws. A fault shows first in the row at which it enters.
 """
 
 from __future__ import annotations
