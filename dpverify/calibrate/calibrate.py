@@ -18,10 +18,7 @@ THEOREMS = {"dp-nsgd": theorem_6, "sr-nsgd": theorem_9}
 
 
 def calibrate(request: CalibrateRequest) -> Calibration:
-    """Calibrate the noise of an algorithm to (epsilon, delta).
-
-    ``sigma.exact`` is certified in ball arithmetic, by the exact trade-off at the accountant's upper bound of mu.
-    """
+    """Calibrate the noise of an algorithm to (epsilon, delta); ``sigma.exact`` is certified in ball arithmetic."""
     theorem = THEOREMS[request.algorithm](request.n, request.d, request.epsilon, request.delta, request.asked_steps)
     setting = _setting(request, theorem)
     noise = unit_noise(request.algorithm, setting)

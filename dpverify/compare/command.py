@@ -23,10 +23,7 @@ from dpverify.report.progress import rounds_on_stderr
 def run_compare(
     *, json: str | None = None, figure: Path | None = None, report: Path | None = None, **asked: Any
 ) -> int:
-    """Compare as ``CompareRequest`` asks, and write JSON (``-``: to stdout), an SVG figure, and a page of a report.
-
-    The exit code: 0 done, 2 bad input, 130 interrupted, with the finished seeds written.
-    """
+    """Compare as asked, and write JSON (``-``: to stdout), an SVG figure, and a report's page; the exit code."""
 
     def work() -> bool:
         request = CompareRequest(**asked)

@@ -22,8 +22,7 @@ def classic_epsilon(order: float, rdp: float, delta: float) -> float:
 def improved_epsilon(order: float, rdp: float, delta: float) -> float:
     """Convert by Canonne, Kamath and Steinke 2020, proposition 12 (also Balle et al. 2020, Asoodeh et al. 2020).
 
-    rdp + log(1 - 1/order) - log(order delta)/(order - 1), at least 0; it beats the classic one at every order.
-    Arguments are as in :func:`classic_epsilon`.
+    rdp + log(1 - 1/order) - log(order delta)/(order - 1), at least 0; below :func:`classic_epsilon` at every order.
     """
     _check(order, rdp, delta)
     return max(rdp + math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / (order - 1.0), 0.0)

@@ -14,8 +14,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from dpverify.privacy.gaussian import compose_mu, epsilon_of
-from dpverify.privacy.mills import ROOT_HALF
+from dpverify.privacy.gaussian import ROOT_HALF, compose_mu, epsilon_of
 
 Values: TypeAlias = NDArray[np.float64]
 

@@ -28,8 +28,7 @@ import math
 
 from flint import arb, ctx
 
-from dpverify.problems.outward import PRECISION, upward
-
+PRECISION = 128  # bits; a float has 53
 # A coordinate of the gradient kernel takes at most 9 roundings and (1 + 2**-53)**9 < 1 + 2**-48: G bounds its output.
 KERNEL_ROUNDING = math.ldexp(1.0, -48)
 
@@ -44,10 +43,7 @@ def _check(radius: float, lam: float, d: int) -> None:
 
 
 def lipschitz(radius: float, lam: float, d: int) -> float:
-    """Bound the norm of every per-example gradient, as a function and as the kernel rounds it.
-
-    ``G = (B + lam*sqrt(27 d)/8) * (1 + 2**-48)``, rounded up.
-    """
+    """Bound gradients of examples, also as the kernel rounds: ``(B + lam*sqrt(27 d)/8) * (1 + 2**-48)``, rounded up."""
     _check(radius, lam, d)
     with ctx.workprec(PRECISION):
         exact = arb(radius) + arb(lam) * arb(27 * d).sqrt() / 8
@@ -65,3 +61,15 @@ def gap_at_zero() -> float:
     """Bound ``F(0) - inf F``. ``log 2``, rounded up."""
     with ctx.workprec(PRECISION):
         return upward(arb(2).log())
+
+
+def upward(value: arb) -> float:
+    """Round a ball up to a float: the smallest that is at least every number in the ball, or the one above it."""
+    if not value.is_finite():
+        raise ValueError(f"value must be finite, got value={value}.")
+    top = value.upper()
+    near = float(top)
+    rounded = near if arb(near) >= top else math.nextafter(near, math.inf)
+    if math.isinf(rounded):
+        raise ValueError(f"value must be within the range of floats, got value={value}.")
+    return rounded

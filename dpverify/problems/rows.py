@@ -46,10 +46,9 @@ def rows_within(x: Matrix, radius: float) -> NDArray[np.bool_]:
 
 
 def scale_rows(x: Matrix, how: RowScaling = "unit", radius: float = 1.0) -> Matrix:
-    """Bring every row of ``x``, shape (n, p), into the ball of a given radius, exactly.
+    """Bring every row of ``x``, shape (n, p), by itself into the ball of a given radius, exactly.
 
-    ``unit`` gives every nonzero row the norm ``radius``, ``clip`` only shortens longer rows, ``none`` copies. Each row
-    is scaled by itself, so neighbours stay neighbours.
+    ``unit`` gives every nonzero row the norm ``radius``, ``clip`` only shortens longer rows, ``none`` copies.
     """
     if how not in ("unit", "clip", "none"):
         raise ValueError(f"how must be unit, clip or none, got how={how!r}.")

@@ -18,7 +18,7 @@ from flint import arb, ctx
 
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
-from dpverify.problems.outward import PRECISION, upward
+from dpverify.problems.logistic_bounds import PRECISION, upward
 
 
 @lru_cache(maxsize=32)

@@ -9,7 +9,7 @@ from flint import arb, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.problems.outward import PRECISION, upward
+from dpverify.problems.logistic_bounds import PRECISION, upward
 
 
 @given(st.fractions(-1000, 1000, max_denominator=10**6))
