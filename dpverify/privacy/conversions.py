@@ -51,10 +51,9 @@ def tight_epsilon(order: float, rdp: float, delta: float) -> float:
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """Convert rho-zCDP by Bun and Steinke 2016, proposition 3: rho + 2 sqrt(rho log(1/delta)).
+    """Convert rho-zCDP by Bun and Steinke 2016, proposition 3: rho + 2 sqrt(rho log(1/delta)); rho >= 0, 0 < delta < 1.
 
-    It is the best order of :func:`classic_epsilon`, 1 + sqrt(log(1/delta)/rho). A ValueError unless rho >= 0 and
-    0 < delta < 1.
+    It is the best order of :func:`classic_epsilon`, 1 + sqrt(log(1/delta)/rho).
     """
     _check(2.0, rho, delta)
     return rho + 2.0 * math.sqrt(-rho * math.log(delta))

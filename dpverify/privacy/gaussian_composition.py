@@ -34,15 +34,8 @@ STEPS: Final = 60
 def composed_epsilon(mus: Iterable[float], delta: float) -> float:
     """Smallest epsilon with which Gaussian mechanisms are (epsilon, delta)-DP together, composed adaptively or not.
 
-    Parameters
-    ----------
-    mus, delta : iterable of float, float
-        Sensitivity over standard deviation of each, at least 0, and privacy parameter in [0, 1]; else a ValueError.
-
-    Returns
-    -------
-    float
-        epsilon, with a relative error below 1e-12; 0 where delta is enough for it, +inf where no epsilon is.
+    ``mus``: sensitivity over standard deviation of each, at least 0; ``delta`` in [0, 1]; else a ValueError. The
+    relative error is below 1e-12; 0 where delta is enough for it, +inf where no epsilon is.
     """
     values = np.asarray(mus if isinstance(mus, np.ndarray) else list(mus), dtype=np.float64)
     mu = compose_mu(values.tolist())

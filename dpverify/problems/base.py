@@ -49,16 +49,9 @@ class Problem(Protocol):
 
 
 def replace_one(x: Matrix, y: Vector, index: int, row: Vector, label: float) -> tuple[Matrix, Vector]:
-    """Make a neighbouring data set: one example is replaced, the others and their places stay.
+    """Make a neighbouring data set: row and label of one example are replaced, in copies of ``x`` (n, p) and ``y``.
 
-    Parameters
-    ----------
-    x, y : (n, p) and (n,) array of float
-        Rows and labels; they are copied.
-    index : int
-        Which example, ``0 <= index < n``; else a ValueError.
-    row, label : (p,) array of float, and float
-        The new example; a ValueError if the row has another length.
+    A ValueError unless ``0 <= index < n`` and ``row`` has shape (p,).
     """
     if not 0 <= index < len(x):
         raise ValueError(f"index must lie in [0, {len(x) - 1}], got index={index}.")

@@ -31,22 +31,9 @@ Report = Callable[[int, int, Point], None]
 def train(request: Request, report: Report | None = None) -> TrainResult:
     """Train with DP-NSGD or SR-NSGD from w_1 = 0, and measure loss and gradient norm on the way.
 
-    Parameters
-    ----------
-    request : Request
-        What to run.
-    report : callable or None
-        ``report(step, steps, point)``: called many times, with the steps done, all steps, and the last point measured.
-
-    Returns
-    -------
-    TrainResult
-        The whole run; after Ctrl-C, what was done so far, with ``interrupted`` set.
-
-    Raises
-    ------
-    DataError, ArgumentError
-        If the data cannot be used, a setting is out of its domain, or the run leaves the finite numbers.
+    ``report(step, steps, point)`` is called many times, with the steps done, all steps, and the last point measured.
+    After Ctrl-C, the result is what was done so far. Raises a DataError for data that cannot be used, an ArgumentError
+    for a setting out of its domain or a run that leaves the finite numbers.
     """
     dataset = load_dataset(request.data, standardise=request.standardise)
     if request.n is not None:
