@@ -18,8 +18,7 @@ from pathlib import Path
 
 import numba
 
-MOST_FILES = 64
-"""Files kept for one function: past that, the oldest go."""
+MOST_FILES = 64  # Files kept for one function: past that, the oldest go
 
 
 def file_name(base: str, code: Iterable[object], settings: object) -> str:

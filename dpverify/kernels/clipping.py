@@ -28,17 +28,14 @@ from dpverify.kernels.vector import norm
 Slope: TypeAlias = Callable[[float, float], float]
 """Kernel ``slope(z, y)``: derivative of an example's loss by ``z = <x, w>``."""
 
-WIDTH = 32
-"""Rows are padded to a multiple of this many numbers."""
+WIDTH = 32  # Rows are padded to a multiple of this many numbers
 
 GROUP, AHEAD = 8, 4
 """Rows in hand at a time, and how many rows ahead memory is asked for: all of them fit in the nearest cache."""
 
-ClippedSum: TypeAlias = Callable[[Matrix, Indices, Vector, float, Vector], None]
-"""Kernel that ``clipped_sum`` makes."""
+ClippedSum: TypeAlias = Callable[[Matrix, Indices, Vector, float, Vector], None]  # Kernel that ``clipped_sum`` makes
 
-EXTRA = 2
-"""Numbers at the end of a padded row that are none of its own: the label, and a bound on its length."""
+EXTRA = 2  # Numbers at the end of a padded row that are none of its own: the label, and a bound on its length
 
 _LANES = tuple(np.uint64(k) for k in range(8))
 

@@ -14,8 +14,7 @@ from dpverify.kernels.numba_internals import prepare, without_dispatch
 P = ParamSpec("P")
 R = TypeVar("R")
 
-CompilationError = NumbaError
-"""What calling a kernel raises when it cannot be compiled for the types of its arguments."""
+CompilationError = NumbaError  # What calling a kernel raises when it cannot be compiled for the types of its arguments
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:

@@ -20,8 +20,7 @@ from dpverify.kernels.jit import kernel
 from dpverify.kernels.normal import Words, next_word, wrapping
 from dpverify.kernels.typing import Indices
 
-Halves: TypeAlias = NDArray[np.uint32]
-"""Shape (n,): half a word for each of n seeds."""
+Halves: TypeAlias = NDArray[np.uint32]  # Shape (n,): half a word for each of n seeds
 
 POOL, WARM_UP = 4, 12
 """Words of 32 bits that a seed is mixed into; words of the source that are thrown away before the first is given."""

@@ -23,11 +23,9 @@ from dpverify.kernels.jit import kernel
 from dpverify.kernels.numba_internals import HEIGHTS, LAYERS, PER_TAIL, TAIL, WIDTHS
 from dpverify.kernels.typing import Vector
 
-Words: TypeAlias = NDArray[np.uint64]
-"""State of an SFC64: three words that are mixed and a counter, shape (4,)."""
+Words: TypeAlias = NDArray[np.uint64]  # State of an SFC64: three words that are mixed and a counter, shape (4,)
 
-UNIT = 1.0 / 9007199254740992.0
-"""2^-53."""
+UNIT = 1.0 / 9007199254740992.0  # 2^-53
 
 _ONE, _LOW_8, _LOW_9, _LOW_52 = np.uint64(1), np.uint64(0xFF), np.uint64(0x1FF), np.uint64((1 << 52) - 1)
 _BY_3, _BY_8, _BY_9, _BY_11, _BY_24, _BY_40 = (np.uint64(k) for k in (3, 8, 9, 11, 24, 40))

@@ -25,8 +25,7 @@ from dpverify.kernels.cache import file_name, prune, read, write
 from dpverify.kernels.fingerprint import fingerprint
 from dpverify.kernels.typing import Vector
 
-LINE = 8
-"""Numbers in a cache line."""
+LINE = 8  # Numbers in a cache line
 
 LAYERS = np.array(ziggurat.ki_double, dtype=np.int64)
 """Part of each layer of the ziggurat, of 2^52, that lies wholly below the normal density."""
@@ -34,8 +33,7 @@ LAYERS = np.array(ziggurat.ki_double, dtype=np.int64)
 WIDTHS = np.concatenate([ziggurat.wi_double, -ziggurat.wi_double])
 """Width of each layer over 2^52, and the same with a minus sign."""
 
-HEIGHTS = np.array(ziggurat.fi_double)
-"""Density at the end of each layer."""
+HEIGHTS = np.array(ziggurat.fi_double)  # Density at the end of each layer
 
 TAIL, PER_TAIL = float(ziggurat.ziggurat_nor_r), float(ziggurat.ziggurat_nor_inv_r)
 """Where the tail begins, and one over it."""

@@ -7,8 +7,7 @@ import math
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Vector
 
-SMALL, LARGE = 1e-280, 1e280
-"""Sums of squares between these have lost nothing to underflow or overflow."""
+SMALL, LARGE = 1e-280, 1e280  # Sums of squares between these have lost nothing to underflow or overflow
 
 
 @kernel

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from dpverify.harness.run.discovery import Index
     from dpverify.harness.run.registry import PaperChecks
 
-INDEX = Path(__file__).with_name("index.json")
-"""Generated from the files with checks by ``.ci/generated.py --write``."""
+INDEX = Path(__file__).with_name("index.json")  # Generated from the files with checks by ``.ci/generated.py --write``
 
 
 @cache

@@ -20,8 +20,7 @@ from dpverify.kernels import check
 from dpverify.kernels.typing import Matrix, Tape, Vector
 
 D = TypeVar("D")
-Query: TypeAlias = Callable[[D, Sequence[Vector]], Vector]
-"""``G_i(dataset, previous_answers) -> (d,) array``."""
+Query: TypeAlias = Callable[[D, Sequence[Vector]], Vector]  # ``G_i(dataset, previous_answers) -> (d,) array``
 
 
 def aggregate(

@@ -18,8 +18,7 @@ from dpverify.kernels.dyadic import MOST_STEPS, prefix_nodes
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Intervals
 
-MOST_NODES = 2 * 62
-"""No interval below ``MOST_STEPS`` takes more nodes: two of each length at most."""
+MOST_NODES = 2 * 62  # No interval below ``MOST_STEPS`` takes more nodes: two of each length at most
 
 
 @kernel

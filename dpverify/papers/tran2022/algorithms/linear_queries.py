@@ -28,8 +28,7 @@ from dpverify.kernels.typing import Matrix, Tape, Vector
 from dpverify.papers.tran2022.algorithms.aggregation import Query
 
 Members: TypeAlias = NDArray[np.bool_]
-Stack: TypeAlias = NDArray[np.float64]
-"""Shape (n, K, d): one array of answers or of noise for each of n runs."""
+Stack: TypeAlias = NDArray[np.float64]  # Shape (n, K, d): one array of answers or of noise for each of n runs
 
 
 class QueryFamily(NamedTuple):

@@ -22,8 +22,7 @@ from dpverify.kernels import check
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 
-REPLACED = 0
-"""Number of the example that the neighbour replaces."""
+REPLACED = 0  # Number of the example that the neighbour replaces
 
 
 @lru_cache(maxsize=32)

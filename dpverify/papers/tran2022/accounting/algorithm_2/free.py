@@ -17,8 +17,7 @@ from dpverify.papers.tran2022.accounting.algorithm_2.fresh import FLOOR
 from dpverify.papers.tran2022.accounting.algorithm_2.frontier import add_own, thin
 from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
 
-Points: TypeAlias = tuple[Vector, Vector, Vector]
-"""S, R and Q of some choices of visits in a block, as in ``frontier``."""
+Points: TypeAlias = tuple[Vector, Vector, Vector]  # S, R and Q of some choices of visits in a block, as in ``frontier``
 
 CLOSE: Final = 1e-3  # How close points are merged.
 

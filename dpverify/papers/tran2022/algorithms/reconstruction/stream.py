@@ -52,14 +52,11 @@ from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
 )
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS
 
-Stack: TypeAlias = NDArray[np.float64]
-"""Shape (k, n, d)."""
+Stack: TypeAlias = NDArray[np.float64]  # Shape (k, n, d)
 
-G, DELTA, R = 0, 1, 2
-"""Places of the three families in stacks."""
+G, DELTA, R = 0, 1, 2  # Places of the three families in stacks
 
-MIXED, WINDOW, TOTAL = 1, 2, 3
-"""Places of H, in DELTA's place, and of g_t and G_t in the rings."""
+MIXED, WINDOW, TOTAL = 1, 2, 3  # Places of H, in DELTA's place, and of g_t and G_t in the rings
 
 LARGE, LONG = 1 << 21, 128
 """An ``out`` of at least 16 MiB in rows of at least 1 KiB is written around the caches: it does not stay in them until

@@ -23,8 +23,7 @@ from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, new_nu
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import slot_noise
 from dpverify.problems.worst_slope import Slope, slope_at
 
-GRADIENT, SAMPLED, NOISE, ERROR, LAST, FARTHEST = range(6)
-"""Places in what a run returns."""
+GRADIENT, SAMPLED, NOISE, ERROR, LAST, FARTHEST = range(6)  # Places in what a run returns
 
 
 def slope_order(problem: Slope, ordering: Ordering, steps: int, seed: Seed) -> ExampleOrder:

@@ -20,8 +20,7 @@ from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R, Stack
 from dpverify.problems.gradient_of_examples import compiled, compiling
 
-F = 3
-"""Place of Algorithm 1's f among the leaves, after G, DELTA and R."""
+F = 3  # Place of Algorithm 1's f among the leaves, after G, DELTA and R
 
 
 class ExactNodes(NamedTuple):

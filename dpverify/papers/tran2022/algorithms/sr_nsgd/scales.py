@@ -15,8 +15,7 @@ from dpverify.kernels import check
 from dpverify.kernels.dyadic import MOST_STEPS
 from dpverify.kernels.typing import Vector
 
-G_FIRST, G_LATER, OF_DELTA, OF_R = 0, 1, 2, 3
-"""Places in an array of deviations."""
+G_FIRST, G_LATER, OF_DELTA, OF_R = 0, 1, 2, 3  # Places in an array of deviations
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, add_noise
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 
-BAD_GRADIENT, BAD_MOMENTUM = 1, 2
-"""What a step says that was not done."""
+BAD_GRADIENT, BAD_MOMENTUM = 1, 2  # What a step says that was not done
 
 
 class SrNumbers(NamedTuple):

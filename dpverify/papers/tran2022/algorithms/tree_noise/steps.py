@@ -14,8 +14,7 @@ from dpverify.kernels.typing import Matrix, Vector
 from dpverify.kernels.vector import copy_into
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS, combine_rows, fill_decay
 
-AHEAD = 16384
-"""Numbers drawn ahead of the step that needs them."""
+AHEAD = 16384  # Numbers drawn ahead of the step that needs them
 
 
 @kernel

@@ -25,8 +25,7 @@ from dpverify.kernels.tape import fill_normal
 from dpverify.kernels.typing import Matrix, Tape, Vector
 from dpverify.kernels.vector import copy_into
 
-LEVELS = 63
-"""Entries of a table with one decay per level."""
+LEVELS = 63  # Entries of a table with one decay per level
 
 BLOCK = 16384
 """Numbers drawn before they are combined: few enough to be still in a near cache, enough to write at a steady pace."""
