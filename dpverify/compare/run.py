@@ -27,9 +27,26 @@ Report = Callable[[int, int, str], None]
 def compare(request: CompareRequest, report: Report | None = None) -> CompareResult:
     """Run every method on every seed.
 
-    ``report(done, total, label)`` is called after each run. After Ctrl-C, the result has the seeds that every method
-    has finished (KeyboardInterrupt if none). Raises a DataError for data that cannot be used, an ArgumentError for a
-    setting out of its domain or noise that cannot be certified.
+    Parameters
+    ----------
+    request : CompareRequest
+        What to run.
+    report : callable or None
+        ``report(done, total, label)``: called after each run.
+
+    Returns
+    -------
+    CompareResult
+        The whole comparison; after Ctrl-C, the seeds that every method has finished.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be used.
+    ArgumentError
+        If a setting is out of its domain, or no noise can be certified.
+    KeyboardInterrupt
+        If not even one seed was finished.
     """
     began = time.perf_counter()
     dataset = _load(request)

@@ -22,7 +22,20 @@ def classic_epsilon(order: float, rdp: float, delta: float) -> float:
 def improved_epsilon(order: float, rdp: float, delta: float) -> float:
     """Convert by Canonne, Kamath and Steinke 2020, proposition 12 (also Balle et al. 2020, Asoodeh et al. 2020).
 
-    rdp + log(1 - 1/order) - log(order delta)/(order - 1), at least 0; below :func:`classic_epsilon` at every order.
+    Parameters
+    ----------
+    order, rdp, delta : float
+        As in :func:`classic_epsilon`.
+
+    Returns
+    -------
+    float
+        rdp + log(1 - 1/order) - log(order delta)/(order - 1), at least 0; it beats the classic one at every order.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
     """
     _check(order, rdp, delta)
     return max(rdp + math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / (order - 1.0), 0.0)
@@ -34,7 +47,21 @@ def tight_epsilon(order: float, rdp: float, delta: float) -> float:
     By the joint range of two f-divergences, two-point distributions are the worst case. So (epsilon, delta) is implied
     exactly if p^order q^(1-order) + (1-p)^order (1-q)^(1-order) >= exp((order - 1) rdp) for p = delta + exp(epsilon) q,
     whatever q is. The left side is convex in q. Dropping its second term gives :func:`improved_epsilon`.
-    Arguments are as in :func:`classic_epsilon`; epsilon has about ten digits.
+
+    Parameters
+    ----------
+    order, rdp, delta : float
+        As in :func:`classic_epsilon`.
+
+    Returns
+    -------
+    float
+        epsilon, to about ten digits; never below 0.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
     """
     _check(order, rdp, delta)
     target = (order - 1.0) * rdp
@@ -51,9 +78,24 @@ def tight_epsilon(order: float, rdp: float, delta: float) -> float:
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """Convert rho-zCDP by Bun and Steinke 2016, proposition 3: rho + 2 sqrt(rho log(1/delta)); rho >= 0, 0 < delta < 1.
+    """Convert rho-zCDP by Bun and Steinke 2016, proposition 3: rho + 2 sqrt(rho log(1/delta)).
 
-    It is the best order of :func:`classic_epsilon`, 1 + sqrt(log(1/delta)/rho).
+    Parameters
+    ----------
+    rho : float
+        Zero-concentrated parameter, at least 0.
+    delta : float
+        Privacy parameter, 0 < delta < 1.
+
+    Returns
+    -------
+    float
+        epsilon; the best order of :func:`classic_epsilon`, 1 + sqrt(log(1/delta)/rho).
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
     """
     _check(2.0, rho, delta)
     return rho + 2.0 * math.sqrt(-rho * math.log(delta))

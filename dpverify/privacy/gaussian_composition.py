@@ -34,8 +34,22 @@ STEPS: Final = 60
 def composed_epsilon(mus: Iterable[float], delta: float) -> float:
     """Smallest epsilon with which Gaussian mechanisms are (epsilon, delta)-DP together, composed adaptively or not.
 
-    ``mus``: sensitivity over standard deviation of each, at least 0; ``delta`` in [0, 1]; else a ValueError. The
-    relative error is below 1e-12; 0 where delta is enough for it, +inf where no epsilon is.
+    Parameters
+    ----------
+    mus : iterable of float
+        Sensitivity over standard deviation of each, at least 0; an array is fastest.
+    delta : float
+        Privacy parameter in [0, 1].
+
+    Returns
+    -------
+    float
+        epsilon, with a relative error below 1e-12; 0 where delta is enough for it, +inf where no epsilon is.
+
+    Raises
+    ------
+    ValueError
+        If one mu is negative or NaN, or delta is outside [0, 1].
     """
     values = np.asarray(mus if isinstance(mus, np.ndarray) else list(mus), dtype=np.float64)
     mu = compose_mu(values.tolist())

@@ -33,16 +33,47 @@ ORDERS = (*range(2, 17), 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 512)
 def poisson_gaussian_epsilon(rate: float, sigma: float, steps: int, delta: float) -> float:
     """An epsilon that holds for many Poisson-subsampled Gaussian steps; neighbours differ by one example more or less.
 
-    By the best of some whole orders; the smallest epsilon would need the whole privacy loss. ``rate``: the chance of
-    each example at each step; ``sigma``: standard deviation over sensitivity.
+    Parameters
+    ----------
+    rate : float
+        Probability with which each example is drawn at each step.
+    sigma : float
+        Standard deviation over sensitivity.
+    steps : int
+        Number of steps.
+    delta : float
+        Privacy parameter, 0 < delta < 1.
+
+    Returns
+    -------
+    float
+        By the best of some whole orders; the smallest epsilon would need the whole privacy loss.
     """
     return _best_epsilon(poisson_gaussian_rdp, rate, sigma, steps, delta)
 
 
 def sampled_epsilon(rate: float, sigma: float, steps: int, delta: float) -> float:
-    """An epsilon for replacing one example, of many Gaussian steps on batches drawn without replacement.
+    """An epsilon that holds for many Gaussian steps on batches drawn without replacement.
 
-    As derived above, with :func:`improved_epsilon`. ``rate``: B/N; ``sigma``: ``std B/(2G)``.
+    Parameters
+    ----------
+    rate : float
+        B/N.
+    sigma : float
+        Standard deviation over sensitivity, ``std B/(2G)``.
+    steps : int
+        T.
+    delta : float
+        Privacy parameter.
+
+    Returns
+    -------
+    float
+        For replacing one example.
+
+    Notes
+    -----
+    Source: as derived at the head of this module; Canonne, Kamath and Steinke 2020, proposition 12.
     """
     return _best_epsilon(sampled_rdp, rate, sigma, steps, delta)
 
@@ -55,9 +86,21 @@ def sampled_rdp(order: int, rate: float, sigma: float) -> float:
 
 
 def sampled_std(examples: int, batch: int, steps: int, lipschitz: float, epsilon: float, delta: float) -> float:
-    """Smallest deviation of a coordinate that :func:`sampled_epsilon` allows, to seven digits, on the safe side.
+    """Smallest deviation that the bound of :func:`sampled_epsilon` allows, to seven digits, on the safe side.
 
-    It is infinite where epsilon is so small that none of the orders reaches it. ``lipschitz``: G.
+    Parameters
+    ----------
+    examples, batch, steps : int
+        N, B and T.
+    lipschitz : float
+        G.
+    epsilon, delta : float
+        Privacy asked for, for replacing one example.
+
+    Returns
+    -------
+    float
+        Deviation of a coordinate of the noise; infinite where epsilon is so small that none of the orders reaches it.
     """
     rate, low, high = batch / examples, 0.25, 1.0
     while sampled_epsilon(rate, low, steps, delta) <= epsilon:

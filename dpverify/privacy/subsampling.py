@@ -18,8 +18,22 @@ MAX_BITS = 1 << 15  # of the balls in which its moments are computed
 def gaussian_rdp(order: float, mu: float) -> float:
     """Renyi divergence of a Gaussian mechanism, and of any composition of them with this root of the sum of squares.
 
-    order mu^2/2 (Mironov 2017, corollary 3): zero-concentrated DP with rho = mu^2/2. A ValueError unless order > 1 and
-    mu >= 0.
+    Parameters
+    ----------
+    order : float
+        Renyi order, above 1.
+    mu : float
+        Sensitivity over standard deviation.
+
+    Returns
+    -------
+    float
+        order mu^2/2 (Mironov 2017, corollary 3): zero-concentrated DP with rho = mu^2/2.
+
+    Raises
+    ------
+    ValueError
+        If the order is not above 1, or mu is negative or NaN.
     """
     if not order > 1:
         raise ValueError(f"order must be above 1, got order={order}.")

@@ -49,9 +49,30 @@ class Problem(Protocol):
 
 
 def replace_one(x: Matrix, y: Vector, index: int, row: Vector, label: float) -> tuple[Matrix, Vector]:
-    """Make a neighbouring data set: row and label of one example are replaced, in copies of ``x`` (n, p) and ``y``.
+    """Make a neighbouring data set: one example is replaced, the others and their places stay.
 
-    A ValueError unless ``0 <= index < n`` and ``row`` has shape (p,).
+    Parameters
+    ----------
+    x : (n, p) array of float
+        Rows.
+    y : (n,) array of float
+        Labels.
+    index : int
+        Which example, ``0 <= index < n``.
+    row : (p,) array of float
+        The new row.
+    label : float
+        The new label.
+
+    Returns
+    -------
+    tuple of (n, p) array and (n,) array
+        New arrays; the given ones are untouched.
+
+    Raises
+    ------
+    ValueError
+        If the index is not an example, or the row has another length.
     """
     if not 0 <= index < len(x):
         raise ValueError(f"index must lie in [0, {len(x) - 1}], got index={index}.")

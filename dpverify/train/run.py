@@ -31,9 +31,31 @@ Report = Callable[[int, int, Point], None]
 def train(request: Request, report: Report | None = None) -> TrainResult:
     """Train with DP-NSGD or SR-NSGD from w_1 = 0, and measure loss and gradient norm on the way.
 
-    ``report(step, steps, point)`` is called many times, with the steps done, all steps, and the last point measured.
-    After Ctrl-C, the result is what was done so far. Raises a DataError for data that cannot be used, an ArgumentError
-    for a setting out of its domain or a run that leaves the finite numbers.
+    Parameters
+    ----------
+    request : Request
+        What to run.
+    report : callable or None
+        ``report(step, steps, point)``: called many times with the number of steps done, the number of steps of the
+        whole run, and the last point measured.
+
+    Returns
+    -------
+    TrainResult
+        The whole run; after Ctrl-C, what was done so far, with ``interrupted`` set. ``w`` is the last iterate;
+        the iterate of which Theorems 6 and 9 speak is drawn from all of them, and ``mean_gradient_norm`` is about it.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be used.
+    ArgumentError
+        If a setting is out of its domain, or the run leaves the finite numbers.
+
+    Notes
+    -----
+    Source: Algorithms 1 and 2 of tran2022, with their V as printed, for ``depth`` levels; 1/sqrt(N T) and 1/N are the
+    eta and the alpha of Theorems 6 and 9.
     """
     dataset = load_dataset(request.data, standardise=request.standardise)
     if request.n is not None:
