@@ -75,10 +75,7 @@ def aggregate(
 
 
 def replay(dataset: D, queries: Sequence[Query[D]], released: Matrix) -> Matrix:
-    """Ask the queries of another data set, with the released answers held fixed.
-
-    ``G_i(D', f^_1, ..., f^_{i-1})`` without noise. Shapes: ``released`` (K, d).
-    """
+    """Ask another data set's queries, without noise and with the answers ``released``, shape (K, d), held fixed."""
     released = check.array(len(queries), None, released=released)
     return np.array([_ask(i, query, dataset, released[:i]) for i, query in enumerate(queries)])
 

@@ -23,10 +23,7 @@ MOST_NODES = 2 * 62  # No interval below ``MOST_STEPS`` takes more nodes: two of
 
 @kernel
 def compose_into(a: int, b: int, out: Intervals) -> int:
-    """Write COMPOSE(a, b) into the first rows of ``out``, line by line as Algorithm 3 prints it.
-
-    How many rows were written; 0 where ``a > b``. Shapes: ``out`` (MOST_NODES, 2).
-    """
+    """Write COMPOSE(a, b) into rows of ``out``, (MOST_NODES, 2), as Algorithm 3 prints it; return their number."""
     count = 0
     while a <= b:  # "if a' > b then return S", and the recursion as a loop: COMPOSE(a', b) is its last line
         # "Let k be the largest k such that a = 1 mod 2^k and a + 2^k - 1 <= b": both fail for good once they fail.

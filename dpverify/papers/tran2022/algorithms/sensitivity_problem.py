@@ -27,10 +27,7 @@ REPLACED = 0  # Number of the example that the neighbour replaces
 
 @lru_cache(maxsize=32)
 def signed_gradient(G: float, L: float) -> ExampleGradient:
-    """Gradient of a clipped quadratic with a sign, in any dimension.
-
-    ``gradient(w, x_row, y, out)``: y times L (w - x_row), shortened to length G where it is longer.
-    """
+    """Write y times L (w - x_row), shortened to length G where it is longer, into ``out``."""
     G, L = check.positive(G=G), check.positive(L=L)
 
     @kernel
@@ -57,10 +54,7 @@ class Neighbours(NamedTuple):
 
 
 def opposed(N: int, reach: float, G: float, L: float) -> Neighbours:
-    """Neighbours on which f and G nodes move most: the replaced example pulls with G, to either side.
-
-    All centres beyond the reach of the run: to the right, and the neighbour's to the left.
-    """
+    """Neighbours on which f and G nodes move most: the replaced example pulls with G, to either side, out of reach."""
     N, beyond = _far(N, reach, G, L)
     x = np.full((N, 1), beyond)
     other = x.copy()

@@ -13,10 +13,7 @@ from dpverify.problems.stepped_run import SteppedRun
 
 
 class NsgdRun(SteppedRun):
-    """A run of Algorithm 1, as far as it has come. Subclasses know how to get a gradient.
-
-    Shapes: ``start`` (d,), ``tape`` (T, d).
-    """
+    """A run of Algorithm 1, as far as it has come; subclasses know how to get a gradient."""
 
     def __init__(
         self, examples: int, start: Vector, parameters: Parameters, seed: Seed, tape: Tape | None, keep: bool

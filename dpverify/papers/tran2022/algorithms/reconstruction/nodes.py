@@ -44,10 +44,7 @@ def node_count(steps: int) -> int:
 
 
 def first_rows(steps: int) -> Indices:
-    """Row of the first node of each level: the node [a 2^b + 1, (a + 1) 2^b] stands in row ``first_rows(T)[b] + a``.
-
-    Shapes: returns (floor(log2 T) + 1,).
-    """
+    """Row of each level's first node: [a 2^b + 1, (a + 1) 2^b] stands in row ``first_rows(T)[b] + a``."""
     steps = check.whole(1, MOST_STEPS - 1, steps=steps)
     counts = [steps >> b for b in range(steps.bit_length())]
     return np.concatenate([[0], np.cumsum(counts[:-1], dtype=np.int64)]).astype(np.int64)
@@ -76,10 +73,7 @@ def fill_level_decay(alpha: float, out: Vector) -> None:
 
 @kernel
 def add_levels(steps: int, decay: Vector, out: Matrix) -> None:
-    """Fill in the nodes above the leaves: F_[y, z] = (1 - alpha)^(length / 2) F_left half + F_right half.
-
-    Shapes: ``decay`` (LEVELS,), ``out`` (n, d).
-    """
+    """Fill in the nodes above the leaves: F_[y, z] = (1 - alpha)^(length / 2) F_left half + F_right half."""
     below, row, b = 0, steps, 1
     while steps >> b:
         c = decay[b - 1]
@@ -125,10 +119,7 @@ def nodes_of_leaves(leaves: Matrix, *, alpha: float) -> Matrix:
 
 
 def check_nodes(nodes: Nodes) -> tuple[Nodes, int, int]:
-    """Check the shapes of three families of nodes; rows that nobody reads may hold anything.
-
-    The same, as contiguous arrays of float64. T: the number of steps whose tree has n nodes.
-    """
+    """Check the shapes of three families of nodes, return them as contiguous floats, and T, whose tree has n nodes."""
     made = Nodes(*(np.ascontiguousarray(family, dtype=np.float64) for family in nodes))
     for name, family in zip(Nodes._fields, made, strict=True):
         if family.ndim != 2 or 0 in family.shape or family.shape != made.g.shape:

@@ -62,10 +62,7 @@ def run_many(
 
 
 def errors_of_seeds(problem: Problem, parameters: Parameters, seeds: NDArray[np.int64]) -> Vector:
-    """Give the error of the momentum at the end of a run of Algorithm 1 without noise, for each seed.
-
-    ``|m_T - grad F(w_T)|``; the iterates are those of ``DpNsgd``. Shapes: ``seeds`` (n,).
-    """
+    """Give ``|m_T - grad F(w_T)|`` at the end of a run of Algorithm 1 without noise, for each seed."""
     p, out = parameters, np.empty(len(seeds))
     if p.sigma != 0.0:
         raise check.ArgumentError("sigma", p.sigma, "must be 0")

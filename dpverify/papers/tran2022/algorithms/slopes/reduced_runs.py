@@ -28,11 +28,7 @@ def run_reduced_slope(
     steps: int, slope: Vector, offsets: Vector, order: ExampleOrder, numbers: SrNumbers, noise: NodeNoise,
     state: SrState, out: Vector,
 ) -> int:  # fmt: skip
-    """Run Algorithm 2 on a slope and write what it is summed up to into ``out``, as ``run_slope`` does.
-
-    m^_t - m_t holds the privacy noise and the bias of the reconstruction. 0, or what ``sr_step`` gave at the first step
-    that was not done.
-    """
+    """Run Algorithm 2 on a slope, as ``run_slope`` does; return 0, or what ``sr_step`` gave where it stopped."""
     gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = state
     d = w.shape[0]
     sampled, noises, errors, total, farthest = 0.0, 0.0, 0.0, 0.0, 0.0

@@ -103,10 +103,7 @@ class RunMeans:
 
 
 def slope_run(problem: Slope, parameters: Parameters, seed: Seed = 0, *, direction: float = 1.0) -> RunMeans:
-    """Run Algorithm 1 on a slope.
-
-    Source: Algorithm 1. The iterates are those of ``DpNsgd`` up to the rounding of one division a step.
-    """
+    """Run Algorithm 1 on a slope: the iterates of ``DpNsgd``, up to the rounding of one division a step."""
     p, N, out = parameters, problem.examples, np.empty(6)
     numbers = new_numbers(p, N)._replace(eta=direction * p.eta)
     slots, order = np.zeros((p.steps.bit_length(), problem.dimension)), slope_order(problem, p.ordering, p.steps, seed)

@@ -123,10 +123,7 @@ def tape_rows(examples: int, steps: int) -> int:
 
 
 def tape_layout(examples: int, steps: int) -> NDArray[np.int64]:
-    """Which node each row of a tape belongs to.
-
-    Family (``reconstruction.stream.G``, ``DELTA`` or ``R``), first step y, last step z.
-    """
+    """Which node each row of a tape belongs to: family (G, DELTA or R), first step y, last step z."""
     rows = tape_rows(examples, steps)
     check.memory(3 * rows, examples=examples, steps=steps)
     out = np.empty((rows, 3), dtype=np.int64)
@@ -148,10 +145,7 @@ def noise_from_tape(tape: Tape, parameters: SrParameters, examples: int) -> Matr
 
 
 def noise_from_generator(rng: Generator, dimension: int, parameters: SrParameters, examples: int) -> Matrix:
-    """m^_t - m_t of a whole run, with Gaussians drawn as they are needed.
-
-    Row t - 1 is the noise in m^_t; bit for bit what ``noise_from_tape`` gives for the same numbers.
-    """
+    """m^_t - m_t of a whole run, from a generator: bit for bit ``noise_from_tape`` of the same numbers."""
     dimension, examples = check.whole(1, dimension=dimension), check.whole(1, examples=examples)
     constants = new_constants(examples, parameters.alpha, parameters.gamma)
     no_tape = np.empty((0, dimension))

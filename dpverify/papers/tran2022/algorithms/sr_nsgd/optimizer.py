@@ -39,10 +39,7 @@ def run_sr_steps(
     gradient: ExampleGradient, x: Matrix, y: Vector, first: int, last: int, order: ExampleOrder, numbers: SrNumbers,
     noise: NodeNoise, state: SrState,
 ) -> int:  # fmt: skip
-    """Do the steps ``first <= t <= last`` of Algorithm 2: 0, or what ``sr_step`` gave at the step after the last done.
-
-    Shapes: ``x`` (N, p), ``y`` (N,).
-    """
+    """Do the steps ``first <= t <= last`` of Algorithm 2; return 0, or what ``sr_step`` gave where it stopped."""
     N, rows, p = order.permutation.shape[0], x.reshape(x.size), np.uint64(x.shape[1])
     gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = state
     for t in range(first, last + 1):

@@ -40,10 +40,7 @@ class ExactNodes(NamedTuple):
         return Nodes(self.g, self.delta, self.r)
 
     def distances(self, other: ExactNodes) -> ExactDistances:
-        """How far each node is from the same node of another replay.
-
-        Euclidean distances, each of shape (n,); NaN where there is no node.
-        """
+        """How far each node is from the same node of another replay: shape (n,) each, NaN where there is no node."""
         if self.g.shape != other.g.shape:
             rule = f"must have nodes of shape {self.g.shape}"
             raise check.ArgumentError("other", f"nodes of shape {other.g.shape}", rule)
@@ -60,11 +57,7 @@ class ExactDistances(NamedTuple):
 
 
 def anchor_rows(examples: int, steps: int) -> Intervals:
-    """Which iterates are the anchors of each step.
-
-    Rows of the iterates w_1, w_2, ... from 0: the first iterate of the step's epoch, and that of the epoch before; -1
-    in the first epoch, which has none before.
-    """
+    """Rows, from 0, of each step's anchors: the first iterate of its epoch, and of the one before; -1 for none."""
     N, steps = check.whole(1, examples=examples), check.whole(1, steps=steps)
     check.memory(2 * steps, steps=steps)
     epoch = np.arange(steps, dtype=np.int64) // N

@@ -100,10 +100,7 @@ def sr_step(
     t: int, numbers: SrNumbers, noise: NodeNoise, gradients: Matrix, anchors: Matrix, left: Stack, nodes: Stack,
     stream: StreamState, w: Vector, m: Vector, m_hat: Vector, iterates: Matrix, momenta: Stack, done: Indices,
 ) -> int:  # fmt: skip
-    """Do step t of Algorithm 2, from the gradients on; the fields of ``SrState`` come one by one, which is faster.
-
-    0; or BAD_GRADIENT or BAD_MOMENTUM where one is not finite. The step is then not done.
-    """
+    """Do step t of Algorithm 2, from the gradients on; 0, or BAD_GRADIENT or BAD_MOMENTUM where it is not done."""
     alpha, K, constants = numbers.alpha, numbers.K, numbers.constants
     d, N = w.shape[0], stream.rings.shape[1] - 1
     if t <= N:

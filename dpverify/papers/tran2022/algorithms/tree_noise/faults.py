@@ -76,10 +76,7 @@ def term_off(z: int, t: int, steps: int = 1) -> NoiseFault:
 
 
 def redrawn(z: int | None = None) -> NoiseFault:
-    """Noise in which a node is drawn again each time that it is used, instead of being reused.
-
-    The kernel. Each NOISE_t alone has the right law; the joint law over t is wrong.
-    """
+    """Noise in which a node is drawn anew at each use: each NOISE_t has the right law, the joint law over t has not."""
     if z is None:
         return NoiseFault("redrawn-all", "every node is drawn anew at each use", partial(_redraw, z=0))
     if z < 2 or z % 2:

@@ -75,12 +75,7 @@ def literal_noise(Z: Matrix, alpha: float, depth: int, out: Matrix, nodes: Inter
 
 
 def draw_nodes(rng: Generator, steps: int, dimension: int, *, depth: int, scale: float) -> Matrix:
-    """Draw the map Z: a Gaussian for every node, in the order of the paper's loops.
-
-    One row per node, level after level; n < 2T.
-
-    Source: Algorithm 1, lines 4 to 9 of the box.
-    """
+    """Draw the map Z in the order of the paper's loops, one row per node, level after level; n < 2T."""
     steps, dimension = check.whole(1, MOST_STEPS - 1, steps=steps), check.whole(1, dimension=dimension)
     count = sum(steps >> b for b in range(check.whole(0, 62, depth=depth)))
     check.memory(count * dimension, steps=steps, dimension=dimension, depth=depth)

@@ -34,12 +34,7 @@ def printed_v(examples: int, steps: int, depth: int) -> Fraction:
 
 
 def node_deviation(alpha: float, lipschitz: float, sigma: float, v: float | Fraction) -> float:
-    """Give the standard deviation of the noise of one node, in each coordinate.
-
-    ``4 alpha G sigma sqrt(V)``, in units of the gradient.
-
-    Source: Algorithm 1, "Sample zeta ~ N(0, 16 alpha^2 G^2 sigma^2 V I)".
-    """
+    """Standard deviation of one node's noise in each coordinate: ``4 alpha G sigma sqrt(V)`` (Algorithm 1)."""
     v = check.positive(v=v)
     return (
         4.0

@@ -95,11 +95,7 @@ def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matr
 
 @kernel
 def stream_noise(tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
-    """Write NOISE_1..NOISE_T into ``out``, shape (T, d), from a tape of the same shape.
-
-    ``tape`` (T, d): row t - 1 is the Gaussian of the node that ends at t with length lowbit(t), in units of ``scale``.
-    Shapes: ``out`` (T, d).
-    """
+    """Write NOISE_1..NOISE_T into ``out`` from a tape, both (T, d); its row t - 1 is the node that ends at t."""
     T, d = out.shape
     decay, none = np.empty(LEVELS), np.empty((0, d))
     fill_decay(alpha, decay)
