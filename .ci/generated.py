@@ -31,8 +31,6 @@ REPORTS = ROOT / "reports"
 README = ROOT / "README.md"
 SPECS = ROOT / "specs"
 NOTATION = SPECS / "notation.md"
-
-
 CLOSE = 1.25
 """Factor within which the recorded seconds of a search must be what all checks leave for it; they stay until then."""
 

@@ -125,7 +125,8 @@ def audit(
 ) -> AuditResult:
     """Bound the epsilon of a mechanism from below, with confidence, from its outputs on two neighbouring data sets.
 
-    What is assumed stands in ``audit.audit``; the proof that nothing else is, in ``audit.counting``.
+    What is assumed stands in :mod:`dpverify.privacy.audit.audit`; the proof that nothing else is, in
+    :mod:`dpverify.privacy.audit.counting`.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ def audit(
         If an argument is out of range, or the mechanism misbehaves: it raises, returns what is no finite number,
         changes the shape of its output, changes its data set.
     KeyboardInterrupt
-        On Ctrl-C; ``audit`` keeps what was drawn so far.
+        On Ctrl-C; :func:`dpverify.privacy.audit.audit.audit` keeps what was drawn so far.
 
     Examples
     --------
