@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpverify.kernels.dyadic import level
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import step_kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.kernels.vector import copy_into, move
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
@@ -44,7 +44,7 @@ def new_numbers(parameters: Parameters, examples: int) -> NsgdNumbers:
     return NsgdNumbers(parameters.alpha, parameters.eta, parameters.node_deviation(examples), decay)
 
 
-@kernel
+@step_kernel
 def noisy_step(
     t: int, numbers: NsgdNumbers, gradient: Vector, w: Vector, m: Vector, m_hat: Vector, slots: Matrix,
     iterates: Matrix, done: Indices,
