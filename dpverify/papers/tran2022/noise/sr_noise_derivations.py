@@ -162,6 +162,7 @@ def var_5(statement: Statement) -> Derivation:
     pos = Function("pos", integer=True, nonnegative=True)
     _, printed = sympy_sides(statement)
     by_rank = decay ** (2 * (2 ** (k - 1) - 1))
+    up_to = scale * Sum(by_rank, (k, 1, floor(HOLE)))
     steps = (
         Step(
             scale * Sum(decay ** (2 * Mod(t, 2 ** pos(k))), (k, 1, count)),
@@ -182,20 +183,8 @@ def var_5(statement: Statement) -> Derivation:
             {"s": t, "k": j, "pos": pos},
         ),
         Step(scale * Sum(by_rank, (k, 1, count)), "=", "geometric-sum", {"x": 2, "m": k - 1}),
-        Step(
-            scale * Sum(by_rank, (k, 1, floor(Log2(t + 1)))),
-            "<=",
-            "popcount-log2",
-            {"n": t},
-            context=scale * Sum(by_rank, (k, 1, floor(HOLE))),
-        ),
-        Step(
-            scale * Sum(by_rank, (k, 1, floor(Log2(top + 1)))),
-            "<=",
-            "log2-monotone",
-            {"a": t + 1, "b": top + 1},
-            context=scale * Sum(by_rank, (k, 1, floor(HOLE))),
-        ),
+        Step.within(up_to, Log2(t + 1), "popcount-log2", {"n": t}),
+        Step.within(up_to, Log2(top + 1), "log2-monotone", {"a": t + 1, "b": top + 1}),
         Step(printed, "=", note="k = i + 1"),
     )
     variables: dict[str, Variable] = {

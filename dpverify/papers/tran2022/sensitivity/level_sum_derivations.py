@@ -32,14 +32,9 @@ def levels_above() -> Derivation:
     """Derive that the levels ``short + 1 .. top`` have at most ``T/2^short`` nodes, by a geometric sum."""
     first = STEPS / 2 ** (SHORT + 1)
     steps = (
-        Step(
-            Sum(STEPS / 2**j, (j, SHORT + 1, TOP)), "<=", "floor-below", {"x": STEPS / 2**j},
-            context=Sum(HOLE, (j, SHORT + 1, TOP)),
-        ),
+        Step.within(Sum(HOLE, (j, SHORT + 1, TOP)), STEPS / 2**j, "floor-below", {"x": STEPS / 2**j}),
         Step(first * Sum(HALF**j, (j, 0, TOP - SHORT - 1)), "="),
-        Step(
-            first * 2, "<=", "geometric-sum-bound", {"x": HALF, "m": TOP - SHORT - 1}, context=first * HOLE
-        ),
+        Step.within(first * HOLE, 2, "geometric-sum-bound", {"x": HALF, "m": TOP - SHORT - 1}),
         Step(STEPS / 2**SHORT, "="),
     )  # fmt: skip
     ranges = {"T": integer(1, 300), "short": integer(0, 9), "top": integer(0, 12)}
@@ -58,10 +53,7 @@ def _to_ratio(low: Any, steps: Any, n: Any) -> tuple[Step, ...]:
     half = low + 2 * steps / 2 ** (short + 1)
     return (
         Step(half, "="),
-        Step(
-            low + 2 * steps / 2 ** Log2(n), "<=", "power-increasing", {"x": 2, "p": Log2(n), "q": short + 1},
-            context=low + 2 * steps / HOLE,
-        ),
+        Step.within(low + 2 * steps / HOLE, 2 ** Log2(n), "power-increasing", {"x": 2, "p": Log2(n), "q": short + 1}),
     )  # fmt: skip
 
 

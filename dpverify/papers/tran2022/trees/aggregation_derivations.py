@@ -151,13 +151,7 @@ def derive_theorem_10_dp(statement: Statement) -> Derivation:
     bound, *steps = _converted(z, epsilon, renyi, "tran2022:theorem-10")
     steps += [
         Step(exp(mu * sqrt(ell) / 2 - Rational(3, 2) * ell), "="),
-        Step(
-            exp(sqrt(ell / visits) * sqrt(visits) * sqrt(ell) / 2 - Rational(3, 2) * ell),
-            "<=",
-            "order",
-            {"a": rho, "b": sqrt(ell / visits)},
-            context=exp(HOLE * sqrt(visits) * sqrt(ell) / 2 - Rational(3, 2) * ell),
-        ),
+        Step.order(exp(HOLE * sqrt(visits) * sqrt(ell) / 2 - Rational(3, 2) * ell), rho, sqrt(ell / visits)),
         Step(delta, "="),
     ]
     return _to_delta("the printed order", statement, VISITS_DELTA_RHO, renyi, visits * rho**2 / 2, bound, tuple(steps))
