@@ -24,7 +24,8 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum.sr_bias_bounds import mean_distance_of_two
 from dpverify.papers.tran2022.noise import sr_total_derivations as total
 from dpverify.papers.tran2022.noise.checks.sr_noise_points import FIRST_TERM, Values, against_exact, at_points
-from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, expected_norm, noise_variance
+from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, noise_variance
+from dpverify.papers.tran2022.noise.tree_noise_bounds import expected_norm
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.papers.tran2022.trees.aggregation_bounds import gaussian_delta
 from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum

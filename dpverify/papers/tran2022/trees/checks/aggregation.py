@@ -33,24 +33,16 @@ CHECKS = PaperChecks("tran2022", __name__)
 VISITS, QUERIES, EXAMPLES, COORDINATES = 12, 20, 5, 3  # The example that is replaced is in VISITS of the QUERIES
 
 
-def _touched(point: Point) -> int:
-    """How many queries one example touches at most: V counts, so the whole part of V."""
-    return int(point["V"])
-
-
-def _renyi(point: Point, statement: Statement) -> Fraction:
-    """The worst neighbour: each touched query moves by its whole sensitivity."""
-    return _touched(point) * bounds.aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
-
-
-def _renyi_of_touched(point: Point, statement: Statement) -> Fraction:
-    return int(point["touched"]) * bounds.aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
+def _renyi(touched: str) -> Callable[[Point, Statement], Fraction]:
+    """The worst neighbour: each of the touched queries, a whole number of them, moves by its whole sensitivity."""
+    return lambda point, _: int(point[touched]) * bounds.aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
 
 
 def _delta(point: Point, statement: Statement) -> Exact:
     """Exact delta of the worst mechanism with V touched queries, a Gaussian with mu = rho sqrt(V)."""
     epsilon = definitions(statement, point)["epsilon"]
-    return bounds.aggregation_delta(_touched(point), point["rho"], epsilon) if _touched(point) else Fraction(0)
+    touched = int(point["V"])
+    return bounds.aggregation_delta(touched, point["rho"], epsilon) if touched else Fraction(0)
 
 
 def _delta_of_sigma(point: Point, statement: Statement) -> Exact:
@@ -131,11 +123,14 @@ CHECKS.add(
     SearchCheck("theorem-10-factor", "search", lhs=_factor),
     DerivationCheck("theorem-10", "derivation", build=aggregation.derive_theorem_10),
     SearchCheck(
-        "theorem-10", "search", lhs=_renyi, corners=[{"V": 1, "rho": 1, "z": 2}, {"V": 1000, "rho": "1/9", "z": 50}]
+        "theorem-10",
+        "search",
+        lhs=_renyi("V"),
+        corners=[{"V": 1, "rho": 1, "z": 2}, {"V": 1000, "rho": "1/9", "z": 50}],
     ),
     LOSS_LAW,
     DerivationCheck("theorem-10-integration", "derivation", build=aggregation.derive_theorem_10),
-    SearchCheck("theorem-10-integration", "search", lhs=_renyi_of_touched),
+    SearchCheck("theorem-10-integration", "search", lhs=_renyi("touched")),
     DerivationCheck("theorem-10-order", "derivation", build=aggregation.derive_theorem_10_order, variants=("amended",)),
     SearchCheck("theorem-10-order", "search"),
     SearchCheck(
