@@ -23,6 +23,7 @@ from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy_derivations import derive_gaussian, derive_last
 from dpverify.papers.wang2019.subsampling_bounds import c_1_bound, c_1_tail, c_1_tail_terms, pair_divergence
+from dpverify.symbolic.exact.evaluate import decide
 from dpverify.symbolic.exact.numbers import Exact, ball
 
 CHECKS = PaperChecks("wang2019", __name__)
@@ -68,10 +69,14 @@ def _printed_points(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
                         yield {"Delta": unit, "sigma": sigma, "alpha": alpha, "tau": tau}
 
 
-def _at_most(lhs: arb, rhs: arb) -> bool | None:
-    if lhs <= rhs:
-        return True
-    return False if lhs > rhs else None
+def _at_most(sides: Callable[[Point], tuple[Exact, Exact]]) -> Rule:
+    """The first of two sides against the second."""
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        lhs, rhs = sides(point)
+        return Outcome(decide(lhs, "<=", rhs), lhs, rhs)
+
+    return holds
 
 
 def _grid(budget: Budget) -> Iterator[dict[str, int | str]]:
@@ -82,15 +87,13 @@ def _grid(budget: Budget) -> Iterator[dict[str, int | str]]:
                 yield {"order": order, "tau": tau, "ratio": ratio}
 
 
+def _place(point: Point) -> tuple[int, Fraction, Fraction]:
+    return int(point["order"]), point["tau"], point["ratio"]
+
+
 def _compared(left: Side, right: Side) -> Rule:
     """One side of the proof against another, on the grid."""
-
-    def holds(point: Point, statement: Statement) -> Outcome:
-        arguments = int(point["order"]), point["tau"], point["ratio"]
-        lhs, rhs = left(*arguments), right(*arguments)
-        return Outcome(_at_most(lhs, rhs), lhs, rhs)
-
-    return holds
+    return _at_most(lambda p: (left(*_place(p)), right(*_place(p))))
 
 
 def _eighth(order: int, tau: Fraction, ratio: Fraction) -> arb:
@@ -109,12 +112,7 @@ def _binomials(budget: Budget) -> Iterator[dict[str, int]]:
 
 
 def _binomial(divisor: int) -> Rule:
-    def holds(point: Point, statement: Statement) -> Outcome:
-        order, j = int(point["order"]), int(point["j"])
-        lhs, rhs = Fraction(comb(order, j)), Fraction(order**j, divisor)
-        return Outcome(lhs <= rhs, lhs, rhs)
-
-    return holds
+    return _at_most(lambda p: (Fraction(comb(int(p["order"]), int(p["j"]))), p["order"] ** int(p["j"]) / divisor))
 
 
 def _pieces(budget: Budget) -> Iterator[dict[str, int | str]]:
@@ -123,12 +121,11 @@ def _pieces(budget: Budget) -> Iterator[dict[str, int | str]]:
 
 
 def _below(factor: Fraction) -> Rule:
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def sides(point: Point) -> tuple[Exact, Exact]:
         x = ball(point["x"])
-        lhs, rhs = (4 * x.expm1() if point["piece"] == 0 else 2 * x.exp()), ball(factor) * x
-        return Outcome(_at_most(lhs, rhs), lhs, rhs)
+        return (4 * x.expm1() if point["piece"] == 0 else 2 * x.exp()), ball(factor) * x
 
-    return holds
+    return _at_most(sides)
 
 
 def _inside(budget: Budget) -> Iterator[dict[str, int | str]]:

@@ -32,7 +32,8 @@ from dpverify.papers.tran2022.algorithms.slopes.memory import Memory, WatchedRun
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, printed_v
 from dpverify.papers.tran2022.momentum import momentum_error_bounds as bounds
 from dpverify.problems.worst_cases import antipodal, identical
-from dpverify.symbolic.exact.numbers import Exact, nearest_float, to_ball, to_exact, to_value
+from dpverify.symbolic.exact.evaluate import decide
+from dpverify.symbolic.exact.numbers import nearest_float, to_ball, to_exact, to_value
 from dpverify.symbolic.exact.statements import evaluate_statement
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -83,18 +84,11 @@ def _within(factors: Factors | None = None) -> Callable[[Point, Statement], Outc
         for name, (attained, bound) in parts.items():
             factor = (factors or {}).get(name, Fraction(1))
             allowed = to_exact(to_value(bound) * to_value(factor))
-            if not _at_most(attained, allowed):
+            if decide(attained, "<=", allowed) is not True:
                 return Outcome(False, attained, allowed, f"{name} is above its bound")
         return Outcome(True)
 
     return holds
-
-
-def _at_most(left: Exact, right: Exact) -> bool:
-    """Whether it is certain that left <= right."""
-    if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return left <= right
-    return bool(to_ball(to_value(left)) <= to_ball(to_value(right)))
 
 
 def error_figure() -> dict[str, dict[str, list[float]]]:

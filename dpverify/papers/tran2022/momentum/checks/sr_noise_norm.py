@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from flint import ctx
@@ -169,7 +170,7 @@ def _choice(point: Point, statement: Statement, epochs: int = 2) -> Outcome:
 
 HIDDEN = 10**6  # What O~ may hide in the printed noise; O(epsilon) and O(delta) hide the factor LOOSER
 LOOSER = 100
-ENOUGH = 4  # The factor that is enough for one release in the corrected statement, times sqrt(2 log(1.25/delta))
+ENOUGH = Fraction(4)  # The factor that is enough for one release, as corrected, times sqrt(2 log(1.25/delta))
 
 
 def _third_epochs(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -182,13 +183,9 @@ def _third_epochs(budget: Budget) -> Iterable[dict[str, Any]]:
                 yield {**base, "alpha": Fraction(1, n), "epsilon": Fraction(1, 2), "delta": Fraction(1, 10**6)}
 
 
-def _one_release(point: Point, statement: Statement) -> Outcome:
+def _one_release(point: Point, statement: Statement, enough: Fraction = ENOUGH) -> Outcome:
     """Whether m-hat_{3N} alone may be released; everything before it, and the nodes that it shares, is given."""
-    return _decided(point, statement, ENOUGH)
-
-
-def _decided(point: Point, statement: Statement, enough: Fraction | int) -> Outcome:
-    """G = L = 1. A point drawn at step 3N moves Delta by 2 eta N, and m-hat by alpha (1-gamma) times that, or more."""
+    # G = L = 1. A point drawn at step 3N moves Delta by 2 eta N, and m-hat by alpha (1-gamma) times that, or more.
     ratio = (ball(point["T"] / point["N"])).sqrt() / ball(point["epsilon"])
     eta_n, gamma, alpha = point["eta"] * point["N"], point["gamma"], point["alpha"]
     epsilon, delta = ball(point["epsilon"]), ball(point["delta"])
@@ -196,7 +193,7 @@ def _decided(point: Point, statement: Statement, enough: Fraction | int) -> Outc
         noise = HIDDEN * ball(gamma) * ratio
         shift, epsilon, delta = ball(2 * alpha * (1 - gamma) * eta_n), LOOSER * epsilon, LOOSER * delta
     else:
-        hidden = ball(Fraction(enough)) * (2 * (ball(Fraction(5, 4)) / delta).log()).sqrt()
+        hidden = ball(enough) * (2 * (ball(Fraction(5, 4)) / delta).log()).sqrt()
         noise = hidden * ball(alpha * (gamma + eta_n)) * ratio
         shift = ball(2 * alpha * ((1 - gamma) * eta_n + gamma + eta_n))
     found = gaussian_delta(shift / noise, epsilon)
@@ -268,9 +265,7 @@ CHECKS.add(
         interior=lambda point: point["N"] == 64 and point["eta"] == Fraction(1, 256),
         planted=[
             Planted(
-                "noise 1000 times smaller",
-                holds=lambda point, statement: _decided(point, statement, Fraction(1, 250)),
-                at_declared_size=True,
+                "noise 1000 times smaller", holds=partial(_one_release, enough=Fraction(1, 250)), at_declared_size=True
             )
         ],
         region="t = 3N, T = 4N, N = 2, 3, 64, alpha = 1/N, gamma from eta N down to 10^-12 eta N; G = L = 1",

@@ -20,6 +20,7 @@ from dpverify.harness import (
     TrajectoryEffect,
     TrajectoryLaw,
 )
+from dpverify.harness.derivation_check import derived_and_searched
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.linear_queries import LinearQueries
 from dpverify.papers.tran2022.trees import aggregation_bounds as bounds
@@ -114,23 +115,20 @@ LOSS_LAW = MonteCarloCheck(
 )
 
 CHECKS.add(
-    DerivationCheck("gaussian-divergence", "derivation", build=aggregation.derive_gaussian_divergence),
-    SearchCheck("gaussian-divergence", "search", lhs=_divergence("mu")),
-    DerivationCheck("gaussian-divergence-multi", "derivation", build=aggregation.derive_gaussian_divergence),
-    SearchCheck("gaussian-divergence-multi", "search", lhs=_divergence("mu_norm")),
+    *derived_and_searched("gaussian-divergence", aggregation.derive_gaussian_divergence, lhs=_divergence("mu")),
+    *derived_and_searched(
+        "gaussian-divergence-multi", aggregation.derive_gaussian_divergence, lhs=_divergence("mu_norm")
+    ),
     SearchCheck("theorem-10-density", "search", lhs=_log_density),
-    DerivationCheck("theorem-10-factor", "derivation", build=derive_factor),
-    SearchCheck("theorem-10-factor", "search", lhs=_factor),
-    DerivationCheck("theorem-10", "derivation", build=aggregation.derive_theorem_10),
-    SearchCheck(
+    *derived_and_searched("theorem-10-factor", derive_factor, lhs=_factor),
+    *derived_and_searched(
         "theorem-10",
-        "search",
+        aggregation.derive_theorem_10,
         lhs=_renyi("V"),
         corners=[{"V": 1, "rho": 1, "z": 2}, {"V": 1000, "rho": "1/9", "z": 50}],
     ),
     LOSS_LAW,
-    DerivationCheck("theorem-10-integration", "derivation", build=aggregation.derive_theorem_10),
-    SearchCheck("theorem-10-integration", "search", lhs=_renyi("touched")),
+    *derived_and_searched("theorem-10-integration", aggregation.derive_theorem_10, lhs=_renyi("touched")),
     DerivationCheck("theorem-10-order", "derivation", build=aggregation.derive_theorem_10_order, variants=("amended",)),
     SearchCheck("theorem-10-order", "search"),
     SearchCheck(
@@ -141,8 +139,6 @@ CHECKS.add(
     ),
     SearchCheck("theorem-10-dp", "search", lhs=_delta),
     DerivationCheck("theorem-10-dp", "derivation", build=aggregation.derive_theorem_10_dp),
-    DerivationCheck("theorem-10-factor-bound", "derivation", build=derive_factor_bound),
-    SearchCheck("theorem-10-factor-bound", "search", region={"z": (1, 20), "rho": (0, 5)}),
-    DerivationCheck("theorem-4-conversion", "derivation", build=aggregation.derive_theorem_4_conversion),
-    SearchCheck("theorem-4-conversion", "search", lhs=_delta_of_sigma),
+    *derived_and_searched("theorem-10-factor-bound", derive_factor_bound, region={"z": (1, 20), "rho": (0, 5)}),
+    *derived_and_searched("theorem-4-conversion", aggregation.derive_theorem_4_conversion, lhs=_delta_of_sigma),
 )
