@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
 from dpverify.harness.planted import times
+from dpverify.harness.search.search_check import SearchCheck
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, DerivationResult, Method, RelationToDerived
 from dpverify.ledger.statements import Statement
@@ -93,6 +94,11 @@ class DerivationCheck(Check):
                 )
             )
         return results, slack
+
+
+def derived_and_searched(claim: str, build: Build, **of_search: Any) -> tuple[DerivationCheck, SearchCheck]:
+    """Give the two checks of a statement that is derived, and for which a counterexample is searched all the same."""
+    return DerivationCheck(claim, "derivation", build=build), SearchCheck(claim, "search", **of_search)
 
 
 def judge_moved(

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import sympy
 
+from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Variable
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
 from dpverify.symbolic.rules.base import Condition, Holds, Instance, IsInteger, Relation
@@ -33,6 +34,18 @@ class Step:
     premises: tuple[str, ...] = ()  # ids of the claims that the step rests on
     note: str = ""
     context: Any = None  # the expression with ``HOLE`` where the rule is applied, if it does not show
+
+    @classmethod
+    def within(
+        cls, context: Any, new: Any, rule: str, where: Mapping[str, Any] | None = None, premises: tuple[str, ...] = ()
+    ) -> Step:
+        """A step up by a rule that puts something new in the place of ``HOLE``."""
+        return cls(context.xreplace({HOLE: new}), "<=", rule, where or {}, premises, context=context)
+
+    @classmethod
+    def order(cls, context: Any, smaller: Any, larger: Any) -> Step:
+        """A step up that puts something larger in the place of ``HOLE``."""
+        return cls.within(context, larger, "order", {"a": smaller, "b": larger})
 
 
 @dataclass(frozen=True)

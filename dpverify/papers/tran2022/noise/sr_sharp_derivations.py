@@ -20,8 +20,8 @@ LOCAL: Final = ("prefix", "weight", "decays", "squares", "run")
 FIVE_TERMS: Final = "the variances of the five terms add up"
 
 
-def _total(prefix: Any, weight: Any, decays: Any, squares: Any, run: Any) -> Any:
-    """Total variance of one coordinate, with gamma for eta N."""
+def _total(prefix: Any, weight: Any, squares: Any, run: Any, decays: Any) -> Any:
+    """Total variance of one coordinate, with gamma for eta N; the letters in the order of ``term_shares``."""
     early = 16 * G**2 * FIRST * (prefix + decays * weight**2)
     way = 4 * GAMMA**2 * L**2
     windows = decays * LATER * (16 * G**2 * GAMMA**2 + way * (1 - GAMMA) ** 2) * squares
@@ -35,13 +35,7 @@ def variance() -> Derivation:
     letters = {letter: letter for _, letter, _ in shares}
 
     def now() -> Any:
-        return _total(
-            letters[lemma_7.PREFIX],
-            letters[lemma_7.WEIGHT],
-            letters[lemma_7.DECAYS],
-            letters[lemma_7.SQUARES],
-            letters[lemma_7.RUN],
-        )
+        return _total(*letters.values())
 
     premises = {FIVE_TERMS: Premise(VARIANCE, "<=", now())}
     steps = [Step(now(), "<=", "premise", {}, (FIVE_TERMS,))]

@@ -126,6 +126,8 @@ def young(alpha: Any, n: Any, wrap: Wrap) -> tuple[Step, ...]:
         return minus(RHO * part + kept() / (1 - RHO))
 
     square = Lambda(k, weight(RHO, k) ** 2)
+    mean = (1 - RHO) * before**2 / 2 + latest**2 / (2 * (1 - RHO))
+    longer = {"lo": 0, "hi": WINDOWS - 1, "more": WINDOWS, "f": square}
     split = {"lo": 0, "hi": k - 1, "f": Lambda(j, RHO**j * KEEP ** (k - 1 - j))}
     return (
         Step(wrap(all_squares), "<=", "power-monotone", {"a": (1 - alpha) ** n, "b": RHO, "p": j}),
@@ -138,22 +140,10 @@ def young(alpha: Any, n: Any, wrap: Wrap) -> tuple[Step, ...]:
             context=minus(Sum(HOLE**2, (k, 1, WINDOWS))),
         ),
         Step(minus(Sum((latest + RHO * before) ** 2, (k, 1, WINDOWS))), "=", note="c_k = u^(k-1) + rho c_(k-1)"),
-        Step(
-            crossed((1 - RHO) * before**2 / 2 + latest**2 / (2 * (1 - RHO))),
-            "<=",
-            "young",
-            {"a": before, "b": latest, "c": 1 - RHO},
-            context=crossed(HOLE),
-        ),
+        Step.within(crossed(HOLE), mean, "young", {"a": before, "b": latest, "c": 1 - RHO}),
         Step(joined(shifted), "="),
         Step(joined(Sum(weight(RHO, k) ** 2, (k, 0, WINDOWS - 1))), "="),
-        Step(
-            joined(Sum(weight(RHO, k) ** 2, (k, 0, WINDOWS))),
-            "<=",
-            "sum-extend",
-            {"lo": 0, "hi": WINDOWS - 1, "more": WINDOWS, "f": square},
-            context=joined(HOLE),
-        ),
+        Step.within(joined(HOLE), Sum(weight(RHO, k) ** 2, (k, 0, WINDOWS)), "sum-extend", longer),
         Step(
             joined(weight(RHO, 0) ** 2 + all_squares),
             "=",

@@ -13,7 +13,7 @@ from sympy import Integer, Rational, Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.noise import sr_sharp_derivations as sr_sharp
-from dpverify.papers.tran2022.sensitivity import level_sum_derivations as level_sum
+from dpverify.papers.tran2022.sensitivity import visits_derivations as level_sum
 from dpverify.papers.tran2022.utility import premises_derivations as parts_of
 from dpverify.papers.tran2022.utility import reorder_once_derivations as once
 from dpverify.papers.tran2022.utility.step_derivations import ranges

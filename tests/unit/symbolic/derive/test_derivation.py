@@ -142,6 +142,14 @@ def test_a_context_says_where() -> None:
     assert check_derivation(chain(start, step, assumptions=(y <= 1,)), points=40).complete
 
 
+def test_a_step_within_a_context_says_it_once() -> None:
+    context = sqrt(HOLE) + 1
+    assert Step.within(context, 4, "below", {"x": x}) == Step(
+        sympy.Integer(3), "<=", "below", {"x": x}, context=context
+    )
+    assert Step.order(context, x, 9) == Step(sympy.Integer(4), "<=", "order", {"a": x, "b": 9}, context=context)
+
+
 def test_a_premise_from_a_statement(make_statement: Any) -> None:
     claim = make_statement("alpha*N", "<=", "exp(N)", {"alpha": "real, 0 < alpha <= 1", "N": "integer, N >= 1"})
     premise = premise_of(claim)

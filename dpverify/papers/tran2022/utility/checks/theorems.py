@@ -17,7 +17,7 @@ from dpverify.papers.tran2022.reorder import reorder_lemma_derivations as lemma
 from dpverify.papers.tran2022.reorder import reorder_mean_derivations as mean
 from dpverify.papers.tran2022.reorder import reorder_rates_derivations as rates
 from dpverify.papers.tran2022.reorder import reorder_weights_derivations as weights
-from dpverify.papers.tran2022.sensitivity import level_sum_derivations as level_sum
+from dpverify.papers.tran2022.sensitivity import visits_derivations as level_sum
 from dpverify.papers.tran2022.utility import premises_derivations as parts
 from dpverify.papers.tran2022.utility import reorder_once_derivations as once
 from dpverify.papers.tran2022.utility import theorem_derivations as theorems
