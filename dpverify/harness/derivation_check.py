@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
 from dpverify.harness.planted import times
-from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, DerivationResult, Method, RelationToDerived
 from dpverify.ledger.statements import Statement
 
@@ -56,17 +55,13 @@ class DerivationCheck(Check):
         proves = checked.complete and relation in IMPLIES
         controls, slack = self._controls(context, derivation) if proves else ([], [])
         missed = missed_controls(controls) if proves else ""
-        status: Status = "proved" if proves and not missed else "inconclusive"
         failing = _failing(checked)
-        return CheckResult(
-            name=self.name,
-            method="derivation",
-            status=status,
+        return self.result(
+            status="proved" if proves and not missed else "inconclusive",
             message="; ".join(filter(None, [_message(checked, relation), conclusion.reason, missed, *slack])),
             error=f"our derivation {checked.name!r} fails: {failing}" if failing and checked.whose == "ours" else "",
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
-            leaves_out=self.leaves_out,
             derivation=checked,
             relation_to_derived=relation,
             controls=controls,

@@ -17,7 +17,6 @@ from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
 from dpverify.harness.search.exact_results import counterexample
 from dpverify.harness.sides import LeftSide, Probe, Prober
-from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import Exact
@@ -87,18 +86,14 @@ class ReplayCheck(Check):
         controls = [_control(control, statement) for control in self.controls]
         missed = missed_controls(controls)
         violations = [] if disagreement else list(_beyond(statement, own))
-        status: Status = "refuted" if violations else "inconclusive" if missed or disagreement else "not refuted"
-        return CheckResult(
-            name=self.name,
-            method="exact-law",
-            status=status,
+        return self.result(
+            status="refuted" if violations else "inconclusive" if missed or disagreement else "not refuted",
             message="; ".join(filter(None, [disagreement, missed])),
             n=len(own) + runs,
             detects=f"a node that moves by more or less than the closed form, by a share of {self.share:g}",
             statistic=f"measured/exact from 1{low - 1:+.1e} to 1{high - 1:+.1e} at {len(own)} nodes of the worst-case "
             f"problem; at most {most:.6g} over {runs} random runs",
             region=self.region,
-            leaves_out=self.leaves_out,
             kernel_disagrees=bool(disagreement),
             counterexamples=_shown(violations),
             controls=controls,

@@ -21,7 +21,6 @@ from dpverify.harness.search.exact_results import (
 from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.formula import to_text
-from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import to_number
@@ -69,27 +68,19 @@ class ExhaustiveCheck(Check):
         found, notes, outside = self._go_through(context, statement, self.lhs, self.holds, stop=False)
         controls = self._controls(context, statement, found)
         missed = missed_controls(controls) if controls or not found.violations else ""
-        status: Status
-        if found.violations:
-            status = "refuted"
-        elif missed or found.undecided or found.undefined:
-            status = "inconclusive"
-        else:
-            status = "proved" if self.why_sufficient else "not refuted"
+        open_ends = missed or found.undecided or found.undefined
+        holds = "proved" if self.why_sufficient else "not refuted"
         message = f"{len(found.probes)} points, {len(found.violations)} violations"
         if found.undecided or found.undefined:
             message += f", {found.undecided} not decided, {found.undefined} with an undefined side"
         if outside:
             message += f", {outside} more left out: they do not meet the conditions"
-        return CheckResult(
-            name=self.name,
-            method="exhaustive",
-            status=status,
+        return self.result(
+            status="refuted" if found.violations else "inconclusive" if open_ends else holds,
             message="; ".join(filter(None, [message, self.why_sufficient, missed])),
             n=len(found.probes),
             detects="a violation at any of the points",
             region=self.region,
-            leaves_out=self.leaves_out,
             counterexamples=_counterexamples(found, notes),
             slack=slack_of(found, statement.relation or "=") if self.holds is None else None,
             controls=controls,

@@ -23,7 +23,6 @@ from dpverify.harness.search.exact_results import (
 from dpverify.harness.search.search import Findings, interior_of, largest_violation, search, simplest_violation
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.formula import decimal_text, parse_relation, to_text
-from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import parse_domain
@@ -77,17 +76,13 @@ class SearchCheck(Check):
         counterexamples = self._counterexamples(context, sampler, prober, found, examples)
         controls = self._controls(context, sampler, first, found, examples)
         missed = "" if counterexamples and not controls else missed_controls(controls)
-        status: Status = "refuted" if counterexamples else "inconclusive" if missed else "not refuted"
-        return CheckResult(
-            name=self.name,
-            method="search",
-            status=status,
+        return self.result(
+            status="refuted" if counterexamples else "inconclusive" if missed else "not refuted",
             message="; ".join(filter(None, [_message(found), missed])),
             n=len(found.probes),
             detects=_detects(controls),
             statistic=_statistic(found),
             region=region,
-            leaves_out=self.leaves_out,
             counterexamples=counterexamples,
             slack=slack_of(found, statement.relation or "="),
             vacuous=self.vacuity.judge(statement) if self.vacuity is not None else None,

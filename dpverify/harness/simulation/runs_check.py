@@ -64,9 +64,9 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         own = [stream for stream in streams if stream.fault is NO_FAULT]
         if not own:
             reason = "vacuous on every problem here: no gradient can be as large as the bound, and nothing was run"
-            return self._result(status="inconclusive", message=reason)
+            return self.result(status="inconclusive", message=reason)
         if total is None:
-            return self._result(status="inconclusive", message=self.beyond_share(context))
+            return super().finish(context, None)
         said = {stream.name: self._judge(context, stream, total[stream.name]) for stream in streams}
         controls = [self._moved(context, stream, total[stream.name]) for stream in own]
         controls += [
@@ -87,7 +87,7 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         examples = [self._counterexample(sharpest.case, at.limit, at.bound, level)] if at.refutes else []
         missed = missed_controls(controls)
         told = "; ".join(f"{s.case.words}: {said[s.name].words}{self._seen(context, s, total[s.name])}" for s in own)
-        return self._result(
+        return self.result(
             status="refuted" if at.refutes else "inconclusive" if missed else "not refuted",
             message="; ".join(filter(None, [largest, missed])),
             n=sum(stream.n for stream in own),
@@ -97,8 +97,9 @@ class RunsCheck(RunsBoundCheck[CaseT]):
             controls=controls,
         )
 
-    def _result(self, **found: Any) -> CheckResult:
-        return super()._result(power=POWER, **found)
+    def result(self, **found: Any) -> CheckResult:
+        """Make a result of this check, with its power."""
+        return super().result(power=POWER, **found)
 
     def _streams(self, context: Context) -> list[PlannedRuns[CaseT]]:
         """Problems on which the bound can be beaten at all, then the wrong optimizers."""
