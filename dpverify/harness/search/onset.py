@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 
 PER_DECADE = 20  # sizes that are tried: N = 10^(k/PER_DECADE), rounded
@@ -14,10 +15,7 @@ def size(k: int) -> int:
 
 def first_below(bound: Callable[[int], float], low: int = 1, high: int = 14 * PER_DECADE) -> int:
     """Smallest k with ``bound(size(k)) < 1``, by bisection."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if bound(size(middle)) < 1 else (middle, high)
-    return high
+    return low + 1 + bisect_left(range(low + 1, high), True, key=lambda k: bound(size(k)) < 1)
 
 
 def first_below_near(bound: Callable[[int], float], guess: int) -> int:
