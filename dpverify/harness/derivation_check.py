@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.planted import times
+from dpverify.harness.planted import moved_side
 from dpverify.ledger.results import CheckResult, ControlResult, DerivationResult, Method, RelationToDerived
 from dpverify.ledger.statements import Statement
 
@@ -118,7 +118,7 @@ def _moved_against(derivation: Derivation, statement: Statement) -> ControlResul
     for factor in FACTORS:
         # One of the two directions is sharper, whatever the sign and the relation; the other one follows all the more.
         for moved in (1 / factor, factor):
-            relation = conclude(derivation, times(statement, moved))
+            relation = conclude(derivation, moved_side(statement, "*", moved))
             if relation not in IMPLIES:
                 return _moved(f"printed*{moved}", relation, refuted=True, smallest=factor == FACTORS[0])
     return _moved(f"printed by a factor of {FACTORS[-1]}", relation, refuted=False, smallest=True)

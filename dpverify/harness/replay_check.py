@@ -15,9 +15,9 @@ import numpy as np
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.search.exact_results import counterexample
+from dpverify.harness.search.exact_results import first_and_largest
 from dpverify.harness.sides import LeftSide, Probe, Prober
-from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
+from dpverify.ledger.results import CheckResult, ControlResult, Method
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import Exact
 from dpverify.symbolic.exact.statements import requires_hold
@@ -95,7 +95,7 @@ class ReplayCheck(Check):
             f"problem; at most {most:.6g} over {runs} random runs",
             region=self.region,
             kernel_disagrees=bool(disagreement),
-            counterexamples=_shown(violations),
+            counterexamples=first_and_largest(violations),
             controls=controls,
             figures={} if self.figures is None else self.figures(statement),
         )
@@ -136,17 +136,3 @@ def _beyond(statement: Statement, found: Iterable[Moved]) -> Iterator[tuple[Prob
 
 def _side(moved: Moved) -> LeftSide:
     return lambda point, statement: moved.law()
-
-
-def _shown(violations: Sequence[tuple[Probe, str]]) -> list[Counterexample]:
-    """The first violation, and the one with the largest ratio."""
-    if not violations:
-        return []
-    first, largest = violations[0], max(violations, key=lambda found: _ratio(found[0]))
-    others = [] if largest is first else [counterexample("largest-ratio", *largest)]
-    return [counterexample("smallest", *first), *others]
-
-
-def _ratio(probe: Probe) -> float:
-    right = float(probe.rhs.float)
-    return float(probe.lhs.float) / right if right else float("inf")

@@ -11,17 +11,11 @@ from dpverify.harness.budget import Budget
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.planted import Outcome, Planted, Rule
-from dpverify.harness.search.exact_results import (
-    FACTORS,
-    CounterexampleKind,
-    counterexample,
-    sharper_statement,
-    slack_of,
-)
+from dpverify.harness.search.exact_results import FACTORS, first_and_largest, sharper_statement, slack_of
 from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.formula import to_text
-from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
+from dpverify.ledger.results import CheckResult, ControlResult, Method, Number
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.statements import requires_hold
@@ -81,7 +75,7 @@ class ExhaustiveCheck(Check):
             n=len(found.probes),
             detects="a violation at any of the points",
             region=self.region,
-            counterexamples=_counterexamples(found, notes),
+            counterexamples=first_and_largest([(each, notes.get(id(each), "")) for each in found.violations]),
             slack=slack_of(found, statement.relation or "=") if self.holds is None else None,
             controls=controls,
         )
@@ -149,14 +143,3 @@ def as_probe(point: dict[str, Fraction], outcome: Outcome) -> Probe:
     """Give an outcome the form of a probe; a side that it does not have is not a number."""
     lhs, rhs = (NO_NUMBER if side is None else to_number(side) for side in (outcome.lhs, outcome.rhs))
     return Probe(point, outcome.ok, lhs, rhs, 0.0)
-
-
-def _counterexamples(found: Findings, notes: dict[int, str]) -> list[Counterexample]:
-    """First violation in the order of the points, and the one with the largest ratio."""
-    if not found.violations:
-        return []
-    first, largest = found.violations[0], max(found.violations, key=lambda p: p.ratio)
-    shown: list[tuple[CounterexampleKind, Probe]] = [("smallest", first)]
-    if largest is not first:
-        shown.append(("largest-ratio", largest))
-    return [counterexample(kind, probe, notes.get(id(probe), "")) for kind, probe in shown]

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpverify.harness.checks import missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.simulation.betting import NEAR, lower_limit, runs_needed
+from dpverify.harness.simulation.betting import NEAR, Excess, lower_limit
 from dpverify.harness.simulation.runs import (
     ALPHA,
     NO_FAULT,
@@ -19,6 +19,7 @@ from dpverify.harness.simulation.runs import (
     RunsBoundCheck,
     moved,
 )
+from dpverify.harness.statistics.effects import smallest_sample
 from dpverify.ledger.results import CheckResult, ControlResult
 
 POWER = 0.99  # power at the declared excess; the level is shared out over the problems
@@ -123,7 +124,7 @@ class RunsCheck(RunsBoundCheck[CaseT]):
 
     def _runs(self, context: Context, case: CaseT) -> int:
         bound = self.bound(context.statement, case) / self.top(context.statement, case)
-        return runs_needed(bound, self._each(context), POWER)
+        return smallest_sample(Excess(bound), self._each(context), POWER)
 
     def _excess(self, context: Context, case: CaseT) -> float:
         return NEAR * (self.top(context.statement, case) - self.bound(context.statement, case))
