@@ -7,7 +7,7 @@ neighbours. On worst-case ones each output must move by exactly what the closed 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -124,14 +124,14 @@ def _control(control: ReplayControl, statement: Statement) -> ControlResult:
     )
 
 
-def _beyond(statement: Statement, found: Iterable[Moved]) -> Iterator[tuple[Probe, str]]:
+def _beyond(statement: Statement, found: Iterable[Moved]) -> Iterator[Probe]:
     """Measured outputs at which the statement fails, in the order of the runs, with what was measured."""
     for moved in found:
         if requires_hold(statement, moved.point) is not True:
             continue
         probe = Prober(statement, _side(moved)).probe(moved.point)
         if probe is not None and probe.holds is False:
-            yield probe, f"measured on the kernels: {moved.measured:.12g}"
+            yield replace(probe, note=f"measured on the kernels: {moved.measured:.12g}")
 
 
 def _side(moved: Moved) -> LeftSide:

@@ -26,18 +26,18 @@ def numbers(point: Point) -> dict[str, Number]:
     return {name: to_number(point[name]) for name in sorted(point)}
 
 
-def counterexample(kind: CounterexampleKind, probe: Probe, note: str = "") -> Counterexample:
+def counterexample(kind: CounterexampleKind, probe: Probe) -> Counterexample:
     """Write a violation for a report."""
-    return Counterexample(kind=kind, parameters=numbers(probe.point), lhs=probe.lhs, rhs=probe.rhs, note=note)
+    return Counterexample(kind=kind, parameters=numbers(probe.point), lhs=probe.lhs, rhs=probe.rhs, note=probe.note)
 
 
-def first_and_largest(violations: Sequence[tuple[Probe, str]]) -> list[Counterexample]:
-    """Write the first violation, and the one with the largest ratio, each with its note."""
+def first_and_largest(violations: Sequence[Probe]) -> list[Counterexample]:
+    """Write the first violation, and the one with the largest ratio."""
     if not violations:
         return []
-    first, largest = violations[0], max(violations, key=lambda found: found[0].ratio)
-    others = [] if largest is first else [counterexample("largest-ratio", *largest)]
-    return [counterexample("smallest", *first), *others]
+    first, largest = violations[0], max(violations, key=lambda probe: probe.ratio)
+    others = [] if largest is first else [counterexample("largest-ratio", largest)]
+    return [counterexample("smallest", first), *others]
 
 
 def slack_of(found: Findings, relation: str) -> Slack | None:

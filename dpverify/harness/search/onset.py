@@ -13,9 +13,9 @@ def size(k: int) -> int:
     return round(10 ** (k / PER_DECADE))
 
 
-def first_below(bound: Callable[[int], float], low: int = 1, high: int = 14 * PER_DECADE) -> int:
+def first_below(bound: Callable[[int], float]) -> int:
     """Smallest k with ``bound(size(k)) < 1``, by bisection."""
-    return low + 1 + bisect_left(range(low + 1, high), True, key=lambda k: bound(size(k)) < 1)
+    return 2 + bisect_left(range(2, 14 * PER_DECADE), True, key=lambda k: bound(size(k)) < 1)
 
 
 def first_below_near(bound: Callable[[int], float], guess: int) -> int:

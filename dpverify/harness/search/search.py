@@ -31,6 +31,7 @@ class Findings:
     sampled: list[Probe] = field(default_factory=list)  # those that were drawn, for a typical slack
     violations: list[Probe] = field(default_factory=list)  # those at which the statement is certainly false
     undefined: int = 0  # points at which a side is not defined
+    outside: int = 0  # given points that do not meet the conditions
 
     @property
     def sharpest(self) -> Probe | None:
