@@ -35,7 +35,7 @@ def explain(claim: str, /, *, specs: Path | None = None, report: Path = REPORTS)
         paper=paper.info,
         claim=spec.record,
         symbols=spec.statement().symbols,
-        quantity=paper.quantities.get(spec.record.quantity or ""),
+        quantity=paper.vocabulary.quantities.get(spec.record.quantity or ""),
         verdicts=spec.verdicts,
         results=_stored(spec, report),
     )

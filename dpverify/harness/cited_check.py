@@ -93,9 +93,7 @@ class CitedDerivationCheck(Check):
         fine = found.complete and not missed
         ends = f"from {found.steps[0].expression} to {found.steps[-1].expression}"
         message = f"complete: a premise of others, {ends}" if found.complete else "not complete"
-        return CheckResult(
-            name=self.name,
-            method="derivation",
+        return self.result(
             status="not refuted" if fine else "inconclusive",
             message="; ".join(filter(None, [message, missed if found.complete else "", *slack])),
             error="" if found.complete else f"our derivation {found.name!r} is not complete",

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.planted import times
+from dpverify.harness.planted import moved_side
 from dpverify.harness.search.search_check import SearchCheck
-from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, DerivationResult, Method, RelationToDerived
 from dpverify.ledger.statements import Statement
 
@@ -57,17 +56,13 @@ class DerivationCheck(Check):
         proves = checked.complete and relation in IMPLIES
         controls, slack = self._controls(context, derivation) if proves else ([], [])
         missed = missed_controls(controls) if proves else ""
-        status: Status = "proved" if proves and not missed else "inconclusive"
         failing = _failing(checked)
-        return CheckResult(
-            name=self.name,
-            method="derivation",
-            status=status,
+        return self.result(
+            status="proved" if proves and not missed else "inconclusive",
             message="; ".join(filter(None, [_message(checked, relation), conclusion.reason, missed, *slack])),
             error=f"our derivation {checked.name!r} fails: {failing}" if failing and checked.whose == "ours" else "",
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
-            leaves_out=self.leaves_out,
             derivation=checked,
             relation_to_derived=relation,
             controls=controls,
@@ -129,7 +124,7 @@ def _moved_against(derivation: Derivation, statement: Statement) -> ControlResul
     for factor in FACTORS:
         # One of the two directions is sharper, whatever the sign and the relation; the other one follows all the more.
         for moved in (1 / factor, factor):
-            relation = conclude(derivation, times(statement, moved))
+            relation = conclude(derivation, moved_side(statement, "*", moved))
             if relation not in IMPLIES:
                 return _moved(f"printed*{moved}", relation, refuted=True, smallest=factor == FACTORS[0])
     return _moved(f"printed by a factor of {FACTORS[-1]}", relation, refuted=False, smallest=True)

@@ -148,6 +148,11 @@ class Result(Record, frozen=True, kw_only=True):
     checks: list[CheckResult] = []
     figures: dict[str, dict[str, list[float]]] = {}
 
+    @property
+    def all_checks(self) -> list[CheckResult]:
+        """The checks of the printed statement and those of its amendment."""
+        return [*self.checks, *(self.amendment.checks if self.amendment is not None else [])]
+
 
 class RunInfo(Record, frozen=True, kw_only=True):
     """The manifest of a run."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, DerivationResult, Result, Run
+from dpverify.ledger.results import AmendmentResult, Counterexample, DerivationResult, Result, Run
 
 _ID = re.compile(r"[a-z0-9_][a-z0-9_-]*:[a-z0-9][a-z0-9-]*")  # parts of it become names of files
 
@@ -74,14 +74,9 @@ def is_vacuous(result: Result) -> bool:
     return result.vacuous is not None and result.vacuous.value
 
 
-def all_checks(result: Result) -> list[CheckResult]:
-    """The checks of the printed statement and those of its amendment."""
-    return [*result.checks, *(result.amendment.checks if result.amendment else [])]
-
-
 def false_alarm(results: Iterable[Result]) -> float:
     """The chance that any statistical refutation in these results is false: at most the sum of their alphas."""
-    return min(1.0, sum(check.alpha for result in results for check in all_checks(result)))
+    return min(1.0, sum(check.alpha for result in results for check in result.all_checks))
 
 
 def run_false_alarm(run: Run) -> float:

@@ -51,7 +51,7 @@ def judge(
     if verdict is not None and verdict.reason and (verdict.status == status or not printed):
         reason = verdict.reason
     amendment = _amendment(claim, reading, verdict, amended)
-    pinned: Status = verdict.status if verdict is not None else "untested"
+    pinned = claim.pinned(reading)
     against = contradicts(pinned, status)
     if amendment is not None:
         against = against or contradicts(amendment.pinned, amendment.status)

@@ -177,7 +177,7 @@ def _counterexamples(violations: list[_Seen]) -> list[Counterexample]:
     """The first violation, and the first that is away from every boundary."""
     chosen: list[tuple[CounterexampleKind, _Seen]] = [("smallest", found) for found in violations[:1]]
     chosen += [("interior", found) for found in violations if _inside(found[0])][:1]
-    return [counterexample(kind, as_probe(point, found), found.note) for kind, (point, found) in chosen]
+    return [counterexample(kind, as_probe(point, found)) for kind, (point, found) in chosen]
 
 
 def _inside(point: Point) -> bool:
