@@ -12,10 +12,10 @@ from dpverify.compare.page import figure_names, page
 from dpverify.compare.record import Comparisons, RecordedComparison, decode, merged
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
-from dpverify.report.files import check_folder, differing, update
+from dpverify.report.files import check_folder, outdated, update
 
-DATA = "data/comparison.json"
-PAGE = "comparison.md"
+STEM = "comparison"  # name of the page and of its data, without their endings
+PAGE, DATA = f"{STEM}.md", f"data/{STEM}.json"
 NAME = "report"  # what the folder is called in messages
 
 
@@ -47,15 +47,17 @@ def add(folder: Path, comparison: RecordedComparison) -> list[str]:
 
 def regenerate(folder: Path) -> list[str]:
     """Write page and figures anew from the data, where there are any; returns the files that changed, sorted."""
-    comparisons = read(folder)
-    return _update(folder, {} if comparisons is None else render(comparisons))
+    return _update(folder, _rendered(folder))
 
 
 def check(folder: Path) -> list[str]:
     """Compare the page and the figures with what the data give; returns the files that differ, sorted."""
+    return sorted(outdated(folder, _rendered(folder), STEM))
+
+
+def _rendered(folder: Path) -> dict[str, bytes]:
     comparisons = read(folder)
-    wanted = {} if comparisons is None else render(comparisons)
-    return sorted([*differing(folder, wanted), *_left(folder, wanted)])
+    return {} if comparisons is None else render(comparisons)
 
 
 def render(comparisons: Comparisons) -> dict[str, bytes]:
@@ -68,13 +70,6 @@ def render(comparisons: Comparisons) -> dict[str, bytes]:
 
 def _update(folder: Path, files: Mapping[str, bytes]) -> list[str]:
     try:
-        return update(folder, files, _left(folder, files))
+        return update(folder, files, STEM)
     except OSError as error:
         raise ArgumentError(NAME, str(folder), f"must be a folder that can be written ({error})") from error
-
-
-def _left(folder: Path, wanted: Mapping[str, bytes]) -> list[str]:
-    """Figures of comparisons that are not there any more, and the page where none is."""
-    found = [f"figures/{path.name}" for path in (folder / "figures").glob("comparison-*.svg")]
-    found += [PAGE] if (folder / PAGE).is_file() else []
-    return [name for name in found if name not in wanted]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -12,8 +11,7 @@ from dpverify.report.bench.figures import figures
 from dpverify.report.bench.page import DATA, PAGE, bench_page
 from dpverify.report.bench.records import SCHEMA, Bench, merged
 from dpverify.report.collect import ReportError
-from dpverify.report.files import differing, update
-from dpverify.report.words import GENERATED
+from dpverify.report.files import outdated, update
 
 
 def read_bench(path: Path, name: str = "") -> Bench:
@@ -60,28 +58,19 @@ def write_bench(bench: Bench, folder: Path) -> list[str]:
     """Record a run, in the place of what is recorded of its groups, and write the page on all that is recorded."""
     old = recorded_bench(folder)
     whole = merged(bench, old) if old is not None else bench
-    files = {f"data/{DATA}.json": encode(whole), **render_bench(whole)}
-    return update(folder, files, _old(folder, files))
+    return update(folder, {f"data/{DATA}.json": encode(whole), **render_bench(whole)}, DATA)
 
 
 def regenerate_bench(folder: Path) -> list[str]:
     """Write the page and the figures anew, from the data; see :func:`write_bench`."""
-    bench = recorded_bench(folder)
-    files = render_bench(bench) if bench is not None else {}
-    return update(folder, files, _old(folder, files))
+    return update(folder, _rendered(folder), DATA)
 
 
 def check_bench(folder: Path) -> list[str]:
     """Compare the page and the figures with what the data give; returns the files that differ."""
+    return sorted(outdated(folder, _rendered(folder), DATA))
+
+
+def _rendered(folder: Path) -> dict[str, bytes]:
     bench = recorded_bench(folder)
-    wanted = render_bench(bench) if bench is not None else {}
-    return sorted([*differing(folder, wanted), *_old(folder, wanted)])
-
-
-def _old(folder: Path, wanted: Mapping[str, bytes]) -> list[str]:
-    """Figures of benchmarks that are no longer made, and the page where its data are gone."""
-    found = [f"figures/{path.name}" for path in (folder / "figures").glob("bench-*.svg")]
-    page = folder / PAGE
-    if page.is_file() and page.read_bytes().startswith(GENERATED.encode()):
-        found.append(PAGE)
-    return sorted(name for name in found if name not in wanted)
+    return {} if bench is None else render_bench(bench)
