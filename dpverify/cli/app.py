@@ -12,10 +12,9 @@ from dpverify import __version__
 from dpverify.cli.audit import audit
 from dpverify.cli.bench import bench
 from dpverify.cli.doctor import doctor
-from dpverify.cli.exits import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, OK, BadInput, complain
 from dpverify.cli.experiments import calibrate, compare, train
-from dpverify.cli.explain import explain
-from dpverify.cli.listing import list_claims
+from dpverify.cli.listing import explain, list_claims
+from dpverify.cli.output import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, OK, BadInput, complain
 from dpverify.cli.verify import verify
 
 

@@ -12,10 +12,8 @@ from dpverify.compare.baseline import Descent, Iterates, descend, full_batch_std
 from dpverify.privacy.sampled import sampled_std
 from dpverify.problems.data import Dataset
 from dpverify.problems.logistic import LogisticRegression
-from dpverify.train.optimizer import optimizer
-from dpverify.train.privacy import Guarantee, account, guarantee
-from dpverify.train.request import Request
-from dpverify.train.result import NOT_CERTIFIED, Settings
+from dpverify.train.optimizer import Guarantee, account, guarantee, optimizer
+from dpverify.train.records import NOT_CERTIFIED, Request, Settings
 
 METHODS = ("nsgd", "dp-nsgd", "sr-nsgd", "dp-gd", "dp-sgd")
 """No noise; Algorithms 1 and 2 of tran2022; plain gradient descent with full batches and with sampled ones."""

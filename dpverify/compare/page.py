@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from dpverify.compare.record import Comparisons, RecordedComparison
-from dpverify.compare.result import MEASURES, CompareResult
-from dpverify.compare.seen import PAIRS, Difference, corrected_level, differences, family, seen
+from dpverify.compare.records import MEASURES, CompareResult, Comparisons, RecordedComparison
+from dpverify.compare.seen import PAIRS, Differences, corrected_level, differences, family, seen
 from dpverify.compare.words import HEADS, show_interval
 from dpverify.report import markdown as md
 from dpverify.report.collect import slug
@@ -99,12 +98,12 @@ def _methods(result: CompareResult) -> str:
     return md.table(["method", "T", "batch", "eta", "deviation of the noise", "what is certified"], rows)
 
 
-def _differences(found: Mapping[tuple[str, str, str], Difference]) -> str:
+def _differences(found: Differences) -> str:
     """Every pair of methods with every measure."""
     rows = []
     for first, second in PAIRS:
         cells = [found[first, second, measure] for measure in MEASURES]
-        told = [f"{show_interval(one.interval, '+')}\n{one.seen}" for one in cells]
+        told = [f"{show_interval(one, '+')}\n{one.seen}" for one in cells]
         rows.append([f"{md.code(first)} − {md.code(second)}", *told])
     return md.table(["difference", *(HEADS[measure] for measure in MEASURES)], rows)
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 
 from dpverify.compare.methods import METHODS, STANDARDISED, Method, prepare
-from dpverify.compare.request import CompareRequest
-from dpverify.compare.result import CompareResult, MethodResult, SeedOutcome, intervals
-from dpverify.compare.split import Split, split, test_size
+from dpverify.compare.records import CompareRequest, CompareResult, MethodResult, SeedOutcome, differences, intervals
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
+from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.data import Dataset, load_dataset
 from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.rows import RowScaling, scale_rows
 from dpverify.train.run import SAMPLE_STREAM, data_info
 
 SPLIT_STREAM = 3  # the seed's stream that holds examples out
@@ -142,7 +143,7 @@ def _result(method: Method, mine: list[SeedOutcome], base: list[SeedOutcome]) ->
         privacy=method.guarantee.words,
         outcomes=mine,
         means=intervals(mine),
-        minus_dp_nsgd={} if method.name == "dp-nsgd" else intervals(mine, base),
+        minus_dp_nsgd={} if method.name == "dp-nsgd" else differences(mine, base),
     )
 
 
@@ -161,3 +162,44 @@ def _notes(standardise: bool) -> list[str]:
     if standardise:
         notes.append(f"{STANDARDISED}, which no guarantee covers")
     return notes
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A training part and a test part, rows scaled."""
+
+    x: Matrix  # (n, d) Training part, labels 0 or 1
+    y: Vector
+    x_test: Matrix  # (m, d) Test part
+    y_test: Vector
+
+
+def test_size(n: int, part: float) -> int:
+    """How many of n examples are held out: the nearest whole number, at least 1."""
+    held_out = max(1, round(part * n))
+    if held_out >= n:
+        raise check.ArgumentError("test_part", part, f"must leave at least one of the {n} examples for training")
+    return held_out
+
+
+def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling) -> Split:
+    """Hold a part out, at random; within each part, examples keep their order."""
+    n = len(dataset.x)
+    held_out = np.zeros(n, dtype=np.bool_)
+    held_out[rng.permutation(n)[: test_size(n, part)]] = True
+    x, x_test = dataset.x[~held_out], dataset.x[held_out]
+    if dataset.standardised:
+        x, x_test = _standardised(x, x_test)
+    return Split(scale_rows(x, scale), dataset.y[~held_out], scale_rows(x_test, scale), dataset.y[held_out])
+
+
+def _standardised(x: Matrix, x_test: Matrix) -> tuple[Matrix, Matrix]:
+    """Shift and scale by the means and deviations of ``x``; a column that is constant there becomes 0 in both."""
+    largest = np.abs(x).max(axis=0, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)
+    mean = (x / unit).mean(axis=0)
+    deviation = (x / unit).std(axis=0)
+    constant = deviation <= 1e-14
+    safe = np.where(constant, 1.0, deviation)
+    first, second = (np.where(constant, 0.0, (part / unit - mean) / safe) for part in (x, x_test))
+    return first, second

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
 
 from dpverify.compare.methods import METHODS
-from dpverify.compare.result import LEVEL, MEASURES, CompareResult, MeanInterval, interval
+from dpverify.compare.records import LEVEL, MEASURES, CompareResult, MeanInterval
+from dpverify.compare.records import differences as between
 from dpverify.compare.words import HEADS, show_interval
 from dpverify.report import markdown as md
 from dpverify.report.numbers import show_float
@@ -17,26 +16,8 @@ from dpverify.report.numbers import show_float
 PAIRS = tuple((second, first) for first, second in combinations(METHODS, 2))
 """Every pair of methods, the later one first: ``dp-nsgd`` minus ``nsgd``."""
 
-Seen = Literal["higher", "lower", "no difference seen"]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The mean over seeds of one method minus another, on the same splits."""
-
-    first: str  # the methods: first minus second
-    second: str
-    measure: str
-    interval: MeanInterval  # corrected for all that are judged together
-
-    @property
-    def seen(self) -> Seen:
-        """What the interval says: it leaves 0 out, or it does not."""
-        if self.interval.low is not None and self.interval.low > 0:
-            return "higher"
-        if self.interval.high is not None and self.interval.high < 0:
-            return "lower"
-        return "no difference seen"
+Differences = Mapping[tuple[str, str, str], MeanInterval]
+"""The mean over seeds of one method minus another, on the same splits: by first method, second method and measure."""
 
 
 def family(results: Sequence[CompareResult]) -> int:
@@ -49,16 +30,14 @@ def corrected_level(count: int) -> float:
     return 1.0 - (1.0 - LEVEL) / count
 
 
-def differences(result: CompareResult, level: float) -> dict[tuple[str, str, str], Difference]:
-    """Every difference of a comparison, by first method, second method and measure."""
+def differences(result: CompareResult, level: float) -> Differences:
+    """Every difference of a comparison, its interval corrected for all that are judged together."""
     outcomes = {method.name: method.outcomes for method in result.methods}
-    found = {}
-    for first, second in PAIRS:
-        for measure in MEASURES:
-            pairs = zip(outcomes[first], outcomes[second], strict=True)
-            values = [float(getattr(a, measure)) - float(getattr(b, measure)) for a, b in pairs]
-            found[first, second, measure] = Difference(first, second, measure, interval(values, level))
-    return found
+    return {
+        (first, second, measure): found
+        for first, second in PAIRS
+        for measure, found in between(outcomes[first], outcomes[second], level).items()
+    }
 
 
 PHRASES = {
@@ -115,7 +94,7 @@ def _overview(results: Sequence[CompareResult]) -> str:
     return md.table(["data", "method", *(HEADS[measure] for measure in MEASURES)], rows)
 
 
-def _often(found: Sequence[Mapping[tuple[str, str, str], Difference]]) -> str:
+def _often(found: Sequence[Differences]) -> str:
     """How many of the comparisons show which difference, pair by pair; the intervals are in the sentences."""
     rows = []
     for first, second, asked in QUESTIONS:
@@ -124,26 +103,26 @@ def _often(found: Sequence[Mapping[tuple[str, str, str], Difference]]) -> str:
     return md.table(["pair", *(HEADS[measure] for measure in MEASURES)], rows)
 
 
-def _counted(told: Sequence[Difference]) -> str:
+def _counted(told: Sequence[MeanInterval]) -> str:
     number = Counter(one.seen for one in told)
     return "\n".join(f"{seen} in {count} of {len(told)}" for seen, count in sorted(number.items()))
 
 
-def _answers(result: CompareResult, found: Mapping[tuple[str, str, str], Difference]) -> str:
+def _answers(result: CompareResult, found: Differences) -> str:
     """Say for one comparison what each difference is."""
     lines = [
         f"{md.code(first)} against {md.code(second)}: "
-        + "; ".join(_said(found[first, second, measure]) for measure in MEASURES)
+        + "; ".join(_said(PHRASES[measure], found[first, second, measure]) for measure in MEASURES)
         for first, second, _ in QUESTIONS
     ]
     return f"On {named(result)}:\n\n{md.bullets(lines)}"
 
 
-def _said(one: Difference) -> str:
+def _said(measure: str, one: MeanInterval) -> str:
     """One difference in words, with its interval."""
     if one.seen == "no difference seen":
-        return f"{PHRASES[one.measure]} no difference seen ({show_interval(one.interval, '+')})"
-    return f"{PHRASES[one.measure]} **{one.seen}** by {show_interval(_without_sign(one.interval))}"
+        return f"{measure} no difference seen ({show_interval(one, '+')})"
+    return f"{measure} **{one.seen}** by {show_interval(_without_sign(one))}"
 
 
 def _without_sign(one: MeanInterval) -> MeanInterval:

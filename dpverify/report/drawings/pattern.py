@@ -5,9 +5,8 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import EndLabel, finish
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLUE, GREEN, GREY, LIGHT, VERMILLION, canvas
+from dpverify.report.style import BLUE, GREEN, GREY, LIGHT, VERMILLION, EndLabel, canvas, finish
 
 ROWS = (  # columns, words and colours, from the lowest row up
     ("printed", "as printed", VERMILLION),

@@ -20,8 +20,8 @@ from dpverify.report.drawings import overview
 from dpverify.report.files import outdated, update
 from dpverify.report.pages.figures import svg
 from dpverify.report.pages.index import OVERVIEW, index_page, totals
+from dpverify.report.pages.layout import INDEX, OTHERS
 from dpverify.report.pages.paper import paper_pages
-from dpverify.report.pages.places import INDEX, OTHERS
 from dpverify.report.style import to_svg
 
 Papers = Mapping[str, PaperSpec]  # paper key to its spec

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.cli.exits import BadInput
-from dpverify.cli.output import check_folder, check_json, write_json
+from dpverify.cli.output import BadInput, check_folder, check_json, write_json
 
 
 @pytest.mark.parametrize("target", ["", "--jobs", "."])
