@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from dpverify.calibrate.calibrate import calibrate
 from dpverify.calibrate.records import CalibrateRequest, Calibration, Real
 from dpverify.ledger.records import encode
-from dpverify.report.files import STDOUT, answer, write_whole
+from dpverify.report.files import STDOUT, answer, write_json
 from dpverify.report.numbers import show_float
 
 
@@ -19,12 +18,11 @@ def run_calibrate(*, json: str | None = None, **asked: Any) -> int:
 
     def work() -> bool:
         result = calibrate(CalibrateRequest(**asked))
-        if json == STDOUT:
-            sys.stdout.write(encode(result).decode("utf-8"))
-            return False
-        sys.stdout.write(summary(result) + "\n")
+        if json != STDOUT:
+            sys.stdout.write(summary(result) + "\n")
         if json is not None:
-            write_whole("json", Path(json), encode(result))
+            write_json("json", json, encode(result))
+        if json not in (None, STDOUT):
             sys.stdout.write(f"wrote {json}\n")
         return False
 

@@ -31,15 +31,9 @@ def build() -> App:
         result_action="return_value",
         suppress_keyboard_interrupt=False,
     )
-    app.command(verify)
     app.command(list_claims, name="list")
-    app.command(explain)
-    app.command(train)
-    app.command(compare)
-    app.command(calibrate)
-    app.command(audit)
-    app.command(bench)
-    app.command(doctor)
+    for command in (verify, explain, train, compare, calibrate, audit, bench, doctor):
+        app.command(command)
     return app
 
 

@@ -70,23 +70,14 @@ def check_folder(option: str, folder: Path) -> None:
         check(option, folder)
 
 
-def write_json(target: str, data: bytes) -> None:
-    """Write a finished JSON document: to stdout, or to a file that is never seen half written."""
-    from dpverify.report.files import write_stdout, write_whole
-
-    if target == STDOUT:
-        write_stdout(data)
-        return
-    with _refused():
-        write_whole("--json", Path(target), data)
-
-
 def write_record(record: Record, target: str | None) -> None:
     """Write a record as JSON, where that is asked for."""
     if target is not None:
         from dpverify.ledger.records import encode
+        from dpverify.report.files import write_json
 
-        write_json(target, encode(record))
+        with _refused():
+            write_json("--json", target, encode(record))
 
 
 @contextmanager

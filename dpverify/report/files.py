@@ -60,11 +60,14 @@ def _replace(target: Path, content: bytes) -> None:
             aside.unlink(missing_ok=True)
 
 
-def write_stdout(content: bytes) -> None:
-    """Write a document to stdout and nothing else; JSON is UTF-8, whatever the terminal speaks."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
+def write_json(name: str, target: str, content: bytes) -> None:
+    """Write a finished document to a file, or to stdout for -, as UTF-8 whatever the terminal speaks."""
+    if target == STDOUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    else:
+        write_whole(name, Path(target), content)
 
 
 def deliver(text: str, record: bytes, json: str | None, figure: Path | None, draw: Callable[[], bytes]) -> None:
@@ -72,10 +75,8 @@ def deliver(text: str, record: bytes, json: str | None, figure: Path | None, dra
     out = sys.stderr if json == STDOUT else sys.stdout
     out.write(text + "\n")
     out.flush()
-    if json == STDOUT:
-        write_stdout(record)
-    elif json is not None:
-        write_whole("json", Path(json), record)
+    if json is not None:
+        write_json("json", json, record)
     if figure is not None:
         write_whole("figure", figure, draw())
     for target in (None if json == STDOUT else json, figure):

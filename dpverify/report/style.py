@@ -125,13 +125,13 @@ def finish(axes: Axes, title: tuple[str, str], names: tuple[str, str], labels: S
     return root(axes)
 
 
-def end_labels(axes: Axes, labels: Sequence[EndLabel], *, line_points: float = 11.5) -> None:
+def end_labels(axes: Axes, labels: Sequence[EndLabel]) -> None:
     """Write labels to the right of the axes, at their lines' height, moved apart where they would touch."""
     box = axes.get_window_extent()
     tall = box.height / root(axes).dpi * 72
     entries = sorted(labels, key=lambda label: label.y)
     wanted = [(axes.transData.transform((0, label.y))[1] - box.y0) / box.height * tall for label in entries]
-    sizes = [line_points * (label.text.count("\n") + 1) + 2 for label in entries]
+    sizes = [11.5 * (label.text.count("\n") + 1) + 2 for label in entries]
     for label, height, wish in zip(entries, apart(wanted, sizes, tall), wanted, strict=True):
         held = min(max(wish, 0.0), tall)
         joint = {"arrowstyle": "-", "color": label.color, "lw": 0.6, "shrinkA": 1, "relpos": (0, 0.5)}

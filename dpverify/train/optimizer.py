@@ -19,13 +19,21 @@ from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.stepped_run import SteppedRun
 from dpverify.train.records import NOT_CERTIFIED, NoiseConstants, Request, Settings
 
-Noisy = tuple[SteppedRun, dict[str, float], dict[str, float]]
-"""A run, its counts of nodes, and the deviation of the noise of each kind of node."""
 
-
-def optimizer(algorithm: str, problem: LogisticRegression, settings: Settings) -> tuple[SteppedRun, NoiseConstants]:
+def optimizer(algorithm: str, problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, NoiseConstants]:
     """Set an optimizer up: the run before its first step, and its constants with the noise as the boxes print it."""
-    run, counts, node_std = (_dp_nsgd if algorithm == "dp-nsgd" else _sr_nsgd)(problem, settings)
+    given = problem.example_gradient, problem.x, problem.y, problem.start
+    shared = {name: getattr(s, name) for name in ("steps", "alpha", "eta", "sigma", "ordering")}
+    shared["lipschitz"] = problem.lipschitz
+    run: DpNsgd | SrNsgd
+    if algorithm == "dp-nsgd":
+        run = DpNsgd(*given, Parameters(**shared, depth=s.depth), seed=s.seed)
+        counts, node_std = {"V": float(printed_v(len(problem.x), s.steps, s.depth))}, {"f": run.node_deviation}
+    else:
+        scales = printed_scales(len(problem.x), s.steps, eta=s.eta, lipschitz=problem.lipschitz)
+        run = SrNsgd(*given, SrParameters(**shared, gamma=s.gamma, scales=scales), seed=s.seed)
+        counts = {"V_<=2N": scales.v_first, "V_>2N": scales.v_later}
+        node_std = dict(zip(SR_NODES, run.deviations.tolist(), strict=True))
     return run, NoiseConstants(
         lipschitz=problem.lipschitz,
         smoothness=problem.smoothness,
@@ -33,38 +41,6 @@ def optimizer(algorithm: str, problem: LogisticRegression, settings: Settings) -
         counts=counts,
         node_std=node_std,
     )
-
-
-def _dp_nsgd(problem: LogisticRegression, s: Settings) -> Noisy:
-    parameters = Parameters(
-        steps=s.steps,
-        alpha=s.alpha,
-        eta=s.eta,
-        sigma=s.sigma,
-        lipschitz=problem.lipschitz,
-        ordering=s.ordering,
-        depth=s.depth,
-    )
-    run = DpNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=s.seed)
-    v = float(printed_v(len(problem.x), s.steps, s.depth))
-    return run, {"V": v}, {"f": run.node_deviation}
-
-
-def _sr_nsgd(problem: LogisticRegression, s: Settings) -> Noisy:
-    scales = printed_scales(len(problem.x), s.steps, eta=s.eta, lipschitz=problem.lipschitz)
-    parameters = SrParameters(
-        steps=s.steps,
-        alpha=s.alpha,
-        gamma=s.gamma,
-        eta=s.eta,
-        sigma=s.sigma,
-        lipschitz=problem.lipschitz,
-        ordering=s.ordering,
-        scales=scales,
-    )
-    run = SrNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=s.seed)
-    counts = {"V_<=2N": scales.v_first, "V_>2N": scales.v_later}
-    return run, counts, dict(zip(SR_NODES, run.deviations.tolist(), strict=True))
 
 
 @dataclass(frozen=True)

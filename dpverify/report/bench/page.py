@@ -11,7 +11,7 @@ from dpverify.ledger.records import encode
 from dpverify.report import markdown as md
 from dpverify.report.bench.figures import figures
 from dpverify.report.bench.records import SCHEMA, Bench, BenchInfo, CaseRecord, FormRecord, merged
-from dpverify.report.bench.statistics import JudgedTarget, all_targets, counted, ratio_of
+from dpverify.report.bench.statistics import JudgedTarget, counted, judged_targets, ratio_of
 from dpverify.report.bench.words import (
     MARKS,
     about,
@@ -53,7 +53,7 @@ WHERE = (
 
 def bench_page(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> str:
     """The page; ``figures``: group to the caption of its figure, and the figure."""
-    found = all_targets(bench)
+    found = list(judged_targets(bench))
     return md.document(
         [
             GENERATED,
