@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpverify.compare.baseline import Descent, descend, full_batch_std, looks, step_length
+from dpverify.compare.methods import Descent, descend, full_batch_std, looks, step_length
 from dpverify.compare.run import split
 from dpverify.privacy.gaussian import delta_of
 from dpverify.problems.data import Dataset

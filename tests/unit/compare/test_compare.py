@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from dpverify.compare import CompareRequest, CompareResult, compare
-from dpverify.compare.baseline import looks
-from dpverify.compare.methods import METHODS
+from dpverify.compare.methods import METHODS, looks
 from dpverify.compare.records import MEASURES, MethodResult, SeedOutcome, differences, interval, intervals
 from dpverify.compare.run import _load, _problem, _split
 from dpverify.kernels.check import ArgumentError

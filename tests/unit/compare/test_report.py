@@ -16,10 +16,9 @@ from dpverify.cli import main
 from dpverify.compare import CompareRequest, CompareResult, compare, run_compare
 from dpverify.compare import command as compare_command
 from dpverify.compare.methods import METHODS
-from dpverify.compare.page import figure_names, page
+from dpverify.compare.page import PAIRS, corrected_level, differences, family, figure_names, page
 from dpverify.compare.records import MEASURES, Comparisons, RecordedComparison, SeedOutcome, interval
 from dpverify.compare.report import check, command, merged, read, recorded, regenerate
-from dpverify.compare.seen import PAIRS, corrected_level, differences, family
 from dpverify.ledger.records import encode
 from dpverify.report.pages.write import regenerate as regenerate_report
 from dpverify.report.pages.write import write_report
