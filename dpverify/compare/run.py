@@ -52,7 +52,7 @@ def compare(request: CompareRequest, report: Report | None = None) -> CompareRes
     began = time.perf_counter()
     dataset = _load(request)
     first = _split(request, dataset, request.seed)
-    problem = _problem(first, request)
+    problem = first.problem
     n = len(problem.x)
     batch = round(math.sqrt(n)) if request.batch is None else check.whole(1, n, batch=request.batch)
     methods = [prepare(request.shared(), name, dataset, problem, batch) for name in METHODS]
@@ -86,11 +86,7 @@ def _load(request: CompareRequest) -> Dataset:
 
 
 def _split(request: CompareRequest, dataset: Dataset, seed: int) -> Split:
-    return split(dataset, request.test_part, generator(seed, SPLIT_STREAM), request.scale)
-
-
-def _problem(parts: Split, request: CompareRequest) -> LogisticRegression:
-    return LogisticRegression(parts.x, parts.y, lam=request.lam, radius=1.0)
+    return split(dataset, request.test_part, generator(seed, SPLIT_STREAM), request.scale, request.lam)
 
 
 def _run(
@@ -103,9 +99,8 @@ def _run(
         for index in range(request.seeds):
             seed = request.seed + index
             parts = _split(request, dataset, seed)
-            problem = _problem(parts, request)
             for place, method in enumerate(methods):
-                outcomes[place].append(_measure(method, problem, parts, seed))
+                outcomes[place].append(_measure(method, parts, seed))
                 if report is not None:
                     report(index * len(methods) + place + 1, total, f"seed {seed}, {method.name}")
     except KeyboardInterrupt:
@@ -116,8 +111,9 @@ def _run(
     return outcomes, False
 
 
-def _measure(method: Method, problem: LogisticRegression, parts: Split, seed: int) -> SeedOutcome:
+def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
     """Run a method and measure where it ends; the class is 1 where <x, w> is above 0."""
+    problem = parts.problem
     with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
         iterates = method.run(problem, seed)
         w = iterates.last
@@ -166,11 +162,10 @@ def _notes(standardise: bool) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A training part and a test part, rows scaled."""
+    """A problem on the training part, and a test part, rows scaled."""
 
-    x: Matrix  # (n, d) Training part, labels 0 or 1
-    y: Vector
-    x_test: Matrix  # (m, d) Test part
+    problem: LogisticRegression
+    x_test: Matrix  # (m, d), labels 0 or 1
     y_test: Vector
 
 
@@ -182,7 +177,7 @@ def test_size(n: int, part: float) -> int:
     return held_out
 
 
-def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling) -> Split:
+def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling, lam: float) -> Split:
     """Hold a part out, at random; within each part, examples keep their order."""
     n = len(dataset.x)
     held_out = np.zeros(n, dtype=np.bool_)
@@ -190,7 +185,8 @@ def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling) -> S
     x, x_test = dataset.x[~held_out], dataset.x[held_out]
     if dataset.standardised:
         x, x_test = _standardised(x, x_test)
-    return Split(scale_rows(x, scale), dataset.y[~held_out], scale_rows(x_test, scale), dataset.y[held_out])
+    problem = LogisticRegression(scale_rows(x, scale), dataset.y[~held_out], lam=lam, radius=1.0)
+    return Split(problem, scale_rows(x_test, scale), dataset.y[held_out])
 
 
 def _standardised(x: Matrix, x_test: Matrix) -> tuple[Matrix, Matrix]:

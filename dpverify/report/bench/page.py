@@ -14,21 +14,9 @@ from matplotlib.ticker import FuncFormatter
 
 from dpverify.ledger.records import encode
 from dpverify.report import markdown as md
+from dpverify.report.bench import words
 from dpverify.report.bench.records import SCHEMA, Bench, BenchInfo, CaseRecord, FormRecord, merged
 from dpverify.report.bench.statistics import JudgedTarget, counted, form_of, growth, judged_targets, ratio_of, sweeps
-from dpverify.report.bench.words import (
-    MARKS,
-    about,
-    show_bound,
-    show_interval,
-    show_memory,
-    show_parameters,
-    show_sizes,
-    show_target,
-    show_time,
-    show_value,
-    warnings,
-)
 from dpverify.report.collect import ReportError
 from dpverify.report.files import outdated, update
 from dpverify.report.numbers import show_float
@@ -66,8 +54,8 @@ def bench_page(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> str:
         [
             GENERATED,
             "# How fast it is",
-            f"**{plural(len(found), 'target')}: {counted(found, MARKS)}.**" if found else "No case has a target.",
-            *(f"> [!WARNING]\n> {line} {', '.join(info.groups)}." for info in bench.runs for line in warnings(info)),
+            f"**{plural(len(found), 'target')}: {counted(found, words.MARKS)}.**" if found else "No case has a target.",
+            *(f"> [!WARNING]\n> {line} {', '.join(run.groups)}." for run in bench.runs for line in words.warnings(run)),
             " ".join(INTRODUCTION.split()),
             "## Targets, one by one",
             _targets(found),
@@ -84,12 +72,12 @@ def _targets(found: Sequence[JudgedTarget]) -> str:
     """Each target with what was measured of it, and over how many passes."""
     rows = []
     for each in found:
-        case, sizes = each.cases[0], show_sizes(each)
+        case, sizes = each.cases[0], words.show_sizes(each)
         what = md.link(md.prose(case.title), f"#{case.group}") + (f"\n{md.prose(sizes)}" if sizes else "")
-        measured = show_interval(each.value, each.target.kind)
+        measured = words.show_interval(each.value, each.target.kind)
         passes = "" if each.value is None else str(each.value.passes)
-        asked = [md.prose(about(each.target)), md.prose(show_target(each.target))]
-        rows.append([what, *asked, measured, passes, MARKS[each.outcome]])
+        asked = [md.prose(words.about(each.target)), md.prose(words.show_target(each.target))]
+        rows.append([what, *asked, measured, passes, words.MARKS[each.outcome]])
     return md.table(["case", "what", "target", "measured (interval)", "passes", ""], rows)
 
 
@@ -108,7 +96,7 @@ def _cases(cases: Sequence[CaseRecord]) -> str:
     rows = []
     for case in cases:
         clock = f"{case.clock} time" if case.clock != "thread" else ""
-        first = "\n".join(filter(None, [f"**{md.prose(case.title)}**", md.prose(show_parameters(case)), clock]))
+        first = "\n".join(filter(None, [f"**{md.prose(case.title)}**", md.prose(words.show_parameters(case)), clock]))
         for form in case.forms:
             if form.role != "yardstick":
                 rows.append([first, *_form(case, form)])
@@ -119,8 +107,8 @@ def _cases(cases: Sequence[CaseRecord]) -> str:
 def _form(case: CaseRecord, form: FormRecord) -> list[str]:
     limit = "the limit, ours" if case.limit_is_ours else "the limit"
     role = {"limit": f" ({limit})", "peer": " (a peer)"}.get(form.role, "")
-    ratio = "1" if form.role == "limit" else show_interval(ratio_of(case, form.name))
-    return [md.prose(form.name) + role, md.prose(show_time(case, form)), ratio, show_memory(form)]
+    ratio = "1" if form.role == "limit" else words.show_interval(ratio_of(case, form.name))
+    return [md.prose(form.name) + role, md.prose(words.show_time(case, form)), ratio, words.show_memory(form)]
 
 
 def _manifest(info: BenchInfo) -> str:
@@ -230,7 +218,7 @@ def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
     for (form, power), (color, marker) in zip(powers.items(), LOOKS * len(powers), strict=False):
         passes = [[median(rounds) for rounds in form_of(case, form).samples if rounds] for case in cases]
         low, high = [min(values) for values in passes], [max(values) for values in passes]
-        label = f"{form}: power {show_value(power, 'exponent')}"
+        label = f"{form}: power {words.show_value(power, 'exponent')}"
         axes.fill_between(sizes, low, high, color=color, alpha=0.18, lw=0)
         axes.plot(
             sizes,
@@ -247,7 +235,7 @@ def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
     axes.set(xscale="log", yscale="log", xlabel=over)
     bounds = min(ends) / 1.6, max(ends) * 1.6 * (max(ends) / min(ends) + 1.0) ** (0.12 * len(powers))  # room for names
     logarithmic(axes.yaxis, *bounds)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: show_bound(value, "seconds")))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words.show_bound(value, "seconds")))
     told = [size for place, size in enumerate(sizes) if place == 0 or size > 1.05 * sizes[place - 1]]
     axes.xaxis.set_ticks(told, [show_float(size) for size in told])
     axes.xaxis.set_ticks([], minor=True)

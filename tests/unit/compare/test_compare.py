@@ -12,7 +12,7 @@ import pytest
 from dpverify.compare import CompareRequest, CompareResult, compare
 from dpverify.compare.methods import METHODS, looks
 from dpverify.compare.records import MEASURES, MethodResult, SeedOutcome, differences, interval, intervals
-from dpverify.compare.run import _load, _problem, _split
+from dpverify.compare.run import _load, _split
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accounting.noise import AccountedRun, unit_noise
 from dpverify.privacy.gaussian import delta_of
@@ -73,7 +73,7 @@ def test_the_mean_over_iterates_is_that_of_the_run_itself() -> None:
     dataset = _load(request)
     for seed, found in enumerate(named(compare(request), "nsgd").outcomes):
         parts = _split(request, dataset, seed)
-        p = _problem(parts, request)
+        p = parts.problem
         settings = Request(n=80, epochs=3, sigma=0.0, seed=seed).settle(80)
         run, _ = optimizer("dp-nsgd", p, settings)
         norms = []
