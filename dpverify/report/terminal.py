@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from rich import box
+from rich import progress as bars
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table
@@ -153,3 +155,19 @@ def _loud(result: Result) -> str:
 def _notes(*parts: str) -> str:
     told = [part for part in parts if part]
     return "; ".join([*(part.rstrip(".") for part in told[:-1]), *told[-1:]])
+
+
+def bar_on_stderr(count: bars.ProgressColumn) -> bars.Progress:
+    """A bar with how far it is in its own words; nothing where stderr is no terminal."""
+    console = Console(stderr=True)
+    label = bars.TextColumn("{task.description}", markup=False)
+    columns = (bars.BarColumn(), count, bars.TimeElapsedColumn(), label)
+    return bars.Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+
+
+@contextmanager
+def rounds_on_stderr() -> Iterator[Callable[[int, int, str], None]]:
+    """Show how far it is: how many calls were made, of how many, and what is being done."""
+    with bar_on_stderr(bars.TaskProgressColumn()) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda done, total, label: bar.update(task, completed=done, total=total, description=label)

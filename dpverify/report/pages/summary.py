@@ -10,8 +10,7 @@ from dpverify.ledger.results import Counterexample, Result
 from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, claim_id, counterexamples, paper_of
 from dpverify.report.numbers import show_both, show_point, show_slack
-from dpverify.report.pages.layout import by_part, is_box, is_result
-from dpverify.report.pages.places import Places
+from dpverify.report.pages.layout import Places, by_part, is_box, is_result
 from dpverify.report.pages.templates import render
 from dpverify.report.words import counts, counts_words, plural, reading_words
 

@@ -7,7 +7,7 @@ import pytest
 from dpverify.ledger import PaperSpec, SpecError, load_specs
 from dpverify.ledger.chapters import FUNCTIONS, PassageCondition, reference
 from dpverify.report.pages.fill import Filler
-from dpverify.report.pages.places import Places
+from dpverify.report.pages.layout import Places
 
 CLAIMS = """
 [paper]

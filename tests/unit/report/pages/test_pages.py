@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from dpverify.ledger.results import DerivationResult, Result, Run, StepResult
-from dpverify.report.pages.evidence import derivation_block
 from dpverify.report.pages.paper import paper_pages
-from dpverify.report.pages.templates import claim_section
+from dpverify.report.pages.templates import claim_section, derivation_block
 from tests.unit.report.rendering import PARSER, cells, raw_tables, tables
 from tests.unit.report.sample import PAPER, conversion, lemma_12, rdp, result, sample_run
 
