@@ -8,6 +8,7 @@ alpha G / deviation)^2 * sum over released nodes of (sum of weights)^2`` at the 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -47,8 +48,7 @@ def _fresh(T: int, N: int, alpha: float, accuracy: float) -> Bounds:
     blocks.check_blocks(T, N)
     best = Bounds(0.0, math.inf, exact=False)
     if N <= blocks.ONE_EPOCH:  # the same place everywhere is a pattern too
-        once = blocks.best_place(values_by_place(T, N, alpha), T, N)
-        best = Bounds(once.lower, math.inf, exact=False, pattern=once.pattern)
+        best = replace(blocks.best_place(values_by_place(T, N, alpha), T, N), upper=math.inf, exact=False)
     closeness = CLOSENESS if blocks.different_blocks(T, N) >= MANY_BLOCKS else CLOSENESS[1:]
     tried = (0.0, *closeness) if T <= SHORT else closeness
     trees = (partial(FreshTree, T, N, alpha, close) for close in tried)

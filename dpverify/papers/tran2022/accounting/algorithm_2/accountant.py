@@ -9,6 +9,7 @@ difference that stays large leaves nothing for Delta).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -85,8 +86,8 @@ def sr_sum_of_squares(
         if best.ratio <= accuracy:
             return best
     if N <= blocks.ONE_EPOCH:  # the same place everywhere is a pattern too
-        once = blocks.best_place(values_of_places(sensitivities, alpha), T, N)
-        best = blocks.best_of(best, Bounds(once.lower, math.inf, exact=False, pattern=once.pattern))
+        once = replace(blocks.best_place(values_of_places(sensitivities, alpha), T, N), upper=math.inf, exact=False)
+        best = blocks.best_of(best, once)
     if different > MOST_OF_LONG and best.upper < math.inf:
         return best
     blocks.check_blocks(T, N)
