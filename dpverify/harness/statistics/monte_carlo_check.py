@@ -94,7 +94,9 @@ class MonteCarloCheck(Check):
         here = self._at_point(context)
         plan = self._plan(here)
         if total is None:
-            return self._over_budget(here, plan)
+            way_out = "a larger budget, or a plan that sees less, would decide it"
+            reason = f"the plan has {plan.n} replications: {self.beyond_share(here)}; {way_out}"
+            return self._result(here, plan, status="inconclusive", message=reason)
         own, *faulty = [self.judge.decide(here, total[place], plan.alpha) for place in range(len(self._streams(here)))]
         streams = self._streams(here)[1:]
         controls = [_control(stream, said) for stream, said in zip(streams, faulty, strict=True)]
@@ -112,11 +114,6 @@ class MonteCarloCheck(Check):
             controls=controls,
             figures=own.figures,
         )
-
-    def _over_budget(self, context: Context, plan: Plan) -> CheckResult:
-        way_out = "a larger budget, or a plan that sees less, would decide it"
-        reason = f"the plan has {plan.n} replications: {self.beyond_share(context)}; {way_out}"
-        return self._result(context, plan, status="inconclusive", message=reason)
 
     def _result(self, context: Context, plan: Plan, **found: Any) -> CheckResult:
         where = ", ".join(f"{name}={value}" for name, value in context.point.items())

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpverify.privacy.audit.moments import ClassMoments, Sides, added, check_law
-from dpverify.privacy.audit.records import AuditError, AuditFinding, Report
+from dpverify.privacy.audit.records import AuditError, AuditFinding, Report, number
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, Source
 from dpverify.privacy.audit.scores import unit_of
 from dpverify.privacy.gaussian import epsilon_of, mu_of
@@ -116,7 +116,12 @@ def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator,
         return None if sure else level_of_mu(mu_of(epsilon, delta), statistic, rank, done)
 
     return found._replace(
-        epsilon=_epsilon(mu, delta), epsilon_at=epsilon_at, level_at=level_at, mu=mu, statistic=statistic, rank=rank
+        epsilon=_epsilon(mu, delta),
+        epsilon_at=epsilon_at,
+        level_at=level_at,
+        mu=mu,
+        statistic=number(statistic),
+        rank=rank,
     )
 
 
