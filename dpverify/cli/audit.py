@@ -47,6 +47,9 @@ def audit(
     to stdout for - (what a person reads then goes to stderr). Exit code: 1 where the claim is refuted.
     """
     check_json(json)
+    from rich.console import Console
+    from rich.text import Text
+
     from dpverify.privacy.audit.audit import audit as run
     from dpverify.privacy.audit.records import AuditError
     from dpverify.report.terminal import rounds_on_stderr
@@ -62,20 +65,13 @@ def audit(
     except AuditError as error:
         raise BadInput("audit", mechanism, str(error)) from error
     write_record(result, json)
-    _show(result, on_stderr=json == STDOUT)
+    console = Console(stderr=json == STDOUT)
+    for line in lines(result):
+        console.print(Text(line), soft_wrap=True, highlight=False)
     if result.interrupted:
         complain("interrupted; the bound is from what was drawn until then")
         return INTERRUPTED
     return REFUTED if result.verdict == "refuted" else OK
-
-
-def _show(result: AuditResult, *, on_stderr: bool) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(stderr=on_stderr)
-    for line in lines(result):
-        console.print(Text(line), soft_wrap=True, highlight=False)
 
 
 def lines(result: AuditResult) -> list[str]:

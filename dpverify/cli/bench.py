@@ -53,7 +53,11 @@ def bench(
     check_json(json)
     _check_report(report)
     old = _read(against)
-    measured = _measure(chosen, quick=quick, seed=seed)
+    from dpverify.bench.run import QUICK, USUAL, run
+    from dpverify.report.terminal import rounds_on_stderr
+
+    with rounds_on_stderr() as progress:
+        measured = run(chosen, QUICK if quick else USUAL, seed=seed, progress=progress)
     slower = False
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
         stack.callback(_write_report, measured, report)
@@ -106,14 +110,6 @@ def _read(file: Path | None) -> Bench | None:
         return read_bench(file, file.name)
     except ReportError as error:
         raise BadInput("--against", file, str(error).removeprefix(f"{file.name}: ")) from error
-
-
-def _measure(groups: list[Group], *, quick: bool, seed: int) -> Bench:
-    from dpverify.bench.run import QUICK, USUAL, run
-    from dpverify.report.terminal import rounds_on_stderr
-
-    with rounds_on_stderr() as progress:
-        return run(groups, QUICK if quick else USUAL, seed=seed, progress=progress)
 
 
 def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:

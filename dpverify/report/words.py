@@ -66,16 +66,6 @@ def status_label(status: Status) -> str:
     return f"{MARKS[status]} **{status}**" if status == "refuted" else f"{MARKS[status]} {status}"
 
 
-def mark(status: Status) -> str:
-    """The mark of a status."""
-    return MARKS[status]
-
-
-def relation_words(relation: str | None) -> str:
-    """How the printed statement stands to the derived one, in a sentence; "" where nothing was derived."""
-    return RELATIONS_TO_DERIVED[relation] if relation else ""
-
-
 def kind_words(kind: str) -> str:
     """The kind of a claim, in words."""
     return {"rdp": "Rényi DP", "dp": "DP"}.get(kind, kind.replace("-", " "))

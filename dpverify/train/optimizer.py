@@ -60,16 +60,9 @@ def account(
         return settings, Guarantee(f"{NOT_CERTIFIED}: give epsilon and delta, or delta with sigma")
     if settings.sigma == 0.0:
         return settings, Guarantee(f"{NOT_CERTIFIED}: there is no noise")
-    setting = AccountedRun(
-        examples=len(problem.x),
-        steps=settings.steps,
-        alpha=settings.alpha,
-        gamma=settings.gamma,
-        eta=settings.eta,
-        lipschitz=problem.lipschitz,
-        smoothness=problem.smoothness,
-        ordering=settings.ordering,
-    )
+    shared = {name: getattr(settings, name) for name in ("steps", "alpha", "gamma", "eta", "ordering")}
+    bounds = {name: getattr(problem, name) for name in ("lipschitz", "smoothness")}
+    setting = AccountedRun(examples=len(problem.x), **shared, **bounds)
     noise = unit_noise(request.algorithm, setting)
     if request.epsilon is not None:
         settings = msgspec.structs.replace(settings, sigma=sigma_for(noise, request.epsilon, request.delta))

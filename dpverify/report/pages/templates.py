@@ -129,8 +129,7 @@ def _table(columns: Mapping[str, Callable[[T], str]], items: Iterable[T]) -> str
 
 FILTERS: tuple[Callable[..., object], ...] = (
     *(md.anchor, md.bullets, md.cell, md.code, md.inline_math, md.math_block, md.one_line, md.prose, md.quote),
-    *(words.kind_words, words.mark, words.pin_words, words.plural, words.reading_words),
-    *(words.relation_words, words.status_label),
+    *(words.kind_words, words.pin_words, words.plural, words.reading_words, words.status_label),
     *(claim_id, counterexamples, derivations, is_vacuous, pictures, run_false_alarm),
     *(false_alarm_line, show_count, show_float, show_slack),
     *(checks_block, counterexample_table, derivation_block, slack_lines),
@@ -151,7 +150,8 @@ def environment() -> ImmutableSandboxedEnvironment:
         lstrip_blocks=True,
     )
     made.globals |= {"generated": GENERATED}
-    made.globals |= {name: getattr(words, name) for name in ("MEANINGS", "METHODS", "STATUSES")}
+    given = ("MARKS", "MEANINGS", "METHODS", "RELATIONS_TO_DERIVED", "STATUSES")
+    made.globals |= {name: getattr(words, name) for name in given}
     made.filters |= {function.__name__: function for function in FILTERS}
     return made
 

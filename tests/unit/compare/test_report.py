@@ -255,3 +255,9 @@ def test_the_recorded_comparisons_are_what_the_code_gives_today(tmp_path: Path) 
         for recorded_method, method in zip(old.methods, new.methods, strict=True):
             for was, now in zip(recorded_method.outcomes, method.outcomes, strict=False):
                 assert msgspec.structs.asdict(now) == pytest.approx(msgspec.structs.asdict(was), rel=1e-4), method.name
+
+
+def test_a_page_that_somebody_wrote_by_hand_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "comparison.md").write_text("# Mine\n")
+    assert check(tmp_path) == regenerate(tmp_path) == []
+    assert (tmp_path / "comparison.md").read_text() == "# Mine\n"
