@@ -99,23 +99,7 @@ class TreeNoise:
         return self._drawn - self._rows + self._row
 
     def step(self, out: Vector | None = None) -> Vector:
-        """Give the noise of the next step.
-
-        Parameters
-        ----------
-        out : (d,) array of float or None
-            Where to write it; None: a new array.
-
-        Returns
-        -------
-        (d,) array of float
-            NOISE_t, in ``out`` where that was given.
-
-        Raises
-        ------
-        ArgumentError
-            If all T steps were taken.
-        """
+        """Give the noise of the next step, shape (d,), in ``out`` if that is given; an ArgumentError after T steps."""
         if self._row == self._rows:
             self._refill()
         row: Vector = self._block[self._row]

@@ -14,6 +14,8 @@ the node's deviation.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.random import Generator
 
@@ -102,29 +104,28 @@ def stream_noise(tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
 
 
 @kernel
-def draw_noise(rng: Generator, alpha: float, scale: float, out: Matrix) -> None:
-    """Do what ``stream_noise`` does, with Gaussians drawn as they are needed: those of ``normal_tape(rng, T, d)``."""
+def draw_with(fill: Any, source: Any, alpha: float, scale: float, out: Matrix) -> None:
+    """Do what ``stream_noise`` does, with Gaussians that a kernel draws from a source as they are needed."""
     T, d = out.shape
     decay, none = np.empty(LEVELS), np.empty((0, d))
     fill_decay(alpha, decay)
     rows, flat = max(1, BLOCK // d), out.reshape(T * d)
     for done in range(0, T, rows):
         last = min(T, done + rows)
-        fill_normal(rng, flat[done * d : last * d])
+        fill(source, flat[done * d : last * d])
         combine_rows(done + 1, last, decay, scale, none, 0, out)
+
+
+@kernel
+def draw_noise(rng: Generator, alpha: float, scale: float, out: Matrix) -> None:
+    """Draw the numbers of ``normal_tape(rng, T, d)`` as they are needed."""
+    draw_with(fill_normal, rng, alpha, scale, out)
 
 
 @kernel
 def draw_noise_from(words: Words, alpha: float, scale: float, out: Matrix) -> None:
     """Do what ``draw_noise`` does, faster, from the state of an SFC64: the same numbers, bit for bit."""
-    T, d = out.shape
-    decay, none = np.empty(LEVELS), np.empty((0, d))
-    fill_decay(alpha, decay)
-    rows, flat = max(1, BLOCK // d), out.reshape(T * d)
-    for done in range(0, T, rows):
-        last = min(T, done + rows)
-        fill_normal_from(words, flat[done * d : last * d])
-        combine_rows(done + 1, last, decay, scale, none, 0, out)
+    draw_with(fill_normal_from, words, alpha, scale, out)
 
 
 @kernel
@@ -189,10 +190,8 @@ def noise_from_generator(rng: Generator, steps: int, dimension: int, *, alpha: f
         Source of randomness; T*d normal numbers are drawn from it.
     steps, dimension : int
         T and d, at least 1.
-    alpha : float
-        Momentum weight, in (0, 1].
-    scale : float
-        Standard deviation of a node, at least 0, in units of the gradient.
+    alpha, scale
+        As in :func:`noise_from_tape`.
 
     Returns
     -------
@@ -225,10 +224,8 @@ def whiten(noise: Matrix, *, alpha: float, scale: float) -> Tape:
     ----------
     noise : (T, d) array of float
         Row t - 1 is NOISE_t.
-    alpha : float
-        Momentum weight, in (0, 1].
-    scale : float
-        Standard deviation of a node, above 0.
+    alpha, scale
+        As in :func:`noise_from_tape`, but that the deviation must be above 0.
 
     Returns
     -------

@@ -111,15 +111,12 @@ class IdentityCheck(Check):
         elif missed or undecided:
             status = "inconclusive"
         message = f"{len(seen)} points, {len(violations)} violations" + (f", {undecided} open" if undecided else "")
-        return CheckResult(
-            name=self.name,
-            method="exhaustive",
+        return self.result(
             status=status,
             message="; ".join(filter(None, [message, "" if violations else self.why_sufficient, missed])),
             n=len(seen),
             detects="any difference between two coefficients of a gradient",
             region=self.region,
-            leaves_out=self.leaves_out,
             counterexamples=_counterexamples(violations),
             controls=controls,
         )

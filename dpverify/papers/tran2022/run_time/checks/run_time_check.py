@@ -135,9 +135,7 @@ class RunTimeCheck(Check):
         told = ", ".join(f"{name} {mid:.3g} ({low:.3g} to {high:.3g})" for name, (mid, low, high) in fits.items())
         failed = [name for name, passed in tests.items() if not passed]
         missed = missed_controls(controls)
-        return CheckResult(
-            name=self.name,
-            method="measurement",
+        return self.result(
             status="inconclusive" if failed or missed else "not refuted",
             message="; ".join(filter(None, [*(f"not shown: {name}" for name in failed), missed])),
             n=plan.rounds,

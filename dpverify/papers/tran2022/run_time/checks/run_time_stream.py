@@ -159,15 +159,12 @@ class UnrolledCheck(Check):
         ]
         missed = missed_controls(controls)
         failing = "" if checked.complete else f"our derivation {checked.name!r} is not complete"
-        return CheckResult(
-            name=self.name,
-            method="derivation",
+        return self.result(
             status="inconclusive" if failing or missed else "not refuted",
             message="; ".join(filter(None, [failing or "complete: a lemma of the proof", missed])),
             error=failing,
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain",
-            leaves_out=self.leaves_out,
             derivation=checked,
             controls=controls,
         )
