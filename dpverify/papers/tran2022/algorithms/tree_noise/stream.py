@@ -14,8 +14,6 @@ the node's deviation.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.random import Generator
 
@@ -34,12 +32,13 @@ BLOCK = 16384
 
 
 @kernel
-def fill_decay(alpha: float, out: Vector) -> None:
-    """Write ``(1 - alpha)^(2^k)`` into ``out[k]``, shape (LEVELS,)."""
-    power = 1.0 - alpha
+def decays(alpha: float) -> Vector:
+    """Give ``(1 - alpha)^(2^k)`` for each level k, shape (LEVELS,)."""
+    out, power = np.empty(LEVELS), 1.0 - alpha
     for k in range(out.shape[0]):
         out[k] = power
         power *= power
+    return out
 
 
 @step_kernel
@@ -93,8 +92,7 @@ def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matr
 def stream_noise(tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
     """Write NOISE_1..NOISE_T into ``out`` from a tape, both (T, d); its row t - 1 is the node that ends at t."""
     T, d = out.shape
-    decay, none = np.empty(LEVELS), np.empty((0, d))
-    fill_decay(alpha, decay)
+    decay, none = decays(alpha), np.empty((0, d))
     rows = max(1, BLOCK // d)
     for done in range(0, T, rows):
         last = min(T, done + rows)
@@ -104,28 +102,27 @@ def stream_noise(tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
 
 
 @kernel
-def draw_with(fill: Any, source: Any, alpha: float, scale: float, out: Matrix) -> None:
-    """Do what ``stream_noise`` does, with Gaussians that a kernel draws from a source as they are needed."""
+def draw_noise(rng: Generator, alpha: float, scale: float, out: Matrix) -> None:
+    """Do what ``stream_noise`` does, with Gaussians drawn as they are needed: those of ``normal_tape(rng, T, d)``."""
     T, d = out.shape
-    decay, none = np.empty(LEVELS), np.empty((0, d))
-    fill_decay(alpha, decay)
+    decay, none = decays(alpha), np.empty((0, d))
     rows, flat = max(1, BLOCK // d), out.reshape(T * d)
     for done in range(0, T, rows):
         last = min(T, done + rows)
-        fill(source, flat[done * d : last * d])
+        fill_normal(rng, flat[done * d : last * d])
         combine_rows(done + 1, last, decay, scale, none, 0, out)
-
-
-@kernel
-def draw_noise(rng: Generator, alpha: float, scale: float, out: Matrix) -> None:
-    """Draw the numbers of ``normal_tape(rng, T, d)`` as they are needed."""
-    draw_with(fill_normal, rng, alpha, scale, out)
 
 
 @kernel
 def draw_noise_from(words: Words, alpha: float, scale: float, out: Matrix) -> None:
     """Do what ``draw_noise`` does, faster, from the state of an SFC64: the same numbers, bit for bit."""
-    draw_with(fill_normal_from, words, alpha, scale, out)
+    T, d = out.shape
+    decay, none = decays(alpha), np.empty((0, d))
+    rows, flat = max(1, BLOCK // d), out.reshape(T * d)
+    for done in range(0, T, rows):
+        last = min(T, done + rows)
+        fill_normal_from(words, flat[done * d : last * d])
+        combine_rows(done + 1, last, decay, scale, none, 0, out)
 
 
 @kernel
@@ -139,8 +136,7 @@ def draw_noises_from(words: Words, alpha: float, scale: float, out: Matrix) -> N
 def whiten_into(noise: Matrix, alpha: float, scale: float, out: Matrix) -> None:
     """Write the unit Gaussians behind a trajectory into ``out``, shape (T, d): ``stream_noise`` backwards."""
     T, d = noise.shape
-    decay = np.empty(LEVELS)
-    fill_decay(alpha, decay)
+    decay = decays(alpha)
     for t in range(1, T + 1):
         k = level(t)
         before = t - (1 << k)
