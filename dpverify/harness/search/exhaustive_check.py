@@ -18,6 +18,7 @@ from dpverify.harness.search.exact_results import (
     sharper_statement,
     slack_of,
 )
+from dpverify.harness.search.granted import not_granted
 from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.formula import to_text
@@ -42,6 +43,8 @@ class ExhaustiveCheck(Check):
     holds: Rule | None = field(default=None, kw_only=True)
     # Why these points are the whole story, which makes this a proof; empty where they are not.
     why_sufficient: str = field(default="", kw_only=True)
+    # Conditions on which ``why_sufficient`` rests besides its points; the statement has to grant each of them.
+    where: Sequence[str] = field(default=(), kw_only=True)
     # Faults that must be refuted; with ``holds`` at least one is needed, else one is automatic.
     planted: Sequence[Planted] = field(default=(), kw_only=True)
     region: str = field(default="", kw_only=True)
@@ -69,23 +72,26 @@ class ExhaustiveCheck(Check):
         found, notes, outside = self._go_through(context, statement, self.lhs, self.holds, stop=False)
         controls = self._controls(context, statement, found)
         missed = missed_controls(controls) if controls or not found.violations else ""
+        ungranted = not_granted(self.where, statement) if self.why_sufficient and not found.violations else []
         status: Status
         if found.violations:
             status = "refuted"
         elif missed or found.undecided or found.undefined:
             status = "inconclusive"
         else:
-            status = "proved" if self.why_sufficient else "not refuted"
+            status = "proved" if self.why_sufficient and not ungranted else "not refuted"
         message = f"{len(found.probes)} points, {len(found.violations)} violations"
         if found.undecided or found.undefined:
             message += f", {found.undecided} not decided, {found.undefined} with an undefined side"
         if outside:
             message += f", {outside} more left out: they do not meet the conditions"
+        if ungranted:
+            message += f", no proof: it needs {', '.join(ungranted)}, which the statement does not grant"
         return CheckResult(
             name=self.name,
             method="exhaustive",
             status=status,
-            message="; ".join(filter(None, [message, self.why_sufficient, missed])),
+            message="; ".join(filter(None, [message, "" if ungranted else self.why_sufficient, missed])),
             n=len(found.probes),
             detects="a violation at any of the points",
             region=self.region,
