@@ -23,7 +23,7 @@ from dpverify.symbolic.exact.numbers import ball, to_exact, to_value
 CHECKS = PaperChecks("tran2022", __name__)
 
 CONSTANT: Final = 7  # Section 2, corrected: deviation 7 G sqrt(log(1/delta)) log2(t)/epsilon
-NOT_PRIVATE: Final = [  # constant, t, epsilon: for every constant an epsilon that is too large, and a tree without noise
+NOT_PRIVATE: Final = [  # constant, t, epsilon: for every constant an epsilon that is too large; a tree without noise
     (CONSTANT, 2, 32),
     *((constant, 4, 6 * constant**2) for constant in (CONSTANT, 100, 10**4, 10**6)),
     (CONSTANT, 1, 1),

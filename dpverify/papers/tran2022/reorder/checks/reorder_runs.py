@@ -100,6 +100,7 @@ CHECKS.add(
         holds=_follows,
         about_kernel=True,
         readings={"ordering": "once"},
+        variants=("amended",),
         planted=[Planted("fresh permutations", holds=partial(_follows, ordering="fresh"), at_declared_size=True)],
         region="whole runs of Algorithm 2 on clipped quadratics, noise off",
         leaves_out="floats: to 1e-12",

@@ -132,6 +132,7 @@ CHECKS.add(
         points=_windows,
         holds=_same_nodes,
         readings={"ordering": "once"},
+        variants=("amended",),
         planted=[
             Planted("one step early", holds=partial(_same_nodes, fault="one step early"), at_declared_size=True),
             Planted("no whole block", holds=partial(_same_nodes, fault="no whole block")),
@@ -145,6 +146,7 @@ CHECKS.add(
         holds=_same_output,
         about_kernel=True,
         readings={"ordering": "once"},
+        variants=("amended",),
         seconds=0.3,
         planted=[
             Planted(

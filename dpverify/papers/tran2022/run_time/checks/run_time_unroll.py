@@ -73,6 +73,7 @@ CHECKS.add(
         "algorithm-4-output",
         "stream-unrolls",
         readings={"ordering": "once"},
+        variants=("amended",),
         build=_weight,
         faults={fault: partial(_weight, fault) for fault in ("no decay", "one epoch late")},
         leaves_out="the induction around the step, which is in words (NOTES_identities.md)",
