@@ -15,10 +15,11 @@ from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.run_time import growth_bounds as growth
+from dpverify.papers.tran2022.run_time.growth_bounds import Vector
 from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum
 from dpverify.papers.tran2022.utility import rates_bounds as rates
 from dpverify.papers.tran2022.utility import uphill_bounds as uphill
-from dpverify.papers.tran2022.utility.rates_bounds import Vector
 from dpverify.symbolic.exact.numbers import ball, to_ball, to_value
 from dpverify.symbolic.exact.statements import definitions, evaluate_statement
 
@@ -40,9 +41,9 @@ class ExponentsCheck(RuleCheck):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Look along the rays of the statement's own cone."""
         statement = context.statement
-        terms = (*self.bound, *sorted(rates.rate_of(statement)), rates.NONE)
-        decisive = rates.rays(terms, rates.cone(statement))
-        along = [{f"log_{name}": power for name, power in zip(rates.LETTERS, u, strict=True)} for u in decisive]
+        terms = (*self.bound, *sorted(rates.rate_of(statement)), growth.NONE)
+        decisive = rates.rays(terms, growth.cone(statement))
+        along = [{f"log_{name}": power for name, power in zip(growth.LETTERS, u, strict=True)} for u in decisive]
         return RuleCheck.run_block(replace(self, points=lambda _: along), context, block)
 
 
