@@ -50,6 +50,7 @@ class ExhaustiveCheck(Check):
     region: str = field(default="", kw_only=True)
 
     method: ClassVar[Method] = "exhaustive"
+    reads_conditions: ClassVar[bool] = False  # whether the points are made from the statement's own conditions
 
     def __post_init__(self) -> None:
         if self.holds is not None and self.lhs is not None:

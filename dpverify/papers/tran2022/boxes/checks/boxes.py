@@ -268,7 +268,7 @@ CHECKS.add(
     RuleCheck(
         "algorithm-5-index",
         "names",
-        points=lambda _: ({"K": K} for K in range(1, 9)),
+        points=lambda _: ({"K": K} for K in range(9)),
         holds=of_variant(lambda p, _: _noise_named(p, "zeta_t"), lambda p, _: _noise_named(p, "zeta_i")),
         why_sufficient="the two names are the same for every i",
         planted=[Planted("zeta_t", holds=lambda p, _: _noise_named(p, "zeta_t"), at_declared_size=True)],
@@ -276,7 +276,7 @@ CHECKS.add(
     RuleCheck(
         "theorem-10-in",
         "queries",
-        points=_grid(N=range(1, 6), K=range(1, 8)),
+        points=_grid(N=range(1, 6), K=(*range(1, 8), 0)),
         holds=of_variant(lambda p, _: _all_queries(p, False), lambda p, _: _all_queries(p, True)),
         why_sufficient="with i = 1 .. K every query is counted, which is how the proof of Theorem 10 uses IN(s)",
         planted=[Planted("i = 1 .. N", holds=lambda p, _: _all_queries(p, False), at_declared_size=True)],

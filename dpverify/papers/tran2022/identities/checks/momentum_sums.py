@@ -38,6 +38,7 @@ LONGEST = {"smoke": 9, "standard": 16, "full": 24}
 HEIGHT = 4095  # As in identity_check: no integer coefficient reaches it
 
 PLAIN = Fraction(1, 2), Fraction(1, 2)
+FORGETFUL = Fraction(1), Fraction(1, 2)
 INTERIOR = Fraction(2, 5), Fraction(1, 3)
 LARGE = {"smoke": [(12, 131)], "standard": [(12, 131), (64, 256), (100, 473)], "full": [(100, 1023), (64, 1024)]}
 
@@ -45,6 +46,7 @@ LARGE = {"smoke": [(12, 131)], "standard": [(12, 131), (64, 256), (100, 473)], "
 def _prefixes(budget: Budget) -> Iterable[dict[str, Any]]:
     for t in range(1, {"smoke": 70, "standard": 300, "full": 600}[budget.name]):
         yield {"t": t, "alpha": Fraction(1, 2)}
+        yield {"t": t, "alpha": Fraction(1)}
         yield {"t": t, "alpha": kronecker_point(t + 1, 1, 3)[0]}
 
 
@@ -53,7 +55,7 @@ def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
     for t in range(1, LONGEST[budget.name] + 1):
         for n in range(1, 5):
             every = kronecker_point(t + 1, t // n + 1, HEIGHT)
-            for alpha, gamma in (PLAIN, INTERIOR, every):
+            for alpha, gamma in (PLAIN, INTERIOR, FORGETFUL, every):
                 yield {"N": n, "t": t, "alpha": alpha, "gamma": gamma}
     for n, t in LARGE[budget.name]:
         yield {"N": n, "t": t, "alpha": INTERIOR[0], "gamma": INTERIOR[1]}

@@ -67,7 +67,7 @@ def _steps_of_one_epoch(_: Budget) -> Iterable[dict[str, Any]]:
         {"N": n, "i": i, "j": j, "t": n, "alpha": alpha, "own": own}
         for own in (Fraction(0), Fraction(1))
         for n in (2, 3, 4)
-        for alpha in (Fraction(1, 2), Fraction(2, 7))
+        for alpha in (Fraction(1, 2), Fraction(2, 7), Fraction(1))
         for j in range(2, n + 1)
         for i in range(1, j)
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from math import lcm
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from dpverify.harness import Context, Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.ledger.results import CheckResult
@@ -89,6 +89,8 @@ class OrdersCheck(RuleCheck):
     """Compare orders along the directions in which the statement's own conditions hold."""
 
     claimed: Claimed = field(kw_only=True)
+
+    reads_conditions: ClassVar[bool] = True
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Look along the edges of the statement's own cone."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any
+from typing import Any, ClassVar
 
 from flint import arb
 
@@ -37,6 +37,8 @@ class ExponentsCheck(RuleCheck):
     # The directions are those of the record's own conditions, and the rate is read from its words: neither is chosen.
 
     bound: Sequence[Vector] = field(kw_only=True)  # terms of the theorem's bound
+
+    reads_conditions: ClassVar[bool] = True
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Look along the rays of the statement's own cone."""
