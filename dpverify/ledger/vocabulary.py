@@ -52,6 +52,7 @@ ASSUMPTIONS: dict[str, Assumption] = {
     "local-queries": Assumption("query i reads only the examples of a set S_i that is fixed in advance"),
     "bounded-sensitivity": Assumption("query i changes by at most its sensitivity in the 2-norm between neighbours"),
     "gaussian-mechanism": Assumption("each query is released with spherical Gaussian noise, fresh for each"),
+    "renyi-divergence": Assumption("the Renyi divergence of order z between neighbouring data sets is at most this", 1),
     "subsampled-without-replacement": Assumption("a query reads a part of the data, drawn without replacement"),
     "independent-noise": Assumption("the noise of different nodes is independent, and independent of the data order"),
     "noise-off": Assumption("no noise is added"),

@@ -12,6 +12,7 @@ from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.planted import Outcome, Planted, Rule
 from dpverify.harness.search.exact_results import FACTORS, first_and_largest, sharper_statement, slack_of
+from dpverify.harness.search.granted import not_granted
 from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.formula import to_text
@@ -35,11 +36,14 @@ class ExhaustiveCheck(Check):
     holds: Rule | None = field(default=None, kw_only=True)
     # Why these points are the whole story, which makes this a proof; empty where they are not.
     why_sufficient: str = field(default="", kw_only=True)
+    # Conditions on which ``why_sufficient`` rests besides its points; the statement has to grant each of them.
+    where: Sequence[str] = field(default=(), kw_only=True)
     # Faults that must be refuted; with ``holds`` at least one is needed, else one is automatic.
     planted: Sequence[Planted] = field(default=(), kw_only=True)
     region: str = field(default="", kw_only=True)
 
     method: ClassVar[Method] = "exhaustive"
+    reads_conditions: ClassVar[bool] = False  # whether the points are made from the statement's own conditions
 
     def __post_init__(self) -> None:
         if self.holds is not None and self.lhs is not None:
@@ -63,15 +67,18 @@ class ExhaustiveCheck(Check):
         controls = self._controls(context, statement, found)
         missed = missed_controls(controls) if controls or not found.violations else ""
         open_ends = missed or found.undecided or found.undefined
-        holds = "proved" if self.why_sufficient else "not refuted"
+        ungranted = not_granted(self.where, statement) if self.why_sufficient and not found.violations else []
+        holds = "proved" if self.why_sufficient and not ungranted else "not refuted"
         message = f"{len(found.probes)} points, {len(found.violations)} violations"
         if found.undecided or found.undefined:
             message += f", {found.undecided} not decided, {found.undefined} with an undefined side"
         if found.outside:
             message += f", {found.outside} more left out: they do not meet the conditions"
+        if ungranted:
+            message += f", no proof: it needs {', '.join(ungranted)}, which the statement does not grant"
         return self.result(
             status="refuted" if found.violations else "inconclusive" if open_ends else holds,
-            message="; ".join(filter(None, [message, self.why_sufficient, missed])),
+            message="; ".join(filter(None, [message, "" if ungranted else self.why_sufficient, missed])),
             n=len(found.probes),
             detects="a violation at any of the points",
             region=self.region,

@@ -49,6 +49,16 @@ def literal_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) ->
     return to_value(alpha) * (total + total_over("r", 1, t))
 
 
+def printed_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> Combination:
+    """m_hat_t of Algorithm 4 as it stands: the last line of the loop is assigned to nothing, so that windows are lost.
+
+    COMPOSE(1, 0) is taken to be empty, and what the loop reads of nodes after t does no harm: it is not used.
+    """
+    total_over, r = window_sum(alpha), t % n_examples
+    initial = to_value(1 - alpha) ** (t - r) * total_over("G", 1, r)
+    return to_value(alpha) * (initial + total_over("r", 1, t))
+
+
 def streaming_outputs(
     steps: int, n_examples: int, alpha: Fraction, gamma: Fraction, *, fault: str = ""
 ) -> list[Combination]:

@@ -17,6 +17,7 @@ from sympy import Integer, Lambda, Symbol, sqrt
 from sympy import Sum as SumOf
 
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.functions import HOLE, Moment
@@ -166,6 +167,92 @@ def lag(statement: Statement) -> Derivation:
     )  # fmt: skip
 
 
+ALPHA, LIPSCHITZ, ETA = (Symbol(name, positive=True) for name in ("alpha", "G", "eta"))
+SMOOTH, N = Symbol("L", nonnegative=True), Symbol("N", integer=True, positive=True)
+SPREAD, CHANGED = Symbol("spread", real=True), Symbol("changed", nonnegative=True)
+SUM1, OLDEST, FARTHEST = (Symbol(name, nonnegative=True) for name in ("sum1", "oldest", "farthest"))
+MANY = N / sympy.Max(Integer(1), N - 1)
+KEPT = "the weights' spread: 0 at t = 0, and every step keeps it at alpha/(2-alpha) at most"
+WITHOUT = "one order: two positions draw different examples, and the centred gradients at w_1 add up to 0"
+CHANGES = "smoothness: a centred gradient changes by 2 (N-1)/N L times the way"
+
+
+def spread_step() -> Derivation:
+    """Derive one step of an induction over t: the spread of the examples' weights stays below ``alpha/(2-alpha)``.
+
+    Under one permutation each example has one weight in m_t, its visits together; ``spread`` is the sum of the squares
+    of the weights less the square of their sum ``sum1``, over N. A step takes all of them times 1 - alpha and adds
+    alpha to that of the example drawn N steps ago, ``oldest``: the least of the N, for each has as many visits or more.
+    """
+    beta, most = 1 - ALPHA, ALPHA / (2 - ALPHA)
+    after = (beta * SUM1 + ALPHA) ** 2 / N
+    grown = beta**2 * (SPREAD + SUM1**2 / N)
+    kept = beta**2 * SPREAD + ALPHA**2
+    steps = (
+        Step(
+            grown + 2 * ALPHA * beta * (SUM1 / N) + ALPHA**2 - after, "<=", "order", {"a": OLDEST, "b": SUM1 / N},
+            context=grown + 2 * ALPHA * beta * HOLE + ALPHA**2 - after,
+        ),
+        Step(kept - ALPHA**2 / N, "="),
+        Step(kept, "<=", "drop-nonnegative", {"a": kept - ALPHA**2 / N, "b": ALPHA**2 / N}),
+        Step(beta**2 * most + ALPHA**2, "<=", "order", {"a": SPREAD, "b": most}, context=beta**2 * HOLE + ALPHA**2),
+        Step(most, "="),
+    )  # fmt: skip
+    variables: dict[str, Variable] = {
+        "alpha": RANGES["alpha"], "N": RANGES["N"], "sum1": real(0, 1), "oldest": real(0, SUM1 / N),
+        "spread": real(-1, most),
+    }  # fmt: skip
+    return Derivation(
+        "one step of the weights", "ours", variables, (ALPHA <= 1, N * OLDEST <= SUM1, most >= SPREAD),
+        grown + 2 * ALPHA * beta * OLDEST + ALPHA**2 - after, steps, local=("sum1", "oldest", "spread"),
+    )  # fmt: skip
+
+
+def sampling_once() -> Derivation:
+    """Derive the sampling error under one permutation, the centred gradients at w_1: ``2 alpha G^2/(2-alpha)``."""
+    most, square = ALPHA / (2 - ALPHA), LIPSCHITZ**2
+    steps = (
+        Step(OWN * MANY * SPREAD, "<=", "premise", {}, (WITHOUT,)),
+        Step(OWN * MANY * most, "<=", "premise", {}, (KEPT,), context=OWN * MANY * HOLE),
+        Step(square * MANY * most, "<=", "order", {"a": OWN, "b": square}, note="variance <= mean square",
+             context=HOLE * MANY * most),
+        Step(square * 2 * most, "<=", "order", {"a": MANY, "b": Integer(2)}, context=square * HOLE * most),
+    )  # fmt: skip
+    variables: dict[str, Variable] = {
+        "alpha": RANGES["alpha"], "N": RANGES["N"], "G": RANGES["G"], "own": real(0, LIPSCHITZ**2),
+        "spread": real(0, most), "square": real(0, 0),
+    }  # fmt: skip
+    premises = {
+        WITHOUT: Premise(SQUARE, "<=", OWN * MANY * SPREAD),
+        KEPT: Premise(SPREAD, "<=", most),
+        "one step of the weights": cite(spread_step()),
+    }
+    return Derivation(
+        "sampling at the first iterate", "ours", variables, (ALPHA <= 1, square >= OWN), SQUARE, steps, premises,
+        local=("own", "spread", "square"),
+    )  # fmt: skip
+
+
+def changes() -> Derivation:
+    """Derive how far the centred gradients move from their anchors, ``farthest`` away at most, in the weighted sum."""
+    share = 2 * ((N - 1) / N) * SMOOTH * FARTHEST
+    t = Symbol("t", integer=True, positive=True)
+    weights = SumOf((1 - ALPHA) ** i, (i, 0, t - 1))
+    steps = (
+        Step(share * ALPHA * weights, "<=", "premise", {}, (CHANGES,)),
+        Step(share * ALPHA / ALPHA, "<=", "geometric-sum-bound", {"x": 1 - ALPHA, "m": t - 1}),
+        Step(share, "="),
+    )
+    variables: dict[str, Variable] = {
+        "alpha": RANGES["alpha"], "N": RANGES["N"], "L": RANGES["L"], "t": RANGES["t"], "farthest": real(0, 9),
+        "changed": real(0, 0),
+    }  # fmt: skip
+    return Derivation(
+        "change from the anchors", "ours", variables, (ALPHA <= 1,), CHANGED, steps,
+        {CHANGES: Premise(CHANGED, "<=", share * ALPHA * weights)}, local=("t", "changed"),
+    )  # fmt: skip
+
+
 SAMPLING, DRIFT, LAG = Symbol("sampling"), Symbol("drift"), Symbol("lag")
 
 
@@ -186,31 +273,35 @@ class BoundedVector(AnyVector):
 
 def lemma_11(statement: Statement) -> Derivation:
     """Derive the corrected Lemma 11 from E|sampling + drift + lag| by Jensen and Minkowski, for either ordering."""
-    # Fresh permutations: the centred gradients are taken at the epochs' anchors. One permutation: at w_1, the only
-    # anchor that does not depend on the order.
+    # Fresh permutations: the centred gradients are taken at the epochs' anchors, at most N - 1 steps away. One
+    # permutation: at w_1, the only anchor that does not depend on the order, at most t - 1 steps away.
     G, alpha, eta, smooth, n, t = (sympy_symbols(statement)[name] for name in ("G", "alpha", "eta", "L", "N", "t"))
     once = statement.reading["ordering"] == "once"
     of_sampling = (2 if once else 1) * alpha * G**2 / (2 - alpha)
     of_drift = 2 * eta * smooth * ((n - 1) / n) * ((t - 1) if once else (n - 1))
     of_lag = eta * smooth * (1 - alpha) / alpha + (1 - alpha) ** t * G
-    of_changes = "tran2022:lemma-11-anchor-drift"
     rest = sqrt(Moment(DRIFT, 2)) + sqrt(Moment(LAG, 2))
+    way = eta * ((t - 1) if once else (n - 1))
+    moved = cite(changes(), sqrt(Moment(DRIFT, 2)), alpha=alpha, N=n, L=smooth, farthest=way)
+    sampled: Premise
+    if once:
+        source, sampled = "sampling at w_1", cite(sampling_once(), Moment(SAMPLING, 2), alpha=alpha, G=G, N=n)
+    else:
+        source, sampled = "tran2022:lemma-11-sampling", Premise(Moment(SAMPLING, 2), "<=", of_sampling)
     premises = {
-        "tran2022:lemma-11-sampling": Premise(sqrt(Moment(SAMPLING, 2)), "<=", sqrt(of_sampling)),
-        of_changes: Premise(sqrt(Moment(DRIFT, 2)), "<=", of_drift),
+        source: sampled,
+        "change from the anchors": moved,
         "tran2022:lemma-11-drift": Premise(sqrt(Moment(LAG, 2)), "<=", of_lag),
     }
     root = sqrt(Moment(SAMPLING, 2))
     steps = (
         Step(sqrt(Moment(SAMPLING + DRIFT + LAG, 2)), "<=", "jensen-sqrt", {"X": SAMPLING + DRIFT + LAG}),
         Step(root + sqrt(Moment(DRIFT + LAG, 2)), "<=", "minkowski", {"u": SAMPLING, "w": DRIFT + LAG}),
-        Step(
-            root + rest, "<=", "minkowski", {"u": DRIFT, "w": LAG}
-        ),
-        Step(sqrt(of_sampling) + rest, "<=", "premise", {}, ("tran2022:lemma-11-sampling",)),
-        Step(sqrt(of_sampling) + of_drift + sqrt(Moment(LAG, 2)), "<=", "premise", {}, (of_changes,)),
+        Step(root + rest, "<=", "minkowski", {"u": DRIFT, "w": LAG}),
+        Step(sqrt(of_sampling) + rest, "<=", "premise", {}, (source,), context=sqrt(HOLE) + rest),
+        Step(sqrt(of_sampling) + of_drift + sqrt(Moment(LAG, 2)), "<=", "premise", {}, ("change from the anchors",)),
         Step(sqrt(of_sampling) + of_drift + of_lag, "<=", "premise", {}, ("tran2022:lemma-11-drift",)),
-    )  # fmt: skip
+    )
     variables = ranges(
         statement,
         sampling=BoundedVector(4, sqrt(of_sampling)),

@@ -15,7 +15,7 @@ corrected Lemma 17, with 1/N <= alpha <= 1, 0 < gamma < 1, N >= 2 and gradients 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -177,12 +177,20 @@ def momentum_once(t: int, n_examples: int, alpha: Fraction, own: Fraction) -> Fr
     check_parameters(t, n_examples, alpha, Fraction(0))
     if n_examples == 1:
         return Fraction(0)
-    beta = 1 - alpha
+    return own * Fraction(n_examples, n_examples - 1) * spread_of(weights_once(t, n_examples, alpha))
+
+
+def weights_once(t: int, n_examples: int, alpha: Fraction) -> list[Fraction]:
+    """Give the weights in m_t of the examples drawn 0 .. N - 1 steps ago, one permutation; t may be 0."""
     weights = [Fraction(0)] * n_examples
     for age in range(t):
-        weights[age % n_examples] += alpha * beta**age
-    squares, whole = sum((w * w for w in weights), Fraction(0)), sum(weights, Fraction(0))
-    return own * Fraction(n_examples, n_examples - 1) * (squares - whole**2 / n_examples)
+        weights[age % n_examples] += alpha * (1 - alpha) ** age
+    return weights
+
+
+def spread_of(weights: Sequence[Fraction]) -> Fraction:
+    """Give the squares around the mean: the sum of the squares less the square of the sum, over their number."""
+    return sum((w * w for w in weights), Fraction(0)) - sum(weights, Fraction(0)) ** 2 / len(weights)
 
 
 def _times_root(factor: Fraction, square: Value) -> arb:

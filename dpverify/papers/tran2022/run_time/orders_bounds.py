@@ -82,16 +82,19 @@ def edges(faces: Sequence[Vector3]) -> list[Vector3]:
     return sorted(found, reverse=True)
 
 
-def regime(steps: Order, *, bounded_epsilon: bool) -> list[Vector3]:
-    """Faces of a region: N >= 1, d >= 1, T >= N (else the promised norm is above 1), and perhaps epsilon <= 1."""
-    zero, one = Fraction(0), Fraction(1)
-    faces = [(one, zero, zero), (zero, one, zero), (steps.N - 1, steps.d, steps.epsilon)]
-    return [*faces, (zero, zero, -one)] if bounded_epsilon else faces
+def whole_epochs(steps: Order) -> Vector3:
+    """Face of the region in which T >= N, up to a constant."""
+    return steps.N - 1, steps.d, steps.epsilon
 
 
-def directions(steps: Order, *, bounded_epsilon: bool) -> list[Vector3]:
+def within(faces: Sequence[Vector3], direction: Vector3, *, strictly: bool = False) -> bool:
+    """Whether a direction lies in the cone of some faces, or inside it."""
+    return all(_dot(face, direction) > 0 if strictly else _dot(face, direction) >= 0 for face in faces)
+
+
+def directions(faces: Sequence[Vector3]) -> list[Vector3]:
     """Edges of a region, and the directions between them: sums of edges, of which the last is inside the cone."""
-    rays = edges(regime(steps, bounded_epsilon=bounded_epsilon))
+    rays = edges(faces)
     sums = [_sum(chosen) for size in range(2, len(rays) + 1) for chosen in combinations(rays, size)]
     return [*rays, *sums]
 

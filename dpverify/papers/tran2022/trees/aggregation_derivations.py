@@ -8,15 +8,13 @@ from sympy import Rational, Sum, Symbol, exp, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.trees.one_step_derivations import completed_square
-from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.papers.tran2022.trees.renyi_derivations import CONVERSION, DELTA, DIVERGENCE, converted
+from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Range, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 j = Symbol("j", integer=True)
-DIVERGENCE = Symbol("D", nonnegative=True)  # Renyi divergence of the whole mechanism at the order z
-DELTA = Symbol("delta_at", nonnegative=True)  # Smallest delta at epsilon
-
 
 VISITS_DELTA_RHO = {
     "delta": real(0, 1, open_lo=True, open_hi=True),
@@ -109,28 +107,29 @@ def derive_theorem_10_order(statement: Statement) -> Derivation:
     )
 
 
-SMALL = real(0, Rational(1, 100))  # Where the delta at epsilon is sampled; 0 is among the values
+SMALL = real(0, 0)  # Where the delta at epsilon is sampled
 
 
-def _converted(z: Any, epsilon: Any, renyi: Any, premise: str) -> tuple[Any, Step, Step]:
+def _converted(z: Any, epsilon: Any, renyi: Any, *premises: str) -> tuple[Premise, Step, Step]:
     """Two first steps of every conversion: ``delta(epsilon) <= exp((z-1)(D - epsilon))``, and the bound on D."""
-    bound = exp((z - 1) * (DIVERGENCE - epsilon))
-    first = Step(bound, "<=", "order", {"a": DELTA, "b": bound}, ("tran2022:theorem-10-rdp-to-dp",))
+    given = converted(z, epsilon)
+    first = Step(given.rhs, "<=", "premise", {}, (CONVERSION,))
     put_in = exp((z - 1) * (renyi - epsilon))
-    return bound, first, Step(put_in, "<=", "order", {"a": DIVERGENCE, "b": renyi}, (premise,))
+    return given, first, Step(put_in, "<=", "order", {"a": DIVERGENCE, "b": renyi}, premises)
 
 
 def _to_delta(
-    name: str, statement: Statement, ranges: dict[str, Range], renyi: Any, least: Any, bound: Any, steps: Any
+    name: str, statement: Statement, ranges: dict[str, Range], renyi: Any, least: Any, given: Premise, steps: Any
 ) -> Derivation:
     """Chain from the delta at epsilon to delta; the divergence D is sampled up to ``least``."""
     return Derivation(
         name,
         "ours",
         ranges | {"D": real(0, least), "delta_at": SMALL},
-        (*sympy_conditions(statement), renyi >= DIVERGENCE, bound >= DELTA),
+        (*sympy_conditions(statement), renyi >= DIVERGENCE),
         DELTA,
         steps,
+        {CONVERSION: given},
         local=("D", "delta_at"),
     )
 
@@ -141,13 +140,13 @@ def derive_theorem_10_dp(statement: Statement) -> Derivation:
     ell = log(1 / delta)
     z, epsilon, mu = 1 + sqrt(ell) / (rho * sqrt(visits)), 2 * rho * sqrt(visits * ell), rho * sqrt(visits)
     renyi = visits * z * rho**2 / 2
-    bound, *steps = _converted(z, epsilon, renyi, "tran2022:theorem-10")
+    given, *steps = _converted(z, epsilon, renyi, "tran2022:theorem-10")
     steps += [
         Step(exp(mu * sqrt(ell) / 2 - Rational(3, 2) * ell), "="),
         Step.order(exp(HOLE * sqrt(visits) * sqrt(ell) / 2 - Rational(3, 2) * ell), rho, sqrt(ell / visits)),
         Step(delta, "="),
     ]
-    return _to_delta("the printed order", statement, VISITS_DELTA_RHO, renyi, visits * rho**2 / 2, bound, tuple(steps))
+    return _to_delta("the printed order", statement, VISITS_DELTA_RHO, renyi, visits * rho**2 / 2, given, tuple(steps))
 
 
 def derive_theorem_10_dp_best(statement: Statement) -> Derivation:
@@ -156,19 +155,22 @@ def derive_theorem_10_dp_best(statement: Statement) -> Derivation:
     ell, mu = log(1 / delta), rho * sqrt(visits)
     z, epsilon = 1 + sqrt(2 * ell) / mu, mu**2 / 2 + mu * sqrt(2 * ell)
     renyi = visits * z * rho**2 / 2
-    bound, *steps = _converted(z, epsilon, renyi, "tran2022:theorem-10")
+    given, *steps = _converted(z, epsilon, renyi, "tran2022:theorem-10")
     last = (*steps, Step(delta, "="))
-    return _to_delta("the best order", statement, VISITS_DELTA_RHO, renyi, visits * rho**2 / 2, bound, last)
+    return _to_delta("the best order", statement, VISITS_DELTA_RHO, renyi, visits * rho**2 / 2, given, last)
 
 
 def derive_theorem_4_conversion(statement: Statement) -> Derivation:
-    """Derive that ``z/(2 sigma^2)``-RDP is DP at ``epsilon = z/(2 sigma^2) + log(1/delta)/(z-1)`` (appendix D.1)."""
+    """Derive that ``z/(2 sigma^2)``-RDP is DP at ``epsilon = z/(2 sigma^2) + log(1/delta)/(z-1)`` (appendix D.1).
+
+    That the divergence is at most ``z/(2 sigma^2)`` is what the claim supposes: it does not rest on Theorem 4.
+    """
     z, sigma, delta = (sympy_symbols(statement)[name] for name in ("z", "sigma", "delta"))
     renyi = z / (2 * sigma**2)
-    bound, *steps = _converted(z, renyi + log(1 / delta) / (z - 1), renyi, "tran2022:theorem-4")
+    given, *steps = _converted(z, renyi + log(1 / delta) / (z - 1), renyi)
     ranges = {
         "delta": real(0, 1, open_lo=True, open_hi=True),
         "z": real(1, 9, open_lo=True),
         "sigma": real(Rational(1, 4), 9),
     }
-    return _to_delta("solve for delta", statement, ranges, renyi, renyi, bound, (*steps, Step(delta, "=")))
+    return _to_delta("solve for delta", statement, ranges, renyi, renyi, given, (*steps, Step(delta, "=")))

@@ -7,13 +7,15 @@ pieces.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import Final, TypeAlias
+from typing import Final
 
-Vector: TypeAlias = tuple[Fraction, Fraction, Fraction]
-"""Exponents of N, d and epsilon in a monomial, or a direction of growth."""
+from dpverify.ledger.formula import parse
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.run_time.growth_bounds import Vector, exponents_of, minus, monomials
 
 
 def vector(n: str | int, d: str | int, epsilon: str | int) -> Vector:
@@ -25,7 +27,6 @@ FIRST: Final = vector("-1/2", "1/4", "-1/2")
 """d^(1/4)/sqrt(epsilon N), the rate of Theorem 6; sqrt(N/T) there, up to logarithms."""
 SECOND: Final = vector("-2/3", "1/3", "-2/3")  # d^(1/3)/(epsilon N)^(2/3), the rate of Theorem 9; sqrt(N/T) there.
 ROOT: Final = vector("-1/2", 0, 0)  # 1/sqrt(N).
-NONE: Final = vector(0, 0, 0)  # A constant, such as the trivial bound G.
 LAST: Final = vector(-1, "1/2", -1)  # sqrt(d)/(epsilon N).
 
 THEOREM_6: Final = (FIRST, vector("-3/2", "1/4", "-1/2"), ROOT, LAST)
@@ -33,11 +34,6 @@ THEOREM_9: Final = (SECOND, ROOT, LAST)  # Terms as printed.
 CORRECTED_6: Final = (FIRST, ROOT, LAST)
 CORRECTED_9: Final = (SECOND, vector("-4/3", "2/3", "-4/3"), vector("-5/6", "1/6", "-1/3"), LAST)
 """Terms of the corrected theorems, fresh permutations: x = sqrt(N/T), x^2, sqrt(x/N) and x^(3/2) in the last."""
-
-GROWING: Final = (vector(1, 0, 0), vector(0, 1, 0))  # N and d do not shrink.
-RUNS: Final = vector(2, "-1/2", 1)  # T of Theorem 6 does not shrink.
-PRIVATE: Final = vector(1, "-1/2", 1)  # epsilon N is at least of the order of sqrt(d): T >= N, up to logarithms.
-MODEST: Final = vector("1/2", "1/2", -1)  # epsilon is at most of the order of sqrt(d N): T <= N^3.
 
 
 def dot(u: Vector, v: Vector) -> Fraction:
@@ -54,7 +50,7 @@ def rays(terms: Sequence[Vector], cone: Sequence[Vector]) -> list[Vector]:
     """Give the directions that decide how sums of monomials compare on a cone, given by its normals, without a line."""
     # Two planes meet in each: those of the cone, and those on which two monomials are equal. Between them both sides
     # are linear.
-    planes = [*cone, *(_minus(u, v) for u, v in combinations(dict.fromkeys(terms), 2))]
+    planes = [*cone, *(minus(u, v) for u, v in combinations(dict.fromkeys(terms), 2))]
     found: dict[Vector, None] = {}
     for u, v in combinations(planes, 2):
         ray = _cross(u, v)
@@ -68,9 +64,14 @@ def rays(terms: Sequence[Vector], cone: Sequence[Vector]) -> list[Vector]:
     return list(found)
 
 
-def _minus(u: Vector, v: Vector) -> Vector:
-    return u[0] - v[0], u[1] - v[1], u[2] - v[2]
-
-
 def _cross(u: Vector, v: Vector) -> Vector:
     return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
+
+
+def rate_of(statement: Statement) -> set[Vector]:
+    """Read the terms inside the last O~(..) of a statement in words."""
+    found = re.search(r"O~\((?P<rate>(?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)", statement.words or "")
+    if found is None:
+        raise ValueError(f"{statement.key} must say O~(rate), got {statement.words!r}.")
+    text = re.sub(r"(?<=[\w)]) (?=[\w(])", "*", found["rate"]).replace("^", "**")
+    return monomials(parse(text), exponents_of(statement))

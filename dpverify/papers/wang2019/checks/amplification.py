@@ -185,6 +185,7 @@ CHECKS.add(
         "three-values",
         points=_pieces,
         holds=_below(Fraction(6)),
+        where=["sigma**2 >= 0.7"],
         why_sufficient=CONVEX,
         planted=[Planted("5.5 instead of 6", holds=_below(Fraction(11, 2)))],
     ),

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpverify.harness import BUDGETS, Context, ExhaustiveCheck, Outcome, Planted, Point
+from dpverify.harness.search.granted import not_granted
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
@@ -33,6 +34,30 @@ def test_all_points_of_a_whole_domain_are_a_proof(statements: dict[str, Statemen
 def test_without_a_reason_why_they_are_enough_points_prove_nothing(statements: dict[str, Statement]) -> None:
     check = ExhaustiveCheck("sum", "some", points=lambda _: [{"n": n} for n in range(1, 13)])
     assert run(check, statements["sum"]).status == "not refuted"
+
+
+def test_a_proof_needs_no_more_than_the_statement_grants(statements: dict[str, Statement]) -> None:
+    """Points that are enough on a narrower domain prove nothing of the statement."""
+    check = ExhaustiveCheck(
+        "sum", "all", points=lambda _: [{"n": n} for n in range(1, 12)], where=["n <= 11"], why_sufficient="n <= 11"
+    )
+    refused = run(check, statements["sum"])
+    assert refused.status == "not refuted"
+    assert "it needs n <= 11, which the statement does not grant" in refused.message
+    narrower = replace(statements["sum"], requires=(parse_relation("n <= 11"),))
+    assert run(check, narrower).status == "proved"
+
+
+@pytest.mark.parametrize(
+    ("where", "granted"),
+    [("n >= 1", True), ("1 <= n", True), ("n >= 0", True), ("2*n <= 24", True), ("n <= 13", True), ("n <= 11", False),
+     ("n >= 2", False), ("m >= 1", False), ("n < 0", False)],
+)  # fmt: skip
+def test_what_follows_from_the_conditions_is_granted(
+    statements: dict[str, Statement], where: str, granted: bool
+) -> None:
+    statement = replace(statements["sum"], requires=(parse_relation("n <= 12"),))
+    assert (not_granted([where], statement) == []) is granted
 
 
 def test_a_violation_refutes(statements: dict[str, Statement]) -> None:

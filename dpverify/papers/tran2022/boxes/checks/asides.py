@@ -59,7 +59,8 @@ def _variance_for_divergence(point: Point, statement: Statement) -> Fraction:
 
 def _full_batches(budget: Budget) -> Iterable[dict[str, Any]]:
     most = {"smoke": 40, "standard": 400, "full": 2000}[budget.name]
-    return ({"N": n, "eta": eta, "L": 5} for n in range(1, most) for eta in (Fraction(1), Fraction(1, 1024)))
+    etas = (Fraction(1), Fraction(1, 1024))
+    return ({"N": n, "eta": eta, "L": smooth} for smooth in (5, 0) for n in range(1, most) for eta in etas)
 
 
 def _full_batch(constant: int) -> Rule:
@@ -75,10 +76,11 @@ def _full_batch(constant: int) -> Rule:
 
 def _differences(budget: Budget) -> Iterable[dict[str, Any]]:
     epochs = {"smoke": 5, "standard": 9, "full": 17}[budget.name]
-    for n in range(1, 9):
-        for t in range(n + 1, epochs * n + 1):
-            for eta in (Fraction(1, 4), Fraction(1, 2**30)):
-                yield {"N": n, "t": t, "alpha": Fraction(1, n), "eta": eta, "L": 1, "G": G}
+    for smooth in (1, 0):
+        for n in range(1, 9):
+            for t in range(n + 1, epochs * n + 1):
+                for eta in (Fraction(1, 4), Fraction(1, 2**30)):
+                    yield {"N": n, "t": t, "alpha": Fraction(1, n), "eta": eta, "L": smooth, "G": G}
 
 
 def _scales_with_distance(point: Point, statement: Statement) -> Outcome:

@@ -18,7 +18,7 @@ from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise_literal
 from dpverify.papers.tran2022.boxes.box_indices_bounds import made_nodes
 from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Ordering, in_words, paper_functions
-from dpverify.papers.tran2022.identities.node_combinations_bounds import literal_output, window_sum
+from dpverify.papers.tran2022.identities.node_combinations_bounds import literal_output, printed_output
 from dpverify.problems.worst_cases import ClippedQuadratic
 from dpverify.symbolic.exact.combinations import Combination, term
 from dpverify.symbolic.exact.numbers import ONE, to_value
@@ -102,9 +102,8 @@ def _updated(point: Point, *, assigned: bool) -> Outcome:
     n, t = int(point["N"]), int(point["t"])
     if t < n:
         return Outcome(True)  # the loop is empty
-    initial = to_value((1 - ALPHA) ** (t - t % n)) * window_sum(ALPHA)("G", 1, t % n)
     wanted = literal_output(t, n, ALPHA, GAMMA)
-    got = wanted if assigned else to_value(ALPHA) * (initial + window_sum(ALPHA)("r", 1, t))
+    got = wanted if assigned else printed_output(t, n, ALPHA, GAMMA)
     return compare_coefficients(got, wanted, lambda name: f"node {name}")
 
 

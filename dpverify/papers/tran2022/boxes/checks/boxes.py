@@ -213,7 +213,7 @@ def _line(
 
 
 RUNS, STEPS = _runs("T"), _runs("t")
-NAMES, QUERIES = _grid(K=range(1, 9)), _grid(N=range(1, 6), K=range(1, 8))
+NAMES, QUERIES = _grid(K=range(9)), _grid(N=range(1, 6), K=(*range(1, 8), 0))
 
 CHECKS.add(
     _line("algorithm-1-epochs", "loops", RUNS, _loop, (1, 0), "i from 0", (0, 0)),

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness.cited_check import CitedDerivationCheck, WholeDerivationCheck
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum import momentum_error_bounds as bounds
@@ -110,7 +111,19 @@ CHECKS.add(
         variants=("printed",),
         region="a few runs",
     ),
-    DerivationCheck("lemma-11", "derivation", build=derive.lemma_11, variants=("amended",)),
+    WholeDerivationCheck("lemma-11", "derivation", build=derive.lemma_11, variants=("amended",)),
+    CitedDerivationCheck("lemma-11", "premise-change-from-the-anchors", build=derive.changes, variants=("amended",)),
+    *(
+        CitedDerivationCheck(
+            "lemma-11-sampling",
+            f"premise-{name}",
+            build=build,
+            readings={"ordering": "once"},
+            variants=("amended",),
+            least_budget="smoke",
+        )
+        for name, build in (("one-step", derive.spread_step), ("at-the-first-iterate", derive.sampling_once))
+    ),
     SearchCheck(
         "lemma-11-anchor-drift",
         "ramp",

@@ -19,7 +19,7 @@ from dpverify.papers.tran2022.momentum.momentum_error_orders_bounds import (
     ridge_gradients,
     ridge_sampling,
 )
-from dpverify.papers.tran2022.reorder.reorder_bias_bounds import momentum_once
+from dpverify.papers.tran2022.reorder.reorder_bias_bounds import momentum_once, spread_of, weights_once
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -68,7 +68,7 @@ def _steps_of_one_epoch(_: Budget) -> Iterable[dict[str, Any]]:
         {"N": n, "i": i, "j": j, "t": n, "alpha": alpha, "own": own}
         for own in (Fraction(0), Fraction(1))
         for n in (2, 3, 4)
-        for alpha in (Fraction(1, 2), Fraction(2, 7))
+        for alpha in (Fraction(1, 2), Fraction(2, 7), Fraction(1))
         for j in range(2, n + 1)
         for i in range(1, j)
     )
@@ -121,7 +121,7 @@ def _line(budget: Budget) -> Iterable[dict[str, Any]]:
     most = {"smoke": 8, "standard": 16, "full": 32}[budget.name]
     return (
         {"N": n, "t": t, "alpha": alpha}
-        for n in range(2, most)
+        for n in range(1, most)
         for alpha in {Fraction(1, n), Fraction(1, 3 * n), Fraction(2, 3), Fraction(1)}
         for t in (1, n - 1, n, n + 1, 2 * n, 5 * n + 2)
         if t >= 1
@@ -129,9 +129,17 @@ def _line(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _flat_sampling(point: Point, part: Fraction = Fraction(1)) -> Outcome:
-    n, alpha = int(point["N"]), point["alpha"]
-    square = momentum_once(int(point["t"]), n, alpha, Fraction(1))
-    allowed = part * alpha * n / ((n - 1) * (2 - alpha))
+    """The mean square at t, G = 1, and the last step of the induction that bounds it."""
+    n, t, alpha = int(point["N"]), int(point["t"]), point["alpha"]
+    square = momentum_once(t, n, alpha, Fraction(1))
+    allowed = part * alpha * n / (max(1, n - 1) * (2 - alpha))
+    before, after, beta = weights_once(t - 1, n, alpha), weights_once(t, n, alpha), 1 - alpha
+    oldest, whole = before[-1], sum(before, Fraction(0))
+    if oldest > min(before) or after != [beta * oldest + alpha, *(beta * w for w in before[:-1])]:
+        return Outcome(False, note="the weights do not grow as the induction says")
+    grown = beta**2 * (spread_of(before) + whole**2 / n) + 2 * alpha * beta * oldest + alpha**2
+    if spread_of(after) != grown - (beta * whole + alpha) ** 2 / n:
+        return Outcome(False, note="the spread does not grow as the induction says")
     return Outcome(square <= allowed, square, allowed)
 
 
@@ -184,6 +192,7 @@ CHECKS.add(
         "all-orders",
         points=_steps_of_one_epoch,
         holds=of_variant(lambda p, s: _cross_fresh(p, True), lambda p, s: _cross_fresh(p, False)),
+        where=["N >= 2"],
         why_sufficient="all ordered pairs of different examples are equally likely, and the products of all pairs add "
         "up to |sum of A|^2 - sum of |A|^2 = - sum of |A|^2",
         planted=_planted("9/10 of it", lambda p, s: _cross_fresh({**p, "own": Fraction(1)}, False, Fraction(9, 10))),
@@ -211,6 +220,10 @@ CHECKS.add(
         "constant-gradients",
         points=_line,
         holds=lambda point, statement: _flat_sampling(point),
+        why_sufficient="the centred gradients are vectors that add up to 0, and two positions of one order draw "
+        "different examples: the mean square is own N/(N-1) times the spread of the examples' weights, own <= G^2. "
+        "That is 0 at t = 0, and every step keeps it at alpha/(2-alpha) at most (check premise-one-step): the example "
+        "drawn N steps ago has the fewest visits and the least weight",
         readings=ONCE,
         variants=("amended",),
         planted=[Planted("four fifths of it", holds=lambda p, s: _flat_sampling(p, Fraction(4, 5)))],

@@ -187,6 +187,7 @@ CHECKS.add(
         "levels",
         points=_step_points,
         holds=_steps(4),
+        where=["alpha >= 1/N", "4*T >= N"],
         why_sufficient=LEVELS,
         planted=[Planted("a quarter of the noise variance less", holds=_steps(3), at_declared_size=True)],
         region="every pattern of every short run; the arithmetic for runs up to T = 10^9",

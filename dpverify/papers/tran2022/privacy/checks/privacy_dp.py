@@ -100,6 +100,7 @@ CHECKS.add(
         "tail",
         points=tail_points(DELTAS, SHARES),
         holds=within_delta(Fraction(1), 2, Fraction(1)),
+        where=["alpha >= 1/N", "4*T >= N", "sigma >= 2*sqrt(log(1/delta))/epsilon", "epsilon <= 7/3*log(1/delta)"],
         why_sufficient=TAIL,
         planted=[
             Planted(

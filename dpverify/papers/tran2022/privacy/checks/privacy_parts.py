@@ -11,6 +11,7 @@ from flint import arb
 
 from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.planted import Rule
+from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.sides import tail_points
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import momentum_sensitivity
@@ -21,7 +22,12 @@ from dpverify.symbolic.exact.numbers import ball, to_exact, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-CONSTANT: Final = 7  # Section 2: deviation 7 G sqrt(log(1/delta)) log2(t)/epsilon, t >= 2, epsilon <= 2 log(1/delta)
+CONSTANT: Final = 7  # Section 2, corrected: deviation 7 G sqrt(log(1/delta)) log2(t)/epsilon
+NOT_PRIVATE: Final = [  # constant, t, epsilon: for every constant an epsilon that is too large; a tree without noise
+    (CONSTANT, 2, 32),
+    *((constant, 4, 6 * constant**2) for constant in (CONSTANT, 100, 10**4, 10**6)),
+    (CONSTANT, 1, 1),
+]
 
 
 def _nodes(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
@@ -121,18 +127,23 @@ SHARES = [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(2)]
 
 
 def _trees(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
+    for constant, t, epsilon in NOT_PRIVATE:
+        yield {"constant": constant, "t": t, "epsilon": epsilon, "delta": Fraction(1, 10)}
     for t in (2, 3, 4, 5, 7, 8, 9, 16, 100, 1023, 1024, 1025, 10**6, 10**9):
-        yield from ({"t": t, **at} for at in tail_points(DELTAS, SHARES)(budget))
+        yield from ({"constant": CONSTANT, "t": t, **at} for at in tail_points(DELTAS, SHARES)(budget))
 
 
-def _tree_private(constant: Fraction) -> Rule:
-    """Whether the tree with deviation ``constant G sqrt(log(1/delta)) log2(t)/epsilon`` meets delta."""
+def _tree_private(share: Fraction) -> Rule:
+    """Whether the tree with deviation ``constant G sqrt(log(1/delta)) log2(t)/epsilon``, times a share, meets delta."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         t, epsilon, delta = int(point["t"]), ball(point["epsilon"]), ball(point["delta"])
-        deviation = ball(constant) * (1 / delta).log().sqrt() * (arb(t).log() / arb(2).log()) / epsilon
+        if t == 1:
+            return Outcome(False, Fraction(1), point["delta"], "log(1) = 0: no noise")
+        deviation = ball(share * point["constant"]) * (1 / delta).log().sqrt() * arb(t).log() / arb(2).log() / epsilon
         exact = delta_ball(2 * arb(ancestor_count(t)).sqrt() / deviation, epsilon)
-        return Outcome(True if exact <= delta else False if exact > delta else None, exact, delta)
+        note = "delta of noise with deviation constant*G*sqrt(log(1/delta))*log2(t)/epsilon"
+        return Outcome(True if exact <= delta else False if exact > delta else None, exact, delta, note)
 
     return holds
 
@@ -170,15 +181,17 @@ CHECKS.add(
         ],
         region="two adaptive queries over every pair of subsets of three examples",
     ),
-    ExhaustiveCheck(
+    RuleCheck(
         "section-2-tree-private",
         "constants",
         points=_trees,
-        holds=_tree_private(Fraction(CONSTANT)),
+        holds=_tree_private(Fraction(1)),
+        where=["t >= 2", "epsilon <= 2*log(1/delta)"],
         why_sufficient="one vector is in at most ceil(log2 t) + 1 <= 3 log2(t) nodes and moves each by 2 G, so that "
-        "mu <= 2 sqrt(3) epsilon/(7 sqrt(log(1/delta))) <= epsilon/(2 sqrt(log(1/delta))); then as theorem-4-dp, "
-        "check tail",
-        planted=[Planted("a constant of 1 for 7", holds=_tree_private(Fraction(1)))],
-        region="t from 2 to 10^9, delta down to 1e-100, epsilon up to 2 log(1/delta)",
+        "with r = sqrt(log(1/delta)) mu <= 2 sqrt(3) epsilon/(7 r) <= epsilon/(2 r), and delta(epsilon) <= P(Z > x) <= "
+        "exp(-x^2/2)/2 for x = epsilon/mu - mu/2 >= 2 r - epsilon/(4 r) >= (3/2) r > sqrt(2) r, and exp(-r^2) = delta",
+        planted=[Planted("a seventh of the noise", holds=_tree_private(Fraction(1, 7)))],
+        region="constant 7, t from 2 to 10^9, delta down to 1e-100, epsilon up to 2 log(1/delta); epsilon above it, "
+        "for constants up to 10^6; t = 1",
     ),
 )

@@ -193,6 +193,7 @@ CHECKS.add(
                 "family-bounds",
                 points=_bound_points,
                 holds=_bounds(claim, Fraction(1)),
+                where=["alpha >= 1/N"] if claim == "theorem-8-family-r" else ["alpha >= 1/N", "N >= 2"],
                 why_sufficient=ENOUGH[claim],
                 planted=[Planted("half of the divergence", holds=_bounds(claim, Fraction(1, 2)))],
                 region="every pattern of every short run; the arithmetic for runs up to T = 10^9",
@@ -217,6 +218,7 @@ CHECKS.add(
         "tail",
         points=tail_points(DELTAS, SHARES),
         holds=within_delta(Fraction(7, 4), 4, Fraction(1)),
+        where=["alpha >= 1/N", "N >= 2", "sigma >= 4*sqrt(log(1/delta))/epsilon", "epsilon <= 9*log(1/delta)"],
         why_sufficient=TAIL,
         planted=[
             Planted(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from math import lcm
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness import Context, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.run_time import orders_bounds as orders
+from dpverify.papers.tran2022.run_time.growth_bounds import cone
 from dpverify.papers.tran2022.run_time.orders_bounds import Order, Vector3, order
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -19,29 +22,35 @@ Terms = Sequence[Order]
 LESS_N, LESS_D = order("-1/100", 0, 0), order(0, -2, 0)  # Planted faults: what is claimed is smaller by this factor
 
 EDGES = (
-    "both sides are monomials in N, d and epsilon up to constants and logarithms, from both sides and for all T >= 4N, "
-    "so the edges of the region decide (NOTES_run_time.md)"
+    "both sides are monomials in N, d and epsilon up to constants and logarithms, from both sides, so the edges of the "
+    "cone of the statement's conditions decide (NOTES_run_time.md)"
 )
+MODEST: Vector3 = (Fraction(0), Fraction(0), Fraction(-1))  # epsilon <= 1, looked at first
 
 
 class Claimed(NamedTuple):
     """What a claim about a run time compares."""
 
-    steps: Order  # T, which bounds the region: T >= N
+    steps: Order  # T
     counted: Terms  # what the run takes, the terms of a sum
     printed: Terms  # what the paper says that it takes at most
     corrected: Terms = ()  # what it takes, up to a constant from both sides; empty where nothing is corrected
     logs: bool = False  # whether a logarithm counts: O against O~
-    bounded_epsilon: bool = False  # whether epsilon is of order 1 at most
+    both_sides: bool = True  # whether the correction says it from both sides
+    epochs: bool = False  # whether what is counted is known for T >= 4N only
 
 
-def _directions(budget: Budget, claimed: Claimed) -> Iterable[dict[str, Any]]:
+def _faces(claimed: Claimed, statement: Statement) -> list[Vector3]:
+    """Faces of the cone of a statement's conditions, and of that in which the count is known."""
+    return [*cone(statement), *([orders.whole_epochs(claimed.steps)] if claimed.epochs else [])]
+
+
+def _directions(claimed: Claimed, statement: Statement) -> Iterable[dict[str, Any]]:
     """Edges of the region, sums of them, and two plain directions: N = d, and the same with a falling epsilon."""
-    found = orders.directions(claimed.steps, bounded_epsilon=True)
+    faces = _faces(claimed, statement)
+    found = orders.directions([*faces, MODEST])
     found += [(Fraction(1), Fraction(1), Fraction(0)), (Fraction(10), Fraction(10), Fraction(-1))]
-    if not claimed.bounded_epsilon:
-        found += orders.directions(claimed.steps, bounded_epsilon=False)
-    for n, d, epsilon in found:
+    for n, d, epsilon in (u for u in [*found, *orders.directions(faces)] if orders.within(faces, u)):
         whole = lcm(n.denominator, d.denominator, epsilon.denominator)
         yield {"exponent_of_N": n * whole, "exponent_of_d": d * whole, "exponent_of_epsilon": epsilon * whole}
 
@@ -68,25 +77,42 @@ def _asymptotic(claimed: Claimed, point: Point, statement: Statement, *, off: Or
     if off:
         said = [term.times(off) for term in said]
     bad = orders.exceeds(claimed.counted, said, direction, logs=claimed.logs)
-    if statement.variant == "amended":
+    if statement.variant == "amended" and claimed.both_sides:
         bad = bad or orders.exceeds(said, claimed.counted, direction, logs=claimed.logs)
     took, wanted = (max(term.along(direction) for term in terms) for terms in (claimed.counted, said))
     words = f"along {_in_words(direction)} it grows as {_power(took)}, the claim as {_power(wanted)}"
     return Outcome(not bad, took, wanted, words + ("; a logarithm more" if bad and took == wanted else ""))
 
 
-def _inside(claimed: Claimed, point: Point) -> bool:
-    faces = orders.regime(claimed.steps, bounded_epsilon=claimed.bounded_epsilon)
-    return all(sum(f * v for f, v in zip(face, _direction(point), strict=True)) > 0 for face in faces)
+@dataclass(frozen=True)
+class OrdersCheck(RuleCheck):
+    """Compare orders along the directions in which the statement's own conditions hold."""
+
+    claimed: Claimed = field(kw_only=True)
+
+    reads_conditions: ClassVar[bool] = True
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Look along the edges of the statement's own cone."""
+        faces = _faces(self.claimed, context.statement)
+        along = list(_directions(self.claimed, context.statement))
+        own = replace(
+            self,
+            points=lambda _: along,
+            interior=lambda point: orders.within(faces, _direction(point), strictly=True),
+        )
+        return RuleCheck.run_block(own, context, block)
 
 
-def _orders(claim: str, claimed: Claimed, name: str = "orders", **reading: str) -> RuleCheck:
+def _orders(claim: str, claimed: Claimed, name: str = "orders", **reading: str) -> OrdersCheck:
     variants = [name for name, terms in (("printed", claimed.printed), ("amended", claimed.corrected)) if terms]
-    return RuleCheck(
+    return OrdersCheck(
         claim,
         "-".join([name, *reading.values()]),
-        points=partial(_directions, claimed=claimed),
+        claimed=claimed,
+        points=lambda _: (),
         holds=partial(_asymptotic, claimed),
+        where=["T >= 4*N"] if claimed.epochs else [],
         why_sufficient=EDGES,
         readings=reading,
         variants=tuple(variants),
@@ -96,9 +122,8 @@ def _orders(claim: str, claimed: Claimed, name: str = "orders", **reading: str) 
             ),
             Planted("2 off the exponent of d", holds=partial(_asymptotic, claimed, off=LESS_D)),
         ],
-        interior=partial(_inside, claimed),
-        region="T >= 4N, that is sqrt(d) <= epsilon N up to a constant"
-        + (", epsilon <= 1" if claimed.bounded_epsilon else ""),
+        region="all directions in which N, d and T do not shrink and the statement's conditions hold"
+        + (", and T >= 4N" if claimed.epochs else ""),
         leaves_out="constants, and logarithms where the claim is written with O~",
     )
 
@@ -108,6 +133,7 @@ TIME = Claimed(  # The run time of section 5, in operations on numbers
     [orders.literal_order(orders.STEPS_OF_THEOREM_9)],
     [order("11/3", "-2/3", 0)],
     corrected=[order("11/3", "-1/3", "8/3")],
+    epochs=True,
 )
 
 SHORTER = TIME._replace(  # What the correction says of the stream
@@ -121,8 +147,12 @@ BY_NODE = ONE_PASS._replace(  # Gradient evaluations of the printed sums, T log 
     counted=[orders.STEPS_OF_THEOREM_9.times(orders.LOGARITHM)], corrected=[order("7/3", "-2/3", "4/3", 1)]
 )
 
-RRSGD = Claimed(orders.STEPS_OF_THEOREM_6, [orders.STEPS_OF_THEOREM_6], [order(2, 1, 0)], bounded_epsilon=True)
-DP_SRM = RRSGD._replace(printed=[order("3/2", "-3/4", "3/2"), order(1, "-1/2", 1)], corrected=[order(2, "-1/2", 1)])
+RRSGD = Claimed(
+    orders.STEPS_OF_THEOREM_6, [orders.STEPS_OF_THEOREM_6], [order(2, 1, 0)], [order(2, 1, 0)], both_sides=False
+)
+DP_SRM = RRSGD._replace(
+    printed=[order("3/2", "-3/4", "3/2"), order(1, "-1/2", 1)], corrected=[order(2, "-1/2", 1)], both_sides=True
+)
 
 CHECKS.add(
     _orders("section-5-run-time", TIME),

@@ -177,6 +177,7 @@ CHECKS.add(
         points=_windows,
         holds=_same_nodes,
         readings={"ordering": "once"},
+        variants=("amended",),
         planted=[
             Planted("one step early", holds=partial(_same_nodes, fault="one step early"), at_declared_size=True),
             Planted("no whole block", holds=partial(_same_nodes, fault="no whole block")),
@@ -190,6 +191,7 @@ CHECKS.add(
         holds=_same_output,
         about_kernel=True,
         readings={"ordering": "once"},
+        variants=("amended",),
         seconds=0.3,
         planted=[
             Planted(
@@ -208,6 +210,7 @@ CHECKS.add(
         "algorithm-4-output",
         "stream-unrolls",
         readings={"ordering": "once"},
+        variants=("amended",),
         leaves_out="the induction around the step, which is in words (NOTES_identities.md)",
     ),
 )

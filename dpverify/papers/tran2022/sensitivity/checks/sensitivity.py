@@ -124,6 +124,7 @@ def _small_terms(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
         for place in range(1, N + 1):
             for eta in (Fraction(1), Fraction(1, 1024)):
                 yield {"N": N, "place": place, "eta": eta, "L": 3}
+        yield {"N": N, "place": N, "eta": Fraction(1), "L": 0}
 
 
 def _terms_are_small(most: Callable[[int], int]) -> Callable[[Point, Statement], Outcome]:

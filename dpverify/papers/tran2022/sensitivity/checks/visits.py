@@ -105,8 +105,6 @@ def _wide_nodes(budget: Budget) -> Iterator[dict[str, int]]:
 def _touched(point: Point, statement: Statement) -> Outcome:
     """Whether no example can avoid the node."""
     N, length = int(point["N"]), 1 << int(point["level"])
-    if statement.variant == "amended" and statement.reading["ordering"] == "fresh" and length < 2 * N - 1:
-        return Outcome(True, note="the amended statement says nothing of this node")
     return _unavoidable(int(point["a"]) * length, length, N, statement)
 
 
@@ -161,6 +159,7 @@ CHECKS.add(
             readings={"ordering": ordering},
             points=_wide_nodes,
             holds=_touched,
+            where=["level > floor(log2(N))" if ordering == "once" else "2**level >= 2*N - 1"],
             why_sufficient=_TURN if ordering == "once" else _WHOLE,
             planted=[Planted("nodes shorter than an epoch", holds=_touched_if_half)],
             region="two levels above floor(log2 N), 2N nodes in a row on each",

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from typing import Any, ClassVar
 
 from flint import arb
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
+from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.ledger.load import load_specs
+from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.run_time import growth_bounds as growth
+from dpverify.papers.tran2022.run_time.growth_bounds import Vector
 from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum
 from dpverify.papers.tran2022.utility import rates_bounds as rates
 from dpverify.papers.tran2022.utility import uphill_bounds as uphill
-from dpverify.papers.tran2022.utility.rates_bounds import Vector
-from dpverify.symbolic.exact.numbers import to_ball, to_value
+from dpverify.symbolic.exact.numbers import ball, to_ball, to_value
+from dpverify.symbolic.exact.statements import definitions, evaluate_statement
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -25,14 +30,27 @@ RAYS = "the exponents of both sides are piecewise linear in the direction, and t
 FASTER = Fraction(1, 100)  # The planted fault: a rate that falls faster in N by this exponent.
 
 
-def _exponents(
-    claim: str, terms: Sequence[Vector], rate: Sequence[Vector], cone: Sequence[Vector], variant: str, capped: bool
-) -> RuleCheck:
-    """Compare exponents along every direction of a cone; capped: the trivial bound G is there as well."""
+@dataclass(frozen=True)
+class ExponentsCheck(RuleCheck):
+    """Compare exponents of a bound and of the rate that a statement names, where the statement's conditions hold."""
 
-    def points(budget: Budget) -> Iterable[dict[str, Fraction]]:
-        decisive = rates.rays((*terms, *rate, rates.NONE), cone)
-        return ({"log_N": u[0], "log_d": u[1], "log_epsilon": u[2]} for u in decisive)
+    # The directions are those of the record's own conditions, and the rate is read from its words: neither is chosen.
+
+    bound: Sequence[Vector] = field(kw_only=True)  # terms of the theorem's bound
+
+    reads_conditions: ClassVar[bool] = True
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Look along the rays of the statement's own cone."""
+        statement = context.statement
+        terms = (*self.bound, *sorted(rates.rate_of(statement)), growth.NONE)
+        decisive = rates.rays(terms, growth.cone(statement))
+        along = [{f"log_{name}": power for name, power in zip(growth.LETTERS, u, strict=True)} for u in decisive]
+        return RuleCheck.run_block(replace(self, points=lambda _: along), context, block)
+
+
+def _exponents(claim: str, terms: Sequence[Vector], variant: str, capped: bool) -> ExponentsCheck:
+    """Compare exponents along every direction of a cone; capped: the trivial bound G is there as well."""
 
     def rule(faster: Fraction) -> Callable[[Point, Statement], Outcome]:
         def compare(point: Point, statement: Statement) -> Outcome:
@@ -40,24 +58,50 @@ def _exponents(
             bound = rates.exponent(terms, along)
             if capped:
                 bound = min(bound, Fraction(0))
+            rate = rates.rate_of(statement)
             most = max(rates.dot((term[0] - faster, term[1], term[2]), along) for term in rate)
             note = "exponents of the bound and of the rate along (N, d, epsilon) = n^(log_N, log_d, log_epsilon)"
             return Outcome(bound <= most, bound, most, note=note)
 
         return compare
 
-    return RuleCheck(
+    return ExponentsCheck(
         claim,
         "exponents" if variant == "printed" else "exponents-amended",
-        points=points,
+        bound=terms,
+        points=lambda _: (),
         holds=rule(Fraction(0)),
         why_sufficient=RAYS,
         planted=[Planted("a faster rate", holds=rule(FASTER), at_declared_size=True)],
         variants=(variant,),
         interior=lambda point: all(value != 0 for value in point.values()),
-        region="all directions in which N and d do not shrink and the theorem's conditions hold",
+        region="all directions in which N, d and T do not shrink and the statement's conditions hold",
         leaves_out="logarithms, G, L, R and delta, which O~ hides",
     )
+
+
+def _far(budget: Budget) -> Iterable[dict[str, int | Fraction]]:
+    """N = n, d = n^2 and epsilon = 1/sqrt(n) or 1, so that T is n^(1/3) or n in Theorem 9."""
+    for k in (10, 20, 40, 80, 160, 320, 640):
+        n = 2 ** (6 * k)
+        yield from ({"N": n, "d": n**2, "epsilon": epsilon} for epsilon in (Fraction(1, 2 ** (3 * k)), 1))
+
+
+@cache
+def _theorem_9() -> Statement:
+    return load_specs().claim("tran2022:theorem-9").statement({"ordering": "fresh"})
+
+
+def _sequence(point: Point, statement: Statement, slower: Fraction = Fraction(0)) -> Outcome:
+    """Theorem 9's bound as printed, at G = L = R = 1, against its rate."""
+    steps = definitions(statement, point, precision=1024)["T"]
+    if not isinstance(steps, Fraction) or steps.denominator != 1:
+        raise ValueError(f"T must be whole at {dict(point)}, got {steps}.")
+    at = {"N": point["N"], "d": point["d"], "T": steps, "delta": Fraction(1, 10**6)}
+    _, bound = evaluate_statement(_theorem_9(), {**at, "G": Fraction(1), "L": Fraction(1), "R": Fraction(1)})
+    N, d, epsilon = (to_ball(to_value(point[name])) for name in ("N", "d", "epsilon"))
+    rate = (d.sqrt() / (epsilon * N)) ** to_ball(to_value(Fraction(2, 3))) + 1 / N.sqrt()
+    return _against(ball(bound), _hidden(at, rate, slower), "Theorem 9's bound")
 
 
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -87,8 +131,8 @@ def _uphill_2(point: Point, statement: Statement, slower: Fraction = Fraction(0)
     return _against(left, _hidden(point, (arb(3) / steps).sqrt(), slower))
 
 
-def _against(left: arb, right: arb) -> Outcome:
-    note = "gradient that is left at least; right side: the rate times 10^6 and the tenth power of every logarithm"
+def _against(left: arb, right: arb, what: str = "gradient that is left at least") -> Outcome:
+    note = f"{what}; right side: the rate times 10^6 and the tenth power of every logarithm"
     return Outcome(not left > right, left, right, note=note)
 
 
@@ -115,15 +159,24 @@ def _sizes(budget: Budget) -> Iterable[dict[str, int]]:
     )
 
 
-PRIVATE, RUNS = (*rates.GROWING, rates.PRIVATE), (*rates.GROWING, rates.RUNS)
-RATE_6, RATE_9 = (rates.FIRST, rates.ROOT), (rates.SECOND, rates.ROOT)
-
 CHECKS.add(
-    _exponents("theorem-6-rate", rates.THEOREM_6, RATE_6, RUNS, "printed", False),
-    _exponents("theorem-6-rate", rates.THEOREM_6, RATE_6, PRIVATE, "amended", False),
-    _exponents("theorem-9-rate", rates.THEOREM_9, RATE_9, PRIVATE, "printed", False),
-    _exponents("section-1-rate", rates.CORRECTED_6, RATE_6, RUNS, "amended", True),
-    _exponents("abstract-rate", rates.CORRECTED_9, (rates.SECOND,), (*RUNS, rates.MODEST), "amended", True),
+    _exponents("theorem-6-rate", rates.THEOREM_6, "printed", False),
+    _exponents("theorem-6-rate", rates.THEOREM_6, "amended", False),
+    _exponents("theorem-9-rate", rates.THEOREM_9, "printed", False),
+    _exponents("theorem-9-rate", rates.THEOREM_9, "amended", False),
+    RuleCheck(
+        "theorem-9-rate",
+        "sequence",
+        points=_far,
+        holds=_sequence,
+        planted=[
+            Planted("a rate faster by sqrt(T)", holds=partial(_sequence, slower=Fraction(-1, 2)), at_declared_size=True)
+        ],
+        region="N = n, d = n^2, epsilon = 1/sqrt(n) and 1, up to n = 2^3840; those that meet the conditions",
+        leaves_out="other delta than 10^-6, and G, L, R other than 1",
+    ),
+    _exponents("section-1-rate", rates.CORRECTED_6, "amended", True),
+    _exponents("abstract-rate", rates.CORRECTED_9, "amended", True),
     *(
         RuleCheck(
             claim,

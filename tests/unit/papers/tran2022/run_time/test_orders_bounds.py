@@ -21,8 +21,9 @@ from dpverify.papers.tran2022.run_time.orders_bounds import (
     exceeds,
     literal_order,
     order,
-    regime,
     stream_order,
+    whole_epochs,
+    within,
 )
 
 small = st.fractions(-3, 3, max_denominator=6)
@@ -30,6 +31,12 @@ small = st.fractions(-3, 3, max_denominator=6)
 
 def vector(x: int | str, y: int | str, z: int | str) -> Vector3:
     return Fraction(x), Fraction(y), Fraction(z)
+
+
+def regime(steps: Order, *, bounded_epsilon: bool) -> list[Vector3]:
+    """Faces of N >= 1, d >= 1, T >= N, and perhaps epsilon <= 1."""
+    faces = [vector(1, 0, 0), vector(0, 1, 0), whole_epochs(steps)]
+    return [*faces, vector(0, 0, -1)] if bounded_epsilon else faces
 
 
 def test_orders_of_the_run() -> None:
@@ -61,8 +68,16 @@ def test_the_edges_decide_the_cone(bounded: bool, N: Fraction, d: Fraction, epsi
     values = inside @ np.array([float(N), float(d), float(epsilon)])
     if on_edges:
         assert (values <= 1e-12).all()
-    found = [v for v in directions(STEPS_OF_THEOREM_9, bounded_epsilon=bounded) if monomial.along(v) > 0]
+    found = [v for v in directions(faces) if monomial.along(v) > 0]
     assert bool(found) is not on_edges
+
+
+def test_a_direction_is_within_a_cone_or_on_its_edge() -> None:
+    faces = regime(STEPS_OF_THEOREM_9, bounded_epsilon=True)
+    assert within(faces, vector(1, 0, 0))
+    assert not within(faces, vector(1, 0, 0), strictly=True)
+    assert within(faces, vector(10, 1, -1), strictly=True)
+    assert not within(faces, vector(1, 0, -2))
 
 
 def test_logarithms_count_only_where_powers_are_equal_and_only_for_o() -> None:

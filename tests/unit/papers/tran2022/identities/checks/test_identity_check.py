@@ -12,6 +12,7 @@ from dpverify.ledger.results import CheckResult
 from dpverify.papers.tran2022.boxes.checks import boxes
 from dpverify.papers.tran2022.identities.checks import identities, momentum_sums
 from dpverify.papers.tran2022.identities.checks.identity_check import IdentityCheck, IdentityFault
+from dpverify.papers.tran2022.identities.node_combinations_bounds import printed_output
 
 SPECS = load_specs()
 LEMMA = "tran2022:lemma-17"
@@ -98,3 +99,16 @@ def test_rule_about_a_kernel_is_no_verdict_on_the_paper() -> None:
     result = run(broken, statement("tran2022:algorithm-4-output", ordering="once"))
     assert result.status == "inconclusive"
     assert result.kernel_disagrees
+
+
+def test_algorithm_4_is_judged_as_its_box_stands_and_repaired_in_the_amendment_only() -> None:
+    check: Any = momentum_sums.CHECKS.find("algorithm-4-output", "coefficients")
+    claim = SPECS.claim("tran2022:algorithm-4-output")
+    printed = claim.statement({"ordering": "once"})
+    amended = claim.statement({"ordering": "once"}, "amended")
+    assert run(check, printed).status == "refuted"
+    assert run(check, amended).status == "proved"
+    for other in momentum_sums.CHECKS.of("algorithm-4-output"):
+        assert other.name == "coefficients" or not other.applies(printed)
+    lost = replace(check, holds=lambda point, st: momentum_sums._output(point, st, printed_output))
+    assert run(lost, amended).status == "refuted"

@@ -1,0 +1,136 @@
+"""A claim is judged on exactly the conditions that it states: no proof by points rests on a narrower domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from dpverify.harness import BUDGETS, ExhaustiveCheck, SearchCheck
+from dpverify.harness.checks import Check
+from dpverify.harness.context import as_point
+from dpverify.harness.search.granted import not_granted, unreached_ends
+from dpverify.ledger.formula import Compare, free_names, parse_relation
+from dpverify.ledger.load import load_specs
+from dpverify.ledger.records import Status
+from dpverify.ledger.statements import Statement
+from dpverify.ledger.vocabulary import Domain, parse_domain
+from dpverify.papers import load
+
+SPECS = load_specs()
+
+ILLUSTRATED = {  # proofs by definition: their points are two examples, and more would show no more
+    "tran2022:section-3-anchor-unbiased": {"N", "alpha"},
+    "tran2022:lemma-11-mean-zero": {"N", "alpha"},
+    "tran2022:lemma-11-cross-same-epoch": {"t"},  # two steps i < j <= t
+}
+READINGS = ("depth ==", "node_start ==", "node_end ==", "a ==", "b ==", "Block*")  # what a letter of the tree means
+
+
+@cache
+def judged() -> list[tuple[Check, Statement, Status]]:
+    """Every check with every statement that it can judge, and what is pinned for that."""
+    return list(_judged())
+
+
+def _judged() -> Iterator[tuple[Check, Statement, Status]]:
+    for key, paper in SPECS.papers.items():
+        checks = load(key)
+        assert checks is not None
+        for name, claim in paper.claims.items():
+            for reading in claim.readings():
+                verdict = claim.verdict(reading)
+                if verdict is None:
+                    continue
+                pins = [("printed", verdict.status)]
+                if verdict.amendment is not None:
+                    pins.append(("amended", verdict.amendment.status))
+                for variant, pin in pins:
+                    statement = claim.statement(reading, "amended" if variant == "amended" else "printed")
+                    yield from ((check, statement, pin) for check in checks.of(name) if check.applies(statement))
+
+
+def proofs() -> list[tuple[ExhaustiveCheck, Statement]]:
+    """Proofs by points of what is pinned as proved."""
+    return [
+        (check, statement)
+        for check, statement, pin in judged()
+        if pin == "proved" and isinstance(check, ExhaustiveCheck) and check.why_sufficient
+    ]
+
+
+def domains_of(statement: Statement) -> dict[str, Domain]:
+    """Domains of all letters of the paper: a statement in words names few of those that its points have."""
+    symbols = SPECS.papers[statement.key.partition(":")[0]].symbols
+    return {name: parse_domain(symbol.domain) for name, symbol in symbols.items()}
+
+
+def faults_of(check: ExhaustiveCheck, statement: Statement) -> list[str]:
+    """What a proof by points takes for granted beyond its statement."""
+    if check.reads_conditions:
+        return []
+    found = [f"needs {text}, which is not granted" for text in not_granted(check.where, statement)]
+    points = [as_point(values) for values in check.points(BUDGETS["smoke"])]
+    if statement.requires and not check.where and any(set(statement.free) - point.keys() for point in points):
+        found.append("does not say on which of the statement's conditions it rests, and its points cannot show it")
+    conditions = [*statement.requires, *(parse_relation(text) for text in check.where)]
+    stated = {name for condition in conditions for name in _letters(condition)}
+    domains = {name: domain for name, domain in domains_of(statement).items() if name not in stated}
+    for name in ILLUSTRATED.get(statement.key, ()):
+        domains.pop(name, None)
+    return found + unreached_ends(points, domains)
+
+
+def _letters(condition: Compare) -> set[str]:
+    return {name for operand in condition.operands for name in free_names(operand)}
+
+
+def test_there_are_proofs_by_points() -> None:
+    assert len(proofs()) > 50
+
+
+def test_no_proof_by_points_takes_more_for_granted_than_its_statement() -> None:
+    found = {f"{s.key}{s.reading or ''}|{s.variant}|{c.name}": faults_of(c, s) for c, s in proofs()}
+    assert {key: faults for key, faults in found.items() if faults} == {}
+
+
+def test_no_verdict_rests_on_a_search_of_a_narrower_domain_alone() -> None:
+    """A condition of a search that is no reading of a letter may only look for a counterexample, or beside a proof."""
+    narrowed = set()
+    for check, statement, pin in judged():
+        if isinstance(check, SearchCheck) and pin == "not refuted":
+            where = check.where(statement) if callable(check.where) else check.where
+            own = [text for text in where if not text.startswith(READINGS)]
+            narrowed |= {f"{statement.key}|{check.name}: {text}" for text in not_granted(own, statement)}
+    assert narrowed == set()
+
+
+@pytest.mark.parametrize(
+    ("claim", "name", "condition"),
+    [
+        ("section-2-tree-private", "constants", "epsilon <= 2*log(1/delta)"),
+        ("theorem-4-dp", "tail", "epsilon <= 7/3*log(1/delta)"),
+        ("theorem-8-dp", "tail", "N >= 2"),
+        ("theorem-4", "levels", "4*T >= N"),
+    ],
+)
+def test_a_proof_is_refused_where_its_amendment_loses_a_condition(claim: str, name: str, condition: str) -> None:
+    amended = SPECS.claim(f"tran2022:{claim}").statement(variant="amended")
+    checks = load("tran2022")
+    assert checks is not None
+    check = checks.find(claim, name)
+    assert isinstance(check, ExhaustiveCheck)
+    assert faults_of(check, amended) == []
+    kept = tuple(c for c in amended.requires if c != parse_relation(condition))
+    assert len(kept) == len(amended.requires) - 1
+    assert faults_of(check, replace(amended, requires=kept)) == [f"needs {condition}, which is not granted"]
+
+
+def test_points_that_stop_short_of_their_domain_are_seen() -> None:
+    domains = {"t": parse_domain("integer, t >= 1"), "alpha": parse_domain("real, 0 < alpha <= 1")}
+    short = [as_point({"t": 2, "alpha": "1/2"}), as_point({"t": 9, "alpha": "3/4"})]
+    found = ["alpha up to 3/4, the domain up to 1", "t from 2 on, the domain from 1"]
+    assert unreached_ends(short, domains) == found
+    assert unreached_ends([*short, as_point({"t": 1, "alpha": 1})], domains) == []

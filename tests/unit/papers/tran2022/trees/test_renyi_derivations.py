@@ -1,0 +1,59 @@
+"""From a Renyi divergence to (epsilon, delta): complete, not sharper, and nothing of it can be left out."""
+
+from dataclasses import replace
+
+import pytest
+from sympy import exp
+
+from dpverify.ledger.load import load_specs
+from dpverify.papers.tran2022.trees import renyi_derivations as renyi
+from dpverify.papers.tran2022.trees.aggregation_derivations import (
+    derive_theorem_4_conversion,
+    derive_theorem_10_dp,
+    derive_theorem_10_dp_best,
+)
+from dpverify.symbolic.derive.cited import derivations_under, taken_for_granted
+from dpverify.symbolic.derive.derivation import Cases, Derivation, Premise, check_derivation
+from tests.unit.papers.tran2022.sharpness import Build, Variant, proves_nothing_sharper
+
+SPECS = load_specs()
+CONVERTED: list[tuple[str, Variant, Build]] = [
+    ("theorem-10-rdp-to-dp", "printed", renyi.derive_conversion),
+    ("theorem-10-dp", "printed", derive_theorem_10_dp),
+    ("theorem-10-dp-intermediate", "amended", derive_theorem_10_dp_best),
+    ("theorem-4-conversion", "printed", derive_theorem_4_conversion),
+]
+
+
+def complete(derivation: Derivation) -> bool:
+    return check_derivation(derivation, points=60).complete
+
+
+@pytest.mark.parametrize(("claim", "variant", "build"), CONVERTED, ids=[case[0] for case in CONVERTED])
+def test_what_cites_the_conversion_cites_its_derivation(claim: str, variant: Variant, build: Build) -> None:
+    derivation = build(SPECS.claim(f"tran2022:{claim}").statement(variant=variant))
+    assert [chain.name for _, chain in derivations_under(derivation)] == ["Renyi to delta", "an event"]
+    assert set(taken_for_granted(derivation)) == {renyi.EVERY_EVENT, renyi.JENSEN}
+
+
+def test_the_conversion_is_proved_and_nothing_sharper() -> None:
+    proves_nothing_sharper("theorem-10-rdp-to-dp", "printed", renyi.derive_conversion, "delta/2")
+
+
+def test_the_chains_of_the_conversion_are_complete() -> None:
+    assert complete(renyi.event())
+    assert complete(renyi.conversion())
+
+
+def test_an_event_needs_the_order_above_1_and_both_cases() -> None:
+    chain = renyi.event()
+    assert not complete(replace(chain, assumptions=()))
+    (split,) = chain.steps
+    assert isinstance(split, Cases)
+    assert not complete(replace(chain, steps=(replace(split, cases=split.cases[:1]),)))
+
+
+def test_an_event_needs_jensen_with_the_whole_power() -> None:
+    chain = renyi.event()
+    weaker = Premise(renyi.CHANCE * renyi.RATIO, "<=", exp((renyi.Z - 1) * renyi.DIVERGENCE))
+    assert not complete(replace(chain, premises={renyi.JENSEN: weaker}))
