@@ -63,7 +63,7 @@ def proofs() -> list[tuple[ExhaustiveCheck, Statement]]:
 
 def domains_of(statement: Statement) -> dict[str, Domain]:
     """Domains of all letters of the paper: a statement in words names few of those that its points have."""
-    symbols = SPECS.papers[statement.key.partition(":")[0]].symbols
+    symbols = SPECS.papers[statement.key.partition(":")[0]].vocabulary.symbols
     return {name: parse_domain(symbol.domain) for name, symbol in symbols.items()}
 
 
