@@ -44,6 +44,7 @@ class DerivationCheck(Check):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check, compare and control; a step that fails is our error, or, in the paper's chain, a finding."""
+        from dpverify.symbolic.derive.cited import taken_for_granted
         from dpverify.symbolic.derive.conclude import compare_with
         from dpverify.symbolic.derive.derivation import check_derivation
 
@@ -56,7 +57,8 @@ class DerivationCheck(Check):
         proves = checked.complete and relation in IMPLIES
         controls, slack = self._controls(context, derivation) if proves else ([], [])
         missed = missed_controls(controls) if proves else ""
-        status: Status = "proved" if proves and not missed else "inconclusive"
+        given = taken_for_granted(derivation)
+        status: Status = "inconclusive" if not proves or missed else "proved given" if given else "proved"
         failing = _failing(checked)
         return CheckResult(
             name=self.name,
@@ -67,6 +69,7 @@ class DerivationCheck(Check):
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
             leaves_out=self.leaves_out,
+            given=given if proves else [],
             derivation=checked,
             relation_to_derived=relation,
             controls=controls,

@@ -1,4 +1,4 @@
-"""Exact arithmetic at every point of a finite set; a proof where that set is shown to be enough."""
+"""Exact arithmetic at every point of a finite set: a proof of a statement without letters, else an argument or less."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ExhaustiveCheck(Check):
     lhs: LeftSide | None = field(default=None, kw_only=True)  # left side at a point; None takes the claim's own formula
     # Rule instead of two sides, for words; where a point lacks a symbol, the conditions are the rule's own business.
     holds: Rule | None = field(default=None, kw_only=True)
-    # Why these points are the whole story, which makes this a proof; empty where they are not.
+    # Why these points are the whole story, in prose: the statement is then argued; empty where they are not.
     why_sufficient: str = field(default="", kw_only=True)
     # Faults that must be refuted; with ``holds`` at least one is needed, else one is automatic.
     planted: Sequence[Planted] = field(default=(), kw_only=True)
@@ -75,7 +75,9 @@ class ExhaustiveCheck(Check):
         elif missed or found.undecided or found.undefined:
             status = "inconclusive"
         else:
-            status = "proved" if self.why_sufficient else "not refuted"
+            status = (
+                "not refuted" if not self.why_sufficient else "argued" if self.holds or statement.free else "proved"
+            )
         message = f"{len(found.probes)} points, {len(found.violations)} violations"
         if found.undecided or found.undefined:
             message += f", {found.undecided} not decided, {found.undefined} with an undefined side"
