@@ -164,6 +164,8 @@ class CheckItem(ClaimItem):
 
     def runtest(self) -> None:
         """Run the check; fail on evidence against the pin, a missed control, an error or a disagreement."""
+        from dpverify.ledger.records import HOLDS
+
         result = self.evidence.check(self.job)
         statement, against = self.job.context.statement, []
         pinned = self.claim.pinned(statement.reading, statement.variant)
@@ -172,8 +174,8 @@ class CheckItem(ClaimItem):
         if result.kernel_disagrees:
             against.append("sources disagree: the kernel does not follow the exact law")
         # A check that finds nothing says nothing against "refuted": another may have found it; the pin item knows.
-        refuted, holds = result.status == "refuted", pinned in {"proved", "not refuted"}
-        if (refuted and holds) or (result.status == "proved" and pinned == "refuted"):
+        refuted, holds = result.status == "refuted", pinned in HOLDS
+        if (refuted and holds) or (result.status in HOLDS[:3] and pinned == "refuted"):
             against.append(f"pinned {pinned}, but {result.status}")
         against.extend(f"missed the planted fault {c.name} ({c.fault})" for c in result.controls if not c.refuted)
         if against:

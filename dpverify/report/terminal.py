@@ -12,17 +12,19 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dpverify.ledger.records import Status
+from dpverify.ledger.records import HOLDS, Status
 from dpverify.ledger.results import Result, Run
 from dpverify.report.collect import counterexamples, is_vacuous, run_false_alarm
 from dpverify.report.numbers import show_point, show_sides, show_slack
 from dpverify.report.words import ASCII_MARKS, MARKS, counts, counts_words, false_alarm_line, item_id, pin_words, plural
 
-ORDER: tuple[Status, ...] = ("untested", "proved", "not refuted", "inconclusive", "refuted")
+ORDER: tuple[Status, ...] = ("untested", *HOLDS, "inconclusive", "refuted")
 """The groups from top to bottom: what matters most ends up next to the prompt."""
 
 STYLES: dict[Status, str] = {
     "proved": "blue",
+    "proved given": "blue",
+    "argued": "cyan",
     "not refuted": "cyan",
     "inconclusive": "yellow",
     "refuted": "bold red",

@@ -1,4 +1,4 @@
-"""Exact arithmetic at every point of a finite set; a proof where that set is shown to be enough."""
+"""Exact arithmetic at every point of a finite set: a proof of a statement without letters, else an argument or less."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ExhaustiveCheck(Check):
     lhs: LeftSide | None = field(default=None, kw_only=True)  # left side at a point; None takes the claim's own formula
     # Rule instead of two sides, for words; where a point lacks a symbol, the conditions are the rule's own business.
     holds: Rule | None = field(default=None, kw_only=True)
-    # Why these points are the whole story, which makes this a proof; empty where they are not.
+    # Why these points are the whole story, in prose: the statement is then argued; empty where they are not.
     why_sufficient: str = field(default="", kw_only=True)
     # Conditions on which ``why_sufficient`` rests besides its points; the statement has to grant each of them.
     where: Sequence[str] = field(default=(), kw_only=True)
@@ -68,7 +68,8 @@ class ExhaustiveCheck(Check):
         missed = missed_controls(controls) if controls or not found.violations else ""
         open_ends = missed or found.undecided or found.undefined
         ungranted = not_granted(self.where, statement) if self.why_sufficient and not found.violations else []
-        holds = "proved" if self.why_sufficient and not ungranted else "not refuted"
+        enough = "argued" if self.holds or statement.free else "proved"
+        holds = enough if self.why_sufficient and not ungranted else "not refuted"
         message = f"{len(found.probes)} points, {len(found.violations)} violations"
         if found.undecided or found.undefined:
             message += f", {found.undecided} not decided, {found.undefined} with an undefined side"

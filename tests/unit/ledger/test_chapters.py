@@ -84,7 +84,7 @@ def test_a_paper_without_chapters_has_none(tmp_path: Path) -> None:
         ("[ordering=fresh]'", "[order=fresh]'", "the claim has no such reading"),
         ("[ordering=fresh]'", "[fresh]'", "'lemma-1[fresh]': a claim may have readings"),
         ("corrected lemma-1 proved", "lemma-1", "'lemma-1': it is a claim and a status"),
-        ("corrected lemma-1 proved", "lemma-1 true", "'true': a status is one of proved, not refuted"),
+        ("corrected lemma-1 proved", "lemma-1 true", "'true': a status is one of proved, proved given"),
         ("corrected lemma-1 proved", "lemma-9 proved", "the paper has no such claim"),
         ('title = "Told"', "titel = 1", "chapter"),
         ("text = ", "text = 3 #", "text"),

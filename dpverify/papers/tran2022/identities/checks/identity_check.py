@@ -105,7 +105,7 @@ class IdentityCheck(Check):
         undecided = sum(found.ok is None for _, found in seen)
         controls = [] if violations else [self._control(context, f) for f in self.faults if f.applies(statement)]
         missed = "" if violations else missed_controls(controls)
-        status: Status = "proved" if self.why_sufficient else "not refuted"
+        status: Status = "argued" if self.why_sufficient else "not refuted"
         if violations:
             status = "refuted"
         elif missed or undecided:

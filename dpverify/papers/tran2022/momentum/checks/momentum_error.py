@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
-from dpverify.harness.cited_check import CitedDerivationCheck, WholeDerivationCheck
+from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum import momentum_error_bounds as bounds
@@ -111,7 +111,7 @@ CHECKS.add(
         variants=("printed",),
         region="a few runs",
     ),
-    WholeDerivationCheck("lemma-11", "derivation", build=derive.lemma_11, variants=("amended",)),
+    DerivationCheck("lemma-11", "derivation", build=derive.lemma_11, variants=("amended",)),
     CitedDerivationCheck("lemma-11", "premise-change-from-the-anchors", build=derive.changes, variants=("amended",)),
     *(
         CitedDerivationCheck(

@@ -20,7 +20,6 @@ from dpverify.harness import (
     TrajectoryEffect,
     TrajectoryLaw,
 )
-from dpverify.harness.cited_check import WholeDerivationCheck
 from dpverify.harness.derivation_check import derived_and_searched
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.linear_queries import LinearQueries
@@ -135,12 +134,12 @@ CHECKS.add(
     SearchCheck(
         "theorem-10-dp-intermediate", "search", lhs=_delta, corners=[{"V": 1, "rho": "1/10", "delta": "1/1000000"}]
     ),
-    WholeDerivationCheck(
+    DerivationCheck(
         "theorem-10-dp-intermediate", "derivation", build=aggregation.derive_theorem_10_dp_best, variants=("amended",)
     ),
     SearchCheck("theorem-10-dp", "search", lhs=_delta),
-    WholeDerivationCheck("theorem-10-dp", "derivation", build=aggregation.derive_theorem_10_dp),
+    DerivationCheck("theorem-10-dp", "derivation", build=aggregation.derive_theorem_10_dp),
     *derived_and_searched("theorem-10-factor-bound", derive_factor_bound, region={"z": (1, 20), "rho": (0, 5)}),
-    WholeDerivationCheck("theorem-4-conversion", "derivation", build=aggregation.derive_theorem_4_conversion),
+    DerivationCheck("theorem-4-conversion", "derivation", build=aggregation.derive_theorem_4_conversion),
     SearchCheck("theorem-4-conversion", "search", lhs=_delta_of_sigma),
 )
