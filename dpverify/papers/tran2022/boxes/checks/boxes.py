@@ -94,11 +94,9 @@ def _prefix_defined(point: Point, amended: bool) -> Outcome:
     return Outcome(defined, note=f"COMPOSE(1, {r}): Algorithm 3 finds no k")
 
 
-def _first_window(point: Point, amended: bool) -> Outcome:
+def _first_window(point: Point, late: int = 0) -> Outcome:
     n, t = int(point["N"]), int(point["t"])
-    if amended and t < n:
-        return Outcome(True)
-    last = max(z for _, z in compose_intervals(t % n + 1, t % n + n))
+    last = max(z for _, z in compose_intervals(t % n + 1 + late, t % n + n + late))
     return Outcome(last <= t, Fraction(last), Fraction(t), "end of the last node of the window, against t")
 
 
@@ -233,9 +231,10 @@ CHECKS.add(
         "algorithm-4-first-window",
         "windows",
         points=_runs("t"),
-        holds=of_variant(lambda p, _: _first_window(p, False), lambda p, _: _first_window(p, True)),
+        holds=lambda p, _: _first_window(p),
+        where=["t >= N"],
         why_sufficient="r + N <= t exactly if q >= 1, that is t >= N",
-        planted=[Planted("all t", holds=lambda p, _: _first_window(p, False), at_declared_size=True)],
+        planted=[Planted("one step later", holds=lambda p, _: _first_window(p, 1), at_declared_size=True)],
     ),
     RuleCheck(
         "algorithm-4-loop",
