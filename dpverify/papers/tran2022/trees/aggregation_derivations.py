@@ -107,9 +107,6 @@ def derive_theorem_10_order(statement: Statement) -> Derivation:
     )
 
 
-SMALL = real(0, 0)  # Where the delta at epsilon is sampled
-
-
 def _converted(z: Any, epsilon: Any, renyi: Any, *premises: str) -> tuple[Premise, Step, Step]:
     """Two first steps of every conversion: ``delta(epsilon) <= exp((z-1)(D - epsilon))``, and the bound on D."""
     given = converted(z, epsilon)
@@ -125,7 +122,7 @@ def _to_delta(
     return Derivation(
         name,
         "ours",
-        ranges | {"D": real(0, least), "delta_at": SMALL},
+        ranges | {"D": real(0, least), "delta_at": real(0, given.rhs)},
         (*sympy_conditions(statement), renyi >= DIVERGENCE),
         DELTA,
         steps,

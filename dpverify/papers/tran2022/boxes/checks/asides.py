@@ -106,8 +106,6 @@ def _corrected_once(point: Point, *, first: int) -> Outcome:
 def _corrected_fresh(point: Point, *, late: int) -> Outcome:
     """At least 2 alpha G (1 - (1-alpha)^(N-1)) at the end of every epoch from the second on."""
     n, t, alpha = int(point["N"]), int(point["t"]), point["alpha"]
-    if t % n:
-        return Outcome(True)
     moved = attained_fresh(t, n, alpha, point["G"])
     wanted = 2 * alpha * point["G"] * (1 - (1 - alpha) ** (n - 1 + late))
     return Outcome(moved >= wanted, moved, wanted)

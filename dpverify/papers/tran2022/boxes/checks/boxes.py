@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -100,11 +100,9 @@ def _prefix_defined(point: Point, amended: bool) -> Outcome:
     return Outcome(defined, note=f"COMPOSE(1, {r}): Algorithm 3 finds no k")
 
 
-def _first_window(point: Point, amended: bool) -> Outcome:
+def _first_window(point: Point, late: int = 0) -> Outcome:
     n, t = int(point["N"]), int(point["t"])
-    if amended and t < n:
-        return Outcome(True)
-    last = max(z for _, z in compose_intervals(t % n + 1, t % n + n))
+    last = max(z for _, z in compose_intervals(t % n + 1 + late, t % n + n + late))
     return Outcome(last <= t, Fraction(last), Fraction(t), "end of the last node of the window, against t")
 
 
@@ -195,7 +193,16 @@ WHY_SUFFICIENT = {
 
 
 def _line(
-    claim: str, name: str, points: Points, rule: BoxRule, said: Any, fault: str, wrong: Any, *, printed: Any = None
+    claim: str,
+    name: str,
+    points: Points,
+    rule: BoxRule,
+    said: Any,
+    fault: str,
+    wrong: Any,
+    *,
+    printed: Any = None,
+    where: Sequence[str] = (),
 ) -> RuleCheck:
     """Check a line by a rule that takes what it says, and what it says wrongly; ``printed`` where it is corrected."""
 
@@ -207,6 +214,7 @@ def _line(
         name,
         points=points,
         holds=of(said) if printed is None else of_variant(of(printed), of(said)),
+        where=where,
         why_sufficient=WHY_SUFFICIENT[claim],
         planted=[Planted(fault, holds=of(wrong), at_declared_size=True)],
     )
@@ -232,7 +240,7 @@ CHECKS.add(
         False,
         printed=False,
     ),
-    _line("algorithm-4-first-window", "windows", STEPS, _first_window, True, "all t", False, printed=False),
+    _line("algorithm-4-first-window", "windows", STEPS, _first_window, 0, "one step later", 1, where=["t >= N"]),
     _line("algorithm-4-loop", "windows", STEPS, _loop_windows, 1, "i from 0", 0, printed=0),
     RuleCheck(
         "algorithm-2-anchors",
