@@ -20,9 +20,8 @@ from dpverify.harness.run.suite import Suite
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger import SpecError, load_specs, notation_markdown
 from dpverify.papers import INDEX, index, packages
-from dpverify.report.bench.write import check_bench, regenerate_bench
-from dpverify.report.collect import ReportError
-from dpverify.report.freshness import reading_key, stale
+from dpverify.report.bench.page import check_bench, regenerate_bench
+from dpverify.report.collect import ReportError, reading_key, stale
 from dpverify.report.pages.front import front_block, read_findings, recorded, with_front_block
 from dpverify.report.pages.write import check, regenerate
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # loaded when a spec is collected: the plugin is registered i
     from dpverify.harness.run.suite import JudgedReading, Suite
     from dpverify.harness.run.tasks import Job
     from dpverify.ledger.claims import ClaimSpec
-    from dpverify.ledger.records import Status
     from dpverify.ledger.results import CheckResult
 
 PIN = "pin"
@@ -165,30 +164,24 @@ class CheckItem(ClaimItem):
 
     def runtest(self) -> None:
         """Run the check; fail on evidence against the pin, a missed control, an error or a disagreement."""
+        from dpverify.ledger.records import HOLDS
+
         result = self.evidence.check(self.job)
-        pinned, against = self._pinned(), []
+        statement, against = self.job.context.statement, []
+        pinned = self.claim.pinned(statement.reading, statement.variant)
         if result.error:
             against.append(f"error: {result.error}")
         if result.kernel_disagrees:
             against.append("sources disagree: the kernel does not follow the exact law")
         # A check that finds nothing says nothing against "refuted": another may have found it; the pin item knows.
-        refuted, holds = result.status == "refuted", pinned in {"proved", "not refuted"}
-        if (refuted and holds) or (result.status == "proved" and pinned == "refuted"):
+        refuted, holds = result.status == "refuted", pinned in HOLDS
+        if (refuted and holds) or (result.status in HOLDS[:3] and pinned == "refuted"):
             against.append(f"pinned {pinned}, but {result.status}")
         against.extend(f"missed the planted fault {c.name} ({c.fault})" for c in result.controls if not c.refuted)
         if against:
             self.fail(against, describe(self.job, result))
         if result.status in {"inconclusive", "untested"}:
             pytest.skip(f"{result.status}: {result.message}")
-
-    def _pinned(self) -> Status:
-        statement = self.job.context.statement
-        verdict = self.claim.verdict(statement.reading)
-        if verdict is None:
-            return "untested"
-        if statement.variant == "printed":
-            return verdict.status
-        return "untested" if verdict.amendment is None else verdict.amendment.status
 
 
 class PinItem(ClaimItem):

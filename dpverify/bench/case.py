@@ -1,11 +1,19 @@
-"""What is measured: a case has forms, one the limit that the others are divided by. Nothing heavy is imported."""
+"""What is measured: a case has forms, one the limit that the others are divided by; groups of cases, a module each.
+
+Nothing heavy is imported: a process that measures sets its threads before it loads numpy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Clock = Literal["thread", "process", "wall"]  # processor time of this thread, of this process, or the time that passes
 
@@ -121,3 +129,68 @@ def peer(package: str, build: Callable[[Any], Form]) -> Form | Missing:
     except ImportError:
         return Missing(f"{package.partition('.')[0]} is not installed")
     return build(module)
+
+
+GROUPS = (
+    "noise",
+    "optimizers",
+    "reconstruction",
+    "monte-carlo",
+    "accounting",
+    "audit",
+    "start-up",
+    "verification",
+)
+
+
+class GroupError(ValueError):
+    """A name that is no group."""
+
+    def __init__(self, name: str) -> None:
+        near = get_close_matches(name, GROUPS, n=3, cutoff=0.5)
+        self.name, self.rule = name, f"is no group; {'near: ' if near else 'there are: '}{', '.join(near or GROUPS)}"
+        super().__init__(f"{name!r} {self.rule}")
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of cases."""
+
+    name: str  # its name on the command line
+    title: str  # first line of its module's docstring, without the full stop
+    cases: tuple[BenchCase, ...]  # in the order of the report
+
+
+def load(name: str) -> Group:
+    """Load one group."""
+    module = import_module(f"dpverify.bench.cases.{name.replace('-', '_')}")
+    return Group(name, (module.__doc__ or "").splitlines()[0].rstrip("."), tuple(module.CASES))
+
+
+def select(names: Sequence[str], *, long: bool = False) -> list[Group]:
+    """The groups that a run measures, all by default, without those that have no case to measure."""
+    for name in names:
+        if name not in GROUPS:
+            raise GroupError(name)
+    chosen = []
+    for name in GROUPS:
+        if not names or name in names:
+            group = load(name)
+            cases = tuple(case for case in group.cases if long or name in names or not case.long)
+            chosen.append(Group(name, group.title, cases))
+    return [group for group in chosen if group.cases]
+
+
+LINE = 8  # numbers of a cache line of 64 bytes
+
+
+def aligned(*shape: int) -> NDArray[np.float64]:
+    """Zeros, all of them written, that begin at a whole cache line: across lines, the same work takes longer."""
+    import numpy as np
+
+    size = int(np.prod(shape))
+    space = np.empty(size + LINE)
+    begin = (-space.ctypes.data // 8) % LINE
+    out = space[begin : begin + size]
+    out[:] = 0.0
+    return out.reshape(shape)

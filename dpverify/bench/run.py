@@ -8,11 +8,9 @@ from typing import Any
 
 from numpy.random import SeedSequence
 
-from dpverify.bench.case import BenchCase
+from dpverify.bench.case import BenchCase, Group
 from dpverify.bench.machine import Watch, load, machine, usable_cores
-from dpverify.bench.measure import YARDSTICK, FormTimes, Measured
-from dpverify.bench.process import measure_afresh
-from dpverify.bench.registry import Group
+from dpverify.bench.measure import YARDSTICK, FormTimes, Measured, measure_afresh
 from dpverify.harness.run.manifest import commit, versions
 from dpverify.report.bench.records import Bench, BenchInfo, CaseRecord, FormRecord, Role, TargetRecord
 

@@ -19,7 +19,7 @@ from weakref import finalize
 
 from dpverify.bench.case import Usage
 from dpverify.bench.machine import usable_cores
-from dpverify.bench.process import ONE_THREAD
+from dpverify.bench.measure import ONE_THREAD
 
 CACHE_VARIABLE = "NUMBA_CACHE_DIR"  # where compiled kernels are kept; an empty folder there makes a run cold
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from dpverify.calibrate.request import CalibrateRequest
-from dpverify.calibrate.result import Calibration, RunParameters, Theorem, Trio, real
+from dpverify.calibrate.records import CalibrateRequest, Calibration, RunParameters, Theorem, Trio, real
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import MOST_STEPS
 from dpverify.papers.tran2022.accounting.noise import UP, AccountedRun, sigma_for, unit_noise
@@ -34,11 +33,12 @@ def calibrate(request: CalibrateRequest) -> Calibration:
     mu = {name: noise.mu.upper / value * UP for name, value in sigma.items()}
     certified = {name: certify(value, request.epsilon, request.delta) for name, value in mu.items()}
     bought = {name: safe_epsilon(value, request.delta) for name, value in mu.items()}
+    same = {name: value for name, value in vars(setting).items() if name != "examples"}
     return Calibration(
         algorithm=request.algorithm,
         epsilon=request.epsilon,
         delta=request.delta,
-        run=_run(request, setting),
+        run=RunParameters(n=setting.examples, d=request.d, **same),
         theorem=Theorem(
             claim=f"tran2022:{theorem.theorem}",
             steps=theorem.steps,
@@ -80,20 +80,6 @@ def _setting(request: CalibrateRequest, theorem: TheoremParameters) -> Accounted
 def _standard_mu(epsilon: float, log_delta: float) -> float:
     """Solve mu^2/2 + mu sqrt(2 log(1/delta)) = epsilon for mu: what the standard conversion of a Renyi bound allows."""
     return 2.0 * epsilon / (math.sqrt(2.0 * log_delta + 2.0 * epsilon) + math.sqrt(2.0 * log_delta))
-
-
-def _run(request: CalibrateRequest, setting: AccountedRun) -> RunParameters:
-    return RunParameters(
-        n=setting.examples,
-        d=request.d,
-        steps=setting.steps,
-        alpha=setting.alpha,
-        gamma=setting.gamma,
-        eta=setting.eta,
-        lipschitz=setting.lipschitz,
-        smoothness=setting.smoothness,
-        ordering=setting.ordering,
-    )
 
 
 def _trio(values: Mapping[str, float], unit: float = 1.0) -> Trio:

@@ -1,16 +1,16 @@
-"""``dpverify calibrate`` without the command line: plain arguments in, text out, an exit code back."""
+"""``dpverify calibrate`` without the command line: plain arguments in, words and a table out, an exit code back."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 from dpverify.calibrate.calibrate import calibrate
-from dpverify.calibrate.request import CalibrateRequest
-from dpverify.calibrate.words import summary
+from dpverify.calibrate.records import CalibrateRequest, Calibration, Real
 from dpverify.ledger.records import encode
-from dpverify.report.files import STDOUT, answer, write_whole
+from dpverify.report.files import STDOUT, answer, write_json
+from dpverify.report.numbers import show_float
 
 
 def run_calibrate(*, json: str | None = None, **asked: Any) -> int:
@@ -18,13 +18,85 @@ def run_calibrate(*, json: str | None = None, **asked: Any) -> int:
 
     def work() -> bool:
         result = calibrate(CalibrateRequest(**asked))
-        if json == STDOUT:
-            sys.stdout.write(encode(result).decode("utf-8"))
-            return False
-        sys.stdout.write(summary(result) + "\n")
+        if json != STDOUT:
+            sys.stdout.write(summary(result) + "\n")
         if json is not None:
-            write_whole("json", Path(json), encode(result))
+            write_json("json", json, encode(result))
+        if json not in (None, STDOUT):
             sys.stdout.write(f"wrote {json}\n")
         return False
 
     return answer(work, json)
+
+
+ROUNDING = 1e-9  # relative distance up to which two bounds are told as one number
+
+ROWS = {
+    "printed": "as the paper prints it",
+    "proof": "as its proof can support it",
+    "exact": "as the accountant certifies it",
+}
+
+
+def summary(result: Calibration) -> str:
+    """Tell a calibration to a person, in several lines."""
+    return "\n".join((*_run(result), "", *_table(result), "", *_ending(result)))
+
+
+def _run(result: Calibration) -> Iterator[str]:
+    r = result.run
+    epochs = show_float(r.steps / r.n)
+    yield f"{result.algorithm}: N = {r.n}, d = {r.d}, T = {r.steps} steps ({epochs} epochs), {r.ordering} ordering"
+    gamma = f", gamma = {_show(r.gamma)}" if result.algorithm == "sr-nsgd" else ""
+    weights = f"alpha = {_show(r.alpha)}{gamma}, eta = {_show(r.eta)}"
+    yield f"{weights}, G = {show_float(r.lipschitz)}, L = {show_float(r.smoothness)}"
+    yield f"asked for: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"
+
+
+def _table(result: Calibration) -> Iterator[str]:
+    nodes = list(result.node_std)
+    header = ["", "sigma", *(f"deviation of {node}" for node in nodes), "epsilon it buys", "certified"]
+    rows = [header]
+    for name, words in ROWS.items():
+        deviations = [_show(getattr(result.node_std[node], name)) for node in nodes]
+        buys = _show(getattr(result.bought, name))
+        yes = "yes" if result.certified[name] else "NO"
+        rows.append([words, _show(getattr(result.sigma, name)), *deviations, buys, yes])
+    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
+    for row in rows:
+        yield "  ".join(
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+
+
+def _ending(result: Calibration) -> Iterator[str]:
+    theorem = result.theorem
+    name = theorem.claim.partition(":")[2].replace("-", " ").capitalize()
+    alpha = _show(theorem.alpha)
+    yield f"{name} prints T = {theorem.steps:.6g}, and for the T above alpha = {alpha}, eta = {_show(theorem.eta)}"
+    for warning in result.warnings:
+        yield f"warning: {warning}"
+    if not result.certified["printed"]:
+        at = f"at epsilon = {show_float(result.epsilon)} delta is {result.delta_bought:.4g}"
+        yield f"warning: the printed sigma is NOT enough: {at}"
+    yield from _gap(result)
+    yield "Replacing one example; real arithmetic, not floats; gradients of norm at most G are taken for granted."
+
+
+def _gap(result: Calibration) -> Iterator[str]:
+    """Say how far the certified sigma may be from the smallest that would do."""
+    least, sigma = result.sigma_bounds
+    low, high = (f"{value:.6g}" for value in result.epsilon_bounds)
+    certified = f"The accountant certifies epsilon <= {high} at sigma = {sigma:.6g}"
+    if sigma <= least * (1.0 + ROUNDING):
+        yield f"{certified}; its lower bound is the same: no smaller sigma would do."
+    else:
+        saved = f"{100.0 * (1.0 - least / sigma):.2g}%"
+        yield f"{certified}; its lower bound there is {low}."
+        yield f"Accounting more closely would save {saved} of this noise at most: sigma cannot be below {least:.6g}."
+    if result.algorithm == "sr-nsgd":
+        yield "Both bounds count each node of sr-nsgd at the most it can show; what a run shows may be less."
+
+
+def _show(value: Real) -> str:
+    return value if isinstance(value, str) else show_float(value, 6)

@@ -12,10 +12,9 @@ from dpverify import __version__
 from dpverify.cli.audit import audit
 from dpverify.cli.bench import bench
 from dpverify.cli.doctor import doctor
-from dpverify.cli.exits import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, OK, BadInput, complain
 from dpverify.cli.experiments import calibrate, compare, train
-from dpverify.cli.explain import explain
-from dpverify.cli.listing import list_claims
+from dpverify.cli.listing import explain, list_claims
+from dpverify.cli.output import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, OK, BadInput, complain
 from dpverify.cli.verify import verify
 
 
@@ -32,15 +31,9 @@ def build() -> App:
         result_action="return_value",
         suppress_keyboard_interrupt=False,
     )
-    app.command(verify)
     app.command(list_claims, name="list")
-    app.command(explain)
-    app.command(train)
-    app.command(compare)
-    app.command(calibrate)
-    app.command(audit)
-    app.command(bench)
-    app.command(doctor)
+    for command in (verify, explain, train, compare, calibrate, audit, bench, doctor):
+        app.command(command)
     return app
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
-from typing import TYPE_CHECKING, Literal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from dpverify.cli.exits import INTERRUPTED, OK, BadInput, complain
-from dpverify.cli.output import STDOUT, Target, Whole, check_json, write_record
+from dpverify.cli.output import INTERRUPTED, OK, STDOUT, BadInput, Target, Whole, check_json, complain, write_record
 
 if TYPE_CHECKING:
-    from dpverify.privacy.audit.records import AuditResult
+    from dpverify.privacy.audit.records import AuditResult, Law
 
 REFUTED = 1
 
@@ -43,10 +47,12 @@ def audit(
     to stdout for - (what a person reads then goes to stderr). Exit code: 1 where the claim is refuted.
     """
     check_json(json)
-    from dpverify.cli.audit_target import find
+    from rich.console import Console
+    from rich.text import Text
+
     from dpverify.privacy.audit.audit import audit as run
     from dpverify.privacy.audit.records import AuditError
-    from dpverify.report.progress import rounds_on_stderr
+    from dpverify.report.terminal import rounds_on_stderr
 
     try:
         target = find(mechanism, datasets, score, delta)
@@ -59,20 +65,13 @@ def audit(
     except AuditError as error:
         raise BadInput("audit", mechanism, str(error)) from error
     write_record(result, json)
-    _show(result, on_stderr=json == STDOUT)
+    console = Console(stderr=json == STDOUT)
+    for line in lines(result):
+        console.print(Text(line), soft_wrap=True, highlight=False)
     if result.interrupted:
         complain("interrupted; the bound is from what was drawn until then")
         return INTERRUPTED
     return REFUTED if result.verdict == "refuted" else OK
-
-
-def _show(result: AuditResult, *, on_stderr: bool) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(stderr=on_stderr)
-    for line in lines(result):
-        console.print(Text(line), soft_wrap=True, highlight=False)
 
 
 def lines(result: AuditResult) -> list[str]:
@@ -119,3 +118,115 @@ def _verdict(result: AuditResult) -> list[str]:
         more = f"; for 15% short it takes --n {power.n_for_15_percent}"
         more += "" if result.law == "gaussian" else " (fewer with --law gaussian, where that law is given)"
     return [f"{words}not refuted at this power", f"  power: {seen}{limit}{more}"]
+
+
+DATASETS = "datasets"
+
+_FILES: dict[str, ModuleType] = {}  # run once, also when mechanism and data sets stand in one file
+
+
+def load_function(option: str, target: str) -> tuple[Callable[..., Any], ModuleType]:
+    """Import ``module:function``, dots allowed on both sides, or ``file.py:function``; the current folder counts."""
+    value, module = _load(option, target)
+    if not callable(value):
+        raise BadInput(option, target, f"must be a function, is {type(value).__name__}")
+    return value, module
+
+
+def load_datasets(target: str | None, module: ModuleType) -> object:
+    """Find the pair of data sets ``module:name``, or ``datasets`` in the mechanism's own module, if it is there."""
+    if target is not None:
+        value = _load("--datasets", target)[0]
+    elif not isinstance(getattr(module, DATASETS, module), ModuleType):  # `from sklearn import datasets` is no pair
+        target, value = f"{module.__name__}:{DATASETS}", getattr(module, DATASETS)
+    else:
+        return None
+    if not callable(value):
+        return value
+    try:
+        return value()
+    except Exception as error:
+        raise BadInput("--datasets", target, f"raised {_line(error)}") from error
+
+
+def _load(option: str, target: str) -> tuple[Any, ModuleType]:
+    place, _, name = target.rpartition(":")
+    if not place or not name:
+        raise BadInput(option, target, "must be module:function, or file.py:function")
+    try:
+        module = _module(place)
+    except (Exception, SystemExit) as error:
+        raise BadInput(option, target, f"{place} cannot be imported: {_line(error)}") from error
+    value: Any = module
+    for part in name.split("."):
+        if not hasattr(value, part):
+            raise BadInput(option, target, f"{place} has no {name!r}{_near(part, value)}")
+        value = getattr(value, part)
+    return value, module
+
+
+def _module(place: str) -> ModuleType:
+    path = Path(place).resolve() if place.endswith(".py") else None
+    folder = str(Path.cwd() if path is None else path.parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # what the user's module imports stands beside it, as with python -m
+    importlib.invalidate_caches()
+    if path is None:
+        return importlib.import_module(place)
+    if not path.is_file():
+        raise FileNotFoundError("there is no such file")
+    if str(path) in _FILES:
+        return _FILES[str(path)]
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError("it is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    _FILES[str(path)] = module
+    return module
+
+
+def _near(word: str, value: object) -> str:
+    from dpverify.ledger.errors import suggest
+
+    return suggest(word, [name for name in dir(value) if not name.startswith("_")])
+
+
+def _line(error: BaseException) -> str:
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+KERNELS = ("dp-nsgd", "sr-nsgd")
+
+
+class AuditTarget(NamedTuple):
+    """A mechanism with all that belongs to it."""
+
+    mechanism: Callable[..., Any]  # as ``audit`` takes them
+    datasets: object
+    score: Callable[..., Any] | None = None
+    law: Law = "any"  # the law, unless the user says otherwise
+    epsilon: float | None = None  # the claim, unless the user makes one
+    remarks: tuple[str, ...] = ()  # what the reader of the result should know
+
+
+def find(mechanism: str, datasets: str | None, score: str | None, delta: float) -> AuditTarget:
+    """Find what the user named."""
+    scorer = None if score is None else load_function("--score", score)[0]
+    if mechanism not in KERNELS:
+        function, module = load_function("MECHANISM", mechanism)
+        return AuditTarget(function, load_datasets(datasets, module), scorer)
+    if datasets is not None:
+        raise BadInput("--datasets", datasets, f"{mechanism} brings its own")
+    from dpverify.papers.tran2022.accounting.audit_kernels import describe, kernel_mechanism
+    from dpverify.privacy.audit.records import AuditError
+    from dpverify.privacy.gaussian import epsilon_of
+
+    if not 0.0 <= delta < 1.0:
+        raise AuditError(f"delta: {delta}: must be at least 0 and below 1")
+    kernel = kernel_mechanism(mechanism)
+    certified = epsilon_of(kernel.mu.upper, delta)
+    remark = f"{describe(mechanism)}; the accountant says epsilon <= {certified:.4g} (mu <= {kernel.mu.upper:.4g})"
+    claim = certified if math.isfinite(certified) else None
+    return AuditTarget(kernel.mechanism, kernel.datasets, scorer, "gaussian", claim, (remark,))

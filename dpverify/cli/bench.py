@@ -6,13 +6,23 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpverify.cli.exits import INTERRUPTED, OK, BadInput, complain
-from dpverify.cli.output import STDOUT, Target, Whole, check_folder, check_json, write_record
+from dpverify.cli.output import (
+    INTERRUPTED,
+    OK,
+    STDOUT,
+    BadInput,
+    Target,
+    Whole,
+    check_folder,
+    check_json,
+    complain,
+    write_record,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dpverify.bench.registry import Group
+    from dpverify.bench.case import Group
     from dpverify.report.bench.records import Bench
 
 WRONG = 1  # exit code where something became slower, or a case could not be measured
@@ -43,7 +53,11 @@ def bench(
     check_json(json)
     _check_report(report)
     old = _read(against)
-    measured = _measure(chosen, quick=quick, seed=seed)
+    from dpverify.bench.run import QUICK, USUAL, run
+    from dpverify.report.terminal import rounds_on_stderr
+
+    with rounds_on_stderr() as progress:
+        measured = run(chosen, QUICK if quick else USUAL, seed=seed, progress=progress)
     slower = False
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
         stack.callback(_write_report, measured, report)
@@ -55,7 +69,7 @@ def bench(
 
 
 def _choose(groups: tuple[str, ...], *, long: bool) -> list[Group]:
-    from dpverify.bench.registry import GroupError, select
+    from dpverify.bench.case import GroupError, select
 
     try:
         return select(groups, long=long)
@@ -77,7 +91,7 @@ def _check_report(folder: Path | None) -> None:
     if folder is None:
         return
     check_folder("--report", folder)
-    from dpverify.report.bench.write import recorded_bench
+    from dpverify.report.bench.page import recorded_bench
     from dpverify.report.collect import ReportError
 
     try:
@@ -89,21 +103,13 @@ def _check_report(folder: Path | None) -> None:
 def _read(file: Path | None) -> Bench | None:
     if file is None:
         return None
-    from dpverify.report.bench.write import read_bench
+    from dpverify.report.bench.page import read_bench
     from dpverify.report.collect import ReportError
 
     try:
         return read_bench(file, file.name)
     except ReportError as error:
         raise BadInput("--against", file, str(error).removeprefix(f"{file.name}: ")) from error
-
-
-def _measure(groups: list[Group], *, quick: bool, seed: int) -> Bench:
-    from dpverify.bench.run import QUICK, USUAL, run
-    from dpverify.report.progress import rounds_on_stderr
-
-    with rounds_on_stderr() as progress:
-        return run(groups, QUICK if quick else USUAL, seed=seed, progress=progress)
 
 
 def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:
@@ -151,7 +157,7 @@ def _compare(measured: Bench, old: Bench, console: Console) -> bool:
 def _write_report(measured: Bench, folder: Path | None) -> None:
     if folder is None:
         return
-    from dpverify.report.bench.write import write_bench
+    from dpverify.report.bench.page import write_bench
     from dpverify.report.collect import ReportError
     from dpverify.report.pages.write import read_runs, regenerate
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dpverify.bench.machine import usable_cores
-from dpverify.cli.exits import BAD_INPUT, OK
+from dpverify.cli.output import BAD_INPUT, OK
 
 PACKAGES = ("numpy", "scipy", "numba", "sympy", "python-flint", "hypothesis", "msgspec", "scikit-learn", "matplotlib")
 

@@ -1,8 +1,9 @@
-"""Words of the command line that several commands take, and the files that they name."""
+"""Words of the command line that several commands take, the files that they name, and how a command ends."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,10 +11,27 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from cyclopts import Parameter, Token
 
-from dpverify.cli.exits import BadInput
-
 if TYPE_CHECKING:
     from dpverify.ledger.records import Record
+
+OK = 0
+BAD_INPUT = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+class BadInput(Exception):  # noqa: N818 it is what happened, and main turns it into one line
+    """Input that a command refuses: one line that names the variable, the value and the rule."""
+
+    def __init__(self, variable: str, value: object, rule: str) -> None:
+        super().__init__(f"{variable} {value}: {rule}")
+
+
+def complain(message: str) -> None:
+    """Print one line on stderr, whatever the message holds."""
+    from dpverify.ledger.errors import printable
+
+    print(f"dpverify: {printable(' '.join(message.split()), 2000)}", file=sys.stderr)
 
 
 def whole(type_: object, tokens: Sequence[Token]) -> int:
@@ -52,23 +70,14 @@ def check_folder(option: str, folder: Path) -> None:
         check(option, folder)
 
 
-def write_json(target: str, data: bytes) -> None:
-    """Write a finished JSON document: to stdout, or to a file that is never seen half written."""
-    from dpverify.report.files import write_stdout, write_whole
-
-    if target == STDOUT:
-        write_stdout(data)
-        return
-    with _refused():
-        write_whole("--json", Path(target), data)
-
-
 def write_record(record: Record, target: str | None) -> None:
     """Write a record as JSON, where that is asked for."""
     if target is not None:
         from dpverify.ledger.records import encode
+        from dpverify.report.files import write_json
 
-        write_json(target, encode(record))
+        with _refused():
+            write_json("--json", target, encode(record))
 
 
 @contextmanager

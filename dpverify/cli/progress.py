@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich import progress as bars
 
-from dpverify.report.progress import bar_on_stderr
+from dpverify.report.terminal import bar_on_stderr
 
 if TYPE_CHECKING:
     from types import FrameType

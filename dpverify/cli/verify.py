@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dpverify.bench.machine import usable_cores
 from dpverify.cli.early_worker import collect_seldom, early_worker
-from dpverify.cli.exits import BadInput, complain
-from dpverify.cli.output import STDOUT, Target, Whole, check_folder, check_json, write_record
+from dpverify.cli.output import STDOUT, BadInput, Target, Whole, check_folder, check_json, complain, write_record
 
 if TYPE_CHECKING:
     from dpverify.ledger import Specs

@@ -1,8 +1,7 @@
 """Optimizers at equal privacy on the same data, over seeds."""
 
 from dpverify.compare.command import run_compare
-from dpverify.compare.request import CompareRequest
-from dpverify.compare.result import CompareResult
+from dpverify.compare.records import CompareRequest, CompareResult
 from dpverify.compare.run import compare
 
 __all__ = ["CompareRequest", "CompareResult", "compare", "run_compare"]

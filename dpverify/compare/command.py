@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from dpverify.compare.figure import svg
-from dpverify.compare.record import recorded
-from dpverify.compare.report import add, check_report
-from dpverify.compare.request import CompareRequest
-from dpverify.compare.result import CompareResult
+from dpverify.compare.records import CompareRequest, CompareResult
+from dpverify.compare.report import add, check_report, recorded
 from dpverify.compare.run import compare
 from dpverify.compare.words import summary
 from dpverify.ledger.records import encode
 from dpverify.report.files import STDOUT, answer, deliver
-from dpverify.report.pages.places import INDEX
+from dpverify.report.pages.layout import INDEX
 from dpverify.report.pages.write import regenerate
-from dpverify.report.progress import rounds_on_stderr
+from dpverify.report.terminal import rounds_on_stderr
 
 
 def run_compare(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpverify.compare.result import MEASURES, CompareResult
+from dpverify.compare.records import MEASURES, CompareResult
 from dpverify.compare.words import HEADS
 from dpverify.report import style
 from dpverify.report.numbers import show_float

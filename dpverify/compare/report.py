@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import shlex
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 
 import msgspec
 
 from dpverify.compare.figure import svg
 from dpverify.compare.page import figure_names, page
-from dpverify.compare.record import Comparisons, RecordedComparison, decode, merged
+from dpverify.compare.records import CompareRequest, CompareResult, Comparisons, RecordedComparison
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
-from dpverify.report.files import check_folder, differing, update
+from dpverify.report.files import check_folder, outdated, update
 
-DATA = "data/comparison.json"
-PAGE = "comparison.md"
+STEM = "comparison"  # name of the page and of its data, without their endings
+PAGE, DATA = f"{STEM}.md", f"data/{STEM}.json"
 NAME = "report"  # what the folder is called in messages
 
 
@@ -31,7 +34,7 @@ def read(folder: Path) -> Comparisons | None:
     """Read what is recorded."""
     path = folder / DATA
     try:
-        return decode(path.read_bytes())
+        return msgspec.json.decode(path.read_bytes(), type=Comparisons)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -47,15 +50,17 @@ def add(folder: Path, comparison: RecordedComparison) -> list[str]:
 
 def regenerate(folder: Path) -> list[str]:
     """Write page and figures anew from the data, where there are any; returns the files that changed, sorted."""
-    comparisons = read(folder)
-    return _update(folder, {} if comparisons is None else render(comparisons))
+    return _update(folder, _rendered(folder))
 
 
 def check(folder: Path) -> list[str]:
     """Compare the page and the figures with what the data give; returns the files that differ, sorted."""
+    return sorted(outdated(folder, _rendered(folder), STEM))
+
+
+def _rendered(folder: Path) -> dict[str, bytes]:
     comparisons = read(folder)
-    wanted = {} if comparisons is None else render(comparisons)
-    return sorted([*differing(folder, wanted), *_left(folder, wanted)])
+    return {} if comparisons is None else render(comparisons)
 
 
 def render(comparisons: Comparisons) -> dict[str, bytes]:
@@ -68,13 +73,52 @@ def render(comparisons: Comparisons) -> dict[str, bytes]:
 
 def _update(folder: Path, files: Mapping[str, bytes]) -> list[str]:
     try:
-        return update(folder, files, _left(folder, files))
+        return update(folder, files, STEM)
     except OSError as error:
         raise ArgumentError(NAME, str(folder), f"must be a folder that can be written ({error})") from error
 
 
-def _left(folder: Path, wanted: Mapping[str, bytes]) -> list[str]:
-    """Figures of comparisons that are not there any more, and the page where none is."""
-    found = [f"figures/{path.name}" for path in (folder / "figures").glob("comparison-*.svg")]
-    found += [PAGE] if (folder / PAGE).is_file() else []
-    return [name for name in found if name not in wanted]
+def recorded(request: CompareRequest, result: CompareResult) -> RecordedComparison:
+    """Put a result together with what it takes to make it again."""
+    from dpverify.harness.run.manifest import commit, machine, versions
+
+    return RecordedComparison(
+        command=command(request),
+        source=_source(request.data),
+        versions=versions(),
+        machine=machine(),
+        commit=commit(),
+        result=result,
+    )
+
+
+def command(request: CompareRequest) -> str:
+    """Write a request as a command line, defaults left out. ``dpverify compare --epsilon 1 --delta 1e-05``."""
+    words = ["dpverify", "compare"]
+    for field in fields(request):
+        value = getattr(request, field.name)
+        if field.name != "seeds" and value == field.default:
+            continue
+        option = f"--{field.name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words.append(option if value else f"--no-{field.name}")
+        else:
+            words += [option, value.name if isinstance(value, Path) else f"{value:g}" if _exact(value) else str(value)]
+    return shlex.join(words)
+
+
+def merged(old: Comparisons | None, new: RecordedComparison) -> Comparisons:
+    """Add a comparison to those on a page; one made by the same command is replaced in its place."""
+    listed = {one.command: one for one in ([] if old is None else old.comparisons)}
+    return Comparisons(comparisons=list({**listed, new.command: new}.values()))
+
+
+def _source(data: Path | None) -> str:
+    if data is None:
+        return "comes with scikit-learn"
+    return f"file {data.name}, SHA-256 {hashlib.sha256(data.read_bytes()).hexdigest()}"
+
+
+def _exact(value: object) -> bool:
+    """Whether six digits say all of a number."""
+    return isinstance(value, float) and float(f"{value:g}") == value

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 
 from dpverify.compare.methods import METHODS, STANDARDISED, Method, prepare
-from dpverify.compare.request import CompareRequest
-from dpverify.compare.result import CompareResult, MethodResult, SeedOutcome, intervals
-from dpverify.compare.split import Split, split, test_size
+from dpverify.compare.records import CompareRequest, CompareResult, MethodResult, SeedOutcome, differences, intervals
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
+from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.data import Dataset, load_dataset
 from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.rows import RowScaling, scale_rows
 from dpverify.train.run import SAMPLE_STREAM, data_info
 
 SPLIT_STREAM = 3  # the seed's stream that holds examples out
@@ -51,7 +52,7 @@ def compare(request: CompareRequest, report: Report | None = None) -> CompareRes
     began = time.perf_counter()
     dataset = _load(request)
     first = _split(request, dataset, request.seed)
-    problem = _problem(first, request)
+    problem = first.problem
     n = len(problem.x)
     batch = round(math.sqrt(n)) if request.batch is None else check.whole(1, n, batch=request.batch)
     methods = [prepare(request.shared(), name, dataset, problem, batch) for name in METHODS]
@@ -85,11 +86,7 @@ def _load(request: CompareRequest) -> Dataset:
 
 
 def _split(request: CompareRequest, dataset: Dataset, seed: int) -> Split:
-    return split(dataset, request.test_part, generator(seed, SPLIT_STREAM), request.scale)
-
-
-def _problem(parts: Split, request: CompareRequest) -> LogisticRegression:
-    return LogisticRegression(parts.x, parts.y, lam=request.lam, radius=1.0)
+    return split(dataset, request.test_part, generator(seed, SPLIT_STREAM), request.scale, request.lam)
 
 
 def _run(
@@ -102,9 +99,8 @@ def _run(
         for index in range(request.seeds):
             seed = request.seed + index
             parts = _split(request, dataset, seed)
-            problem = _problem(parts, request)
             for place, method in enumerate(methods):
-                outcomes[place].append(_measure(method, problem, parts, seed))
+                outcomes[place].append(_measure(method, parts, seed))
                 if report is not None:
                     report(index * len(methods) + place + 1, total, f"seed {seed}, {method.name}")
     except KeyboardInterrupt:
@@ -115,8 +111,9 @@ def _run(
     return outcomes, False
 
 
-def _measure(method: Method, problem: LogisticRegression, parts: Split, seed: int) -> SeedOutcome:
+def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
     """Run a method and measure where it ends; the class is 1 where <x, w> is above 0."""
+    problem = parts.problem
     with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
         iterates = method.run(problem, seed)
         w = iterates.last
@@ -142,7 +139,7 @@ def _result(method: Method, mine: list[SeedOutcome], base: list[SeedOutcome]) ->
         privacy=method.guarantee.words,
         outcomes=mine,
         means=intervals(mine),
-        minus_dp_nsgd={} if method.name == "dp-nsgd" else intervals(mine, base),
+        minus_dp_nsgd={} if method.name == "dp-nsgd" else differences(mine, base),
     )
 
 
@@ -161,3 +158,44 @@ def _notes(standardise: bool) -> list[str]:
     if standardise:
         notes.append(f"{STANDARDISED}, which no guarantee covers")
     return notes
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A problem on the training part, and a test part, rows scaled."""
+
+    problem: LogisticRegression
+    x_test: Matrix  # (m, d), labels 0 or 1
+    y_test: Vector
+
+
+def test_size(n: int, part: float) -> int:
+    """How many of n examples are held out: the nearest whole number, at least 1."""
+    held_out = max(1, round(part * n))
+    if held_out >= n:
+        raise check.ArgumentError("test_part", part, f"must leave at least one of the {n} examples for training")
+    return held_out
+
+
+def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling, lam: float) -> Split:
+    """Hold a part out, at random; within each part, examples keep their order."""
+    n = len(dataset.x)
+    held_out = np.zeros(n, dtype=np.bool_)
+    held_out[rng.permutation(n)[: test_size(n, part)]] = True
+    x, x_test = dataset.x[~held_out], dataset.x[held_out]
+    if dataset.standardised:
+        x, x_test = _standardised(x, x_test)
+    problem = LogisticRegression(scale_rows(x, scale), dataset.y[~held_out], lam=lam, radius=1.0)
+    return Split(problem, scale_rows(x_test, scale), dataset.y[held_out])
+
+
+def _standardised(x: Matrix, x_test: Matrix) -> tuple[Matrix, Matrix]:
+    """Shift and scale by the means and deviations of ``x``; a column that is constant there becomes 0 in both."""
+    largest = np.abs(x).max(axis=0, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)
+    mean = (x / unit).mean(axis=0)
+    deviation = (x / unit).std(axis=0)
+    constant = deviation <= 1e-14
+    safe = np.where(constant, 1.0, deviation)
+    first, second = (np.where(constant, 0.0, (part / unit - mean) / safe) for part in (x, x_test))
+    return first, second

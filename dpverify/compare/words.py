@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpverify.compare.result import MEASURES, CompareResult, MeanInterval
+from dpverify.compare.records import MEASURES, CompareResult, MeanInterval
 from dpverify.report.numbers import show_float
+from dpverify.report.words import plural
 
 HEADS = {
     "gradient_norm": "gradient norm, last",
@@ -36,8 +37,7 @@ def _setting(result: CompareResult) -> Iterator[str]:
 
 
 def _means(result: CompareResult) -> Iterator[str]:
-    seeds = f"{result.done} seed" + ("s" if result.done > 1 else "")
-    yield f"at the last iterate (mean: over iterates), mean over {seeds} with 95% interval"
+    yield f"at the last iterate (mean: over iterates), mean over {plural(result.done, 'seed')} with 95% interval"
     yield _row("method", *HEADS.values())
     for method in result.methods:
         yield _row(method.name, *(show_interval(method.means[measure]) for measure in MEASURES))
@@ -48,7 +48,8 @@ def _differences(result: CompareResult) -> Iterator[str]:
     for method in result.methods:
         if method.minus_dp_nsgd:
             found = [method.minus_dp_nsgd[measure] for measure in MEASURES]
-            yield _row(method.name, *(show_interval(one, "+") + _star(one) for one in found))
+            stars = ["" if one.seen == "no difference seen" else "*" for one in found]
+            yield _row(method.name, *(show_interval(one, "+") + star for one, star in zip(found, stars, strict=True)))
 
 
 def show_interval(interval: MeanInterval, sign: str = "") -> str:
@@ -56,12 +57,6 @@ def show_interval(interval: MeanInterval, sign: str = "") -> str:
     if interval.low is None or interval.high is None:
         return f"{interval.mean:{sign}.4f} [no interval]"
     return f"{interval.mean:{sign}.4f} [{interval.low:{sign}.4f}, {interval.high:{sign}.4f}]"
-
-
-def _star(interval: MeanInterval) -> str:
-    if interval.low is None or interval.high is None:
-        return ""
-    return "*" if interval.low > 0 or interval.high < 0 else ""
 
 
 def _row(name: str, *cells: str) -> str:

@@ -67,11 +67,17 @@ class Check:
         return [*(sofar or []), part]
 
     def finish(self, context: Context, total: Any) -> CheckResult:
-        """Say what the folded parts show, None where there was no block. The engine adds ``seconds``."""
+        """Say what the folded parts show, None where no block fitted into the budget. The engine adds ``seconds``."""
+        if total is None and (reason := self.beyond_share(context)):
+            return self.result(status="inconclusive", message=reason)
         if total is None or len(total) != 1:
             raise NotImplementedError(f"{type(self).__name__} must define finish, or have one block.")
         result: CheckResult = total[0]
         return result
+
+    def result(self, **found: Any) -> CheckResult:
+        """Make a result of this check, with its name, its method and what it leaves out."""
+        return CheckResult(**{"name": self.name, "method": self.method, "leaves_out": self.leaves_out, **found})
 
 
 def missed_controls(controls: list[ControlResult]) -> str:

@@ -1,7 +1,4 @@
-"""Derivations that rest on other derivations: a statement with all that is cited, and one cited derivation by itself.
-
-Only together do they prove the statement: one that is cited proves a premise alone, shown with its constants moved.
-"""
+"""One cited derivation by itself: it proves a premise of others alone, and is shown with its constants moved."""
 
 from __future__ import annotations
 
@@ -9,29 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-import msgspec
-
 from dpverify.harness.budget import BudgetName
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.derivation_check import DerivationCheck, judge_moved
-from dpverify.ledger.results import CheckResult, DerivationResult, Method
-from dpverify.symbolic.derive.cited import derivations_under, taken_for_granted
-from dpverify.symbolic.derive.derivation import Derivation, check_derivation
+from dpverify.harness.derivation_check import checked_once, judge_moved
+from dpverify.ledger.results import CheckResult, Method
+from dpverify.symbolic.derive.derivation import Derivation
 from dpverify.symbolic.derive.perturb import Perturbation, perturbations
 from dpverify.symbolic.derive.prepare import prepared
 
 MOST_TRIED = 12  # moved constants that are tried before a chain counts as one that cannot fail
-
-_checked: dict[tuple[str, int, int], tuple[Derivation, DerivationResult]] = {}
-
-
-def checked_once(chain: Derivation, points: int, seed: int) -> DerivationResult:
-    """Check a cited derivation; several statements may rest on the same one."""
-    key = (chain.name, points, seed)
-    if key not in _checked or _checked[key][0] != chain:
-        _checked[key] = chain, check_derivation(chain, points=points, seed=seed)
-    return _checked[key][1]
 
 
 def _around_the_fault(chain: Derivation, fault: Perturbation) -> Perturbation:
@@ -40,33 +24,6 @@ def _around_the_fault(chain: Derivation, fault: Perturbation) -> Perturbation:
     place = next(k for k, (old, new) in enumerate(zip(clean.steps, steps, strict=True)) if old != new)
     start = clean.steps[place - 1].expr if place else clean.start
     return replace(fault, derivation=replace(fault.derivation, start=start, steps=steps[place : place + 2]))
-
-
-@dataclass(frozen=True)
-class WholeDerivationCheck(DerivationCheck):
-    """A derivation with all that it cites."""
-
-    def cost(self, context: Context) -> float:
-        """Declared core seconds: most of them are the cited derivations', which a worker checks once."""
-        return super().cost(context) + 1.5
-
-    def run_block(self, context: Context, block: int) -> CheckResult:
-        """Do what the base does; "proved" only if every derivation that is cited is complete as well."""
-        result = super().run_block(context, block)
-        derivation = self.build(context.statement)
-        broken, seen = [], []
-        for name, chain in derivations_under(derivation):
-            found = checked_once(chain, context.budget.points, context.seed)
-            seen.append(chain.name)
-            if not found.complete:
-                broken.append(f"{chain.name} ({name})")
-        rests = f"cites {len(seen)} derivations: {'; '.join(seen)}"
-        granted = f"takes from elsewhere: {'; '.join(taken_for_granted(derivation)) or 'nothing'}"
-        message = "; ".join(filter(None, [result.message, rests, granted]))
-        if not broken:
-            return msgspec.structs.replace(result, message=message)
-        error = f"cited derivations of ours are not complete: {'; '.join(broken)}"
-        return msgspec.structs.replace(result, status="inconclusive", message=message, error=error)
 
 
 @dataclass(frozen=True)
@@ -93,9 +50,7 @@ class CitedDerivationCheck(Check):
         fine = found.complete and not missed
         ends = f"from {found.steps[0].expression} to {found.steps[-1].expression}"
         message = f"complete: a premise of others, {ends}" if found.complete else "not complete"
-        return CheckResult(
-            name=self.name,
-            method="derivation",
+        return self.result(
             status="not refuted" if fine else "inconclusive",
             message="; ".join(filter(None, [message, missed if found.complete else "", *slack])),
             error="" if found.complete else f"our derivation {found.name!r} is not complete",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.planted import times
+from dpverify.harness.planted import moved_side
+from dpverify.harness.search.search_check import SearchCheck
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, DerivationResult, Method, RelationToDerived
 from dpverify.ledger.statements import Statement
@@ -25,9 +26,22 @@ FACTORS = tuple(Fraction(text) for text in ("1.01", "1.1", "2", "10", "1000", "1
 """How far the control moves the printed side against the derivation: 1%, or as far as its slack asks for."""
 
 
+_checked: dict[tuple[str, int, int], tuple[Derivation, DerivationResult]] = {}
+
+
+def checked_once(chain: Derivation, points: int, seed: int) -> DerivationResult:
+    """Check a cited derivation; several statements may rest on the same one."""
+    from dpverify.symbolic.derive.derivation import check_derivation
+
+    key = (chain.name, points, seed)
+    if key not in _checked or _checked[key][0] != chain:
+        _checked[key] = chain, check_derivation(chain, points=points, seed=seed)
+    return _checked[key][1]
+
+
 @dataclass(frozen=True)
 class DerivationCheck(Check):
-    """Check a derivation's steps, and compare its last expression with the statement."""
+    """Check a derivation's steps and all that it cites, and compare its last expression with the statement."""
 
     build: Build = field(kw_only=True)  # makes the derivation for a statement
     faults: Mapping[str, Build] = field(default_factory=dict, kw_only=True)  # none of them may prove the statement
@@ -44,6 +58,7 @@ class DerivationCheck(Check):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check, compare and control; a step that fails is our error, or, in the paper's chain, a finding."""
+        from dpverify.symbolic.derive.cited import derivations_under, taken_for_granted
         from dpverify.symbolic.derive.conclude import compare_with
         from dpverify.symbolic.derive.derivation import check_derivation
 
@@ -53,20 +68,23 @@ class DerivationCheck(Check):
         checked = check_derivation(derivation, points=points, seed=seed)
         conclusion = compare_with(derivation, statement)
         relation = conclusion.relation
-        proves = checked.complete and relation in IMPLIES
+        under = [checked_once(chain, points, seed) for _, chain in derivations_under(derivation)]
+        broken = [one.name for one in under if not one.complete]
+        proves = checked.complete and relation in IMPLIES and not broken
         controls, slack = self._controls(context, derivation) if proves else ([], [])
         missed = missed_controls(controls) if proves else ""
-        status: Status = "proved" if proves and not missed else "inconclusive"
+        given = taken_for_granted(derivation)
+        holds: Status = "proved given" if given else "proved"
+        rests = f"cites the derivations {'; '.join(one.name for one in under)}" if under else ""
         failing = _failing(checked)
-        return CheckResult(
-            name=self.name,
-            method="derivation",
-            status=status,
-            message="; ".join(filter(None, [_message(checked, relation), conclusion.reason, missed, *slack])),
-            error=f"our derivation {checked.name!r} fails: {failing}" if failing and checked.whose == "ours" else "",
+        error = f"our derivation {checked.name!r} fails: {failing}" if failing and checked.whose == "ours" else ""
+        return self.result(
+            status=holds if proves and not missed else "inconclusive",
+            message="; ".join(filter(None, [_message(checked, relation), conclusion.reason, missed, *slack, rests])),
+            error=f"cited derivations of ours are not complete: {'; '.join(broken)}" if broken else error,
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
-            leaves_out=self.leaves_out,
+            given=given if proves else [],
             derivation=checked,
             relation_to_derived=relation,
             controls=controls,
@@ -93,6 +111,11 @@ class DerivationCheck(Check):
                 )
             )
         return results, slack
+
+
+def derived_and_searched(claim: str, build: Build, **of_search: Any) -> tuple[DerivationCheck, SearchCheck]:
+    """Give the two checks of a statement that is derived, and for which a counterexample is searched all the same."""
+    return DerivationCheck(claim, "derivation", build=build), SearchCheck(claim, "search", **of_search)
 
 
 def judge_moved(
@@ -123,7 +146,7 @@ def _moved_against(derivation: Derivation, statement: Statement) -> ControlResul
     for factor in FACTORS:
         # One of the two directions is sharper, whatever the sign and the relation; the other one follows all the more.
         for moved in (1 / factor, factor):
-            relation = conclude(derivation, times(statement, moved))
+            relation = conclude(derivation, moved_side(statement, "*", moved))
             if relation not in IMPLIES:
                 return _moved(f"printed*{moved}", relation, refuted=True, smallest=factor == FACTORS[0])
     return _moved(f"printed by a factor of {FACTORS[-1]}", relation, refuted=False, smallest=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Literal
 
 from dpverify.harness.context import Point
 from dpverify.harness.sides import LeftSide
@@ -49,28 +50,15 @@ class Planted:
         """Statement with the planted right side; itself where the fault is elsewhere."""
         if not self.rhs or statement.rhs is None:
             return statement
-        return with_rhs(statement, substitute(parse(self.rhs), PRINTED, statement.rhs))
+        return replace(statement, rhs=substitute(parse(self.rhs), PRINTED, statement.rhs))
 
 
-def with_rhs(statement: Statement, rhs: Formula) -> Statement:
-    """Copy a statement with another right side."""
-    return replace(statement, rhs=rhs)
-
-
-def times(statement: Statement, factor: Fraction) -> Statement:
-    """Copy a statement with its right side times a number."""
-    return with_rhs(statement, Bin("*", Num(factor), _rhs(statement)))
-
-
-def plus(statement: Statement, term: Fraction) -> Statement:
-    """Copy a statement with a number added to its right side; see :func:`times`."""
-    return with_rhs(statement, Bin("+", _rhs(statement), Num(term)))
-
-
-def _rhs(statement: Statement) -> Formula:
+def moved_side(statement: Statement, op: Literal["*", "+"], number: Fraction) -> Statement:
+    """Copy a statement with its right side times a number, or with a number added to it."""
     if statement.rhs is None:
         raise ValueError(f"{statement.key}: a statement in words has no right side to change.")
-    return statement.rhs
+    sides = (Num(number), statement.rhs) if op == "*" else (statement.rhs, Num(number))
+    return replace(statement, rhs=Bin(op, *sides))
 
 
 def substitute(node: Formula, name: str, value: Formula) -> Formula:

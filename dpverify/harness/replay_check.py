@@ -7,7 +7,7 @@ neighbours. On worst-case ones each output must move by exactly what the closed 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -15,10 +15,9 @@ import numpy as np
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.search.exact_results import counterexample
+from dpverify.harness.search.exact_results import first_and_largest
 from dpverify.harness.sides import LeftSide, Probe, Prober
-from dpverify.ledger.records import Status
-from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
+from dpverify.ledger.results import CheckResult, ControlResult, Method
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import Exact
 from dpverify.symbolic.exact.statements import requires_hold
@@ -87,20 +86,16 @@ class ReplayCheck(Check):
         controls = [_control(control, statement) for control in self.controls]
         missed = missed_controls(controls)
         violations = [] if disagreement else list(_beyond(statement, own))
-        status: Status = "refuted" if violations else "inconclusive" if missed or disagreement else "not refuted"
-        return CheckResult(
-            name=self.name,
-            method="exact-law",
-            status=status,
+        return self.result(
+            status="refuted" if violations else "inconclusive" if missed or disagreement else "not refuted",
             message="; ".join(filter(None, [disagreement, missed])),
             n=len(own) + runs,
             detects=f"a node that moves by more or less than the closed form, by a share of {self.share:g}",
             statistic=f"measured/exact from 1{low - 1:+.1e} to 1{high - 1:+.1e} at {len(own)} nodes of the worst-case "
             f"problem; at most {most:.6g} over {runs} random runs",
             region=self.region,
-            leaves_out=self.leaves_out,
             kernel_disagrees=bool(disagreement),
-            counterexamples=_shown(violations),
+            counterexamples=first_and_largest(violations),
             controls=controls,
             figures={} if self.figures is None else self.figures(statement),
         )
@@ -129,29 +124,15 @@ def _control(control: ReplayControl, statement: Statement) -> ControlResult:
     )
 
 
-def _beyond(statement: Statement, found: Iterable[Moved]) -> Iterator[tuple[Probe, str]]:
+def _beyond(statement: Statement, found: Iterable[Moved]) -> Iterator[Probe]:
     """Measured outputs at which the statement fails, in the order of the runs, with what was measured."""
     for moved in found:
         if requires_hold(statement, moved.point) is not True:
             continue
         probe = Prober(statement, _side(moved)).probe(moved.point)
         if probe is not None and probe.holds is False:
-            yield probe, f"measured on the kernels: {moved.measured:.12g}"
+            yield replace(probe, note=f"measured on the kernels: {moved.measured:.12g}")
 
 
 def _side(moved: Moved) -> LeftSide:
     return lambda point, statement: moved.law()
-
-
-def _shown(violations: Sequence[tuple[Probe, str]]) -> list[Counterexample]:
-    """The first violation, and the one with the largest ratio."""
-    if not violations:
-        return []
-    first, largest = violations[0], max(violations, key=lambda found: _ratio(found[0]))
-    others = [] if largest is first else [counterexample("largest-ratio", *largest)]
-    return [counterexample("smallest", *first), *others]
-
-
-def _ratio(probe: Probe) -> float:
-    right = float(probe.rhs.float)
-    return float(probe.lhs.float) / right if right else float("inf")

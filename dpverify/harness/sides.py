@@ -31,6 +31,7 @@ class Probe:
     rhs: Number
     # how far the statement is used up: 1 where both sides are equal, above 1 beyond it, 0 where there is all room
     ratio: float
+    note: str = ""  # what a counterexample says besides
 
 
 class Prober:

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from dpverify.kernels import check
 from dpverify.kernels.cache_lines import prefetch_row
 from dpverify.kernels.dyadic import MOST_STEPS
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import kernel, step_kernel
 from dpverify.kernels.tape import Seed, generator, shuffle
 from dpverify.kernels.typing import Indices, Vector
 
@@ -55,7 +55,7 @@ def begins(t: int, N: int, last: int) -> bool:
     return (t - 1) % N == 0 and t <= last
 
 
-@kernel
+@step_kernel
 def example_of(t: int, order: ExampleOrder) -> int:
     """Give the example of step t, 0..N-1; steps come in order, and one that is asked for again draws nothing again."""
     if order.given.shape[0] > 0:
@@ -68,7 +68,7 @@ def example_of(t: int, order: ExampleOrder) -> int:
     return int(permutation[i])
 
 
-@kernel
+@step_kernel
 def ask_ahead(t: int, order: ExampleOrder, rows: Vector, p: np.uint64) -> None:
     """Ask for the row of the example after that of step t, which comes from far away; nothing changes.
 

@@ -59,6 +59,7 @@ def _value(value: Any, names: tuple[str, ...], seen: set[int]) -> Iterator[str]:
     """Describe something that a function refers to; ``names`` are those it looks up, in case of a module of ours."""
     body = getattr(value, "py_func", value)
     if isinstance(body, FunctionType):
+        yield f"options {getattr(value, 'targetoptions', None)}"
         yield from _function(body, seen) if body is not value else (f"function {body.__module__} {body.__qualname__}",)
     elif isinstance(value, ModuleType):
         yield f"module {value.__name__}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import kernel, step_kernel
 from dpverify.kernels.typing import Vector
 
 SMALL, LARGE = 1e-280, 1e280  # Sums of squares between these have lost nothing to underflow or overflow
@@ -47,7 +47,7 @@ def norm(v: Vector) -> float:
     return largest * math.sqrt(scaled)
 
 
-@kernel
+@step_kernel
 def move(eta: float, m_hat: Vector, w: Vector) -> bool:
     """Do ``w <- w - eta m^ / |m^|``; a momentum of length 0 moves nothing.
 

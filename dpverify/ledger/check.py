@@ -52,7 +52,7 @@ def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:
     if not pinned:
         yield verdicts_place.error("", "there is no such file: no claim of this paper has a verdict yet")
     used = {name for claim in paper.claims.values() for name in _names(claim)}
-    for name in paper.symbols:
+    for name in paper.vocabulary.symbols:
         if name not in used:
             yield claims_place.at(f"symbols.{name}").error("", "no claim uses this symbol")
     for claim in paper.claims.values():

@@ -13,7 +13,7 @@ import msgspec
 
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.reading import StatementReader, amended_wording, printed_wording
-from dpverify.ledger.records import Amendment, Claim, Verdict
+from dpverify.ledger.records import Amendment, Claim, Status, Verdict
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.ledger.vocabulary import Vocabulary
 
@@ -68,6 +68,12 @@ class ClaimSpec:
         chosen = self.complete(reading)
         fitting = [verdict for verdict in self.verdicts if verdict.reading.items() <= chosen.items()]
         return max(fitting, key=lambda verdict: len(verdict.reading), default=None)
+
+    def pinned(self, reading: Mapping[str, str], variant: Variant = "printed") -> Status:
+        """The status that our verdict gives to a statement; "untested" where it gives none."""
+        verdict = self.verdict(reading)
+        said = verdict if verdict is None or variant == "printed" else verdict.amendment
+        return "untested" if said is None else said.status
 
     def statement(self, reading: Mapping[str, str] | None = None, variant: Variant = "printed") -> Statement:
         """Return what is to be judged."""

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from dpverify.ledger.chapters import Chapter, ChaptersFile, chapter_problems
+from dpverify.ledger.chapters import ChaptersFile, chapter_problems
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.papers import PaperReader
 from dpverify.ledger.reading import find_cycle
@@ -43,6 +43,11 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "status": get_args(Status),
 }
 _TABLES: dict[str, type[Record]] = {"symbols": Symbol, "functions": Function, "quantities": Quantity}
+_ARRAYS: dict[type[Record], tuple[str, str, type[Record]]] = {
+    ClaimsFile: ("claim", "id", Claim),
+    VerdictsFile: ("verdict", "claim", Verdict),
+}
+"""Arrays of tables whose entries are named in errors: the array, the field that names an entry, and its record."""
 _AT = re.compile(r"(?P<rule>.*) - at `\$(?P<path>.*)`", re.DOTALL)
 _FIELD = re.compile(r"Object (?P<what>contains unknown|missing required) field `(?P<name>.*)`", re.DOTALL)
 
@@ -79,39 +84,21 @@ def _kind_of_file(mode: int) -> str:
     return "a folder" if stat.S_ISDIR(mode) else "a device, pipe or socket"
 
 
-def decode_claims(data: Mapping[str, Any], place: Place, problems: Problems) -> ClaimsFile | None:
-    """Turn the tables of ``claims.toml`` into records; None if anything is wrong, which is added to `problems`."""
+def _decode(data: Mapping[str, Any], record: type[R], place: Place, problems: Problems) -> R | None:
+    """Turn the tables of a file into records; None if anything is wrong, which is added to `problems`."""
     before = len(problems)
-    for table, record in _TABLES.items():
+    for table, kind in _TABLES.items() if record is ClaimsFile else ():
         entries = data.get(table)
         for name, entry in entries.items() if isinstance(entries, dict) else ():
-            _convert(entry, record, place.at(f"{table}.{name}"), problems)
-    for where, entry in _entries(data, "claim", "id", place):
-        _convert(entry, Claim, where, problems)
-    return _convert(data, ClaimsFile, place, problems) if len(problems) == before else None
-
-
-def decode_verdicts(data: Mapping[str, Any], place: Place, problems: Problems) -> VerdictsFile | None:
-    """Turn the tables of ``verdicts.toml`` into records, as :func:`decode_claims`."""
-    before = len(problems)
-    for where, entry in _entries(data, "verdict", "claim", place):
-        _convert(entry, Verdict, where, problems)
-    return _convert(data, VerdictsFile, place, problems) if len(problems) == before else None
-
-
-def decode_chapters(data: Mapping[str, Any], place: Place, problems: Problems) -> ChaptersFile | None:
-    """Turn the tables of ``chapters.toml`` into records, as :func:`decode_claims`."""
-    return _convert(data, ChaptersFile, place, problems)
-
-
-def _entries(data: Mapping[str, Any], array: str, label: str, place: Place) -> list[tuple[Place, Any]]:
-    """Return the entries of an array of tables, each with its place: named by its label, or by its number."""
-    entries = data.get(array)
-    named = []
-    for i, entry in enumerate(entries if isinstance(entries, list) else ()):
-        name = entry.get(label) if isinstance(entry, dict) else None
-        named.append((place.of(name if isinstance(name, str) and name else f"{array}[{i}]"), entry))
-    return named
+            _convert(entry, kind, place.at(f"{table}.{name}"), problems)
+    if record in _ARRAYS:
+        array, label, kind = _ARRAYS[record]
+        entries = data.get(array)
+        for i, entry in enumerate(entries if isinstance(entries, list) else ()):
+            name = entry.get(label) if isinstance(entry, dict) else None
+            named = name if isinstance(name, str) and name else f"{array}[{i}]"
+            _convert(entry, kind, place.of(named), problems)
+    return _convert(data, record, place, problems) if len(problems) == before else None
 
 
 def _convert(data: object, record: type[R], place: Place, problems: Problems) -> R | None:
@@ -221,35 +208,28 @@ def _paper_folders(directory: Path, problems: Problems) -> list[Path]:
 
 def _read_paper(folder: Path, problems: Problems) -> PaperSpec | None:
     """Read one paper, or return None where its claims cannot be read."""
-    claims_place, verdicts_place = (Place(shown_path(folder / name)) for name in (CLAIMS, VERDICTS))
-    table = _table(folder / CLAIMS, claims_place, problems)
-    claims = None if table is None else decode_claims(table, claims_place, problems)
-    verdicts = VerdictsFile()
-    if _is_there(folder / VERDICTS) and (table := _table(folder / VERDICTS, verdicts_place, problems)) is not None:
-        verdicts = decode_verdicts(table, verdicts_place, problems) or verdicts
+    places = [Place(shown_path(folder / name)) for name in (CLAIMS, VERDICTS, CHAPTERS)]
+    claims = _read_file(folder / CLAIMS, ClaimsFile, places[0], problems)
+    verdicts, chapters = VerdictsFile(), ChaptersFile()
+    if _is_there(folder / VERDICTS):
+        verdicts = _read_file(folder / VERDICTS, VerdictsFile, places[1], problems) or verdicts
     if claims is None:
         return None
-    paper = PaperReader(folder.name, claims_place, verdicts_place, problems).read(claims, verdicts)
-    return replace(paper, chapters=_read_chapters(folder, paper, problems))
+    paper = PaperReader(folder.name, places[0], places[1], problems).read(claims, verdicts)
+    if _is_there(folder / CHAPTERS):
+        chapters = _read_file(folder / CHAPTERS, ChaptersFile, places[2], problems) or chapters
+    problems.extend(chapter_problems(chapters, paper.claims, places[2]))
+    return replace(paper, chapters=tuple(chapters.chapter))
 
 
-def _read_chapters(folder: Path, paper: PaperSpec, problems: Problems) -> tuple[Chapter, ...]:
-    """Read what we tell of a paper, if we tell anything."""
-    place = Place(shown_path(folder / CHAPTERS))
-    if not _is_there(folder / CHAPTERS) or (table := _table(folder / CHAPTERS, place, problems)) is None:
-        return ()
-    file = decode_chapters(table, place, problems) or ChaptersFile()
-    problems.extend(chapter_problems(file, paper.claims, place))
-    return tuple(file.chapter)
-
-
-def _table(path: Path, place: Place, problems: Problems) -> dict[str, Any] | None:
-    """Read a TOML file, or return None where it cannot be read."""
+def _read_file(path: Path, record: type[R], place: Place, problems: Problems) -> R | None:
+    """Read a file into its record, or return None where that cannot be."""
     try:
-        return read_toml(path, place)
+        data = read_toml(path, place)
     except SpecError as problem:
         problems.append(problem)
         return None
+    return _decode(data, record, place, problems)
 
 
 def _is_there(path: Path) -> bool:

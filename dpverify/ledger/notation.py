@@ -43,16 +43,16 @@ def _rows(specs: Specs, papers: list[str]) -> Iterator[tuple[str, ...]]:
     """Yield the rows, in order."""
     groups: dict[tuple[bool, str, str], list[tuple[str, str]]] = {}
     for key, spec in specs.papers.items():
-        for name, symbol in spec.symbols.items():
+        for name, symbol in spec.vocabulary.symbols.items():
             group = (False, symbol.api, "") if symbol.api else (True, key, name)
             groups.setdefault(group, []).append((key, name))
     for (nameless, api, _), members in sorted(groups.items()):
-        symbols = [(key, name, specs.papers[key].symbols[name]) for key, name in members]
+        symbols = [(key, name, specs.papers[key].vocabulary.symbols[name]) for key, name in members]
         letters = [
             _once(f"${_math(s.latex)}$ `{name}`" for key, name, s in symbols if key == paper) for paper in papers
         ]
         meaning = _once(_cell(symbol.meaning) for _, _, symbol in symbols)
-        domain = _once(f"`{specs.papers[key].domains[name]}`" for key, name, _ in symbols)
+        domain = _once(f"`{specs.papers[key].vocabulary.domains[name]}`" for key, name, _ in symbols)
         yield ("" if nameless else f"`{api}`", *letters, meaning, domain)
 
 

@@ -47,7 +47,10 @@ class PaperReader:
                 continue
             specs[record.id] = spec
             self.problems.extend(_record_problems(record, place))
-            if not self.check_statement(spec):
+            before = len(self.problems)
+            reader = StatementReader(printed_wording(record), vocabulary, place, self.problems)
+            reader.read(record, spec.key, {})
+            if len(self.problems) == before:
                 self.check_verdicts(spec)
         known = {spec.key: spec for spec in specs.values()}
         for key, found in by_claim.items():
@@ -56,14 +59,6 @@ class PaperReader:
                 place = self.verdicts_place.of(found[0].claim).at("claim")
                 self.problems.append(place.error(shown(found[0].claim), rule))
         return PaperSpec(claims.paper, vocabulary, specs)
-
-    def check_statement(self, spec: ClaimSpec) -> bool:
-        """Read the printed statement; return whether it broke a rule."""
-        before = len(self.problems)
-        place = self.claims_place.of(spec.record.id)
-        reader = StatementReader(printed_wording(spec.record), spec.vocabulary, place, self.problems)
-        reader.read(spec.record, spec.key, {})
-        return len(self.problems) > before
 
     def check_verdicts(self, spec: ClaimSpec) -> None:
         """Check the readings and amendments of a claim's verdicts."""

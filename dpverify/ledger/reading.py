@@ -16,7 +16,7 @@ from dpverify.ledger.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Wording:
-    """The text of a statement. `own` names the fields that an amendment gives itself; the others are the claim's."""
+    """The text of a statement. `own` names what an amendment gives itself: its formula and words, at least."""
 
     quantity: str | None
     lhs: str | None
@@ -25,13 +25,12 @@ class Wording:
     words: str | None
     requires: list[str]
     let: list[Let]
-    amended: bool = False
     own: frozenset[str] = frozenset()
 
     def field(self, name: str) -> str:
         """Return a field's name as its author wrote it: ``printed``, ``amendment.requires[0]``."""
         stem = name.partition("[")[0]
-        if not self.amended:
+        if not self.own:
             return {"formula": "printed", "words": "statement"}.get(name, name)
         return f"amendment.{'statement' if name == 'words' else name}" if stem in self.own else name
 
@@ -53,7 +52,6 @@ def amended_wording(claim: Claim, amendment: Amendment) -> Wording:
         words=amendment.statement,
         requires=claim.requires if amendment.requires is None else amendment.requires,
         let=claim.let if amendment.let is None else amendment.let,
-        amended=True,
         own=frozenset(name for name in ("relation", "requires", "let") if getattr(amendment, name) is not None)
         | {"formula", "words"},
     )
@@ -109,7 +107,7 @@ class StatementReader:
         names = vocabulary.with_domains(names)
         return Statement(
             key=key,
-            variant="amended" if wording.amended else "printed",
+            variant="amended" if wording.own else "printed",
             kind=claim.kind,
             reading=reading,
             quantity=wording.quantity,

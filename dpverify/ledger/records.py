@@ -19,8 +19,12 @@ Kind = Literal[
     "algorithm",
 ]
 Relation = Literal["<=", ">=", "=", "<", ">"]
-Status = Literal["proved", "not refuted", "refuted", "inconclusive", "untested"]
+Status = Literal["proved", "proved given", "argued", "not refuted", "refuted", "inconclusive", "untested"]
 SourceText = Literal["full", "main", "both"]
+
+
+HOLDS: tuple[Status, ...] = ("proved", "proved given", "argued", "not refuted")
+"""What is said of a statement that nothing speaks against, the strongest word first."""
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

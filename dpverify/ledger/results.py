@@ -94,6 +94,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
     statistic: str = ""
     region: str = ""
     leaves_out: str = ""
+    given: list[str] = []  # premises that nothing proves; a proof that rests on any is "proved given" these
     seconds: float = 0.0
     kernel_disagrees: bool = False
     error: str = ""
@@ -114,6 +115,7 @@ class AmendmentResult(Record, frozen=True, kw_only=True):
     latex: str = ""
     requires: list[str] = []
     status: Status
+    given: list[str] = []
     pinned: Status = "untested"
     why: str
     slack: Slack | None = None
@@ -126,6 +128,7 @@ class Result(Record, frozen=True, kw_only=True):
     claim: str
     reading: dict[str, str]
     status: Status
+    given: list[str] = []
     reason: str
     pinned: Status
     contradicts: bool
@@ -147,6 +150,11 @@ class Result(Record, frozen=True, kw_only=True):
     amendment: AmendmentResult | None = None
     checks: list[CheckResult] = []
     figures: dict[str, dict[str, list[float]]] = {}
+
+    @property
+    def all_checks(self) -> list[CheckResult]:
+        """The checks of the printed statement and those of its amendment."""
+        return [*self.checks, *(self.amendment.checks if self.amendment is not None else [])]
 
 
 class RunInfo(Record, frozen=True, kw_only=True):

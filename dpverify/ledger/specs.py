@@ -10,8 +10,8 @@ from pathlib import Path
 from dpverify.ledger.chapters import Chapter
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import UnknownClaim, shown, suggest
-from dpverify.ledger.records import PaperInfo, Quantity, Symbol
-from dpverify.ledger.vocabulary import Domain, Vocabulary
+from dpverify.ledger.records import PaperInfo
+from dpverify.ledger.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,21 +22,6 @@ class PaperSpec:
     vocabulary: Vocabulary
     claims: dict[str, ClaimSpec]
     chapters: tuple[Chapter, ...] = ()
-
-    @property
-    def symbols(self) -> dict[str, Symbol]:
-        """Declared symbols by name."""
-        return self.vocabulary.symbols
-
-    @property
-    def domains(self) -> dict[str, Domain]:
-        """The domain of each symbol."""
-        return self.vocabulary.domains
-
-    @property
-    def quantities(self) -> dict[str, Quantity]:
-        """Declared quantities by name."""
-        return self.vocabulary.quantities
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,11 +73,6 @@ class Tag:
     name: str
     arguments: tuple[str, ...] = ()
 
-    @property
-    def assumption(self) -> Assumption:
-        """What the tag means."""
-        return ASSUMPTIONS[self.name]
-
     def __str__(self) -> str:
         return f"{self.name}({', '.join(self.arguments)})" if self.arguments else self.name
 

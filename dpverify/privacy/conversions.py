@@ -82,20 +82,13 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
     Parameters
     ----------
-    rho : float
-        Zero-concentrated parameter, at least 0.
-    delta : float
-        Privacy parameter, 0 < delta < 1.
+    rho, delta : float
+        Zero-concentrated parameter, at least 0, and 0 < delta < 1; else a ValueError.
 
     Returns
     -------
     float
         epsilon; the best order of :func:`classic_epsilon`, 1 + sqrt(log(1/delta)/rho).
-
-    Raises
-    ------
-    ValueError
-        If an argument is outside its range.
     """
     _check(2.0, rho, delta)
     return rho + 2.0 * math.sqrt(-rho * math.log(delta))

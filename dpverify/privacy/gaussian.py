@@ -16,7 +16,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.special import erfcx, erfinv, ndtri_exp
 
 ROOT_HALF = math.sqrt(0.5)
@@ -33,6 +36,8 @@ LARGE = 1e8  # from this mu on, exp(epsilon) Phi(-mu/2 - epsilon/mu) moves epsil
 FAR = 1e8  # from this x on, M(x) is 1/x to the last digit
 SMALL = 1e-100  # below this mu, delta/mu depends on epsilon/mu alone, to a hundred digits
 LINEAR = 1e-20  # a mu at which that is so to twenty digits, and nothing underflows
+
+Reals = TypeVar("Reals", float, NDArray[np.float64])
 
 
 def compose_mu(mus: Iterable[float]) -> float:
@@ -176,15 +181,15 @@ def _left(mu: float, epsilon: float) -> float:
         return difference
     scale = math.frexp(mu)[1]  # all three are near 1 now
     quotient, near = math.ldexp(quotient, -scale), math.ldexp(mu, -scale)
-    a, b = _halves(quotient), _halves(near)
+    a, b = halves(quotient), halves(near)
     product = quotient * near
     error = ((a[0] * b[0] - product) + a[0] * b[1] + a[1] * b[0]) + a[1] * b[1]  # exact: Dekker's product
     return difference + math.ldexp(((math.ldexp(epsilon, -2 * scale) - product) - error) / near, scale)
 
 
-def _halves(x: float) -> tuple[float, float]:
-    """Split a float into two of at most 26 bits each."""
-    scaled = 134217729.0 * x
+def halves(x: Reals) -> tuple[Reals, Reals]:
+    """Split a float, or each of an array, into two of at most 26 bits."""
+    scaled = 134217729.0 * x  # 2^27 + 1
     high = scaled - (scaled - x)
     return high, x - high
 

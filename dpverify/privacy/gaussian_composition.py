@@ -14,13 +14,11 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from dpverify.privacy.gaussian import ROOT_HALF, compose_mu, epsilon_of
+from dpverify.privacy.gaussian import ROOT_HALF, compose_mu, epsilon_of, halves
 
 Values: TypeAlias = NDArray[np.float64]
 
 SENSITIVE: Final = 0.3  # epsilon over mu from which on floats alone give thirteen digits
-
-SPLITTER: Final = 134217729.0  # 2^27 + 1: splits a float into two of half the bits
 
 FEW: Final = 256  # numbers that Python adds up sooner than numpy
 
@@ -63,9 +61,7 @@ def composed_epsilon(mus: Iterable[float], delta: float) -> float:
 
 def _refined(mus: Values, rough: float, delta: float, epsilon: float) -> float:
     """Newton's method on delta, which is convex in epsilon, with all digits of the sum of squares."""
-    before = ctx.prec
-    ctx.prec = BITS + 2 * max(0, -math.frexp(rough)[1])
-    try:
+    with ctx.workprec(BITS + 2 * max(0, -math.frexp(rough)[1])):
         mu, found, root = _root_of_squares(mus), arb(epsilon), arb(2).sqrt()
         for _ in range(STEPS):
             u, h = found / mu / root, mu / 2 / root
@@ -75,8 +71,6 @@ def _refined(mus: Values, rough: float, delta: float, epsilon: float) -> float:
             if not abs(step) * abs(step) > SETTLED * abs(found) * mu:  # what is left is at most step^2/mu
                 break
         return max(float(found), 0.0)
-    finally:
-        ctx.prec = before
 
 
 def _root_of_squares(mus: Values) -> arb:
@@ -84,9 +78,7 @@ def _root_of_squares(mus: Values) -> arb:
     scale = math.frexp(float(mus.max()))[1]
     values = np.ldexp(mus, -scale)  # at most 1; what underflows is below 10^-300 of the sum
     squares = values * values
-    split = values * SPLITTER
-    high = split - (split - values)
-    low = values - high
+    high, low = halves(values)
     rest = float((((high * high - squares) + 2.0 * high * low) + low * low).sum())  # exact terms: Dekker's product
     while squares.size > FEW:
         if squares.size % 2:

@@ -30,7 +30,14 @@ def certify(mu: Real, epsilon: Real, delta: Real) -> bool:
             raise ValueError(f"{name} must be at least 0, got {name}={value}.")
     if delta >= 1 or (not isinstance(mu, arb) and mu == 0):
         return True
-    return bool(_decide(mu, epsilon, delta))
+    bits = FIRST_BITS
+    while bits <= LAST_BITS:
+        with ctx.workprec(bits):
+            gap = delta_ball(mu, epsilon) - _ball(delta)
+            if gap <= 0 or gap > 0:
+                return bool(gap <= 0)
+        bits *= 2
+    return False
 
 
 def delta_ball(mu: Real, epsilon: Real) -> arb:
@@ -39,23 +46,6 @@ def delta_ball(mu: Real, epsilon: Real) -> arb:
     root = arb(2).sqrt()
     u, h = e / m / root, m / 2 / root
     return ((u - h).erfc() - e.exp() * (u + h).erfc()) / 2
-
-
-def _decide(mu: Real, epsilon: Real, delta: Real) -> bool | None:
-    """Compare with more and more bits."""
-    before, bits = ctx.prec, FIRST_BITS
-    try:
-        while bits <= LAST_BITS:
-            ctx.prec = bits
-            gap = delta_ball(mu, epsilon) - _ball(delta)
-            if gap <= 0:
-                return True
-            if gap > 0:
-                return False
-            bits *= 2
-    finally:
-        ctx.prec = before
-    return None
 
 
 def _ball(value: Real) -> arb:

@@ -125,18 +125,15 @@ def log_chi_moments(sigma: float, top: int) -> tuple[float, ...]:
     log E_Q[(P/Q - 1)^l] for l = 2, 4, .., top. The alternating sum over C(top, i) exp(i (i-1)/(2 sigma^2)) cancels to a
     fraction sigma^-l of its terms; balls of more and more bits show when enough digits are left.
     """
-    before, bits = ctx.prec, 128
-    try:
-        while bits <= MAX_BITS:
-            ctx.prec = bits
+    bits = 128
+    while bits <= MAX_BITS:
+        with ctx.workprec(bits):
             unit = 1 / (2 * arb(sigma) ** 2)
             powers = [(i * (i - 1) * unit).exp() for i in range(top + 1)]
             moments = [_moment(powers, degree) for degree in range(2, top + 1, 2)]
             if all(moment > 0 and moment.rel_accuracy_bits() > 40 for moment in moments):
                 return tuple(float(moment.log()) for moment in moments)
-            bits *= 2
-    finally:
-        ctx.prec = before
+        bits *= 2
     raise ArithmeticError(f"moment {top} of two Gaussians needs more than {MAX_BITS} bits at sigma={sigma}.")
 
 

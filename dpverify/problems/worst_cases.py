@@ -16,14 +16,16 @@ from functools import lru_cache
 import numpy as np
 from flint import arb, ctx
 
+from dpverify.kernels import check
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 from dpverify.problems.logistic_bounds import PRECISION, upward
 
 
 @lru_cache(maxsize=32)
-def _example_gradient(G: float, L: float) -> ExampleGradient:
-    """Gradient kernel of one example; the label is not used."""
+def signed_gradient(G: float, L: float) -> ExampleGradient:
+    """Write y times L (w - x_row), shortened to length G where it is longer, into ``out``; y is 1 or -1."""
+    G, L = check.positive(G=G), check.positive(L=L)
 
     @kernel
     def gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
@@ -32,7 +34,7 @@ def _example_gradient(G: float, L: float) -> ExampleGradient:
             out[j] = w[j] - x_row[j]
             r += out[j] * out[j]
         r = math.sqrt(r)
-        slope = L if L * r <= G else G / r
+        slope = y * (L if L * r <= G else G / r)
         for j in range(w.shape[0]):
             out[j] *= slope
 
@@ -43,20 +45,16 @@ class ClippedQuadratic:
     """Clipped quadratics around given centres; a ``Problem``. Shapes: ``centres`` (n, d)."""
 
     def __init__(self, centres: Matrix, G: float, L: float, gap: float) -> None:
-        for name, value in (("G", G), ("L", L)):
-            if not 0 < value < math.inf:
-                raise ValueError(f"{name} must be positive and finite, got {name}={value}.")
         self.x = np.ascontiguousarray(centres, dtype=np.float64)
-        self.y = np.zeros(len(self.x))
+        self.y = np.ones(len(self.x))
         self.start = np.zeros(self.x.shape[1])
-        self.lipschitz = G
-        self.smoothness = L
+        self.lipschitz, self.smoothness = check.positive(G=G), check.positive(L=L)
         self.gap = gap
 
     @property
     def example_gradient(self) -> ExampleGradient:
         """Kernel ``gradient(w, x_row, y, out)`` of one example."""
-        return _example_gradient(self.lipschitz, self.smoothness)
+        return signed_gradient(self.lipschitz, self.smoothness)
 
     def loss(self, w: Vector) -> float:
         """Empirical risk F at ``w``, shape (d,)."""

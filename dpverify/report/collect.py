@@ -1,14 +1,15 @@
-"""What a report needs of a run, gathered: per paper, per claim, and every derivation and picture once."""
+"""What a report needs of a run, gathered: per paper, per claim, every derivation and picture once; what is stale."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
-from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, DerivationResult, Result, Run
+from dpverify.ledger.results import AmendmentResult, Counterexample, DerivationResult, Result, Run
+from dpverify.report.words import reading_words
 
 _ID = re.compile(r"[a-z0-9_][a-z0-9_-]*:[a-z0-9][a-z0-9-]*")  # parts of it become names of files
 
@@ -74,14 +75,9 @@ def is_vacuous(result: Result) -> bool:
     return result.vacuous is not None and result.vacuous.value
 
 
-def all_checks(result: Result) -> list[CheckResult]:
-    """The checks of the printed statement and those of its amendment."""
-    return [*result.checks, *(result.amendment.checks if result.amendment else [])]
-
-
 def false_alarm(results: Iterable[Result]) -> float:
     """The chance that any statistical refutation in these results is false: at most the sum of their alphas."""
-    return min(1.0, sum(check.alpha for result in results for check in all_checks(result)))
+    return min(1.0, sum(check.alpha for result in results for check in result.all_checks))
 
 
 def run_false_alarm(run: Run) -> float:
@@ -134,3 +130,37 @@ def pictures(result: Result) -> Iterator[Picture]:
 def slug(*parts: str) -> str:
     """A name for a file: lower-case letters, digits and hyphens."""
     return "-".join(cleaned for part in parts if (cleaned := re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")))
+
+
+ReadingKey = tuple[tuple[str, str], ...]  # a choice of readings that can be a key: pairs (name, choice), sorted
+
+Hashes = Mapping[tuple[str, ReadingKey], tuple[str, str]]  # (claim, reading) to (record hash, evidence hash)
+
+
+def reading_key(reading: Mapping[str, str]) -> ReadingKey:
+    """A choice of readings as a key of :data:`Hashes`."""
+    return tuple(sorted(reading.items()))
+
+
+def stale(run: Run, hashes: Hashes) -> list[str]:
+    """The results of a run that are not today's, each with what has changed."""
+    held = {(r.claim, reading_key(r.reading)): (r.record_hash, r.evidence_hash) for r in run.results}
+    changes = {key: _change(was, hashes.get(key)) for key, was in held.items()}
+    changes |= dict.fromkeys(hashes.keys() - held.keys(), "the specs have it, the recorded run does not")
+    return [_line(*key, changes[key]) for key in {**held, **hashes} if changes[key]]
+
+
+def _line(claim: str, reading: ReadingKey, change: str) -> str:
+    words = reading_words(dict(reading))
+    return f"{claim}{f' ({words})' if words else ''}: {change}"
+
+
+def _change(was: tuple[str, str], today: tuple[str, str] | None) -> str:
+    if today is None:
+        return "the specs have no such claim or reading any more"
+    record, evidence = was[0] != today[0], was[1] != today[1]
+    if record and evidence:
+        return "the claim's record and the code that judges it have changed since it was judged"
+    if evidence:
+        return "the checks, bounds or kernels have changed since it was judged"
+    return "the claim's record has changed since it was judged" if record else ""

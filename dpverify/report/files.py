@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.errors import printable
 from dpverify.problems.errors import DataError
 from dpverify.report.collect import ReportError
+from dpverify.report.words import GENERATED
 
 STDOUT = "-"  # the target that stands for stdout
 
@@ -40,26 +41,33 @@ def check_folder(name: str, folder: Path) -> None:
 
 def write_whole(name: str, target: Path, content: bytes) -> None:
     """Write a file that is never seen half written."""
-    aside = target.with_name(f".{target.name}.part")
     try:
         if target.exists() and not target.is_file():
             target.write_bytes(content)
-            return
-        try:
-            aside.write_bytes(content)
-            aside.replace(target)
-        finally:
-            with contextlib.suppress(OSError):
-                aside.unlink(missing_ok=True)
+        else:
+            _replace(target, content)
     except OSError as error:
         raise ArgumentError(name, str(target), f"must be a file that can be written ({_why(error)})") from error
 
 
-def write_stdout(content: bytes) -> None:
-    """Write a document to stdout and nothing else; JSON is UTF-8, whatever the terminal speaks."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
+def _replace(target: Path, content: bytes) -> None:
+    aside = target.with_name(f".{target.name}.part")
+    try:
+        aside.write_bytes(content)
+        aside.replace(target)
+    finally:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+def write_json(name: str, target: str, content: bytes) -> None:
+    """Write a finished document to a file, or to stdout for -, as UTF-8 whatever the terminal speaks."""
+    if target == STDOUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    else:
+        write_whole(name, Path(target), content)
 
 
 def deliver(text: str, record: bytes, json: str | None, figure: Path | None, draw: Callable[[], bytes]) -> None:
@@ -67,10 +75,8 @@ def deliver(text: str, record: bytes, json: str | None, figure: Path | None, dra
     out = sys.stderr if json == STDOUT else sys.stdout
     out.write(text + "\n")
     out.flush()
-    if json == STDOUT:
-        write_stdout(record)
-    elif json is not None:
-        write_whole("json", Path(json), record)
+    if json is not None:
+        write_json("json", json, record)
     if figure is not None:
         write_whole("figure", figure, draw())
     for target in (None if json == STDOUT else json, figure):
@@ -90,27 +96,43 @@ def _why(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def differing(folder: Path, wanted: Mapping[str, bytes]) -> list[str]:
-    """Files that are missing or have another content. Paths below the folder, in the order of ``wanted``."""
-    return [name for name, content in wanted.items() if not _same(folder / name, content)]
+FIGURES = {"comparison": "comparison-", "benchmarks": "bench-"}
+"""Pages of a report's folder that are made of other data than verdicts, and how the names of their figures begin."""
 
 
-def update(folder: Path, files: Mapping[str, bytes], gone: Iterable[str]) -> list[str]:
-    """Write the files that differ, none of them ever seen half written, and take others away; sorted."""
-    changed = differing(folder, files)
-    for name in changed:
+def outdated(folder: Path, wanted: Mapping[str, bytes], page: str = "") -> list[str]:
+    """Files that are missing or have another content, in the order of ``wanted``, then those whose data are gone.
+
+    Of the latter those of one page of :data:`FIGURES`, or else of the pages of verdicts. Paths below the folder.
+    """
+    changed = [name for name, content in wanted.items() if not _same(folder / name, content)]
+    found = [path for pattern in ("*.md", "*/*.md") for path in folder.glob(pattern) if _generated(path)]
+    names = [path.relative_to(folder).as_posix() for path in (*found, *folder.glob("figures/*.svg"))]
+    return [*changed, *(name for name in names if name not in wanted and _page_of(name) == page)]
+
+
+def update(folder: Path, files: Mapping[str, bytes], page: str = "") -> list[str]:
+    """Write the files that differ, none of them ever seen half written, and take those away whose data are gone."""
+    names = outdated(folder, files, page)
+    for name in names:
         path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f".{path.name}.part")
-        aside.write_bytes(files[name])
-        aside.replace(path)
-    removed = list(gone)
-    for name in removed:
-        (folder / name).unlink()
-        with contextlib.suppress(OSError):  # another file is in it
-            if (inside := (folder / name).parent) != folder:
-                inside.rmdir()
-    return sorted([*changed, *removed])
+        if name in files:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, files[name])
+        else:
+            path.unlink()
+            with contextlib.suppress(OSError):  # another file is in it
+                if path.parent != folder:
+                    path.parent.rmdir()
+    return sorted(names)
+
+
+def _page_of(name: str) -> str:
+    return next((page for page, figure in FIGURES.items() if name.startswith((f"{page}.md", f"figures/{figure}"))), "")
+
+
+def _generated(path: Path) -> bool:
+    return path.read_bytes().startswith(GENERATED.encode())
 
 
 def _same(path: Path, content: bytes) -> bool:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from rich import box
+from rich import progress as bars
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dpverify.ledger.records import Status
+from dpverify.ledger.records import HOLDS, Status
 from dpverify.ledger.results import Result, Run
 from dpverify.report.collect import counterexamples, is_vacuous, run_false_alarm
 from dpverify.report.numbers import show_point, show_sides, show_slack
 from dpverify.report.words import ASCII_MARKS, MARKS, counts, counts_words, false_alarm_line, item_id, pin_words, plural
 
-ORDER: tuple[Status, ...] = ("untested", "proved", "not refuted", "inconclusive", "refuted")
+ORDER: tuple[Status, ...] = ("untested", *HOLDS, "inconclusive", "refuted")
 """The groups from top to bottom: what matters most ends up next to the prompt."""
 
 STYLES: dict[Status, str] = {
     "proved": "blue",
+    "proved given": "blue",
+    "argued": "cyan",
     "not refuted": "cyan",
     "inconclusive": "yellow",
     "refuted": "bold red",
@@ -153,3 +157,19 @@ def _loud(result: Result) -> str:
 def _notes(*parts: str) -> str:
     told = [part for part in parts if part]
     return "; ".join([*(part.rstrip(".") for part in told[:-1]), *told[-1:]])
+
+
+def bar_on_stderr(count: bars.ProgressColumn) -> bars.Progress:
+    """A bar with how far it is in its own words; nothing where stderr is no terminal."""
+    console = Console(stderr=True)
+    label = bars.TextColumn("{task.description}", markup=False)
+    columns = (bars.BarColumn(), count, bars.TimeElapsedColumn(), label)
+    return bars.Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+
+
+@contextmanager
+def rounds_on_stderr() -> Iterator[Callable[[int, int, str], None]]:
+    """Show how far it is: how many calls were made, of how many, and what is being done."""
+    with bar_on_stderr(bars.TaskProgressColumn()) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda done, total, label: bar.update(task, completed=done, total=total, description=label)

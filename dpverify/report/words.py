@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from dpverify.ledger.records import Status
+from dpverify.ledger.records import HOLDS, Status
 from dpverify.ledger.results import Result
 from dpverify.report.numbers import show_float
 
-STATUSES: tuple[Status, ...] = ("proved", "not refuted", "inconclusive", "refuted", "untested")
+STATUSES: tuple[Status, ...] = (*HOLDS, "inconclusive", "refuted", "untested")
 
 MARKS: Mapping[Status, str] = {
     "proved": "✓",
+    "proved given": "⊢",
+    "argued": "◐",
     "not refuted": "○",
     "inconclusive": "?",
     "refuted": "✗",
@@ -21,6 +23,8 @@ MARKS: Mapping[Status, str] = {
 
 ASCII_MARKS: Mapping[Status, str] = {
     "proved": "+",
+    "proved given": "|",
+    "argued": "~",
     "not refuted": "o",
     "inconclusive": "?",
     "refuted": "x",
@@ -28,8 +32,12 @@ ASCII_MARKS: Mapping[Status, str] = {
 }
 
 MEANINGS: Mapping[Status, str] = {
-    "proved": "It holds on the whole stated domain: a derivation without an undecided step, or exact exhaustive "
-    "arithmetic over a domain shown to be enough.",
+    "proved": "It holds on the whole stated domain: a derivation without an undecided step that takes nothing from "
+    "elsewhere, or exact arithmetic on a statement without letters.",
+    "proved given": "It is proved but for the premises named with it, which nothing here proves in the form in "
+    "which they are used.",
+    "argued": "Exact arithmetic found nothing at finitely many points; that these are enough is argued in prose, which "
+    "is quoted. This is not counted as proved.",
     "not refuted": "It was searched or simulated and nothing was found. This is not a proof.",
     "inconclusive": "The plan could not reach its power in the budget, or the sources disagree.",
     "refuted": "There is a concrete counterexample: exact numbers, both sides; or, for a statistical claim, a "
@@ -66,16 +74,6 @@ def status_label(status: Status) -> str:
     return f"{MARKS[status]} **{status}**" if status == "refuted" else f"{MARKS[status]} {status}"
 
 
-def mark(status: Status) -> str:
-    """The mark of a status."""
-    return MARKS[status]
-
-
-def relation_words(relation: str | None) -> str:
-    """How the printed statement stands to the derived one, in a sentence; "" where nothing was derived."""
-    return RELATIONS_TO_DERIVED[relation] if relation else ""
-
-
 def kind_words(kind: str) -> str:
     """The kind of a claim, in words."""
     return {"rdp": "Rényi DP", "dp": "DP"}.get(kind, kind.replace("-", " "))
@@ -89,10 +87,8 @@ def pin_words(result: Result) -> str:
         return ""
     if result.pinned == result.status:
         return "as pinned"
-    weaker = result.status in {"inconclusive", "untested"} or (result.pinned, result.status) == (
-        "proved",
-        "not refuted",
-    )
+    below = result.pinned in HOLDS and result.status in HOLDS[HOLDS.index(result.pinned) :]
+    weaker = below or result.status in {"inconclusive", "untested"}
     return f"pinned {result.pinned}, {'unconfirmed by this run' if weaker else 'this run shows more'}"
 
 

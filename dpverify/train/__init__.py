@@ -1,8 +1,7 @@
 """Training on real data: DP-NSGD and SR-NSGD on nonconvex-regularized logistic regression."""
 
 from dpverify.train.command import run_train
-from dpverify.train.request import Request
-from dpverify.train.result import TrainResult
+from dpverify.train.records import Request, TrainResult
 from dpverify.train.run import train
 
 __all__ = ["Request", "TrainResult", "run_train", "train"]

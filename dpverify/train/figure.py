@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from dpverify.report import style
 from dpverify.report.numbers import show_float
-from dpverify.train.result import TrainResult
+from dpverify.train.records import TrainResult
 
 HEIGHT = 4.6
 LEFT, RIGHT, TOP, BOTTOM, GAP = 0.85, 0.35, 0.62, 0.5, 0.3  # margins in inches

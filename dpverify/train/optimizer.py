@@ -1,25 +1,39 @@
-"""The optimizer of a run: Algorithm 1 or 2 of tran2022 on a problem, and the noise that it puts on its nodes."""
+"""The optimizer of a run: Algorithm 1 or 2 of tran2022 on a problem, its noise, and what that noise guarantees."""
 
 from __future__ import annotations
 
-from dpverify.papers.tran2022.accounting.noise import SR_NODES
+import math
+from dataclasses import dataclass
+
+import msgspec
+
+from dpverify.papers.tran2022.accounting.noise import SR_NODES, AccountedRun, epsilon_for, sigma_for, unit_noise
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import printed_scales
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
+from dpverify.problems.data import Dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.stepped_run import SteppedRun
-from dpverify.train.result import NoiseConstants, Settings
-
-Noisy = tuple[SteppedRun, dict[str, float], dict[str, float]]
-"""A run, its counts of nodes, and the deviation of the noise of each kind of node."""
+from dpverify.train.records import NOT_CERTIFIED, NoiseConstants, Request, Settings
 
 
-def optimizer(algorithm: str, problem: LogisticRegression, settings: Settings) -> tuple[SteppedRun, NoiseConstants]:
+def optimizer(algorithm: str, problem: LogisticRegression, s: Settings) -> tuple[SteppedRun, NoiseConstants]:
     """Set an optimizer up: the run before its first step, and its constants with the noise as the boxes print it."""
-    run, counts, node_std = (_dp_nsgd if algorithm == "dp-nsgd" else _sr_nsgd)(problem, settings)
+    given = problem.example_gradient, problem.x, problem.y, problem.start
+    shared = {name: getattr(s, name) for name in ("steps", "alpha", "eta", "sigma", "ordering")}
+    shared["lipschitz"] = problem.lipschitz
+    run: DpNsgd | SrNsgd
+    if algorithm == "dp-nsgd":
+        run = DpNsgd(*given, Parameters(**shared, depth=s.depth), seed=s.seed)
+        counts, node_std = {"V": float(printed_v(len(problem.x), s.steps, s.depth))}, {"f": run.node_deviation}
+    else:
+        scales = printed_scales(len(problem.x), s.steps, eta=s.eta, lipschitz=problem.lipschitz)
+        run = SrNsgd(*given, SrParameters(**shared, gamma=s.gamma, scales=scales), seed=s.seed)
+        counts = {"V_<=2N": scales.v_first, "V_>2N": scales.v_later}
+        node_std = dict(zip(SR_NODES, run.deviations.tolist(), strict=True))
     return run, NoiseConstants(
         lipschitz=problem.lipschitz,
         smoothness=problem.smoothness,
@@ -29,33 +43,41 @@ def optimizer(algorithm: str, problem: LogisticRegression, settings: Settings) -
     )
 
 
-def _dp_nsgd(problem: LogisticRegression, s: Settings) -> Noisy:
-    parameters = Parameters(
-        steps=s.steps,
-        alpha=s.alpha,
-        eta=s.eta,
-        sigma=s.sigma,
-        lipschitz=problem.lipschitz,
-        ordering=s.ordering,
-        depth=s.depth,
-    )
-    run = DpNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=s.seed)
-    v = float(printed_v(len(problem.x), s.steps, s.depth))
-    return run, {"V": v}, {"f": run.node_deviation}
+@dataclass(frozen=True)
+class Guarantee:
+    """A guarantee, or the reason why there is none."""
+
+    words: str  # what is certified, or ``not certified`` and why
+    epsilon: float | None = None  # the guarantee, if there is one
+    delta: float | None = None
 
 
-def _sr_nsgd(problem: LogisticRegression, s: Settings) -> Noisy:
-    scales = printed_scales(len(problem.x), s.steps, eta=s.eta, lipschitz=problem.lipschitz)
-    parameters = SrParameters(
-        steps=s.steps,
-        alpha=s.alpha,
-        gamma=s.gamma,
-        eta=s.eta,
-        sigma=s.sigma,
-        lipschitz=problem.lipschitz,
-        ordering=s.ordering,
-        scales=scales,
-    )
-    run = SrNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=s.seed)
-    counts = {"V_<=2N": scales.v_first, "V_>2N": scales.v_later}
-    return run, counts, dict(zip(SR_NODES, run.deviations.tolist(), strict=True))
+def account(
+    request: Request, settings: Settings, dataset: Dataset, problem: LogisticRegression
+) -> tuple[Settings, Guarantee]:
+    """Choose sigma where a privacy budget is asked for, and say what the accountant's upper bound guarantees."""
+    if request.delta is None:
+        return settings, Guarantee(f"{NOT_CERTIFIED}: give epsilon and delta, or delta with sigma")
+    if settings.sigma == 0.0:
+        return settings, Guarantee(f"{NOT_CERTIFIED}: there is no noise")
+    shared = {name: getattr(settings, name) for name in ("steps", "alpha", "gamma", "eta", "ordering")}
+    bounds = {name: getattr(problem, name) for name in ("lipschitz", "smoothness")}
+    setting = AccountedRun(examples=len(problem.x), **shared, **bounds)
+    noise = unit_noise(request.algorithm, setting)
+    if request.epsilon is not None:
+        settings = msgspec.structs.replace(settings, sigma=sigma_for(noise, request.epsilon, request.delta))
+    epsilon = request.epsilon if request.epsilon is not None else epsilon_for(noise, settings.sigma, request.delta)
+    if settings.scale == "none" and not dataset.standardised:
+        told = f"epsilon = {epsilon:.6g}, delta = {request.delta:.6g}"
+        return settings, Guarantee(f"{NOT_CERTIFIED}: {told} would hold if G were known without looking at the data")
+    return settings, guarantee(epsilon, request.delta, dataset, "certified by the accountant in real arithmetic")
+
+
+def guarantee(epsilon: float, delta: float, dataset: Dataset, how: str) -> Guarantee:
+    """Say what the noise gives, and ``how`` that is known; nothing is certified where the columns were standardised."""
+    told = f"epsilon = {epsilon:.6g}, delta = {delta:.6g}"
+    if dataset.standardised:
+        return Guarantee(f"{NOT_CERTIFIED}: {told} would hold had the columns not been standardised")
+    if not math.isfinite(epsilon):
+        return Guarantee(f"{NOT_CERTIFIED}: this sigma buys no epsilon at delta = {delta:.6g}")
+    return Guarantee(f"{told}, for replacing one example, {how}", epsilon, delta)

@@ -15,10 +15,8 @@ from dpverify.problems.data import Dataset, load_dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
 from dpverify.problems.stepped_run import SteppedRun
-from dpverify.train.optimizer import optimizer
-from dpverify.train.privacy import account
-from dpverify.train.request import Request
-from dpverify.train.result import DataInfo, Point, Settings, TrainResult, mean_gradient_norm
+from dpverify.train.optimizer import account, optimizer
+from dpverify.train.records import DataInfo, Point, Request, Settings, TrainResult, mean_gradient_norm
 
 POINTS = 100
 """How many times loss and gradient norm are measured after the start; each costs about as much as two epochs."""

@@ -13,9 +13,8 @@ from time import perf_counter
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from dpverify.bench.case import BenchCase, Forms, Missing, Usage
+from dpverify.bench.case import BenchCase, Forms, Missing, Usage, select
 from dpverify.bench.measure import CLOCKS, calls_for
-from dpverify.bench.registry import select
 
 ROUNDS = 3
 SHORTEST = 0.01  # seconds of one measurement

@@ -57,13 +57,13 @@ def proofs() -> list[tuple[ExhaustiveCheck, Statement]]:
     return [
         (check, statement)
         for check, statement, pin in judged()
-        if pin == "proved" and isinstance(check, ExhaustiveCheck) and check.why_sufficient
+        if pin in {"proved", "argued"} and isinstance(check, ExhaustiveCheck) and check.why_sufficient
     ]
 
 
 def domains_of(statement: Statement) -> dict[str, Domain]:
     """Domains of all letters of the paper: a statement in words names few of those that its points have."""
-    symbols = SPECS.papers[statement.key.partition(":")[0]].symbols
+    symbols = SPECS.papers[statement.key.partition(":")[0]].vocabulary.symbols
     return {name: parse_domain(symbol.domain) for name, symbol in symbols.items()}
 
 

@@ -20,7 +20,7 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     reconstruct_step,
 )
 from dpverify.papers.tran2022.algorithms.tree_noise.steps import advance_from
-from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS, fill_decay
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import decays
 from dpverify.problems.logistic import slope
 
 clipped_logistic = clipped_sum(slope)
@@ -45,8 +45,7 @@ def draw_rows(rng: Generator, times: int, out: Vector) -> None:
 @kernel
 def stream_in_blocks(words: Words, steps: int, alpha: float, scale: float, slots: Matrix, block: Matrix) -> None:
     """Go through NOISE_1..NOISE_T in blocks, each written over the one before: O(d log T) numbers are kept."""
-    decay, t = np.empty(LEVELS), 0
-    fill_decay(alpha, decay)
+    decay, t = decays(alpha), 0
     while t < steps:
         n = min(steps - t, block.shape[0])
         advance_from(words, t, decay, scale, slots, block[:n])

@@ -122,7 +122,7 @@ def _engine_from_the_start(*, seed: int, tasks: int) -> Forms:
     from dpverify.bench.cases import sleeps
 
     forms = _engine(seed=seed, tasks=tasks)
-    return {SLEEP: forms[SLEEP], ENGINE: lambda: Usage(seconds=sleeps.engine_seconds_from_the_start(tasks, WORKERS))}
+    return {SLEEP: forms[SLEEP], ENGINE: lambda: Usage(seconds=sleeps.engine_seconds(tasks, WORKERS, warm=0))}
 
 
 def _law_case(threads: int, words: str) -> BenchCase:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dpverify.bench.case import BenchCase, Forms, Target, sweep
-from dpverify.bench.cases.arrays import aligned
+from dpverify.bench.case import BenchCase, Forms, Target, aligned, sweep
 
 ALPHA, SCALE = 0.1, 1.0
 

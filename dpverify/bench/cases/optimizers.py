@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpverify.bench.case import BenchCase, Forms, Target
-from dpverify.bench.cases.arrays import aligned
+from dpverify.bench.case import BenchCase, Forms, Target, aligned
 
 N, D, BATCH = 32_561, 123, 256  # size of the data set a9a; its rows have about 14 ones each, and so have ours
 

@@ -11,8 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from dpverify.bench.case import BenchCase, Forms, Target, sweep
-from dpverify.bench.cases.arrays import aligned
+from dpverify.bench.case import BenchCase, Forms, Target, aligned, sweep
 
 GAMMA = 0.05
 PRINTED, LOOKED_UP, STREAM, READING = "literal", "literal, coefficients looked up", "stream", "reading"

@@ -60,27 +60,18 @@ def some_context() -> Context:
     return Context(statement=claim.statement(claim.readings()[0]), budget=BUDGETS["smoke"], seed=0)
 
 
-def engine_seconds(blocks: int, workers: int) -> float:
-    """Run blocks through the engine: seconds from the end of the last warm block to that of the last of all."""
-    ends = _ends(blocks + WARM, workers)
-    return ends[-1] - ends[WARM - 1]
+def engine_seconds(blocks: int, workers: int, warm: int = WARM) -> float:
+    """Run blocks through the engine after warm ones: seconds to the end of the last, from that of the last warm one.
 
-
-def engine_seconds_from_the_start(blocks: int, workers: int) -> float:
-    """Run blocks through the engine: seconds from the call to the end of the last block."""
-    begin = perf_counter()
-    return _ends(blocks, workers)[-1] - begin
-
-
-def _ends(blocks: int, workers: int) -> list[float]:
-    """When each block was over."""
-    ends = list[float]()
-    job = Job(f"{__name__}:load", str(blocks), "sleeps", "sleeps", some_context())
+    Where none is warm, from the call.
+    """
+    ends = [perf_counter()]
+    job = Job(f"{__name__}:load", str(warm + blocks), "sleeps", "sleeps", some_context())
 
     def told(progress: Progress) -> None:
         ends.append(perf_counter())
 
     (result,), _ = run_jobs([job], workers, told)
-    if result.n != blocks:
-        raise RuntimeError(f"n={result.n} blocks were run, not {blocks}: {result.message}")
-    return ends
+    if result.n != warm + blocks:
+        raise RuntimeError(f"n={result.n} blocks were run, not {warm + blocks}: {result.message}")
+    return ends[-1] - ends[warm]

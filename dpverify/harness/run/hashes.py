@@ -36,7 +36,7 @@ def import_closure(modules: Iterable[str]) -> set[str]:
         module = todo.pop()
         if module not in closure:
             closure.add(module)
-            todo.extend(_imported(module))
+            todo.extend(home for home, _ in _bound(module))
     return closure
 
 
@@ -132,12 +132,6 @@ def _bound(module: str) -> tuple[tuple[str, str], ...]:
             if _source(home) is not None:
                 found[home, f"{taken}:{own}"] = None
     return tuple(found)
-
-
-@cache
-def _imported(module: str) -> tuple[str, ...]:
-    """Modules of ours that a module's code imports, anywhere in it."""
-    return tuple(dict.fromkeys(home for home, _ in _bound(module)))
 
 
 def _absolute(module: str, node: ast.ImportFrom) -> str:

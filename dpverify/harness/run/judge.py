@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.formula import to_text
-from dpverify.ledger.records import Status, Verdict
+from dpverify.ledger.records import HOLDS, Status, Verdict
 from dpverify.ledger.results import AmendmentResult, CheckResult, Result, Slack
-
-HOLDS: tuple[Status, ...] = ("proved", "not refuted")
 
 
 def sources_disagree(checks: Sequence[CheckResult]) -> str:
@@ -17,7 +15,7 @@ def sources_disagree(checks: Sequence[CheckResult]) -> str:
     kernels = [check.name for check in checks if check.kernel_disagrees]
     if kernels:
         return f"sources disagree: the kernel does not follow the exact law ({', '.join(kernels)})"
-    proved = [check.name for check in checks if check.status == "proved"]
+    proved = [check.name for check in checks if check.status in HOLDS[:3]]
     refuted = [check.name for check in checks if check.status == "refuted"]
     if proved and refuted:
         return f"sources disagree: proved by {', '.join(proved)} and refuted by {', '.join(refuted)}"
@@ -29,13 +27,21 @@ def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
     if disagreement := sources_disagree(checks):
         return "inconclusive", disagreement
     unsure = [f"{c.name}: {c.error or c.message}" for c in checks if c.status in {"inconclusive", "untested"}]
-    strongest: tuple[Status, ...] = ("refuted", "proved", "not refuted")
-    for status in strongest:
+    for status in ("refuted", *HOLDS):
         if names := [check.name for check in checks if check.status == status]:
-            return status, "; ".join([f"{status} by {', '.join(names)}", *unsure])
+            rests = given(checks)
+            if status == "proved given":
+                names = [check.name for check in checks if check.status == status and check.given == rests]
+            return status, "; ".join([f"{' '.join([status, ', '.join(rests)]).strip()} by {', '.join(names)}", *unsure])
     if any(check.status == "inconclusive" for check in checks):
         return "inconclusive", "; ".join(unsure)
     return "untested", "; ".join(unsure) or "no check is written for it"
+
+
+def given(checks: Sequence[CheckResult]) -> list[str]:
+    """Premises, not proved, of the one proof that has the fewest; empty where nothing is proved given premises."""
+    found = [check.given for check in checks if check.status == "proved given"]
+    return [] if any(check.status == "proved" for check in checks) else min(found, key=len, default=[])
 
 
 def judge(
@@ -51,7 +57,7 @@ def judge(
     if verdict is not None and verdict.reason and (verdict.status == status or not printed):
         reason = verdict.reason
     amendment = _amendment(claim, reading, verdict, amended)
-    pinned: Status = verdict.status if verdict is not None else "untested"
+    pinned = claim.pinned(reading)
     against = contradicts(pinned, status)
     if amendment is not None:
         against = against or contradicts(amendment.pinned, amendment.status)
@@ -62,6 +68,7 @@ def judge(
         claim=claim.key,
         reading=reading,
         status=status,
+        given=given(printed),
         reason=reason,
         pinned=pinned,
         contradicts=against,
@@ -86,7 +93,7 @@ def judge(
 
 
 def contradicts(pinned: Status, found: Status) -> bool:
-    """Whether evidence contradicts a pin: one of them says refuted, the other proved or not refuted."""
+    """Whether evidence contradicts a pin: one of them says refuted, the other that it holds."""
     return (pinned == "refuted" and found in HOLDS) or (found == "refuted" and pinned in HOLDS)
 
 
@@ -96,9 +103,9 @@ def unconfirmed(result: Result) -> bool:
     if result.amendment is not None:
         pairs.append((result.amendment.pinned, result.amendment.status))
     return any(
-        pinned in {"proved", "not refuted", "refuted"}
+        pinned in {"refuted", *HOLDS}
         and found != pinned
-        and not (pinned == "not refuted" and found == "proved")
+        and not (pinned in HOLDS and found in HOLDS[: HOLDS.index(pinned)])
         and not contradicts(pinned, found)
         for pinned, found in pairs
     )
@@ -122,6 +129,7 @@ def _amendment(
         latex=statement.latex(),
         requires=[to_text(condition) for condition in statement.requires],
         status=decide_status(checks)[0],
+        given=given(checks),
         pinned=text.status,
         why=text.why,
         slack=sharpest([check.slack for check in checks if check.slack is not None]),

@@ -35,16 +35,9 @@ def commit() -> str:
     here = Path(__file__).resolve().parents[3]
     if not (here / ".git").exists():
         return ""
-    head = _git(here, "rev-parse", "HEAD")
-    changed = head and _git(here, "status", "--porcelain", "--untracked-files=no")
-    return f"{head}+changes" if changed else head
-
-
-def _git(directory: Path, *arguments: str) -> str:
+    command = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes"]
     try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=directory, capture_output=True, text=True, timeout=GIT_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=GIT_SECONDS, check=True)
+    except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return done.stdout.strip()

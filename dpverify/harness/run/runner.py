@@ -21,8 +21,7 @@ SECONDS_FOR_WORKERS = 10.0  # declared core seconds from which workers save more
 
 def false_alarm(results: Sequence[Result]) -> float:
     """Chance that any red in some results is false. At most this: the alphas of all simulations, added up."""
-    checks = [c for r in results for c in (*r.checks, *(r.amendment.checks if r.amendment is not None else ()))]
-    return math.fsum(check.alpha for check in checks if check.n > 0)
+    return math.fsum(check.alpha for result in results for check in result.all_checks if check.n > 0)
 
 
 def verify(
@@ -79,5 +78,4 @@ def exit_code(run: Run) -> int:
 
 def errors(result: Result) -> list[str]:
     """Errors of ours, one line per check that broke."""
-    checks = (*result.checks, *(result.amendment.checks if result.amendment is not None else ()))
-    return [f"{check.name}: {check.error}" for check in checks if check.error]
+    return [f"{check.name}: {check.error}" for check in result.all_checks if check.error]

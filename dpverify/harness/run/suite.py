@@ -69,18 +69,18 @@ class Suite:
 
     def cases(self, claim: ClaimSpec) -> list[JudgedReading]:
         """List what is to be judged of a claim: one for each choice of its readings."""
-        return [self._reading(claim, reading) for reading in claim.readings()]
-
-    def _reading(self, claim: ClaimSpec, reading: dict[str, str]) -> JudgedReading:
         checks = self._checks_of(claim.paper)
         entries = [] if checks is None else checks.entries(claim.record.id)
-        verdict = claim.verdict(reading)
-        printed, amended = self._jobs(claim, claim.statement(reading), entries), tuple[Job, ...]()
-        if verdict is not None and verdict.amendment is not None:
-            amended = self._jobs(claim, claim.statement(reading, "amended"), entries)
-        used = {job.check for job in (*printed, *amended)}
-        modules = tuple(entry.module for entry in entries if entry.check.name in used)
-        return JudgedReading(claim, reading, printed, amended, modules)
+        cases = []
+        for reading in claim.readings():
+            verdict = claim.verdict(reading)
+            printed, amended = self._jobs(claim, claim.statement(reading), entries), tuple[Job, ...]()
+            if verdict is not None and verdict.amendment is not None:
+                amended = self._jobs(claim, claim.statement(reading, "amended"), entries)
+            used = {job.check for job in (*printed, *amended)}
+            modules = tuple(entry.module for entry in entries if entry.check.name in used)
+            cases.append(JudgedReading(claim, reading, printed, amended, modules))
+        return cases
 
     def _checks_of(self, paper: str) -> PaperChecks | None:
         """Load the checks of a paper; refuse specs that lack a claim which one of them judges."""

@@ -7,9 +7,8 @@ from fractions import Fraction
 
 from dpverify.harness.search.candidates import PAYLOADS, value_at
 from dpverify.harness.search.domain import Sampler
-from dpverify.harness.search.rationals import Interval, complexity, simplest
+from dpverify.harness.search.rationals import Interval, Values, complexity, simplest
 
-Values = dict[str, Fraction]
 CORNERS = ((0, 0), (1, 1), (1, 0), (4, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS - 1))
 """The simplest, both ends, one over the symbol before (or equal to it), next to the ends, a power of two, far out."""
 MAX_CORNERS = 1024

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from itertools import permutations
 
 from flint import fmpq
@@ -219,7 +219,4 @@ def _best_tail(
 
 
 def _number(bits: Sequence[bool]) -> int:
-    value = 0
-    for bit in bits:
-        value = 2 * value + bit
-    return value
+    return reduce(lambda value, bit: 2 * value + bit, bits, 0)

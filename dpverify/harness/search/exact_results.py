@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Literal
 
 from dpverify.harness.context import Point, as_point
-from dpverify.harness.planted import plus, times
+from dpverify.harness.planted import moved_side
 from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import Probe
 from dpverify.ledger.results import Counterexample, Number, Slack, Vacuous
@@ -26,9 +26,18 @@ def numbers(point: Point) -> dict[str, Number]:
     return {name: to_number(point[name]) for name in sorted(point)}
 
 
-def counterexample(kind: CounterexampleKind, probe: Probe, note: str = "") -> Counterexample:
+def counterexample(kind: CounterexampleKind, probe: Probe) -> Counterexample:
     """Write a violation for a report."""
-    return Counterexample(kind=kind, parameters=numbers(probe.point), lhs=probe.lhs, rhs=probe.rhs, note=note)
+    return Counterexample(kind=kind, parameters=numbers(probe.point), lhs=probe.lhs, rhs=probe.rhs, note=probe.note)
+
+
+def first_and_largest(violations: Sequence[Probe]) -> list[Counterexample]:
+    """Write the first violation, and the one with the largest ratio."""
+    if not violations:
+        return []
+    first, largest = violations[0], max(violations, key=lambda probe: probe.ratio)
+    others = [] if largest is first else [counterexample("largest-ratio", largest)]
+    return [counterexample("smallest", first), *others]
 
 
 def slack_of(found: Findings, relation: str) -> Slack | None:
@@ -97,19 +106,19 @@ def sharper_statement(statement: Statement, found: Findings, factor: Fraction) -
     lhs, rhs = float(sharpest.lhs.float), float(sharpest.rhs.float)
     if statement.relation == "=":
         if rhs != 0.0:
-            return f"printed*{factor}", times(statement, factor)
-        return f"printed + {factor - 1}", plus(statement, factor - 1)
+            return f"printed*{factor}", moved_side(statement, "*", factor)
+        return f"printed + {factor - 1}", moved_side(statement, "+", factor - 1)
     sign = 1 if statement.relation in {"<=", "<"} else -1
     if lhs > 0.0 and rhs > 0.0 and 0.0 < sharpest.ratio < math.inf:
         used = Fraction(sharpest.ratio)
         moved = _short(used / factor if sign > 0 else factor / used)
-        return f"printed*{moved}", times(statement, moved)
+        return f"printed*{moved}", moved_side(statement, "*", moved)
     rooms = [sign * (float(p.rhs.float) - float(p.lhs.float)) for p in found.probes]
     finite = [room for room in rooms if math.isfinite(room)]
     if not finite:
         return None
     term = -sign * _short(Fraction(max(0.0, min(finite))) * factor + factor - 1)
-    return f"printed + ({term})", plus(statement, term)
+    return f"printed + ({term})", moved_side(statement, "+", term)
 
 
 def _short(exact: Fraction) -> Fraction:

@@ -1,4 +1,4 @@
-"""Exact arithmetic at every point of a finite set; a proof where that set is shown to be enough."""
+"""Exact arithmetic at every point of a finite set: a proof of a statement without letters, else an argument or less."""
 
 from __future__ import annotations
 
@@ -11,19 +11,12 @@ from dpverify.harness.budget import Budget
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.planted import Outcome, Planted, Rule
-from dpverify.harness.search.exact_results import (
-    FACTORS,
-    CounterexampleKind,
-    counterexample,
-    sharper_statement,
-    slack_of,
-)
+from dpverify.harness.search.exact_results import FACTORS, first_and_largest, sharper_statement, slack_of
 from dpverify.harness.search.granted import not_granted
 from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.formula import to_text
-from dpverify.ledger.records import Status
-from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
+from dpverify.ledger.results import CheckResult, ControlResult, Method, Number
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.statements import requires_hold
@@ -41,7 +34,7 @@ class ExhaustiveCheck(Check):
     lhs: LeftSide | None = field(default=None, kw_only=True)  # left side at a point; None takes the claim's own formula
     # Rule instead of two sides, for words; where a point lacks a symbol, the conditions are the rule's own business.
     holds: Rule | None = field(default=None, kw_only=True)
-    # Why these points are the whole story, which makes this a proof; empty where they are not.
+    # Why these points are the whole story, in prose: the statement is then argued; empty where they are not.
     why_sufficient: str = field(default="", kw_only=True)
     # Conditions on which ``why_sufficient`` rests besides its points; the statement has to grant each of them.
     where: Sequence[str] = field(default=(), kw_only=True)
@@ -70,34 +63,27 @@ class ExhaustiveCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Go through all points, then through them again for each control until it is refuted."""
         statement = context.statement
-        found, notes, outside = self._go_through(context, statement, self.lhs, self.holds, stop=False)
+        found = self._go_through(context, statement, self.lhs, self.holds, stop=False)
         controls = self._controls(context, statement, found)
         missed = missed_controls(controls) if controls or not found.violations else ""
+        open_ends = missed or found.undecided or found.undefined
         ungranted = not_granted(self.where, statement) if self.why_sufficient and not found.violations else []
-        status: Status
-        if found.violations:
-            status = "refuted"
-        elif missed or found.undecided or found.undefined:
-            status = "inconclusive"
-        else:
-            status = "proved" if self.why_sufficient and not ungranted else "not refuted"
+        enough = "argued" if self.holds or statement.free else "proved"
+        holds = enough if self.why_sufficient and not ungranted else "not refuted"
         message = f"{len(found.probes)} points, {len(found.violations)} violations"
         if found.undecided or found.undefined:
             message += f", {found.undecided} not decided, {found.undefined} with an undefined side"
-        if outside:
-            message += f", {outside} more left out: they do not meet the conditions"
+        if found.outside:
+            message += f", {found.outside} more left out: they do not meet the conditions"
         if ungranted:
             message += f", no proof: it needs {', '.join(ungranted)}, which the statement does not grant"
-        return CheckResult(
-            name=self.name,
-            method="exhaustive",
-            status=status,
+        return self.result(
+            status="refuted" if found.violations else "inconclusive" if open_ends else holds,
             message="; ".join(filter(None, [message, "" if ungranted else self.why_sufficient, missed])),
             n=len(found.probes),
             detects="a violation at any of the points",
             region=self.region,
-            leaves_out=self.leaves_out,
-            counterexamples=_counterexamples(found, notes),
+            counterexamples=first_and_largest(found.violations),
             slack=slack_of(found, statement.relation or "=") if self.holds is None else None,
             controls=controls,
         )
@@ -110,22 +96,16 @@ class ExhaustiveCheck(Check):
 
     def _go_through(
         self, context: Context, statement: Statement, lhs: LeftSide | None, holds: Rule | None, *, stop: bool
-    ) -> tuple[Findings, dict[int, str], int]:
-        """Probe every point, or until the first violation; notes are kept by the identity of their probe."""
-        found, notes, prober = Findings(), dict[int, str](), Prober(statement, lhs)
-        seen = outside = 0
+    ) -> Findings:
+        """Probe every point, or until the first violation."""
+        found, prober, seen = Findings(), Prober(statement, lhs), 0
         for values in self.points(context.budget):
             seen += 1
             point = as_point(values)
             if not self.meets_conditions(point, statement):
-                outside += 1
+                found.outside += 1
                 continue
-            if holds is None:
-                probe = prober.probe(point)
-                found.undefined = prober.undefined
-            else:
-                probe, note = probed_by_rule(holds, point, statement)
-                notes[id(probe)] = note
+            probe = prober.probe(point) if holds is None else probed_by_rule(holds, point, statement)
             if probe is None:
                 continue
             found.probes.append(probe)
@@ -135,44 +115,33 @@ class ExhaustiveCheck(Check):
                     break
         if seen == 0:
             raise ValueError(f"points of check {self.name!r} must not be empty.")
-        if seen == outside:
+        if seen == found.outside:
             conditions = ", ".join(to_text(condition) for condition in statement.requires)
             raise ValueError(f"points of check {self.name!r} must meet {conditions}: none of {seen} does.")
-        return found, notes, outside
+        found.undefined = prober.undefined
+        return found
 
     def _controls(self, context: Context, statement: Statement, found: Findings) -> list[ControlResult]:
         results = []
         if self.holds is None and not found.violations and (sharper := sharper_statement(statement, found, FACTORS[0])):
             fault, faulty = sharper
-            seen, *_ = self._go_through(context, faulty, self.lhs, None, stop=True)
+            seen = self._go_through(context, faulty, self.lhs, None, stop=True)
             results.append(seen.as_control("sharper", fault, True))
         for planted in self.planted:
             holds = planted.holds or (self.holds if planted.lhs is None else None)
             faulty = planted.statement(statement)
-            seen, *_ = self._go_through(context, faulty, planted.lhs or self.lhs, holds, stop=True)
+            seen = self._go_through(context, faulty, planted.lhs or self.lhs, holds, stop=True)
             results.append(seen.as_control(planted.name, planted.rhs or "another rule", planted.at_declared_size))
         return results
 
 
-def probed_by_rule(holds: Rule, point: dict[str, Fraction], statement: Statement) -> tuple[Probe, str]:
-    """Ask a rule about a point: what it says, and what is wrong there in words."""
+def probed_by_rule(holds: Rule, point: dict[str, Fraction], statement: Statement) -> Probe:
+    """Ask a rule about a point."""
     said = holds(point, statement)
-    outcome = said if isinstance(said, Outcome) else Outcome(said)
-    return as_probe(point, outcome), outcome.note
+    return as_probe(point, said if isinstance(said, Outcome) else Outcome(said))
 
 
 def as_probe(point: dict[str, Fraction], outcome: Outcome) -> Probe:
     """Give an outcome the form of a probe; a side that it does not have is not a number."""
     lhs, rhs = (NO_NUMBER if side is None else to_number(side) for side in (outcome.lhs, outcome.rhs))
-    return Probe(point, outcome.ok, lhs, rhs, 0.0)
-
-
-def _counterexamples(found: Findings, notes: dict[int, str]) -> list[Counterexample]:
-    """First violation in the order of the points, and the one with the largest ratio."""
-    if not found.violations:
-        return []
-    first, largest = found.violations[0], max(found.violations, key=lambda p: p.ratio)
-    shown: list[tuple[CounterexampleKind, Probe]] = [("smallest", first)]
-    if largest is not first:
-        shown.append(("largest-ratio", largest))
-    return [counterexample(kind, probe, notes.get(id(probe), "")) for kind, probe in shown]
+    return Probe(point, outcome.ok, lhs, rhs, 0.0, outcome.note)

@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from fractions import Fraction
 
 import hypothesis
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 
 from dpverify.harness.search.domain import Sampler
+from dpverify.harness.search.rationals import Values
 
-Values = dict[str, Fraction]
 MAX_TARGET = 700.0  # largest size of a logarithm that is handed to the search
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 
 PER_DECADE = 20  # sizes that are tried: N = 10^(k/PER_DECADE), rounded
@@ -12,12 +13,9 @@ def size(k: int) -> int:
     return round(10 ** (k / PER_DECADE))
 
 
-def first_below(bound: Callable[[int], float], low: int = 1, high: int = 14 * PER_DECADE) -> int:
+def first_below(bound: Callable[[int], float]) -> int:
     """Smallest k with ``bound(size(k)) < 1``, by bisection."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if bound(size(middle)) < 1 else (middle, high)
-    return high
+    return 2 + bisect_left(range(2, 14 * PER_DECADE), True, key=lambda k: bound(size(k)) < 1)
 
 
 def first_below_near(bound: Callable[[int], float], guess: int) -> int:

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+Values = dict[str, Fraction]  # a point, symbol by symbol
+
 
 @dataclass(frozen=True)
 class Interval:

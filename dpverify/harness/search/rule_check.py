@@ -45,9 +45,9 @@ class RuleCheck(ExhaustiveCheck):
         for values in self.points(context.budget):
             point = as_point(values)
             if self.interior(point) and self.meets_conditions(point, context.statement):
-                probe, note = probed_by_rule(self.holds, point, context.statement)
+                probe = probed_by_rule(self.holds, point, context.statement)
                 if probe.holds is False:
-                    inside = counterexample("interior", probe, note)
+                    inside = counterexample("interior", probe)
                     return msgspec.structs.replace(result, counterexamples=[*result.counterexamples, inside])
         return result
 

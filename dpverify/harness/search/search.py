@@ -10,12 +10,11 @@ from fractions import Fraction
 from dpverify.harness.search.climb import climb, corners
 from dpverify.harness.search.domain import Sampler
 from dpverify.harness.search.explore import drive_up, shrink
-from dpverify.harness.search.rationals import Interval, complexity
+from dpverify.harness.search.rationals import Interval, Values, complexity
 from dpverify.harness.search.simplify import simplify, size
 from dpverify.harness.sides import Probe, Prober
 from dpverify.ledger.results import ControlResult
 
-Values = dict[str, Fraction]
 STARTS = 3  # how many of the sharpest points are climbed from
 MARGIN = Fraction(1, 20)  # how far inside an interval an interior point lies, as a share of its width
 INTERIOR_INTEGER = 3
@@ -32,6 +31,7 @@ class Findings:
     sampled: list[Probe] = field(default_factory=list)  # those that were drawn, for a typical slack
     violations: list[Probe] = field(default_factory=list)  # those at which the statement is certainly false
     undefined: int = 0  # points at which a side is not defined
+    outside: int = 0  # given points that do not meet the conditions
 
     @property
     def sharpest(self) -> Probe | None:
@@ -60,17 +60,13 @@ def search(
     found = Findings()
     seen: set[int] = set()
 
-    def note(point: Values) -> Probe | None:
+    def score(point: Values) -> float | None:
         probe = prober.probe(point)
         if probe is not None and id(probe) not in seen:
             seen.add(id(probe))
             found.probes.append(probe)
             if probe.holds is False:
                 found.violations.append(probe)
-        return probe
-
-    def score(point: Values) -> float | None:
-        probe = note(point)
         return None if probe is None else probe.ratio
 
     def sampled(point: Values) -> float | None:

@@ -20,17 +20,16 @@ from dpverify.harness.search.exact_results import (
     sharper_statement,
     slack_of,
 )
+from dpverify.harness.search.rationals import Values
 from dpverify.harness.search.search import Findings, interior_of, largest_violation, search, simplest_violation
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.formula import decimal_text, parse_relation, to_text
-from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import parse_domain
 
 FEWEST_EXAMPLES = 50
 
-Corner = dict[str, Fraction]
 Ends = tuple[int | Fraction | str | None, int | Fraction | str | None]
 
 
@@ -77,17 +76,13 @@ class SearchCheck(Check):
         counterexamples = self._counterexamples(context, sampler, prober, found, examples)
         controls = self._controls(context, sampler, first, found, examples)
         missed = "" if counterexamples and not controls else missed_controls(controls)
-        status: Status = "refuted" if counterexamples else "inconclusive" if missed else "not refuted"
-        return CheckResult(
-            name=self.name,
-            method="search",
-            status=status,
+        return self.result(
+            status="refuted" if counterexamples else "inconclusive" if missed else "not refuted",
             message="; ".join(filter(None, [_message(found), missed])),
             n=len(found.probes),
             detects=_detects(controls),
             statistic=_statistic(found),
             region=region,
-            leaves_out=self.leaves_out,
             counterexamples=counterexamples,
             slack=slack_of(found, statement.relation or "="),
             vacuous=self.vacuity.judge(statement) if self.vacuity is not None else None,
@@ -105,9 +100,9 @@ class SearchCheck(Check):
     def _seed(self, context: Context, block: int, stream: str = "") -> int:
         return int(context.rng(block, stream).integers(1 << 62))
 
-    def _corners(self, statement: Statement, sampler: Sampler) -> list[Corner]:
+    def _corners(self, statement: Statement, sampler: Sampler) -> list[Values]:
         """The author's corners; where one leaves symbols open, they are made as simple and as large as can be."""
-        points: dict[tuple[tuple[str, Fraction], ...], Corner] = {}
+        points: dict[tuple[tuple[str, Fraction], ...], Values] = {}
         samplers: dict[frozenset[str], Sampler] = {}
         symbols = sampler.symbols
         for corner in self.corners:
@@ -145,7 +140,7 @@ class SearchCheck(Check):
         return [counterexample(kind, probe) for kind, probe in named if probe is not None]
 
     def _controls(
-        self, context: Context, sampler: Sampler, first: Sequence[Corner], found: Findings, examples: int
+        self, context: Context, sampler: Sampler, first: Sequence[Values], found: Findings, examples: int
     ) -> list[ControlResult]:
         """Search faulty statements in the same way, each with seeds of its own, until it is refuted."""
 

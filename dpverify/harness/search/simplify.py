@@ -11,9 +11,8 @@ from functools import lru_cache
 
 from dpverify.harness.search.candidates import value_at
 from dpverify.harness.search.domain import Sampler
-from dpverify.harness.search.rationals import Interval, complexity, simplest
+from dpverify.harness.search.rationals import Interval, Values, complexity, simplest
 
-Values = dict[str, Fraction]
 TRIES = 3000  # how many points are tried at most
 SIMPLER = 48  # how many of the simplest values of a symbol are tried before a point counts as simplest
 OF_TWO = 8  # how many of the simplest values of each of two symbols are tried, and of one that others follow

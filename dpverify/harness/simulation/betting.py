@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from dpverify.harness.statistics.effects import smallest_sample
+from dpverify.harness.statistics.effects import Effect
 
 STAKES: Final = np.array([0.9, 0.99, 0.7, 0.4, 0.1])
 WEIGHTS: Final = np.array([0.8, 0.05, 0.05, 0.05, 0.05])
@@ -55,11 +55,10 @@ def lower_limit(values: Sequence[float], alpha: float) -> float:
 
 
 @dataclass(frozen=True)
-class Excess:
-    """A mean above a bound, for variables in [0, 1]; an ``Effect``."""
+class Excess(Effect):
+    """A mean above a bound, for variables in [0, 1]."""
 
     bound: float  # What the claim allows, in (0, 1). The fault is a mean at NEAR of the way from there to 1.
-    values: int = 1  # numbers that one replication takes
 
     def __post_init__(self) -> None:
         if not 0.0 < self.bound < 1.0:
@@ -75,11 +74,6 @@ class Excess:
         """The fault in words."""
         return f"a mean above the bound by {self.mean - self.bound:.3g}"
 
-    @property
-    def seconds(self) -> float:
-        """Nothing: what a run costs is declared where it is known."""
-        return 0.0
-
     def power(self, n: int, alpha: float) -> float:
         """Lower bound of the power, for any law of this mean; with the first stake alone."""
         wanted = math.log(1.0 / (alpha * WEIGHTS[0]))
@@ -87,8 +81,3 @@ class Excess:
         moments = self.mean * np.exp(-POWERS * win) + (1.0 - self.mean) * np.exp(-POWERS * loss)
         missed = float((POWERS * wanted + n * np.log(moments)).min())
         return 1.0 - math.exp(min(0.0, missed))
-
-
-def runs_needed(bound: float, alpha: float, power: float) -> int:
-    """Give the number of runs after which the declared excess is refuted."""
-    return smallest_sample(Excess(bound), alpha, power)

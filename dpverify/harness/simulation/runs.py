@@ -119,15 +119,9 @@ class RunsBoundCheck(Check, Generic[CaseT]):
         """Chance of a false alarm of this check."""
         return ALPHA
 
-    def _result(self, **found: Any) -> CheckResult:
-        return CheckResult(
-            name=self.name,
-            method="monte-carlo",
-            alpha=ALPHA,
-            region=self.region,
-            leaves_out=self.leaves_out,
-            **found,
-        )
+    def result(self, **found: Any) -> CheckResult:
+        """Make a result of this check, with its level and its region."""
+        return super().result(alpha=ALPHA, region=self.region, **found)
 
     def _counterexample(self, case: CaseT, limit: float, bound: float, note: str) -> Counterexample:
         return Counterexample(

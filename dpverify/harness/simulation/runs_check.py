@@ -8,7 +8,7 @@ from typing import Any
 
 from dpverify.harness.checks import missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.simulation.betting import NEAR, lower_limit, runs_needed
+from dpverify.harness.simulation.betting import NEAR, Excess, lower_limit
 from dpverify.harness.simulation.runs import (
     ALPHA,
     NO_FAULT,
@@ -19,6 +19,7 @@ from dpverify.harness.simulation.runs import (
     RunsBoundCheck,
     moved,
 )
+from dpverify.harness.statistics.effects import smallest_sample
 from dpverify.ledger.results import CheckResult, ControlResult
 
 POWER = 0.99  # power at the declared excess; the level is shared out over the problems
@@ -64,9 +65,9 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         own = [stream for stream in streams if stream.fault is NO_FAULT]
         if not own:
             reason = "vacuous on every problem here: no gradient can be as large as the bound, and nothing was run"
-            return self._result(status="inconclusive", message=reason)
+            return self.result(status="inconclusive", message=reason)
         if total is None:
-            return self._result(status="inconclusive", message=self.beyond_share(context))
+            return super().finish(context, None)
         said = {stream.name: self._judge(context, stream, total[stream.name]) for stream in streams}
         controls = [self._moved(context, stream, total[stream.name]) for stream in own]
         controls += [
@@ -87,7 +88,7 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         examples = [self._counterexample(sharpest.case, at.limit, at.bound, level)] if at.refutes else []
         missed = missed_controls(controls)
         told = "; ".join(f"{s.case.words}: {said[s.name].words}{self._seen(context, s, total[s.name])}" for s in own)
-        return self._result(
+        return self.result(
             status="refuted" if at.refutes else "inconclusive" if missed else "not refuted",
             message="; ".join(filter(None, [largest, missed])),
             n=sum(stream.n for stream in own),
@@ -97,8 +98,9 @@ class RunsCheck(RunsBoundCheck[CaseT]):
             controls=controls,
         )
 
-    def _result(self, **found: Any) -> CheckResult:
-        return super()._result(power=POWER, **found)
+    def result(self, **found: Any) -> CheckResult:
+        """Make a result of this check, with its power."""
+        return super().result(power=POWER, **found)
 
     def _streams(self, context: Context) -> list[PlannedRuns[CaseT]]:
         """Problems on which the bound can be beaten at all, then the wrong optimizers."""
@@ -122,7 +124,7 @@ class RunsCheck(RunsBoundCheck[CaseT]):
 
     def _runs(self, context: Context, case: CaseT) -> int:
         bound = self.bound(context.statement, case) / self.top(context.statement, case)
-        return runs_needed(bound, self._each(context), POWER)
+        return smallest_sample(Excess(bound), self._each(context), POWER)
 
     def _excess(self, context: Context, case: CaseT) -> float:
         return NEAR * (self.top(context.statement, case) - self.bound(context.statement, case))

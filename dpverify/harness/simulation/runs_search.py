@@ -108,7 +108,7 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
         refuted, missed = limit > bound, missed_controls(controls)
         found = self._counterexample(best, limit, bound, "on seeds that the search did not use")
         more = f"; for the problem found, an excess of {bound - limit:.3g} more"
-        return self._result(
+        return self.result(
             status="refuted" if refuted else "inconclusive" if missed else "not refuted",
             message="; ".join(filter(None, [f"largest lower limit over bound: {limit / bound:.3g}", missed])),
             n=CONFIRMED,
@@ -118,12 +118,6 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
             counterexamples=[found] if refuted else [],
             controls=controls,
         )
-
-    def finish(self, context: Context, total: list[CheckResult] | None) -> CheckResult:
-        """Give the result of the only block, or say why there is none."""
-        if total is not None:
-            return total[0]
-        return self._result(status="inconclusive", message=self.beyond_share(context))
 
     def _search(self, context: Context, rng: Generator) -> tuple[CaseT, CaseT]:
         """Give the problem with the largest ratio, and the one whose bound is lowest against its largest gradient."""

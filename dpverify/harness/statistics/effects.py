@@ -28,10 +28,12 @@ class Effect(Protocol):
     @property
     def values(self) -> int:
         """Floats that one replication takes."""
+        return 1
 
     @property
     def seconds(self) -> float:
         """Core seconds that one replication takes, roughly, where the plan does not say."""
+        return SECONDS_PER_FLOAT * self.values
 
     def power(self, n: int, alpha: float) -> float:
         """Chance (or a lower bound of it) that n replications refute the fault at level alpha."""
@@ -89,7 +91,7 @@ def opposite_signs_power(correlation: float, length: int, alpha: float) -> float
 
 
 @dataclass(frozen=True)
-class MeanEffect:
+class MeanEffect(Effect):
     """A mean moved by ``shift``, for :class:`MeanLaw` and :class:`MeanBound`."""
 
     shift: float  # size of the fault, in units of the statistic, above 0
@@ -105,11 +107,6 @@ class MeanEffect:
         """The fault in words."""
         return f"a mean off by {self.shift:.6g}"
 
-    @property
-    def seconds(self) -> float:
-        """Core seconds that one replication takes, roughly."""
-        return SECONDS_PER_FLOAT * self.values
-
     def power(self, n: int, alpha: float) -> float:
         """Lower bound of the power: the shift must cover the radius and the sample mean's own deviation."""
         room = self.shift - self.tail.worst_radius(n, alpha / 2.0)
@@ -119,12 +116,11 @@ class MeanEffect:
 
 
 @dataclass(frozen=True)
-class ProportionEffect:
+class ProportionEffect(Effect):
     """A probability moved up from ``null`` by ``shift``, for :class:`ProportionBound`."""
 
     null: float  # the largest probability that the claim allows, in [0, 1)
     shift: float  # size of the fault; ``null + shift <= 1``
-    values: int = 1  # floats that one replication takes
 
     def __post_init__(self) -> None:
         if not (0.0 <= self.null < 1.0 and 0.0 < self.shift <= 1.0 - self.null):
@@ -136,11 +132,6 @@ class ProportionEffect:
     def text(self) -> str:
         """The fault in words."""
         return f"a probability of {self.null + self.shift:.6g} where at most {self.null:.6g} is claimed"
-
-    @property
-    def seconds(self) -> float:
-        """Core seconds that one replication takes, roughly."""
-        return SECONDS_PER_FLOAT * self.values
 
     def power(self, n: int, alpha: float) -> float:
         """Power of the exact binomial test, exactly."""

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpverify.harness.statistics import chi_square
-
-Floats = NDArray[np.float64]
+from dpverify.harness.statistics.pieces import Floats
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,17 @@ from dpverify.harness.search.exact_results import numbers
 from dpverify.harness.statistics.effects import Plan
 from dpverify.harness.statistics.mean_judges import Judge, Judgement, Sample
 from dpverify.harness.statistics.pieces import Pieces
-from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 
 Simulate = Callable[[Context, np.random.Generator, int], Sample | Pieces]
 Sums = dict[int, Any]
+
+VERDICTS = {
+    "agrees": ("not refuted", ""),
+    "disagrees": ("inconclusive", "the kernel does not follow the exact law: one of the two is wrong"),
+    "refutes": ("refuted", "the confidence limit lies beyond the bound"),
+}
+"""What follows from what a judge says, where every planted fault was seen: a status, and why."""
 
 
 @dataclass(frozen=True)
@@ -88,16 +94,19 @@ class MonteCarloCheck(Check):
         here = self._at_point(context)
         plan = self._plan(here)
         if total is None:
-            return self._over_budget(here, plan)
+            way_out = "a larger budget, or a plan that sees less, would decide it"
+            reason = f"the plan has {plan.n} replications: {self.beyond_share(here)}; {way_out}"
+            return self._result(here, plan, status="inconclusive", message=reason)
         own, *faulty = [self.judge.decide(here, total[place], plan.alpha) for place in range(len(self._streams(here)))]
         streams = self._streams(here)[1:]
         controls = [_control(stream, said) for stream, said in zip(streams, faulty, strict=True)]
         missed = missed_controls(controls)
+        status, words = VERDICTS[own.says]
         return self._result(
             here,
             plan,
-            status=_status(own, missed),
-            message="; ".join(filter(None, [_words(own), missed])),
+            status="inconclusive" if missed and own.says == "agrees" else status,
+            message="; ".join(filter(None, [words, missed])),
             n=plan.n,
             statistic=own.statistic,
             kernel_disagrees=own.says == "disagrees",
@@ -106,21 +115,13 @@ class MonteCarloCheck(Check):
             figures=own.figures,
         )
 
-    def _over_budget(self, context: Context, plan: Plan) -> CheckResult:
-        way_out = "a larger budget, or a plan that sees less, would decide it"
-        reason = f"the plan has {plan.n} replications: {self.beyond_share(context)}; {way_out}"
-        return self._result(context, plan, status="inconclusive", message=reason)
-
     def _result(self, context: Context, plan: Plan, **found: Any) -> CheckResult:
         where = ", ".join(f"{name}={value}" for name, value in context.point.items())
-        return CheckResult(
-            name=self.name,
-            method="monte-carlo",
+        return self.result(
             alpha=plan.alpha,
             power=plan.reached_power,
             detects=plan.effect.text,
             region="; ".join(filter(None, [self.region, where])),
-            leaves_out=self.leaves_out,
             **found,
         )
 
@@ -159,18 +160,6 @@ def _control(stream: Control, said: Judgement) -> ControlResult:
         refuted=said.says != "agrees",
         statistic=said.statistic,
     )
-
-
-def _status(own: Judgement, missed: str) -> Status:
-    if own.says == "refutes":
-        return "refuted"
-    return "inconclusive" if missed or own.says == "disagrees" else "not refuted"
-
-
-def _words(own: Judgement) -> str:
-    if own.says == "disagrees":
-        return "the kernel does not follow the exact law: one of the two is wrong"
-    return "the confidence limit lies beyond the bound" if own.says == "refutes" else ""
 
 
 def _counterexamples(context: Context, plan: Plan, own: Judgement) -> list[Counterexample]:

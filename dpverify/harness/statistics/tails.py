@@ -26,9 +26,7 @@ class SubGaussian:
         """Radius at the largest sample variance there can be; known before the sample is drawn."""
         return self.radius(n, 0.0, alpha)
 
-    def deviation(self, n: int, beta: float) -> float:
-        """How far the sample mean strays on one side, except with probability beta; does not look at the sample."""
-        return self.radius(n, 0.0, beta)
+    deviation = worst_radius  # how far the sample mean strays on one side, except with probability alpha
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special  # scipy.stats would take a third of a second to load
 
 from dpverify.harness.context import Context
 from dpverify.harness.statistics.effects import Effect
 from dpverify.harness.statistics.mean_judges import Judgement, PlantedFault, Sample
-from dpverify.harness.statistics.pieces import Pieces
+from dpverify.harness.statistics.pieces import Floats, Pieces
 from dpverify.harness.statistics.trajectory_sums import Pairs, TrajectoryStatistics, collect, simulated_variance
 from dpverify.harness.statistics.trajectory_tests import TrajectoryEffect, trajectory_tests
 from dpverify.harness.statistics.whitening import whitening
 
-Floats = NDArray[np.float64]
 FIGURE = "noise-variance"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpverify.harness.statistics.pieces import Pieces, parts_of
+from dpverify.harness.statistics.pieces import Floats, Pieces, parts_of
 from dpverify.harness.statistics.trajectory_kernels import (
     AT_ONCE,
     WORD,
@@ -23,7 +23,6 @@ from dpverify.harness.statistics.trajectory_kernels import (
 )
 from dpverify.harness.statistics.whitening import Entries, Whitening
 
-Floats = NDArray[np.float64]
 Pairs: TypeAlias = Literal["products", "signs"]
 """How pairs of steps are compared: by inner products, or, many times faster, by how often their signs are opposite."""
 

@@ -21,9 +21,8 @@ from dpverify.harness.statistics.exact_tests import (
     pair_scores,
     scale_test,
 )
+from dpverify.harness.statistics.pieces import Floats
 from dpverify.harness.statistics.trajectory_sums import GRID_CDF, Pairs, TrajectoryStatistics
-
-Floats = NDArray[np.float64]
 
 SHARE = 1.0 / 7.0  # part of alpha that each of the seven tests is given
 SECONDS_PER_PAIR = {"products": 2e-11, "signs": 2e-12}

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg import blas
 
+from dpverify.harness.statistics.pieces import Floats
 from dpverify.harness.statistics.trajectory_kernels import divide_sparse
 
-Floats = NDArray[np.float64]
 Entries = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
 
 ROUNDING = 1e-13  # entries of the inverse below this, relative to the largest of their row, are rounding errors of 0

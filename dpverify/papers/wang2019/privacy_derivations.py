@@ -75,13 +75,7 @@ def derive_order(statement: Statement) -> Derivation:
     start, end = sympy_sides(statement)
     rest = (1 - beta) * epsilon
     put_in = Step(beta * epsilon * iterations / steps + rest, "=")
-    whole = Step(
-        beta * epsilon * steps / steps + rest,
-        "<=",
-        "order",
-        {"a": iterations, "b": steps},
-        context=beta * epsilon * HOLE / steps + rest,
-    )
+    whole = Step.order(beta * epsilon * HOLE / steps + rest, iterations, steps)
     return _one_step(statement, start, put_in, whole, Step(end, "="))
 
 

@@ -27,7 +27,6 @@ from dpverify.privacy.audit.records import (
     Law,
     Power,
     Report,
-    Verdict,
     number,
 )
 from dpverify.privacy.audit.sampling import Mechanism, Source
@@ -63,7 +62,7 @@ def audit(
     streams = np.random.SeedSequence(seed).spawn(2)
     source = Source(mechanism, default_datasets() if datasets is None else datasets, np.random.default_rng(streams[0]))
     coins = np.random.default_rng(streams[1])
-    report = report or _silent
+    report = report or (lambda done, total, label: None)
     if law == "gaussian":
         found = sample(source, n, delta, 1.0 - confidence, coins, report)
     else:
@@ -71,12 +70,12 @@ def audit(
     return AuditResult(
         mechanism=name or str(getattr(mechanism, "__qualname__", type(mechanism).__name__)),
         law=law,
-        verdict=_verdict(claim, found.epsilon),
+        verdict="no claim" if claim is None else "refuted" if found.epsilon > claim.epsilon else "not refuted",
         claim=claim,
         p_value=None if claim is None else _p_value(claim.epsilon, found),
         bound=Bound(epsilon=number(found.epsilon), delta=delta, mu=None if found.mu is None else number(found.mu)),
         confidence=confidence,
-        evidence=_evidence(found),
+        evidence=AuditEvidence(**{name: getattr(found, name) for name in AuditEvidence.__struct_fields__}),
         power=None if claim is None else _power(claim, law, found, 1.0 - confidence),
         n=n,
         seed=seed,
@@ -104,18 +103,6 @@ def _p_value(epsilon: float, found: AuditFinding) -> float:
     return 1.0 if high == 0.0 else float(f"{10.0**high:.2g}")
 
 
-def _evidence(found: AuditFinding) -> AuditEvidence:
-    return AuditEvidence(
-        rule=found.rule,
-        trials=found.trials,
-        training=found.training,
-        share=found.share,
-        right=found.right,
-        wrong=found.wrong,
-        statistic=None if found.statistic is None else number(found.statistic),
-    )
-
-
 def _power(claim: AuditClaim, law: Law, found: AuditFinding, alpha: float) -> Power:
     if law == "gaussian":
         return power_of_gaussian(claim.epsilon, claim.delta, found.trials // 2, found.rank, alpha)
@@ -125,27 +112,15 @@ def _power(claim: AuditClaim, law: Law, found: AuditFinding, alpha: float) -> Po
 def _check(
     epsilon: float | None, delta: float, n: int, confidence: float, law: str, score: UserScore | None, seed: int
 ) -> None:
-    if epsilon is not None and not 0.0 <= epsilon < math.inf:
-        raise AuditError(f"epsilon: {epsilon}: must be finite and at least 0")
-    if not 0.0 <= delta < 1.0:
-        raise AuditError(f"delta: {delta}: must be at least 0 and below 1")
-    if not 1 <= n <= MOST_SAMPLES:
-        raise AuditError(f"n: {n}: must be between 1 and {MOST_SAMPLES}")
-    if not 0.0 < confidence < 1.0:
-        raise AuditError(f"confidence: {confidence}: must lie between 0 and 1")
-    if law not in {"any", "gaussian"}:
-        raise AuditError(f"law: {law}: must be 'any' or 'gaussian'")
-    if law == "gaussian" and score is not None:
-        raise AuditError("score: is for the law 'any' only; with the law 'gaussian' the score is known")
-    if seed < 0:
-        raise AuditError(f"seed: {seed}: must be at least 0")
-
-
-def _verdict(claim: AuditClaim | None, bound: float) -> Verdict:
-    if claim is None:
-        return "no claim"
-    return "refuted" if bound > claim.epsilon else "not refuted"
-
-
-def _silent(done: int, total: int, label: str) -> None:
-    """Tell nobody."""
+    rules = (
+        (f"epsilon: {epsilon}: must be finite and at least 0", epsilon is None or 0.0 <= epsilon < math.inf),
+        (f"delta: {delta}: must be at least 0 and below 1", 0.0 <= delta < 1.0),
+        (f"n: {n}: must be between 1 and {MOST_SAMPLES}", 1 <= n <= MOST_SAMPLES),
+        (f"confidence: {confidence}: must lie between 0 and 1", 0.0 < confidence < 1.0),
+        (f"law: {law}: must be 'any' or 'gaussian'", law in {"any", "gaussian"}),
+        ("score: is for the law 'any' only; with the law 'gaussian' the score is known", law == "any" or score is None),
+        (f"seed: {seed}: must be at least 0", seed >= 0),
+    )
+    for rule, kept in rules:
+        if not kept:
+            raise AuditError(rule)

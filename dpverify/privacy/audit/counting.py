@@ -38,7 +38,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -48,22 +47,18 @@ from dpverify.privacy.audit.records import Floats
 DELTA_SHARE = 0.1  # share of alpha spent, at most, on how many rounds delta may have decided
 
 
-class Allowance(NamedTuple):
-    """What delta takes away before shares are compared."""
-
-    rounds: int  # c: right guesses that delta may account for; not counted
-    alpha: float  # a: what is left of alpha for the binomial
-
-
 @lru_cache(maxsize=64)
-def allowance(trials: int, delta: float, alpha: float) -> Allowance:
-    """Smallest c with ``P(Bin(N, delta) > c) <= alpha/10``, and alpha less the probability that is really spent."""
+def allowance(trials: int, delta: float, alpha: float) -> tuple[int, float]:
+    """Smallest c with ``P(Bin(N, delta) > c) <= alpha/10``, and a: alpha less the probability that is really spent.
+
+    c right guesses, which delta may account for, do not count; a is left for the binomial.
+    """
     if trials == 0 or delta <= 0.0:
-        return Allowance(0, alpha)
+        return 0, alpha
     if delta >= 1.0:
-        return Allowance(trials, alpha)
+        return trials, alpha
     rounds = bisect_left(range(trials), True, key=lambda c: _above(c, trials, delta) <= DELTA_SHARE * alpha)
-    return Allowance(rounds, alpha - _above(rounds, trials, delta))
+    return rounds, alpha - _above(rounds, trials, delta)
 
 
 def lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha: float) -> Floats:

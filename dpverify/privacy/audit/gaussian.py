@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from dpverify.privacy.audit.moments import ClassMoments, check_law
-from dpverify.privacy.audit.records import AuditError, AuditFinding, Report
+from dpverify.privacy.audit.moments import ClassMoments, Sides, added, check_law
+from dpverify.privacy.audit.records import AuditError, AuditFinding, Report, number
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, Source
 from dpverify.privacy.audit.scores import unit_of
 from dpverify.privacy.gaussian import epsilon_of, mu_of
@@ -78,7 +78,7 @@ def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
 
 def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator, report: Report) -> AuditFinding:
     """Draw n outputs on each data set and bound epsilon. After Ctrl-C, from what was drawn."""
-    sides: tuple[ClassMoments, ClassMoments] | None = None
+    sides: Sides | None = None
     unit, plain = np.ones(1), True
     done, interrupted = 0, False
     try:
@@ -95,11 +95,7 @@ def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator,
             if sides is None:
                 unit = unit_of(np.concatenate(drawn))
                 plain = bool((unit == 1.0).all())
-            outputs = drawn if plain else (drawn[0] / unit, drawn[1] / unit)
-            if sides is None:
-                sides = ClassMoments(outputs[0].mean(axis=0)), ClassMoments(outputs[1].mean(axis=0))
-            for moments, rows in zip(sides, outputs, strict=True):
-                moments.add(rows)
+            sides = added(sides, *(drawn if plain else (drawn[0] / unit, drawn[1] / unit)))
             done += pairs
             report(2 * done, 2 * n, "sampling")
     except KeyboardInterrupt:
@@ -120,7 +116,12 @@ def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator,
         return None if sure else level_of_mu(mu_of(epsilon, delta), statistic, rank, done)
 
     return found._replace(
-        epsilon=_epsilon(mu, delta), epsilon_at=epsilon_at, level_at=level_at, mu=mu, statistic=statistic, rank=rank
+        epsilon=_epsilon(mu, delta),
+        epsilon_at=epsilon_at,
+        level_at=level_at,
+        mu=mu,
+        statistic=number(statistic),
+        rank=rank,
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from dpverify.privacy.audit.candidates import UserScore, View, candidates
 from dpverify.privacy.audit.counting import lower_epsilon
 from dpverify.privacy.audit.records import Bits, Floats
-from dpverify.privacy.audit.rules import AuditRule, Guesses, choose_rule
+from dpverify.privacy.audit.rules import AuditRule, choose_rule
 from dpverify.privacy.audit.scores import Learner, Score, unit_of
 
 FEWEST = 5  # training rounds of each data set in each half that a model needs
@@ -41,12 +41,12 @@ class Guesser(NamedTuple):
     score: Score  # of what it sees
     rule: AuditRule  # its thresholds
 
-    def guess(self, x: Floats, b: Bits) -> tuple[Guesses, int]:
-        """Guess rounds; returns the counts and how many rounds were judged."""
+    def guess(self, x: Floats, b: Bits) -> tuple[int, int, int]:
+        """Guess rounds; returns how many guesses were right, how many wrong, and how many rounds were judged."""
         with np.errstate(over="ignore", invalid="ignore"):  # an output beyond the range of floats gets no guess, or any
             plain = bool((self.unit == 1.0).all())
             seen, bits = self.view.rounds(x if plain else x / self.unit, b)
-            return self.rule.guess(self.score(seen), bits), len(bits)
+            return *self.rule.guess(self.score(seen), bits), len(bits)
 
 
 class Bet:
@@ -58,9 +58,8 @@ class Bet:
 
     def judge(self, x: Floats, b: Bits) -> None:
         """Guess rounds and count."""
-        guesses, judged = self.guesser.guess(x, b)
-        self.right, self.wrong = self.right + guesses.right, self.wrong + guesses.wrong
-        self.trials += judged
+        right, wrong, judged = self.guesser.guess(x, b)
+        self.right, self.wrong, self.trials = self.right + right, self.wrong + wrong, self.trials + judged
 
     def epsilon(self, delta: float, alpha: float) -> float:
         """Bound from this rule; ``alpha`` is that of all rules together."""

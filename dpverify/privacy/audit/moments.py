@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,6 +14,9 @@ ODD = 8.0  # standard deviations from a Gaussian's skewness, kurtosis or equal v
 CACHED = 1 << 14  # numbers that are summed at once: few enough to stay in a core's own memory
 
 LEAST = 1000  # outputs on each data set from which the law is looked at
+
+
+Sides: TypeAlias = "tuple[ClassMoments, ClassMoments]"
 
 
 class ClassMoments:
@@ -61,6 +65,14 @@ class ClassMoments:
             [skewness * math.sqrt(n / 6.0), np.where(variance > 0.0, kurtosis, 0.0) * math.sqrt(n / 24.0)]
         )
         return np.asarray(scores, dtype=np.float64)
+
+
+def added(sides: Sides | None, low: Floats, high: Floats) -> Sides:
+    """Add outputs on each data set, shape (m, d), to their sums, whose centres are the means of the first."""
+    sides = sides or (ClassMoments(low.mean(axis=0)), ClassMoments(high.mean(axis=0)))
+    for moments, rows in zip(sides, (low, high), strict=True):
+        moments.add(rows)
+    return sides
 
 
 def check_law(low: ClassMoments, high: ClassMoments) -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dpverify.privacy.audit.gaussian import bound_mu
-from dpverify.privacy.audit.moments import LEAST, ClassMoments, check_law
+from dpverify.privacy.audit.moments import LEAST, Sides, added, check_law
 from dpverify.privacy.audit.records import AuditError, Floats
 from dpverify.privacy.gaussian import epsilon_of
 
@@ -72,17 +72,14 @@ class Hint:
     """Moments of the outputs of a game, on each data set."""
 
     def __init__(self) -> None:
-        self._sides: tuple[ClassMoments, ClassMoments] | None = None
+        self._sides: Sides | None = None
 
     def add(self, low: Floats, high: Floats) -> None:
         """Add a block of outputs, shape (m, d), on each data set."""
         if low.shape[1] > DIMENSIONS or min(len(low), len(high)) == 0:
             return
-        if self._sides is None:
-            self._sides = ClassMoments(low.mean(axis=0)), ClassMoments(high.mean(axis=0))
         with np.errstate(over="ignore", invalid="ignore"):
-            for moments, rows in zip(self._sides, (low, high), strict=True):
-                moments.add(rows)
+            self._sides = added(self._sides, low, high)
 
     def notes(self, delta: float, alpha: float, claimed: float | None) -> tuple[str, ...]:
         """Say what the law "gaussian" would give; empty where outputs contradict it or are too few."""

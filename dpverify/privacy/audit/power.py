@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 
 import numpy as np
@@ -56,11 +57,8 @@ def _seen(mu: float, epsilon: float, delta: float, trials: int, alpha: float) ->
 def _smallest_n(enough: Callable[[int], bool]) -> int | None:
     """Smallest n with two digits, by bisection."""
     choices = [digits * 10 ** (exponent - 1) for exponent in range(1, 8) for digits in range(10, 100)]
-    low, high = -1, len(choices)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(choices[middle]) else (middle, high)
-    return choices[high] if high < len(choices) else None
+    place = bisect_left(choices, True, key=enough)
+    return choices[place] if place < len(choices) else None
 
 
 def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: float) -> Power:

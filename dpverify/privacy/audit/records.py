@@ -103,7 +103,7 @@ class AuditFinding(NamedTuple):
     share: float = 1.0
     right: int | None = None
     wrong: int | None = None
-    statistic: float | None = None
+    statistic: float | str | None = None
     rank: int = 0  # directions with noise; with the Gaussian law only
     notes: tuple[str, ...] = ()
     interrupted: bool = False

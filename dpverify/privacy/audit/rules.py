@@ -21,13 +21,6 @@ FITTED = 20_000  # rounds that the calibration is fitted to, at most, evenly spr
 BEND = 30.0  # how many rounds it takes to bend the calibration away from a straight line
 
 
-class Guesses(NamedTuple):
-    """Counts of guesses."""
-
-    right: int
-    wrong: int
-
-
 class AuditRule(NamedTuple):
     """Two thresholds on a score."""
 
@@ -35,12 +28,12 @@ class AuditRule(NamedTuple):
     second: float
     expected: float  # the bound that the training rounds promise; an estimate, of no meaning for the confidence
 
-    def guess(self, score: Floats, bits: Bits) -> Guesses:
+    def guess(self, score: Floats, bits: Bits) -> tuple[int, int]:
         """Count right and wrong guesses."""
         second, first = score >= self.second, score <= self.first
         guessed = int(np.count_nonzero(second)) + int(np.count_nonzero(first))
         right = int(np.count_nonzero(second & bits)) + int(np.count_nonzero(first & ~bits))
-        return Guesses(right, guessed - right)
+        return right, guessed - right
 
 
 def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: float, sure: float) -> AuditRule:

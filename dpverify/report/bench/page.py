@@ -1,23 +1,26 @@
-"""The page on speed, benchmarks.md: each target, every case with its interval, how it was measured."""
+"""The benchmarks' part of a report, benchmarks.md: each target, every case with its interval, how it was measured."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
 
+import msgspec
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from dpverify.ledger.records import encode
 from dpverify.report import markdown as md
-from dpverify.report.bench.records import Bench, BenchInfo, CaseRecord, FormRecord
-from dpverify.report.bench.statistics import JudgedTarget, all_targets, counted, ratio_of
-from dpverify.report.bench.words import (
-    MARKS,
-    about,
-    show_interval,
-    show_memory,
-    show_parameters,
-    show_sizes,
-    show_target,
-    show_time,
-    warnings,
-)
+from dpverify.report.bench import words
+from dpverify.report.bench.records import SCHEMA, Bench, BenchInfo, CaseRecord, FormRecord, merged
+from dpverify.report.bench.statistics import JudgedTarget, counted, form_of, growth, judged_targets, ratio_of, sweeps
+from dpverify.report.collect import ReportError
+from dpverify.report.files import outdated, update
+from dpverify.report.numbers import show_float
+from dpverify.report.style import BLUE, GREEN, GREY, ORANGE, SKY, VERMILLION, WIDTH, logarithmic, to_svg
 from dpverify.report.words import GENERATED, plural
 
 PAGE = "benchmarks.md"
@@ -46,13 +49,13 @@ WHERE = (
 
 def bench_page(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> str:
     """The page; ``figures``: group to the caption of its figure, and the figure."""
-    found = all_targets(bench)
+    found = list(judged_targets(bench))
     return md.document(
         [
             GENERATED,
             "# How fast it is",
-            f"**{plural(len(found), 'target')}: {counted(found, MARKS)}.**" if found else "No case has a target.",
-            *(f"> [!WARNING]\n> {line} {', '.join(info.groups)}." for info in bench.runs for line in warnings(info)),
+            f"**{plural(len(found), 'target')}: {counted(found, words.MARKS)}.**" if found else "No case has a target.",
+            *(f"> [!WARNING]\n> {line} {', '.join(run.groups)}." for run in bench.runs for line in words.warnings(run)),
             " ".join(INTRODUCTION.split()),
             "## Targets, one by one",
             _targets(found),
@@ -69,12 +72,12 @@ def _targets(found: Sequence[JudgedTarget]) -> str:
     """Each target with what was measured of it, and over how many passes."""
     rows = []
     for each in found:
-        case, sizes = each.cases[0], show_sizes(each)
+        case, sizes = each.cases[0], words.show_sizes(each)
         what = md.link(md.prose(case.title), f"#{case.group}") + (f"\n{md.prose(sizes)}" if sizes else "")
-        measured = show_interval(each.value, each.target.kind)
+        measured = words.show_interval(each.value, each.target.kind)
         passes = "" if each.value is None else str(each.value.passes)
-        asked = [md.prose(about(each.target)), md.prose(show_target(each.target))]
-        rows.append([what, *asked, measured, passes, MARKS[each.outcome]])
+        asked = [md.prose(words.about(each.target)), md.prose(words.show_target(each.target))]
+        rows.append([what, *asked, measured, passes, words.MARKS[each.outcome]])
     return md.table(["case", "what", "target", "measured (interval)", "passes", ""], rows)
 
 
@@ -93,7 +96,7 @@ def _cases(cases: Sequence[CaseRecord]) -> str:
     rows = []
     for case in cases:
         clock = f"{case.clock} time" if case.clock != "thread" else ""
-        first = "\n".join(filter(None, [f"**{md.prose(case.title)}**", md.prose(show_parameters(case)), clock]))
+        first = "\n".join(filter(None, [f"**{md.prose(case.title)}**", md.prose(words.show_parameters(case)), clock]))
         for form in case.forms:
             if form.role != "yardstick":
                 rows.append([first, *_form(case, form)])
@@ -104,8 +107,8 @@ def _cases(cases: Sequence[CaseRecord]) -> str:
 def _form(case: CaseRecord, form: FormRecord) -> list[str]:
     limit = "the limit, ours" if case.limit_is_ours else "the limit"
     role = {"limit": f" ({limit})", "peer": " (a peer)"}.get(form.role, "")
-    ratio = "1" if form.role == "limit" else show_interval(ratio_of(case, form.name))
-    return [md.prose(form.name) + role, md.prose(show_time(case, form)), ratio, show_memory(form)]
+    ratio = "1" if form.role == "limit" else words.show_interval(ratio_of(case, form.name))
+    return [md.prose(form.name) + role, md.prose(words.show_time(case, form)), ratio, words.show_memory(form)]
 
 
 def _manifest(info: BenchInfo) -> str:
@@ -119,3 +122,123 @@ def _manifest(info: BenchInfo) -> str:
         **{f"machine: {name}": value for name, value in sorted(info.machine.items())},
     }
     return md.table(["", ""], [[md.prose(name), md.code(value)] for name, value in facts.items() if value])
+
+
+def read_bench(path: Path, name: str = "") -> Bench:
+    """Read a run of the benchmarks."""
+    called = name or str(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ReportError(f"{called}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    try:
+        head = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ReportError(f"{called}: no JSON: {' '.join(str(error).split())}") from error
+    if not isinstance(head, dict) or head.get("kind") != "dpverify benchmarks":
+        raise ReportError(f"{called}: is no run of dpverify bench")
+    if head.get("schema") != SCHEMA:
+        raise ReportError(f"{called}: schema={head.get('schema')}: this version reads schema {SCHEMA}")
+    try:
+        bench = msgspec.json.decode(content, type=Bench)
+    except msgspec.DecodeError as error:
+        raise ReportError(f"{called}: {' '.join(str(error).split())}") from error
+    for case in bench.cases:
+        for form in case.forms:
+            for seconds in (each for rounds in form.samples for each in rounds):
+                if seconds <= 0:
+                    raise ReportError(f"{called}: {case.name}, {form.name}: {seconds}: a time is above 0")
+    return bench
+
+
+def recorded_bench(folder: Path) -> Bench | None:
+    """The benchmarks that a report holds; None where it has none."""
+    path = folder / "data" / f"{DATA}.json"
+    return read_bench(path, f"data/{path.name}") if path.exists() else None
+
+
+def render_bench(bench: Bench) -> dict[str, bytes]:
+    """The page and its figures. Path below the report's folder to content; the same for the same run."""
+    found = figures(bench)
+    files = {PAGE: bench_page(bench, found).encode()}
+    return files | {f"figures/bench-{group}.svg": svg for group, (_, svg) in found.items()}
+
+
+def write_bench(bench: Bench, folder: Path) -> list[str]:
+    """Record a run, in the place of what is recorded of its groups, and write the page on all that is recorded."""
+    old = recorded_bench(folder)
+    whole = merged(bench, old) if old is not None else bench
+    return update(folder, {f"data/{DATA}.json": encode(whole), **render_bench(whole)}, DATA)
+
+
+def regenerate_bench(folder: Path) -> list[str]:
+    """Write the page and the figures anew, from the data; see :func:`write_bench`."""
+    return update(folder, _rendered(folder), DATA)
+
+
+def check_bench(folder: Path) -> list[str]:
+    """Compare the page and the figures with what the data give; returns the files that differ."""
+    return sorted(outdated(folder, _rendered(folder), DATA))
+
+
+def _rendered(folder: Path) -> dict[str, bytes]:
+    bench = recorded_bench(folder)
+    return {} if bench is None else render_bench(bench)
+
+
+LOOKS = ((GREY, "s"), (BLUE, "D"), (VERMILLION, "o"), (GREEN, "^"), (ORANGE, "v"), (SKY, "P"))
+"""Colour and marker of each line."""
+
+COLUMNS, HEIGHT = 2, 2.9
+
+
+def figures(bench: Bench) -> dict[str, tuple[str, bytes]]:
+    """Group to what its figure says, and the figure; groups without a sweep have none."""
+    found = {}
+    for group in bench.groups:
+        here = sweeps(bench, group)
+        if here:
+            caption = f"Time of one call over size, with fitted powers: {', '.join(here)}."
+            found[group] = caption, to_svg(partial(_draw, here), caption)
+    return found
+
+
+def _draw(here: Mapping[str, Sequence[CaseRecord]]) -> Figure:
+    rows = -(-len(here) // COLUMNS)
+    figure = Figure(figsize=(WIDTH, HEIGHT * rows), layout="constrained")
+    for place, (name, cases) in enumerate(here.items()):
+        _plot(figure.add_subplot(rows, COLUMNS, place + 1), name, cases)
+    return figure
+
+
+def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
+    """Median of the passes of each form, and the range of all of them, both axes logarithmic."""
+    over, ends, sizes = cases[0].over, list[float](), [case.parameters[case.over] for case in cases]
+    powers = {each.form: each.exponent.median for each in growth(cases) if each.what == "seconds"}
+    for (form, power), (color, marker) in zip(powers.items(), LOOKS * len(powers), strict=False):
+        passes = [[median(rounds) for rounds in form_of(case, form).samples if rounds] for case in cases]
+        low, high = [min(values) for values in passes], [max(values) for values in passes]
+        label = f"{form}: power {words.show_value(power, 'exponent')}"
+        axes.fill_between(sizes, low, high, color=color, alpha=0.18, lw=0)
+        axes.plot(
+            sizes,
+            [median(values) for values in passes],
+            marker=marker,
+            ms=4,
+            mfc="white",
+            mec=color,
+            color=color,
+            lw=1.4,
+            label=label,
+        )
+        ends += [*low, *high]
+    axes.set(xscale="log", yscale="log", xlabel=over)
+    bounds = min(ends) / 1.6, max(ends) * 1.6 * (max(ends) / min(ends) + 1.0) ** (0.12 * len(powers))  # room for names
+    logarithmic(axes.yaxis, *bounds)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words.show_bound(value, "seconds")))
+    told = [size for place, size in enumerate(sizes) if place == 0 or size > 1.05 * sizes[place - 1]]
+    axes.xaxis.set_ticks(told, [show_float(size) for size in told])
+    axes.xaxis.set_ticks([], minor=True)
+    axes.set_ylim(*bounds)
+    axes.set_title(name, pad=6)
+    axes.legend(loc="upper left", fontsize=6.5, frameon=False, labelspacing=0.3)

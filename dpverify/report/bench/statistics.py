@@ -52,13 +52,13 @@ class JudgedTarget:
     outcome: Outcome
 
 
-def median_interval(passes: Samples, level: float = LEVEL) -> MedianInterval | None:
-    """Median over the passes, with the narrowest symmetric pair of order statistics that reaches the level."""
+def median_interval(passes: Samples) -> MedianInterval | None:
+    """Median over the passes, with the narrowest symmetric pair of order statistics that holds it often enough."""
     middles = np.sort([float(np.median(values)) for values in passes if values])
     n, cut = len(middles), 1
     if n == 0:
         return None
-    while cut < n // 2 and _holds(n, cut + 1) >= level:
+    while cut < n // 2 and _holds(n, cut + 1) >= LEVEL:
         cut += 1
     low, high = float(middles[cut - 1]), float(middles[n - cut])
     return MedianInterval(float(np.median(middles)), low, high, _holds(n, cut), n)
@@ -121,23 +121,19 @@ def growth(cases: Sequence[CaseRecord]) -> Iterator[Growth]:
                 yield Growth(name, "memory", memory)
 
 
-def judged_targets(bench: Bench, group: str) -> Iterator[JudgedTarget]:
-    """Every target of a group: those of its cases, then those of growth."""
-    for case in bench.cases:
-        for target in case.targets:
-            if case.group == group and "exponent" not in target.kind:
-                yield _judged([case], target, _value(case, target))
-    for cases in sweeps(bench, group).values():
-        found = {(each.form, each.what): each.exponent for each in growth(cases)}
-        for target in cases[0].targets:
-            if "exponent" in target.kind:
-                value = found.get((target.form, "memory" if target.kind == "memory-exponent" else "seconds"))
-                yield _judged(cases, target, value)
-
-
-def all_targets(bench: Bench) -> list[JudgedTarget]:
-    """Every target, group by group."""
-    return [judged for group in bench.groups for judged in judged_targets(bench, group)]
+def judged_targets(bench: Bench) -> Iterator[JudgedTarget]:
+    """Every target, group by group: those of its cases, then those of growth."""
+    for group in bench.groups:
+        for case in bench.cases:
+            for target in case.targets:
+                if case.group == group and "exponent" not in target.kind:
+                    yield _judged([case], target, _value(case, target))
+        for cases in sweeps(bench, group).values():
+            found = {(each.form, each.what): each.exponent for each in growth(cases)}
+            for target in cases[0].targets:
+                if "exponent" in target.kind:
+                    value = found.get((target.form, "memory" if target.kind == "memory-exponent" else "seconds"))
+                    yield _judged(cases, target, value)
 
 
 def _value(case: CaseRecord, target: TargetRecord) -> MedianInterval | None:

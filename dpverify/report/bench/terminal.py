@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dpverify.report.bench.records import Bench, CaseRecord, SpeedChange
-from dpverify.report.bench.statistics import JudgedTarget, Outcome, all_targets, counted, ratio_of
+from dpverify.report.bench.statistics import JudgedTarget, Outcome, counted, judged_targets, ratio_of
 from dpverify.report.bench.words import about, show_interval, show_memory, show_sizes, show_target, show_time, warnings
 from dpverify.report.numbers import show_float
 from dpverify.report.terminal import readable
@@ -26,7 +26,7 @@ CHANGES = {"slower": "bold red", "faster": "blue", "no difference seen": "", "to
 
 def print_bench(bench: Bench, console: Console) -> None:
     """Print what was measured, then what grows how, and how many targets are met."""
-    targets = all_targets(bench)
+    targets = list(judged_targets(bench))
     for group in bench.groups:
         cases = [case for case in bench.cases if case.group == group]
         rows = [row for case in cases for row in _rows(case, [each for each in targets if each.cases == [case]])]

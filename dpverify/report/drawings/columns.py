@@ -10,28 +10,15 @@ from dpverify.report.collect import ReportError
 from dpverify.report.numbers import show_float
 
 PARAMETER = "at:"  # a column ``at:N`` holds one number, a parameter of the run that the figure shows
-NAMED_X = "x:"  # a column ``x:T`` is the column ``x``, and T is what stands under the axis
+NAMED_X = "x:"  # a column ``x:T`` is the column ``x``
 
 GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eta": "η", "rho": "ρ", "sigma": "σ"}
 
 
-@dataclass(frozen=True)
-class Data:
-    """What a drawing is given."""
+class Data(dict[str, Sequence[float]]):
+    """What a drawing is given: the columns it knows, all finite."""
 
-    columns: Mapping[str, Sequence[float]]  # the columns the drawing knows, all finite
-    x_name: str = ""  # what ``x`` is, or ""
-    parameters: str = ""  # the parameters held fixed, in words: ``N = 64, α = 0.25``
-
-    def __getitem__(self, column: str) -> Sequence[float]:
-        return self.columns[column]
-
-    def get(self, column: str) -> Sequence[float]:
-        """A column, or nothing where it is not there."""
-        return self.columns.get(column, ())
-
-    def __contains__(self, column: str) -> bool:
-        return column in self.columns
+    parameters: str  # those held fixed, in words: ``N = 64, α = 0.25``
 
 
 @dataclass(frozen=True)
@@ -45,7 +32,6 @@ class Shape:
 
 def read(name: str, columns: Mapping[str, Sequence[float]], shape: Shape) -> Data:
     """Check the columns of a figure and sort them out."""
-    x_name = next((column.removeprefix(NAMED_X) for column in columns if column.startswith(NAMED_X)), "")
     renamed = {"x" if column.startswith(NAMED_X) else column: values for column, values in columns.items()}
     fixed = {column: values for column, values in renamed.items() if column.startswith(PARAMETER)}
     drawn = {column: values for column, values in renamed.items() if column not in fixed}
@@ -63,7 +49,9 @@ def read(name: str, columns: Mapping[str, Sequence[float]], shape: Shape) -> Dat
         bad = next((place for place, value in enumerate(values) if not math.isfinite(value)), None)
         if bad is not None:
             raise ReportError(f"figure={name!r}: column {column!r}, value {bad}: {values[bad]} is not finite")
-    return Data(columns=drawn, x_name=x_name, parameters=_words(fixed))
+    data = Data(drawn)
+    data.parameters = _words(fixed)
+    return data
 
 
 def symbol(name: str) -> str:

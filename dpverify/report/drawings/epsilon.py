@@ -7,9 +7,8 @@ from itertools import pairwise
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import EndLabel, finish
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLUE, GREEN, LIGHT, ORANGE, VERMILLION, canvas, log_scale
+from dpverify.report.style import BLUE, GREEN, LIGHT, ORANGE, VERMILLION, EndLabel, canvas, finish, log_scale
 
 LAYERS = (  # columns, colours, markers and words, from the largest to the smallest value
     ("printed", VERMILLION, "s", "printed"),

@@ -33,7 +33,7 @@ def draw(data: Data) -> Figure:
     ``data``: ``x`` the steps t; for each part, in units of the gradient, ``attained-`` its size on that problem, and
     ``corrected-`` and ``printed-`` its bounds.
     """
-    high = 2 * max(max(data.get(f"{kind}-{part}"), default=0.0) for kind, *_ in KINDS for part, _ in PANELS)
+    high = 2 * max(max(data.get(f"{kind}-{part}", ()), default=0.0) for kind, *_ in KINDS for part, _ in PANELS)
     high = high if high > 0 else 1.0
     lines = "in units of G;  black: attained, red: printed bound, green: corrected", data.parameters
     return SHEET.draw(data, high / DEEP, high, "Error of the momentum, part by part", lines)

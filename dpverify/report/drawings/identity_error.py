@@ -5,9 +5,8 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import EndLabel, finish
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLACK, GREEN, VERMILLION, canvas, log_scale
+from dpverify.report.style import BLACK, GREEN, VERMILLION, EndLabel, canvas, finish, log_scale
 
 SHAPE = Shape(required=("x", "alpha", "fixed"), optional=("moving", "estimate"))
 

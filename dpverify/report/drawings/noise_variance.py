@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import EndLabel, finish
-from dpverify.report.style import BLACK, BLUE, GREEN, VERMILLION, canvas, log_scale
+from dpverify.report.style import BLACK, BLUE, GREEN, VERMILLION, EndLabel, canvas, finish, log_scale
 
 SHAPE = Shape(
     required=("x", "exact"),

@@ -5,9 +5,20 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import LINE, EndLabel, finish, write_below
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLACK, BLUE, GREEN, GREY, VERMILLION, canvas, log_scale
+from dpverify.report.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    LINE,
+    VERMILLION,
+    EndLabel,
+    canvas,
+    finish,
+    log_scale,
+    write_below,
+)
 
 KINDS = (
     ("printed", VERMILLION, (5, 2), "printed"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import EndLabel, finish
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLUE, GREEN, GREY, LIGHT, VERMILLION, canvas
+from dpverify.report.style import BLUE, GREEN, GREY, LIGHT, VERMILLION, EndLabel, canvas, finish
 
 ROWS = (  # columns, words and colours, from the lowest row up
     ("printed", "as printed", VERMILLION),
@@ -48,7 +47,7 @@ def draw(data: Data) -> Figure:
     axes.set_yticks([place * STEP + height for place in range(len(shown)) for height in (0, 1)])
     axes.set_yticklabels(["0", "1"] * len(shown))
     axes.grid(visible=False)
-    for first, number in zip(data.get("epoch-x"), data.get("epoch"), strict=True):
+    for first, number in zip(data.get("epoch-x", ()), data.get("epoch", ()), strict=True):
         axes.axvline(first - 0.5, color=GREY, lw=0.8, dashes=(1.5, 2.5), zorder=0)
         axes.annotate(f"epoch {number:g}", (first - 0.3, top - 0.02), fontsize=7.5, color=GREY, va="top")
     subtitle = ";  ".join(filter(None, [data.parameters, "total weight beside each row"]))

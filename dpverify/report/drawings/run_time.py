@@ -5,9 +5,8 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import EndLabel, finish
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLUE, GREY, VERMILLION, canvas, log_scale, ticks_at
+from dpverify.report.style import BLUE, GREY, VERMILLION, EndLabel, canvas, finish, log_scale, ticks_at
 
 FORMS = (  # columns, colours, markers and words; the fits stand in this order
     ("literal", VERMILLION, "o", "Algorithm 4\nas printed"),

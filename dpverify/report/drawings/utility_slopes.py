@@ -6,9 +6,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
-from dpverify.report.labels import LINE, EndLabel, finish, write_below
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLACK, BLUE, GREEN, GREY, VERMILLION, canvas, log_scale, ticks_at
+from dpverify.report.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    LINE,
+    VERMILLION,
+    EndLabel,
+    canvas,
+    finish,
+    log_scale,
+    ticks_at,
+    write_below,
+)
 
 BOUNDS = (("printed", VERMILLION, (5, 2), "printed bound"), ("corrected", GREEN, (1, 0), "corrected bound"))
 FITS = ("fit", "fit-low", "fit-high", "fit-bound", "fit-rate")

@@ -12,8 +12,7 @@ from dpverify.ledger.results import Result, Run
 from dpverify.report import markdown as md
 from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.pages.index import OVERVIEW
-from dpverify.report.pages.layout import lay_out
-from dpverify.report.pages.places import INDEX
+from dpverify.report.pages.layout import INDEX, lay_out
 from dpverify.report.pages.summary import corrected
 from dpverify.report.pages.write import read_runs
 from dpverify.report.words import counts, counts_words, plural, reading_words, status_label

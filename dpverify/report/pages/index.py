@@ -9,9 +9,8 @@ from dpverify.ledger.results import Run
 from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, run_false_alarm
 from dpverify.report.drawings.overview import caption
-from dpverify.report.pages.layout import lay_out
+from dpverify.report.pages.layout import INDEX, lay_out, other_links
 from dpverify.report.pages.paper import title
-from dpverify.report.pages.places import INDEX, other_links
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import render
 from dpverify.report.words import STATUSES, counts, false_alarm_line

@@ -14,8 +14,7 @@ from dpverify.report import markdown as md
 from dpverify.report.collect import ReportError, by_claim
 from dpverify.report.pages.figures import figures_in
 from dpverify.report.pages.fill import Filler, MissingError
-from dpverify.report.pages.layout import Layout, by_part, lay_out
-from dpverify.report.pages.places import INDEX, Places, other_links
+from dpverify.report.pages.layout import INDEX, Layout, Places, by_part, lay_out, other_links
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import claim_section, environment, render
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
+from dpverify.ledger.records import HOLDS
 from dpverify.ledger.results import Counterexample, Result
 from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, claim_id, counterexamples, paper_of
 from dpverify.report.numbers import show_both, show_point, show_slack
-from dpverify.report.pages.layout import by_part, is_box, is_result
-from dpverify.report.pages.places import Places
+from dpverify.report.pages.layout import Places, by_part, is_box, is_result
 from dpverify.report.pages.templates import render
 from dpverify.report.words import counts, counts_words, plural, reading_words
 
@@ -37,7 +37,7 @@ def summary(results: Sequence[Result], places: Places, parts: Mapping[str, str] 
         totals=_totals(results),
         disagree=[r for r in results if r.sources_disagree],
         contradict=[r for r in results if r.contradicts],
-        stands=[r for r in main if r.status in {"proved", "not refuted"}],
+        stands=[r for r in main if r.status in HOLDS],
         falls=falls,
         repaired=table(["result", "corrected", "status"], [r for r in falls if r.amendment], _repair),
         boxes=table(["line", "where", "why", "instead"], boxes, _box),

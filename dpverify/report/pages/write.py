@@ -17,18 +17,16 @@ from dpverify.ledger.results import Run, decode
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report.collect import ReportError, by_paper, pictures
 from dpverify.report.drawings import overview
-from dpverify.report.files import differing, update
+from dpverify.report.files import outdated, update
 from dpverify.report.pages.figures import svg
 from dpverify.report.pages.index import OVERVIEW, index_page, totals
+from dpverify.report.pages.layout import INDEX, OTHERS
 from dpverify.report.pages.paper import paper_pages
-from dpverify.report.pages.places import INDEX, OTHERS
 from dpverify.report.style import to_svg
-from dpverify.report.words import GENERATED
 
 Papers = Mapping[str, PaperSpec]  # paper key to its spec
 
 SCHEMA = 1  # the version of the JSON that this code reads
-OWN = ("bench", "comparison")  # how the names of figures begin that belong to other pages, before a hyphen
 
 
 def read_runs(folder: Path, besides: Container[str] = ()) -> dict[str, Run]:
@@ -64,20 +62,21 @@ def write_report(runs: Sequence[Run], directory: Path, papers: Papers | None = N
     data = {f"data/{key}.json": encode(run) for key, run in new.items()}
     for name, content in data.items():
         decode_run(name, content)  # what cannot be read back, such as a NaN that is no string, is not recorded
-    files = {**data, **pages}
-    return update(directory, files, _orphans(directory, files))
+    return update(directory, {**data, **pages})
 
 
 def regenerate(directory: Path) -> list[str]:
     """Write everything but the data anew, from the data. The files that changed or went away, sorted."""
-    files = render(_read(directory), None, other_pages(directory))
-    return update(directory, files, _orphans(directory, files))
+    return update(directory, _rendered(directory))
 
 
 def check(directory: Path) -> list[str]:
     """Compare the folder with what its data give; returns the files that differ, are missing, or belong to no data."""
-    wanted = render(_read(directory), None, other_pages(directory))
-    return sorted([*differing(directory, wanted), *_orphans(directory, wanted)])
+    return sorted(outdated(directory, _rendered(directory)))
+
+
+def _rendered(directory: Path) -> dict[str, bytes]:
+    return render(_read(directory), None, other_pages(directory))
 
 
 def render(runs: Mapping[str, Run], papers: Papers | None = None, others: Sequence[str] = ()) -> dict[str, bytes]:
@@ -112,11 +111,3 @@ def _read(directory: Path, besides: Container[str] = ()) -> dict[str, Run]:
         if any(key != stem for key in by_paper([run])):
             raise ReportError(f"data/{stem}.json: it holds results of another paper than {stem!r}")
     return runs
-
-
-def _orphans(directory: Path, wanted: Mapping[str, bytes]) -> list[str]:
-    """Figures that no page shows, and pages of ours whose data are gone; what belongs to other pages is no orphan."""
-    mine = [path for path in directory.glob("figures/*.svg") if not path.name.startswith(tuple(f"{o}-" for o in OWN))]
-    pages = [path for pattern in ("*.md", "*/*.md") for path in directory.glob(pattern)]
-    mine += [path for path in pages if path.stem not in OTHERS and path.read_bytes().startswith(GENERATED.encode())]
-    return sorted(name for path in mine if (name := path.relative_to(directory).as_posix()) not in wanted)

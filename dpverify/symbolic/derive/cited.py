@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpverify.symbolic.derive.derivation import Derivation, Premise
-from dpverify.symbolic.derive.steps import symbol_conditions
+from dpverify.symbolic.derive.steps import Cases, Link, symbol_conditions
 from dpverify.symbolic.rules.base import Condition, Holds
 
 
@@ -49,7 +49,18 @@ def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]
 
 
 def taken_for_granted(derivation: Derivation) -> list[str]:
-    """Names of the premises, at any depth, that no derivation is cited for."""
+    """Names of what a chain rests on, at any depth, that no derivation is cited for: premises, and claims of steps."""
     chains = [derivation, *(found for _, found in derivations_under(derivation))]
     names = [name for one in chains for name, premise in one.premises.items() if not isinstance(premise, Cited)]
+    names += [name for one in chains for name in _named(one.steps) if name not in one.premises]
     return list(dict.fromkeys(names))
+
+
+def _named(links: tuple[Link, ...]) -> Iterator[str]:
+    """Yield the premises that the steps name."""
+    for link in links:
+        if isinstance(link, Cases):
+            for case in link.cases:
+                yield from _named(case.steps)
+        else:
+            yield from link.premises

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import sympy
 
+from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Variable
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
 from dpverify.symbolic.rules.base import Condition, Holds, Instance, IsInteger, Relation
@@ -33,6 +34,18 @@ class Step:
     premises: tuple[str, ...] = ()  # ids of the claims that the step rests on
     note: str = ""
     context: Any = None  # the expression with ``HOLE`` where the rule is applied, if it does not show
+
+    @classmethod
+    def within(
+        cls, context: Any, new: Any, rule: str, where: Mapping[str, Any] | None = None, premises: tuple[str, ...] = ()
+    ) -> Step:
+        """A step up by a rule that puts something new in the place of ``HOLE``."""
+        return cls(context.xreplace({HOLE: new}), "<=", rule, where or {}, premises, context=context)
+
+    @classmethod
+    def order(cls, context: Any, smaller: Any, larger: Any) -> Step:
+        """A step up that puts something larger in the place of ``HOLE``."""
+        return cls.within(context, larger, "order", {"a": smaller, "b": larger})
 
 
 @dataclass(frozen=True)
@@ -61,9 +74,14 @@ class Premise(Instance):
     """What another claim provides: two sides, their relation, and the conditions that are proven of every use."""
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
-        """The premise with expressions in the place of some of its symbols (none: as it stands)."""
-        full = {s.name: s for s in self.lhs.free_symbols | self.rhs.free_symbols} | dict(where)
-        return self.at(full)
+        """The premise with expressions in the place of some of its symbols (none: as it stands).
+
+        What its symbols are assumed to be is asked of what takes their place, besides the conditions.
+        """
+        symbols = sorted(self.lhs.free_symbols | self.rhs.free_symbols, key=str)
+        own = (condition for symbol in symbols for condition in symbol_conditions(symbol))
+        conditions = tuple(dict.fromkeys((*self.conditions, *own)))
+        return replace(self, conditions=conditions).at({s.name: s for s in symbols} | dict(where))
 
 
 def premise_of(statement: Any, lhs: Any = None) -> Premise:

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from dpverify.bench.case import BenchCase, Missing, Target, peer, sweep
-from dpverify.bench.registry import GROUPS, GroupError, load, select
+from dpverify.bench.case import GROUPS, BenchCase, GroupError, Missing, Target, load, peer, select, sweep
 from tests.unit.bench.runs import case, nothing
 
 
@@ -82,7 +81,7 @@ def test_long_cases_only_when_asked_for() -> None:
 
 def test_listing_cases_loads_nothing_heavy() -> None:
     code = """import sys
-from dpverify.bench.registry import select
+from dpverify.bench.case import select
 select([], long=True)
 print(*{name.split('.')[0] for name in sys.modules})"""
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()

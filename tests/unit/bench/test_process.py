@@ -7,10 +7,8 @@ from collections.abc import Generator, Sequence
 import pytest
 
 from dpverify.bench import run as running
-from dpverify.bench.case import BenchCase
-from dpverify.bench.measure import Measured
-from dpverify.bench.process import ONE_THREAD, measure_afresh
-from dpverify.bench.registry import Group
+from dpverify.bench.case import BenchCase, Group
+from dpverify.bench.measure import ONE_THREAD, Measured, measure_afresh
 from dpverify.bench.run import Amount, run
 from tests.unit.bench import toys
 from tests.unit.bench.runs import case, measured

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from dpverify.bench import whole_runs
-from dpverify.bench.case import Usage
+from dpverify.bench.case import Usage, select
 from dpverify.bench.cases.verification import CASES, IN_TURN
 from dpverify.bench.machine import usable_cores
-from dpverify.bench.process import ONE_THREAD
-from dpverify.bench.registry import select
+from dpverify.bench.measure import ONE_THREAD
 from dpverify.bench.whole_runs import ColdThenWarm, CommandError, VerifyRun, cold_at_once, read_results, run_python
 
 

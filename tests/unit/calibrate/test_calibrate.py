@@ -12,11 +12,10 @@ import pytest
 
 from dpverify.calibrate import run_calibrate
 from dpverify.calibrate.calibrate import calibrate
-from dpverify.calibrate.request import CalibrateRequest
-from dpverify.calibrate.result import Calibration
-from dpverify.calibrate.words import summary
+from dpverify.calibrate.command import summary
+from dpverify.calibrate.records import CalibrateRequest, Calibration
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.tran2022.accounting.algorithm_1.exhaustive import largest_sum
+from dpverify.papers.tran2022.accounting.algorithm_1.once import largest_sum
 from dpverify.papers.tran2022.accounting.noise import largest_weight
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
 from dpverify.privacy.gaussian import delta_of

@@ -7,15 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dpverify.bench import registry
+from dpverify.bench import case as cases
 from dpverify.bench import run as running
-from dpverify.bench.case import BenchCase, Target
+from dpverify.bench.case import BenchCase, Group, Target
 from dpverify.bench.measure import FormTimes, Measured
-from dpverify.bench.registry import Group
 from dpverify.cli import main
 from dpverify.ledger.records import encode
+from dpverify.report.bench.page import check_bench
 from dpverify.report.bench.records import Bench
-from dpverify.report.bench.write import check_bench
 from tests.unit.bench.runs import bench, case, record
 
 Capture = pytest.CaptureFixture[str]
@@ -49,12 +48,12 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     sums = case("sum", targets=[Target("ours", at_most=1.2)])
-    groups = {name: Group(name, f"All {name}", ()) for name in registry.GROUPS}
+    groups = {name: Group(name, f"All {name}", ()) for name in cases.GROUPS}
     groups |= {
         "noise": Group("noise", "All noise", (sums, case("product", parameters={"T": 8}))),
         "audit": Group("audit", "All audit", (case("whole", long=True), case("bound"))),
     }
-    monkeypatch.setattr(registry, "load", groups.__getitem__)
+    monkeypatch.setattr(cases, "load", groups.__getitem__)
     monkeypatch.setattr(running, "measure_afresh", made)
     return made
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.cli.exits import BadInput
-from dpverify.cli.output import check_folder, check_json, write_json
+from dpverify.cli.output import BadInput, check_folder, check_json
+from dpverify.report.files import write_json
 
 
 @pytest.mark.parametrize("target", ["", "--jobs", "."])
@@ -38,7 +38,7 @@ def test_a_report_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     target = tmp_path / "run.json"
     target.write_bytes(b"old and longer")
-    write_json(str(target), b"{}\n")
+    write_json("json", str(target), b"{}\n")
     assert target.read_bytes() == b"{}\n"
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
     mask = os.umask(0)
@@ -47,7 +47,7 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
 
 
 def test_stdout_gets_the_bytes_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
-    write_json("-", b"{}\n")
+    write_json("json", "-", b"{}\n")
     assert capsys.readouterr() == ("{}\n", "")
 
 
@@ -57,7 +57,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
         check_json(str(pipe))
-        write_json(str(pipe), b"{}\n")
+        write_json("json", str(pipe), b"{}\n")
         assert os.read(reader, 100) == b"{}\n"
         assert pipe.is_fifo()
     finally:

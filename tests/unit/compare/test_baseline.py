@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dpverify.compare.baseline import Descent, descend, full_batch_std, looks, step_length
-from dpverify.compare.split import split
+from dpverify.compare.methods import Descent, descend, full_batch_std, looks, step_length
+from dpverify.compare.run import split
 from dpverify.privacy.gaussian import delta_of
 from dpverify.problems.data import Dataset
 from dpverify.problems.logistic import LogisticRegression
@@ -59,12 +59,12 @@ def test_the_step_length_is_the_minimizer_of_the_bound() -> None:
 def test_a_split_holds_out_and_standardises_by_the_training_part() -> None:
     rng = np.random.default_rng(5)
     x = np.column_stack([np.arange(50.0), rng.standard_normal(50) * 1e200, np.ones(50)])
-    parts = split(Dataset("x", x, np.zeros(50), ("a", "b"), True), 0.2, rng, "clip")
-    assert (len(parts.x), len(parts.x_test)) == (40, 10)
-    assert np.isfinite(parts.x).all()
-    assert (parts.x[:, 2] == 0).all()
-    plain = split(Dataset("x", x, np.zeros(50), ("a", "b"), False), 0.2, np.random.default_rng(5), "unit")
-    assert len(plain.x) == 40
+    parts = split(Dataset("x", x, np.zeros(50), ("a", "b"), True), 0.2, rng, "clip", 0.001)
+    assert (len(parts.problem.x), len(parts.x_test)) == (40, 10)
+    assert np.isfinite(parts.problem.x).all()
+    assert (parts.problem.x[:, 2] == 0).all()
+    plain = split(Dataset("x", x, np.zeros(50), ("a", "b"), False), 0.2, np.random.default_rng(5), "unit", 0.001)
+    assert len(plain.problem.x) == 40
 
 
 def test_a_run_is_looked_at_where_it_says() -> None:

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from dpverify.compare import CompareRequest, CompareResult, compare
-from dpverify.compare.baseline import looks
-from dpverify.compare.methods import METHODS
-from dpverify.compare.result import MEASURES, MethodResult, SeedOutcome, interval, intervals
-from dpverify.compare.run import _load, _problem, _split
+from dpverify.compare.methods import METHODS, looks
+from dpverify.compare.records import MEASURES, MethodResult, SeedOutcome, differences, interval, intervals
+from dpverify.compare.run import _load, _split
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accounting.noise import AccountedRun, unit_noise
 from dpverify.privacy.gaussian import delta_of
@@ -74,7 +73,7 @@ def test_the_mean_over_iterates_is_that_of_the_run_itself() -> None:
     dataset = _load(request)
     for seed, found in enumerate(named(compare(request), "nsgd").outcomes):
         parts = _split(request, dataset, seed)
-        p = _problem(parts, request)
+        p = parts.problem
         settings = Request(n=80, epochs=3, sigma=0.0, seed=seed).settle(80)
         run, _ = optimizer("dp-nsgd", p, settings)
         norms = []
@@ -146,7 +145,7 @@ def test_where_sampling_buys_nothing_composition_is_used() -> None:
 def test_differences_are_taken_seed_by_seed() -> None:
     base = [outcome(seed, norm) for seed, norm in enumerate((1.0, 50.0, 9.0))]
     mine = [msgspec.structs.replace(o, gradient_norm=o.gradient_norm + 2) for o in base]
-    found = intervals(mine, base)
+    found = differences(mine, base)
     assert set(found) == set(MEASURES)
     assert (found["gradient_norm"].mean, found["gradient_norm"].low) == (2.0, 2.0)
     assert found["loss"].high == 0.0

@@ -7,7 +7,8 @@ import sympy
 from sympy import Integer, Rational, Symbol
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.cited_check import CitedDerivationCheck, WholeDerivationCheck
+from dpverify.harness.cited_check import CitedDerivationCheck
+from dpverify.harness.derivation_check import DerivationCheck
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.cited import Cited
@@ -16,7 +17,7 @@ from dpverify.symbolic.expressions.ranges import real
 from dpverify.symbolic.expressions.to_sympy import sympy_symbols
 
 
-def run(check: CitedDerivationCheck | WholeDerivationCheck, statement: Statement) -> CheckResult:
+def run(check: CitedDerivationCheck | DerivationCheck, statement: Statement) -> CheckResult:
     context = Context(statement, BUDGETS["standard"], seed=3, check=check.name)
     return check.finish(context, [check.run_block(context, 0)])
 
@@ -45,13 +46,13 @@ def citing(larger: int, smaller: int) -> Callable[[Statement], Derivation]:
 
 
 def test_a_statement_is_proved_with_all_that_its_derivation_cites(statements: dict[str, Statement]) -> None:
-    found = run(WholeDerivationCheck("decay", "whole", build=citing(1, 2)), statements["decay"])
+    found = run(DerivationCheck("decay", "whole", build=citing(1, 2)), statements["decay"])
     assert found.status == "proved"
-    assert "cites 1 derivations: cited one" in found.message
+    assert "cites the derivations cited one" in found.message
 
 
 def test_a_statement_is_not_proved_by_a_chain_that_cites_a_broken_one(statements: dict[str, Statement]) -> None:
-    fine = WholeDerivationCheck("decay", "whole", build=citing(1, 2))
+    fine = DerivationCheck("decay", "whole", build=citing(1, 2))
     found = run(replace(fine, build=citing(2, 1)), statements["decay"])
     assert found.status == "inconclusive"
     assert "cited one" in found.error

@@ -6,7 +6,7 @@ from numba import config
 
 from dpverify.kernels import dyadic
 from dpverify.kernels.fingerprint import fingerprint
-from dpverify.kernels.jit import kernel, python_of
+from dpverify.kernels.jit import kernel, python_of, step_kernel
 
 pytestmark = pytest.mark.skipif(bool(vars(config)["DISABLE_JIT"]), reason="the jit is off: no function is a kernel")
 
@@ -35,6 +35,11 @@ def test_another_body_another_fingerprint() -> None:
 
 def test_another_body_of_a_kernel_that_is_called_another_fingerprint() -> None:
     assert caller(callee="def callee(x):\n    return x + 1\n") != caller()
+
+
+def test_other_options_of_a_kernel_that_is_called_another_fingerprint() -> None:
+    callee = function("def callee(x):\n    return x\n", "callee")
+    assert fingerprint(function(CALLER, "caller", callee=step_kernel(callee), SCALE=2)) != caller()
 
 
 def test_another_constant_another_fingerprint() -> None:

@@ -7,7 +7,7 @@ import pytest
 from dpverify.ledger import PaperSpec, SpecError, load_specs
 from dpverify.ledger.chapters import FUNCTIONS, PassageCondition, reference
 from dpverify.report.pages.fill import Filler
-from dpverify.report.pages.places import Places
+from dpverify.report.pages.layout import Places
 
 CLAIMS = """
 [paper]
@@ -84,7 +84,7 @@ def test_a_paper_without_chapters_has_none(tmp_path: Path) -> None:
         ("[ordering=fresh]'", "[order=fresh]'", "the claim has no such reading"),
         ("[ordering=fresh]'", "[fresh]'", "'lemma-1[fresh]': a claim may have readings"),
         ("corrected lemma-1 proved", "lemma-1", "'lemma-1': it is a claim and a status"),
-        ("corrected lemma-1 proved", "lemma-1 true", "'true': a status is one of proved, not refuted"),
+        ("corrected lemma-1 proved", "lemma-1 true", "'true': a status is one of proved, proved given"),
         ("corrected lemma-1 proved", "lemma-9 proved", "the paper has no such claim"),
         ('title = "Told"', "titel = 1", "chapter"),
         ("text = ", "text = 3 #", "text"),

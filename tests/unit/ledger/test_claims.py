@@ -181,7 +181,9 @@ def test_the_text_of_an_amendment_has_the_domains_of_its_own_symbols_and_of_thos
     assert verdict is not None
     assert verdict.amendment is not None
     domains = json.loads(claim.text(verdict.amendment))["domains"]
-    assert domains == {name: specs.papers["toy2024"].symbols[name].domain for name in ("alpha", "G", "V", "T", "N")}
+    assert domains == {
+        name: specs.papers["toy2024"].vocabulary.symbols[name].domain for name in ("alpha", "G", "V", "T", "N")
+    }
 
 
 def test_the_hash_never_changes_by_itself() -> None:

@@ -28,10 +28,10 @@ def keys(specs: Specs, *patterns: str, paper: str | None = None) -> list[str]:
 def test_a_paper_shows_what_it_declares(specs: Specs) -> None:
     paper = specs.papers["toy2024"]
     assert paper.info.title == "A toy paper"
-    assert paper.symbols["N"].api == "n_examples"
-    assert paper.domains["N"] == parse_domain("integer, N >= 1")
+    assert paper.vocabulary.symbols["N"].api == "n_examples"
+    assert paper.vocabulary.domains["N"] == parse_domain("integer, N >= 1")
     assert paper.vocabulary.functions["G_win"].arity == 2
-    assert list(paper.quantities) == ["expected_noise_norm"]
+    assert list(paper.vocabulary.quantities) == ["expected_noise_norm"]
 
 
 def test_uses_without_a_paper_stay_in_the_paper(specs: Specs) -> None:

@@ -71,7 +71,7 @@ def test_antipodal_gradients_cancel_at_the_start_and_are_as_long_as_allowed() ->
 def test_bad_arguments_are_named() -> None:
     with pytest.raises(ValueError, match="n must be even and at least 2, got n=3"):
         antipodal(3, 1, 1.0, 1.0)
-    with pytest.raises(ValueError, match="G must be positive and finite, got G=0"):
+    with pytest.raises(ValueError, match="G must be finite and above 0, got G=0"):
         identical(1, 1, 0.0, 1.0, 1.0)
-    with pytest.raises(ValueError, match="L must be positive and finite, got L=inf"):
+    with pytest.raises(ValueError, match="L must be finite and above 0, got L=inf"):
         antipodal(2, 1, 1.0, float("inf"))

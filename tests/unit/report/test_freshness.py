@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dpverify.ledger.results import Run
-from dpverify.report.freshness import reading_key, stale
+from dpverify.report.collect import reading_key, stale
 
 FRESH = ("0" * 16, "1" * 16)
 LEMMA_12 = "tran2022:lemma-12"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.train.request import Request
+from dpverify.train.records import Request
 
 
 def test_defaults_are_the_printed_choices() -> None:

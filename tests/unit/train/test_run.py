@@ -15,8 +15,7 @@ from dpverify.kernels.typing import Vector
 from dpverify.problems.data import load_dataset
 from dpverify.problems.errors import DataError
 from dpverify.problems.rows import scale_rows
-from dpverify.train.request import Request
-from dpverify.train.result import Point
+from dpverify.train.records import Point, Request
 from dpverify.train.run import train
 
 

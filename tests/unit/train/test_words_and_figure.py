@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import msgspec
 
 from dpverify.ledger.records import encode
+from dpverify.train.command import summary
 from dpverify.train.figure import subtitle, svg
-from dpverify.train.result import DataInfo, NoiseConstants, Point, Settings, TrainResult
-from dpverify.train.words import summary
+from dpverify.train.records import DataInfo, NoiseConstants, Point, Settings, TrainResult
 
 
 def make(points: int = 30, interrupted: bool = False) -> TrainResult:

@@ -23,11 +23,12 @@ from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_m
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, new_numbers, noisy_step
-from dpverify.papers.tran2022.algorithms.sensitivity_problem import REPLACED, Neighbours, opposed, signed_gradient
+from dpverify.papers.tran2022.algorithms.sensitivity_problem import REPLACED, Neighbours, opposed
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS
 from dpverify.privacy.participation import Bounds
+from dpverify.problems.worst_cases import signed_gradient
 
 DataSet = tuple[Matrix, Vector]
 

@@ -217,6 +217,18 @@ def outward(lower: float, upper: float, *, exact: bool, pattern: Pattern | None)
     return Bounds(lower * (1.0 - SAFETY), upper * (1.0 + SAFETY), exact, pattern)
 
 
+def bounds_of(tree: Callable[..., BlockTree[PointsT]], value: Callable[[Pattern], float]) -> Bounds:
+    """Bound the largest sum from both sides; ``tree`` takes ``upper``, and ``value`` is the sum of one pattern."""
+    above = tree(upper=True)
+    block = above.run()
+    upper, state = block.best()
+    if above.T // above.N <= LONGEST_PATTERN:
+        pattern = tuple(block.trace(state))
+        return between(value(pattern), upper, pattern)
+    lower, _ = tree(upper=False).run().best()
+    return between(lower, upper, None)
+
+
 def between(lower: float, upper: float, pattern: Pattern | None) -> Bounds:
     """Give bounds from what a pattern reaches and what none exceeds, up to rounding."""
     return outward(lower, max(lower, upper), exact=upper <= lower * EXACT, pattern=pattern)
@@ -251,11 +263,13 @@ def check_blocks(steps: int, examples: int) -> None:
         raise check.ArgumentError("steps and examples", f"({steps}, {examples})", rule)
 
 
-def refine(best: Bounds, attempts: Iterable[Callable[[], Bounds]], accuracy: float) -> Bounds:
-    """Join bounds with those of ever finer attempts, until they are close enough; some attempts are given up."""
-    for attempt in attempts:
+def refine(
+    best: Bounds, trees: Iterable[Callable[..., BlockTree[PointsT]]], value: Callable[[Pattern], float], accuracy: float
+) -> Bounds:
+    """Join bounds with those of ever finer trees, until they are close enough; trees with many points are given up."""
+    for tree in trees:
         try:
-            found = attempt()
+            found = bounds_of(tree, value)
         except TooManyPointsError:
             continue
         best = best_of(best, found)

@@ -15,13 +15,9 @@ from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from dpverify.harness.search.onset import first_below, first_below_near
-from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_mu
-from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
 from dpverify.papers.tran2022.accounting.noise import UP
+from dpverify.papers.tran2022.accounting.sandwich import Algorithm, AuditedRun
 from dpverify.papers.tran2022.accounting.theorem_parameters import theorem_6, theorem_9
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import proof_scales
 from dpverify.privacy.gaussian_safe import safe_mu
 from dpverify.privacy.participation import Bounds
 
@@ -103,12 +99,9 @@ def needed_share(theorem: Theorem, n: int, cell: Cell) -> Bounds:
 @lru_cache(maxsize=4096)
 def _unit_mu(theorem: Theorem, n: int, steps: int, smoothness: float) -> Bounds:
     """Give mu at sigma = 1 and G = 1."""
-    eta = 1 / math.sqrt(n * steps)
-    if theorem == "theorem-6":
-        return dp_nsgd_mu(Parameters(steps, 1 / n, eta, 1.0, 1.0, "fresh"), n, accuracy=ACCURACY[theorem])
-    scales = proof_scales(n, steps, eta=eta, lipschitz=1.0, smoothness=smoothness)
-    parameters = SrParameters(steps, 1 / n, eta * n, eta, 1.0, 1.0, "fresh", scales)
-    return sr_nsgd_mu(parameters, n, smoothness, accuracy=ACCURACY[theorem])
+    algorithm: Algorithm = "dp-nsgd" if theorem == "theorem-6" else "sr-nsgd"
+    run = AuditedRun(algorithm, n, steps, 1 / n, 1.0, eta=1 / math.sqrt(n * steps), smoothness=smoothness)
+    return run.mu(ACCURACY[theorem])
 
 
 def needed_bound(theorem: Theorem, n: int, cell: Cell) -> float:

@@ -57,11 +57,11 @@ class AuditedRun:
         """Give Algorithm 1's parameters."""
         return Parameters(self.steps, self.alpha, self.eta, self.sigma, LIPSCHITZ, self.ordering)
 
-    def mu(self) -> Bounds:
-        """Give the accountant's bounds of mu; for runs as short as these they agree."""
+    def mu(self, accuracy: float = 1.001) -> Bounds:
+        """Give the accountant's bounds of mu; in short runs they agree, whatever the accuracy that is asked for."""
         if self.algorithm == "dp-nsgd":
-            return dp_nsgd_mu(self.parameters(), self.examples)
-        return sr_nsgd_mu(self.sr_parameters(), self.examples, self.smoothness)
+            return dp_nsgd_mu(self.parameters(), self.examples, accuracy=accuracy)
+        return sr_nsgd_mu(self.sr_parameters(), self.examples, self.smoothness, accuracy=accuracy)
 
 
 class Epsilons(NamedTuple):

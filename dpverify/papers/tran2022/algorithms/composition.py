@@ -65,22 +65,9 @@ def compose(a: int, b: int) -> Intervals:
 
 
 def compose_prefix(t: int) -> Intervals:
-    """Nodes of COMPOSE(1, t), read off the bits of t.
+    """Nodes of COMPOSE(1, t), read off the bits of t: the rows of ``compose(1, t)``, for ``0 <= t < 2**62``.
 
-    Parameters
-    ----------
-    t : int
-        Last step, ``0 <= t < 2**62``.
-
-    Returns
-    -------
-    (n, 2) array of int
-        The same rows as ``compose(1, t)``: one per bit of t, from the highest to the lowest.
-
-    Raises
-    ------
-    ArgumentError
-        If t is no integer, or out of range.
+    One per bit of t, from the highest to the lowest; an ArgumentError where t is no integer, or out of range.
 
     Notes
     -----

@@ -145,26 +145,9 @@ class LinearQueries:
         return int(self.members.sum(axis=0).max())
 
     def release(self, data: Matrix, rho: float, noise: Tape | Generator) -> Matrix:
-        """Answer the queries with noise, as Algorithm 5 does.
+        """Answer the queries of D (N, d) with noise, as Algorithm 5 does; shape (K, d).
 
-        Parameters
-        ----------
-        data : (N, d) array of float
-            D, one row per example.
-        rho : float
-            Noise parameter, above 0.
-        noise : (K, d) array of float or Generator
-            Unit Gaussians, row i for query i; or where to draw them from, in the same order.
-
-        Returns
-        -------
-        (K, d) array of float
-            The released answers.
-
-        Raises
-        ------
-        ArgumentError
-            If a shape does not fit, rho is not positive, or an entry is not finite.
+        ``rho``: noise parameter, above 0. ``noise``: unit Gaussians, row i for query i, or a generator that draws them.
         """
         data, rho = check.array(self.members.shape[1], None, data=data), check.positive(rho=rho)
         released = np.empty((len(self.members), data.shape[1]))
@@ -177,22 +160,7 @@ class LinearQueries:
     def replay(self, data: Matrix, released: Matrix) -> Matrix:
         """Ask the queries of another data set, with the released answers held fixed.
 
-        Parameters
-        ----------
-        data : (N, d) array of float
-            D', usually a neighbour.
-        released : (K, d) array of float
-            What :meth:`release` returned.
-
-        Returns
-        -------
-        (K, d) array of float
-            ``G_i(D', f^_1, ..., f^_{i-1})`` without noise.
-
-        Raises
-        ------
-        ArgumentError
-            If a shape does not fit, or an entry is not finite.
+        ``G_i(D', f^_1, ..., f^_{i-1})`` without noise, for D' (N, d) and what :meth:`release` gave, both (K, d).
         """
         data = check.array(self.members.shape[1], None, data=data)
         released = check.array(len(self.members), data.shape[1], released=released)
@@ -201,25 +169,7 @@ class LinearQueries:
         return out
 
     def release_many(self, data: Matrix, rho: float, noise: Stack) -> Stack:
-        """Answer the queries with noise in many runs, as :meth:`release` does in one.
-
-        Parameters
-        ----------
-        data, rho : as in :meth:`release`
-            D and the noise parameter.
-        noise : (n, K, d) array of float
-            Unit Gaussians of each run.
-
-        Returns
-        -------
-        (n, K, d) array of float
-            The released answers of each run.
-
-        Raises
-        ------
-        ArgumentError
-            As :meth:`release`.
-        """
+        """Answer the queries in many runs, as :meth:`release` does in one; ``noise`` and what is returned (n, K, d)."""
         data, rho = check.array(self.members.shape[1], None, data=data), check.positive(rho=rho)
         noise = check.array(None, len(self.members), data.shape[1], noise=noise)
         released = np.empty_like(noise)
@@ -227,25 +177,7 @@ class LinearQueries:
         return released
 
     def replay_many(self, data: Matrix, released: Stack) -> Stack:
-        """Ask the queries of another data set in many runs, as :meth:`replay` does in one.
-
-        Parameters
-        ----------
-        data : (N, d) array of float
-            D', usually a neighbour.
-        released : (n, K, d) array of float
-            What :meth:`release_many` returned.
-
-        Returns
-        -------
-        (n, K, d) array of float
-            The answers of each run, without noise.
-
-        Raises
-        ------
-        ArgumentError
-            As :meth:`replay`.
-        """
+        """Replay many runs, as :meth:`replay` does one; ``released`` and what is returned have shape (n, K, d)."""
         data = check.array(self.members.shape[1], None, data=data)
         released = check.array(None, len(self.members), data.shape[1], released=released)
         out = np.empty_like(released)
@@ -253,13 +185,7 @@ class LinearQueries:
         return out
 
     def queries(self) -> list[Query[Matrix]]:
-        """Give the same queries as Python callables, for ``aggregate``.
-
-        Returns
-        -------
-        list of callable
-            ``G_i(data, previous_answers) -> (d,) array``.
-        """
+        """Give the queries as Python callables ``G_i(data, previous_answers) -> (d,) array``, for ``aggregate``."""
         return [_Query(self, i) for i in range(len(self.members))]
 
 

@@ -12,36 +12,14 @@ each time: consecutive anchors are as far apart as they can be.
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.kernels.jit import kernel
-from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
+from dpverify.kernels.typing import Matrix, Vector
 
 REPLACED = 0  # Number of the example that the neighbour replaces
-
-
-@lru_cache(maxsize=32)
-def signed_gradient(G: float, L: float) -> ExampleGradient:
-    """Write y times L (w - x_row), shortened to length G where it is longer, into ``out``."""
-    G, L = check.positive(G=G), check.positive(L=L)
-
-    @kernel
-    def gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
-        r = 0.0
-        for j in range(w.shape[0]):
-            out[j] = w[j] - x_row[j]
-            r += out[j] * out[j]
-        r = math.sqrt(r)
-        slope = y * (L if L * r <= G else G / r)
-        for j in range(w.shape[0]):
-            out[j] *= slope
-
-    return gradient
 
 
 class Neighbours(NamedTuple):

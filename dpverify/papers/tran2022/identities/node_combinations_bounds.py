@@ -14,7 +14,7 @@ from typing import TypeAlias
 from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Function
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 from dpverify.symbolic.exact.combinations import Combination
-from dpverify.symbolic.exact.numbers import ONE, ZERO, Value, to_value
+from dpverify.symbolic.exact.numbers import ZERO, to_value
 
 WindowSum: TypeAlias = Callable[[str, int, int], Combination]  # From a family and an interval to its sum over COMPOSE
 
@@ -24,7 +24,7 @@ def window_sum(alpha: Fraction) -> WindowSum:
     beta = to_value(1 - alpha)
 
     def over_nodes(family: str, a: int, b: int) -> Combination:
-        return Combination({(family, y, z): beta ** (b - z) if b > z else ONE for y, z in compose_intervals(a, b)})
+        return Combination({(family, y, z): beta ** (b - z) for y, z in compose_intervals(a, b)})
 
     return over_nodes
 
@@ -38,13 +38,13 @@ def literal_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) ->
     beta, keep = to_value(1 - alpha), to_value(1 - gamma)
     total_over = window_sum(alpha)
     q, r = divmod(t, n_examples)
-    total = _power(beta, t - r) * total_over("G", 1, r)
+    total = beta ** (t - r) * total_over("G", 1, r)
     for i in range(q):
         if i >= 1:
             a, b = t - i * n_examples + 1, t - (i - 1) * n_examples
-            share = sum((_power(keep, j) * _power(beta, (i - 1 - j) * n_examples) for j in range(i)), ZERO)
+            share = sum((keep**j * beta ** ((i - 1 - j) * n_examples) for j in range(i)), ZERO)
             total = total + share * (keep * total_over("Delta", a, b) + (1 - keep) * total_over("G", a, b))
-        first = _power(beta, n_examples * i) * _power(keep, q - i - 1)
+        first = beta ** (n_examples * i) * keep ** (q - i - 1)
         total = total + first * total_over("G", r + 1, r + n_examples)
     return to_value(alpha) * (total + total_over("r", 1, t))
 
@@ -55,7 +55,7 @@ def printed_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) ->
     COMPOSE(1, 0) is taken to be empty, and what the loop reads of nodes after t does no harm: it is not used.
     """
     total_over, r = window_sum(alpha), t % n_examples
-    initial = _power(to_value(1 - alpha), t - r) * total_over("G", 1, r)
+    initial = to_value(1 - alpha) ** (t - r) * total_over("G", 1, r)
     return to_value(alpha) * (initial + total_over("r", 1, t))
 
 
@@ -74,7 +74,7 @@ def streaming_outputs(
     if fault == "gamma-swapped":
         keep, fresh = fresh, keep
     total_over = window_sum(alpha)
-    power = _power(beta, n_examples - (fault == "decay-off"))
+    power = beta ** (n_examples - (fault == "decay-off"))
     totals, windows = [Combination({})], [Combination({})]
     outputs = []
     for t in range(1, steps + 1):
@@ -98,7 +98,3 @@ def in_gradients(nodes: Combination, functions: Mapping[str, Function]) -> Combi
     for (family, *interval), value in nodes.terms.items():
         total = total + value * functions[f"{family}_win"](*interval)
     return total
-
-
-def _power(base: Value, exponent: int) -> Value:
-    return base**exponent if exponent else ONE

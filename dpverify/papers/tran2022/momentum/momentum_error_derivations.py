@@ -21,7 +21,7 @@ from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.functions import HOLE, Moment
-from dpverify.symbolic.expressions.ranges import AnyVector, Variable, Vector, integer, numbers_of, real
+from dpverify.symbolic.expressions.ranges import AnyVector, FromPremises, Variable, Vector, integer, numbers_of, real
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
 
 i = Symbol("i", integer=True)
@@ -100,7 +100,7 @@ def sampling(statement: Statement) -> Derivation:
     ]
     if printed == 4 * alpha * G**2:
         steps.append(Step(printed, "<=", "order", {"a": alpha * G**2, "b": printed}))
-    variables = ranges(statement, t=RANGES["t"], own=real(0, G**2), square=real(0, 0))
+    variables = ranges(statement, t=RANGES["t"], own=real(0, G**2), square=FromPremises())
     return Derivation(
         "no cross terms", "ours", variables, (alpha <= 1, G**2 >= OWN), SQUARE, tuple(steps),
         {name: Premise(SQUARE, "<=", bound)}, local=tuple({"own", "square", "t"} - set(sympy_symbols(statement))),
@@ -220,7 +220,7 @@ def sampling_once() -> Derivation:
     )  # fmt: skip
     variables: dict[str, Variable] = {
         "alpha": RANGES["alpha"], "N": RANGES["N"], "G": RANGES["G"], "own": real(0, LIPSCHITZ**2),
-        "spread": real(0, most), "square": real(0, 0),
+        "spread": real(0, most), "square": FromPremises(),
     }  # fmt: skip
     premises = {
         WITHOUT: Premise(SQUARE, "<=", OWN * MANY * SPREAD),
@@ -245,7 +245,7 @@ def changes() -> Derivation:
     )
     variables: dict[str, Variable] = {
         "alpha": RANGES["alpha"], "N": RANGES["N"], "L": RANGES["L"], "t": RANGES["t"], "farthest": real(0, 9),
-        "changed": real(0, 0),
+        "changed": FromPremises(),
     }  # fmt: skip
     return Derivation(
         "change from the anchors", "ours", variables, (ALPHA <= 1,), CHANGED, steps,

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sympy import Eq, Function, Lambda, Mod, Rational, Sum, Symbol, floor
+from sympy import Eq, Mod, Rational, Sum, Symbol, floor
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP, by_concavity
+from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP, by_concavity, i, k, set_bits_in_order
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.functions import HOLE, Bit, Log2, PopCount
 from dpverify.symbolic.expressions.ranges import SetBits, Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides, sympy_symbols
 
-i, j, k = (Symbol(name, integer=True) for name in "ijk")
 TOP: Final = Symbol("top", integer=True, nonnegative=True)
 PLACE: Final = Symbol("place", integer=True, nonnegative=True)
 SEVERAL: Final = Symbol("several", integer=True, nonnegative=True)
@@ -102,13 +101,7 @@ def var_1_step(statement: Statement) -> Derivation:
     digits = 1 + Log2(PLACE)
     half = after * digits * scale
     steps = (
-        Step(
-            after * Sum(Bit(PLACE, i), (i, 0, TOP)) * scale,
-            "<=",
-            "power-at-most-one",
-            {"x": 1 - alpha, "p": 2 * Mod(PLACE, 2**i)},
-        ),
-        Step(after * PopCount(PLACE) * scale, "=", "bits-sum", {"s": PLACE, "R": TOP}),
+        *prefix_count(alpha, lambda e: after * e * scale)[:2],
         Step(after * (1 + floor(Log2(PLACE))) * scale, "<=", "popcount-width", {"n": PLACE}),
         Step(half, "<=", "floor-below", {"x": Log2(PLACE)}),
         Step(2 * half, "<=", "drop-nonnegative", {"a": digits, "b": digits}, context=after * scale * HOLE),
@@ -158,44 +151,14 @@ def var_5(statement: Statement) -> Derivation:
     full = sympy_definitions(statement)
     alpha, t, top = (full[name] for name in ("alpha", "t", "T"))
     scale = alpha**2 * full["delta_r"] ** 2 * full["sigma"] ** 2 * full["V_later"]
-    decay, count = 1 - alpha, PopCount(t)
-    pos = Function("pos", integer=True, nonnegative=True)
+    decay = 1 - alpha
     _, printed = sympy_sides(statement)
     by_rank = decay ** (2 * (2 ** (k - 1) - 1))
+    up_to = scale * Sum(by_rank, (k, 1, floor(HOLE)))
     steps = (
-        Step(
-            scale * Sum(decay ** (2 * Mod(t, 2 ** pos(k))), (k, 1, count)),
-            "=",
-            "set-bits",
-            {"s": t, "R": TOP, "pos": pos, "f": Lambda(i, decay ** (2 * Mod(t, 2**i)))},
-        ),
-        Step(
-            scale * Sum(decay ** (2 * Sum(2 ** pos(j), (j, 1, k - 1))), (k, 1, count)),
-            "=",
-            "remainder-below-set-bit",
-            {"s": t, "k": k, "pos": pos},
-        ),
-        Step(
-            scale * Sum(decay ** (2 * Sum(2 ** (j - 1), (j, 1, k - 1))), (k, 1, count)),
-            "<=",
-            "set-bits-apart",
-            {"s": t, "k": j, "pos": pos},
-        ),
-        Step(scale * Sum(by_rank, (k, 1, count)), "=", "geometric-sum", {"x": 2, "m": k - 1}),
-        Step(
-            scale * Sum(by_rank, (k, 1, floor(Log2(t + 1)))),
-            "<=",
-            "popcount-log2",
-            {"n": t},
-            context=scale * Sum(by_rank, (k, 1, floor(HOLE))),
-        ),
-        Step(
-            scale * Sum(by_rank, (k, 1, floor(Log2(top + 1)))),
-            "<=",
-            "log2-monotone",
-            {"a": t + 1, "b": top + 1},
-            context=scale * Sum(by_rank, (k, 1, floor(HOLE))),
-        ),
+        *set_bits_in_order(decay, t, TOP, lambda e: scale * e),
+        Step.within(up_to, Log2(t + 1), "popcount-log2", {"n": t}),
+        Step.within(up_to, Log2(top + 1), "log2-monotone", {"a": t + 1, "b": top + 1}),
         Step(printed, "=", note="k = i + 1"),
     )
     variables: dict[str, Variable] = {

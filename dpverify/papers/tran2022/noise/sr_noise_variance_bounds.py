@@ -12,12 +12,10 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
-from flint import arb
 
 from dpverify.papers.tran2022.noise import sr_noise_bounds as sr_noise
-from dpverify.papers.tran2022.noise.tree_noise_bounds import mean_chi
 from dpverify.papers.tran2022.trees.compose_bounds import Node
-from dpverify.symbolic.exact.numbers import ZERO, Exact, Value, ball, to_exact, to_value
+from dpverify.symbolic.exact.numbers import ZERO, Exact, Value, to_exact, to_value
 
 Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
@@ -109,11 +107,6 @@ def noise_variance(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, no
     """Variance of one coordinate of the noise in m_hat_t: the sum of :func:`variance_terms`."""
     total = sum((to_value(v) for v in variance_terms(t, n_examples, alpha, gamma, nodes)), ZERO)
     return to_exact(total)
-
-
-def expected_norm(variance: Exact, d: int) -> arb:
-    """Expected norm of a centred Gaussian vector with independent coordinates: ``sqrt(variance) * mean_chi(d)``."""
-    return ball(variance).sqrt() * mean_chi(d)
 
 
 def covariance(s: int, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:

@@ -10,7 +10,7 @@ from dpverify.papers.tran2022.noise import sr_total_derivations as lemma_7
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import Log2, Moment
-from dpverify.symbolic.expressions.ranges import GaussianNorm, Variable, integer, real
+from dpverify.symbolic.expressions.ranges import FromPremises, GaussianNorm, Variable, integer, real
 
 GAMMA, SIGMA, ALPHA, G, DELTA = (Symbol(name, positive=True) for name in ("gamma", "sigma", "alpha", "G", "delta"))
 L, VARIANCE = (Symbol(name, nonnegative=True) for name in ("L", "variance"))
@@ -20,8 +20,8 @@ LOCAL: Final = ("prefix", "weight", "decays", "squares", "run")
 FIVE_TERMS: Final = "the variances of the five terms add up"
 
 
-def _total(prefix: Any, weight: Any, decays: Any, squares: Any, run: Any) -> Any:
-    """Total variance of one coordinate, with gamma for eta N."""
+def _total(prefix: Any, weight: Any, squares: Any, run: Any, decays: Any) -> Any:
+    """Total variance of one coordinate, with gamma for eta N; the letters in the order of ``term_shares``."""
     early = 16 * G**2 * FIRST * (prefix + decays * weight**2)
     way = 4 * GAMMA**2 * L**2
     windows = decays * LATER * (16 * G**2 * GAMMA**2 + way * (1 - GAMMA) ** 2) * squares
@@ -35,13 +35,7 @@ def variance() -> Derivation:
     letters = {letter: letter for _, letter, _ in shares}
 
     def now() -> Any:
-        return _total(
-            letters[lemma_7.PREFIX],
-            letters[lemma_7.WEIGHT],
-            letters[lemma_7.DECAYS],
-            letters[lemma_7.SQUARES],
-            letters[lemma_7.RUN],
-        )
+        return _total(*letters.values())
 
     premises = {FIVE_TERMS: Premise(VARIANCE, "<=", now())}
     steps = [Step(now(), "<=", "premise", {}, (FIVE_TERMS,))]
@@ -54,7 +48,7 @@ def variance() -> Derivation:
         "gamma": real(0, Rational(1, 2), open_lo=True),
         "sigma": real(0, 3, open_lo=True), "G": real(0, 3, open_lo=True), "L": real(0, 3),
         "prefix": real(0, floor(Log2(N))), "weight": real(0, 1), "decays": real(0, 2 * floor(Log2(1 + N / 2))),
-        "squares": real(0, 1 / rate), "run": real(0, floor(Log2(T + 1))), "variance": real(0, 0),
+        "squares": real(0, 1 / rate), "run": real(0, floor(Log2(T + 1))), "variance": FromPremises(),
     }  # fmt: skip
     return Derivation(
         "the five terms, not rounded", "ours", variables, (ALPHA * N >= 1, ALPHA <= 1, GAMMA < 1, 4 * GAMMA**2 <= 1),
@@ -78,7 +72,7 @@ def norm() -> Derivation:
     variables: dict[str, Variable] = {
         "N": integer(1, 60), "T": integer(4 * N, 900), "d": integer(1, 40),
         "delta": real(0, 1, open_lo=True, open_hi=True),
-        "G": real(0, 3, open_lo=True), "L": real(0, 3), "variance": real(0, 0), "noise": GaussianNorm(D, VARIANCE),
+        "G": real(0, 3, open_lo=True), "L": real(0, 3), "variance": FromPremises(), "noise": GaussianNorm(D, VARIANCE),
     }  # fmt: skip
     return Derivation(
         "the noise of Theorem 9", "ours", variables, (T >= 4 * N, rho < 1, DELTA < 1), Moment(lemma_7.NOISE, 1), steps,

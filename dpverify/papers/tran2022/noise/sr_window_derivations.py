@@ -204,13 +204,7 @@ def coefficient(statement: Statement) -> Derivation:
         Step(at / (1 - ratio), "<=", "geometric-sum-bound", {"x": ratio, "m": i - 1}),
         Step(at / (1 - exp(-1) / KEEP), "<=", "order", {"a": RHO, "b": exp(-1)}),
         Step(KEEP**i / (KEEP - exp(-1)), "="),
-        Step(
-            KEEP**i / (1 - gamma - exp(-1)),
-            "<=",
-            "order",
-            {"a": 1 - gamma, "b": KEEP},
-            context=KEEP**i / (HOLE - exp(-1)),
-        ),
+        Step.within(KEEP**i / (HOLE - exp(-1)), 1 - gamma, "order", {"a": 1 - gamma, "b": KEEP}),
         Step((1 - gamma) ** i / (1 - gamma - exp(-1)), "<=", "order", {"a": KEEP, "b": 1 - gamma}),
     )
     variables: dict[str, Variable] = {

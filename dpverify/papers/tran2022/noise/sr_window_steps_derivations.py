@@ -64,7 +64,7 @@ def about_windows(statement: Statement, *extra: str) -> AboutWindows:
     variables: dict[str, Variable] = {
         "several": integer(0, 1),
         "N": integer(1, 1 + 7 * SEVERAL),
-        "alpha": real(1 / n, 1),
+        "alpha": real(0, 1, open_lo=True),
         "gamma": real(0, Rational(1, 2), open_lo=True),
         **{name: real(0, 3, open_lo=True) for name in extra},
         "T": integer(1, 600),
@@ -80,7 +80,8 @@ def about_windows(statement: Statement, *extra: str) -> AboutWindows:
 def with_rho(at: AboutWindows) -> AboutWindows:
     """The same, with the letter ``rho``."""
     alpha, n = at.full["alpha"], at.full["N"]
-    variables = {**at.variables, "rho": real((1 - alpha) ** n, Rational(3678, 10000))}
+    least = 1 - sympy.exp(-1 / n)
+    variables = {**at.variables, "alpha": real(least, 1), "rho": real((1 - alpha) ** n, Rational(3678, 10000))}
     return AboutWindows(at.full, variables, (*at.assumptions, (1 - alpha) ** n <= RHO, exp(-1) >= RHO))
 
 
@@ -126,6 +127,8 @@ def young(alpha: Any, n: Any, wrap: Wrap) -> tuple[Step, ...]:
         return minus(RHO * part + kept() / (1 - RHO))
 
     square = Lambda(k, weight(RHO, k) ** 2)
+    mean = (1 - RHO) * before**2 / 2 + latest**2 / (2 * (1 - RHO))
+    longer = {"lo": 0, "hi": WINDOWS - 1, "more": WINDOWS, "f": square}
     split = {"lo": 0, "hi": k - 1, "f": Lambda(j, RHO**j * KEEP ** (k - 1 - j))}
     return (
         Step(wrap(all_squares), "<=", "power-monotone", {"a": (1 - alpha) ** n, "b": RHO, "p": j}),
@@ -138,22 +141,10 @@ def young(alpha: Any, n: Any, wrap: Wrap) -> tuple[Step, ...]:
             context=minus(Sum(HOLE**2, (k, 1, WINDOWS))),
         ),
         Step(minus(Sum((latest + RHO * before) ** 2, (k, 1, WINDOWS))), "=", note="c_k = u^(k-1) + rho c_(k-1)"),
-        Step(
-            crossed((1 - RHO) * before**2 / 2 + latest**2 / (2 * (1 - RHO))),
-            "<=",
-            "young",
-            {"a": before, "b": latest, "c": 1 - RHO},
-            context=crossed(HOLE),
-        ),
+        Step.within(crossed(HOLE), mean, "young", {"a": before, "b": latest, "c": 1 - RHO}),
         Step(joined(shifted), "="),
         Step(joined(Sum(weight(RHO, k) ** 2, (k, 0, WINDOWS - 1))), "="),
-        Step(
-            joined(Sum(weight(RHO, k) ** 2, (k, 0, WINDOWS))),
-            "<=",
-            "sum-extend",
-            {"lo": 0, "hi": WINDOWS - 1, "more": WINDOWS, "f": square},
-            context=joined(HOLE),
-        ),
+        Step.within(joined(HOLE), Sum(weight(RHO, k) ** 2, (k, 0, WINDOWS)), "sum-extend", longer),
         Step(
             joined(weight(RHO, 0) ** 2 + all_squares),
             "=",

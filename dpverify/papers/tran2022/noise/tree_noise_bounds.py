@@ -30,7 +30,11 @@ def mean_chi(d: int) -> arb:
     return arb(2).sqrt() * ((arb(d + 1) / 2).lgamma() - (arb(d) / 2).lgamma()).exp()
 
 
+def expected_norm(variance: Exact, d: int) -> arb:
+    """Expected norm of a centred Gaussian vector with independent coordinates: ``sqrt(variance) * mean_chi(d)``."""
+    return ball(variance).sqrt() * mean_chi(d)
+
+
 def expected_noise_norm(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fraction, v: Exact, d: int) -> arb:
     """Expected norm of NOISE_t, ``sqrt(noise_variance) * mean_chi(d)`` (``tran2022:lemma-12`` bounds it)."""
-    variance = noise_variance(t, alpha, lipschitz, sigma, v)
-    return ball(variance).sqrt() * mean_chi(d)
+    return expected_norm(noise_variance(t, alpha, lipschitz, sigma, v), d)

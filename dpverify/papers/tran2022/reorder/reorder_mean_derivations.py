@@ -31,7 +31,7 @@ from dpverify.papers.tran2022.reorder.reorder_weights_derivations import BLOCK, 
 from dpverify.symbolic.derive.cited import Cited, cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
 
 T: Final = Symbol("T", integer=True, positive=True)
 t: Final = Symbol("t", integer=True)
@@ -85,21 +85,15 @@ def one_square() -> Derivation:
     steps = (
         Step(around * rate * WEIGHTS, "<=", "premise", {}, ("all epochs",)),
         Step(whole((1 - block**2) * LATEST**2, (1 - block**2) * INNER), "<=", "premise", {}, (WEIGHED,)),
-        Step(
-            whole((1 - block**2) * LATEST**2, share), "<=", "premise", {}, ("the later windows",),
-            context=whole((1 - block**2) * LATEST**2, HOLE),
-        ),
+        Step.within(whole((1 - block**2) * LATEST**2, HOLE), share, "premise", {}, ("the later windows",)),
         Step(whole(LATEST**2, share), "<=", "drop-nonnegative", taken, context=whole(HOLE * LATEST**2, share)),
-        Step(
-            around * 2 * (LATEST**2 + share + POWER**2), "<=", "premise", {}, ("the rate",),
-            context=around * HOLE * (LATEST**2 + share + POWER**2),
-        ),
+        Step.within(around * HOLE * (LATEST**2 + share + POWER**2), Integer(2), "premise", {}, ("the rate",)),
     )  # fmt: skip
     most = (1 - block**2) * (LATEST**2 + INNER) + POWER**2
     variables: dict[str, Variable] = {
         **{name: RANGES[name] for name in ("N", "alpha", "gamma", "length")},
         "latest": real(0, 5), "inner": real(0, share), "power": real(0, 1), "weights": real(0, most),
-        "square": real(0, 0),
+        "square": FromPremises(),
     }  # fmt: skip
     premises = {
         "all epochs": cite(all_epochs(), SQUARE),
@@ -117,17 +111,11 @@ def one_step() -> Derivation:
     """Derive the root mean square of the estimate's own part at one step."""
     around = 2 * LENGTH**2 * ALPHA
     first, second, third = around * LATEST**2, around * Rational(9, 8) * GAMMA, around * POWER**2
-    lead = LENGTH * sqrt(2 * ALPHA)
+    lead, rest = LENGTH * sqrt(2 * ALPHA), second + third
     steps = (
         Step(sqrt(first + second + third), "<=", "premise", {}, ("squared",), context=sqrt(HOLE)),
-        Step(
-            sqrt(first) + sqrt(second + third), "<=", "sqrt-subadditive", {"a": first, "b": second + third},
-            context=HOLE,
-        ),
-        Step(
-            sqrt(first) + sqrt(second) + sqrt(third), "<=", "sqrt-subadditive", {"a": second, "b": third},
-            context=sqrt(first) + HOLE,
-        ),
+        Step.within(HOLE, sqrt(first) + sqrt(rest), "sqrt-subadditive", {"a": first, "b": rest}),
+        Step.within(sqrt(first) + HOLE, sqrt(second) + sqrt(third), "sqrt-subadditive", {"a": second, "b": third}),
         Step(lead * LATEST + Rational(3, 2) * LENGTH * sqrt(ALPHA * GAMMA) + lead * POWER, "="),
     )  # fmt: skip
     variables: dict[str, Variable] = {
@@ -151,10 +139,7 @@ def all_windows() -> Derivation:
     form = {**weighed.EVERY, "p": Integer(1), "s": Integer(1), "a": 1 / keep, "d": first}
     steps = (
         Step(first - last / keep - first * power, "=", "convolution-sum", form),
-        Step(
-            first - first * power, "<=", "convolution-nonnegative", weighed.EVERY,
-            context=first - HOLE / keep - first * power,
-        ),
+        Step.within(first - HOLE / keep - first * power, Integer(0), "convolution-nonnegative", weighed.EVERY),
         Step(first, "<=", "drop-nonnegative", {"a": first - first * power, "b": first * power}, context=HOLE),
     )  # fmt: skip
     variables = {name: weighed.RANGES[name] for name in ("keep", "block", "windows")}
@@ -172,14 +157,8 @@ def run_sum() -> Derivation:
     steps = (
         Step(N * added.lhs, "<=", "sum-by-blocks", {"f": TERM, "n": N, "top": T}, context=HOLE),
         Step(N * added.rhs, "<=", "premise", {}, ("all windows",), context=N * HOLE),
-        Step(
-            N * (1 + 1 / keep) / (1 - exp(-1)), "<=", "premise", {}, ("the block",),
-            context=N * (1 + 1 / keep) / (1 - HOLE),
-        ),
-        Step(
-            N * 2 / keep / (1 - exp(-1)), "<=", "order", {"a": 1 + 1 / keep, "b": 2 / keep},
-            context=N * HOLE / (1 - exp(-1)),
-        ),
+        Step.within(N * (1 + 1 / keep) / (1 - HOLE), exp(-1), "premise", {}, ("the block",)),
+        Step.order(N * HOLE / (1 - exp(-1)), 1 + 1 / keep, 2 / keep),
     )  # fmt: skip
     variables: dict[str, Variable] = {
         **rates.RANGES, "N": integer(2, 7), "T": integer(1, 40), "keep": weighed.RANGES["keep"],
@@ -203,14 +182,11 @@ def run_mean() -> Derivation:
         Step(Sum(at_t, (t, 1, T)) / T, "<=", "premise", {}, (EVERY_STEP,)),
         Step(constant + lead * added.lhs, "="),
         Step(constant + lead * added.rhs, "<=", "premise", {}, ("the weights",), context=constant + lead * HOLE),
-        Step(
-            constant + Rational(9, 2) * decay, "<=", "order",
-            {"a": 2 * sqrt(2) / (1 - exp(-1)), "b": Rational(9, 2)}, context=constant + decay * HOLE,
-        ),
+        Step.order(constant + decay * HOLE, 2 * sqrt(2) / (1 - exp(-1)), Rational(9, 2)),
     )  # fmt: skip
     variables: dict[str, Variable] = {
         **{name: RANGES[name] for name in ("N", "alpha", "gamma", "length")},
-        "N": integer(2, 7), "T": integer(1, 40), "mean": real(0, 0),
+        "N": integer(2, 7), "T": integer(1, 40), "mean": FromPremises(),
     }  # fmt: skip
     premises = {
         EVERY_STEP: Cited(MEAN, "<=", Sum(at_t, (t, 1, T)) / T, one.conditions, one.derivation),

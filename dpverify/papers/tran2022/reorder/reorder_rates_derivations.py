@@ -77,14 +77,11 @@ def _rate(name: str, form: Form, goal: Any, small: Any, large: Any) -> Derivatio
         Step(goal * small / large, "="),
         Step(goal, "<=", "bernstein", on_interval, context=goal * HOLE / large),
     )
-    wide = Rational(3, 2) * form(Rational(1, 8))
+    wide, cube = Rational(3, 2) * form(Rational(1, 8)), {"a": 1 - ALPHA, "b": HALF, "p": Integer(3)}
     short = (
         Step(Rational(3, 2) * form(block), "<=", "reciprocal-monotone", {"a": Integer(1), "b": 2 - ALPHA}),
         _to_power(3, lambda e: Rational(3, 2) * form(e)),
-        Step(
-            wide, "<=", "power-monotone", {"a": 1 - ALPHA, "b": HALF, "p": Integer(3)},
-            context=Rational(3, 2) * form(HOLE),
-        ),
+        Step.within(Rational(3, 2) * form(HOLE), HALF**3, "power-monotone", cube),
         Step(goal, "<=", "order", {"a": wide, "b": goal}),
     )  # fmt: skip
     long = (

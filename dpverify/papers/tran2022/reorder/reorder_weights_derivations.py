@@ -78,10 +78,7 @@ def telescoped(wrap: Wrap, form: dict[str, Any]) -> tuple[Step, ...]:
         Step(
             wrap(d - a * LAST - b * weight(WINDOWS) * power - d * TAIL), "=", "convolution-squares", {**EVERY, **form}
         ),
-        Step(
-            wrap(d - d * TAIL), "<=", "convolution-nonnegative", EVERY,
-            context=wrap(d - a * HOLE**2 - b * HOLE * power - d * TAIL),
-        ),
+        Step.within(wrap(d - a * HOLE**2 - b * HOLE * power - d * TAIL), Integer(0), "convolution-nonnegative", EVERY),
     )  # fmt: skip
 
 
@@ -118,14 +115,8 @@ def change() -> Derivation:
     return _chain(
         "the weights of the changes", wrap(SQUARES), *telescoped(wrap, form), to_all(wrap, form["d"]),
         Step(lead * KEEP / (1 + KEEP) * (1 + KEEP * BLOCK) / inside, "="),
-        Step(
-            lead / 2 * (1 + KEEP * BLOCK) / inside, "<=", "order", {"a": KEEP / (1 + KEEP), "b": Rational(1, 2)},
-            context=lead * HOLE * (1 + KEEP * BLOCK) / inside,
-        ),
-        Step(
-            (1 + BLOCK) / (2 * (1 - KEEP) * (1 - BLOCK)), "<=", "order", {"a": KEEP, "b": Integer(1)},
-            context=HOLE * (1 + HOLE * BLOCK) / (2 * (1 - KEEP) * (1 - HOLE * BLOCK)),
-        ),
+        Step.order(lead * HOLE * (1 + KEEP * BLOCK) / inside, KEEP / (1 + KEEP), Rational(1, 2)),
+        Step.order(HOLE * (1 + HOLE * BLOCK) / (2 * (1 - KEEP) * (1 - HOLE * BLOCK)), KEEP, Integer(1)),
     )  # fmt: skip
 
 
@@ -160,10 +151,7 @@ def difference() -> Derivation:
             2 * (1 + BLOCK * (1 - KEEP)) * KEEP / (1 - KEEP * BLOCK), "<=", "order", {"a": KEEP, "b": Integer(1)},
             context=2 * KEEP * HOLE * (1 + BLOCK * (1 - KEEP)) / (1 - KEEP * BLOCK),
         ),
-        Step(
-            2 / (1 - KEEP * BLOCK), "<=", "order", {"a": KEEP * (1 + BLOCK * (1 - KEEP)), "b": Integer(1)},
-            context=2 * HOLE / (1 - KEEP * BLOCK),
-        ),
+        Step.order(2 * HOLE / (1 - KEEP * BLOCK), KEEP * (1 + BLOCK * (1 - KEEP)), Integer(1)),
         Step(2 / (1 - BLOCK), "<=", "order", {"a": KEEP, "b": Integer(1)}),
     )  # fmt: skip
 
@@ -184,9 +172,8 @@ def estimate() -> Derivation:
     less = 2 * KEEP * (form["d"] - form["d"] * TAIL)
     return _chain(
         "the weights of the estimate", (1 - BLOCK**2) * (LAST + inner) + TAIL * (1 - CUT),
-        Step(
-            wrap(LAST + inner), "<=", "drop-nonnegative", {"a": 1 - CUT, "b": CUT},
-            context=(1 - BLOCK**2) * (LAST + inner) + TAIL * HOLE,
+        Step.within(
+            (1 - BLOCK**2) * (LAST + inner) + TAIL * HOLE, Integer(1), "drop-nonnegative", {"a": 1 - CUT, "b": CUT}
         ),
         Step(wrap(GROWN + inner), "=", "convolution-increments", EVERY, context=wrap(HOLE + inner)),
         Step(wrap(kept - 2 * KEEP * (1 - KEEP) * SQUARES), "="),
@@ -194,13 +181,7 @@ def estimate() -> Derivation:
         *telescoped(products, form),
         Step(wrap(less + (1 - TAIL) / (1 - BLOCK**2)), "=", "geometric-sum", {"x": BLOCK**2, "m": WINDOWS}),
         Step((1 - TAIL) * (1 + KEEP * BLOCK) / (1 - KEEP * BLOCK) + TAIL, "="),
-        Step(
-            (1 - TAIL) * most + TAIL, "<=", "order", {"a": KEEP, "b": Integer(1)},
-            context=(1 - TAIL) * (1 + HOLE * BLOCK) / (1 - HOLE * BLOCK) + TAIL,
-        ),
-        Step(
-            (1 - TAIL) * most + TAIL * most, "<=", "order", {"a": Integer(1), "b": most},
-            context=(1 - TAIL) * most + TAIL * HOLE,
-        ),
+        Step.order((1 - TAIL) * (1 + HOLE * BLOCK) / (1 - HOLE * BLOCK) + TAIL, KEEP, Integer(1)),
+        Step.order((1 - TAIL) * most + TAIL * HOLE, Integer(1), most),
         Step(most, "="),
     )  # fmt: skip

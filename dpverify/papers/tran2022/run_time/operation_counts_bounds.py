@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from math import comb
 from typing import NamedTuple
 
 from dpverify.papers.tran2022.trees.compose_bounds import compose_count
@@ -52,12 +51,6 @@ def literal_total(steps: int, n_examples: int) -> Counts:
         if q >= 2:
             reads += 2 * ((steps - t) // n_examples + 1) * _nodes(t - n_examples + 1, t)
     return Counts(reads, reads + others)
-
-
-def coefficient_terms(steps: int, n_examples: int) -> int:
-    """Count the terms of all coefficients c_i, q(q - 1)/2 at step t: numbers, not vectors, so not in ``Counts``."""
-    epochs, rest = divmod(steps, n_examples)
-    return n_examples * comb(epochs, 3) + (rest + 1) * comb(epochs, 2)
 
 
 def stream_step(t: int, n_examples: int) -> Counts:

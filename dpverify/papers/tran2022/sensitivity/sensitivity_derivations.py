@@ -137,17 +137,12 @@ def _nearer_is_no_gain(unit: Any, ratio: Any, bound: Any) -> list[Step]:
     """From the place p of the last visit to N: ``(p-1)(1 - b^N) + (N-1) b^p <= N - 1`` for b = 1 - alpha."""
     left, decay = unit / (1 - ratio), (1 - ALPHA) ** PLACE
     rest = (N - PLACE) * decay
+    lighter = left * (PLACE - 1 + (N - 1) * decay - (PLACE - 1) * decay * HOLE)
     heavier, more, here = left * (PLACE - 1 + rest * HOLE), PLACE * ALPHA, {"x": ALPHA, "n": PLACE}
     return [
         Step(unit * (PLACE - 1 + (N - 1) * decay / (1 - ratio)), "<=", "geometric-sum-bound", bound),
         Step(left * ((PLACE - 1) * (1 - ratio) + (N - 1) * decay), "="),
-        Step(
-            left * (PLACE - 1 + (N - 1) * decay - (PLACE - 1) * decay * (1 - (N - PLACE) * ALPHA)),
-            "<=",
-            "bernoulli",
-            {"x": -ALPHA, "n": N - PLACE},
-            context=left * (PLACE - 1 + (N - 1) * decay - (PLACE - 1) * decay * HOLE),
-        ),
+        Step.within(lighter, 1 - (N - PLACE) * ALPHA, "bernoulli", {"x": -ALPHA, "n": N - PLACE}),
         Step(left * (PLACE - 1 + rest * (1 + (PLACE - 1) * ALPHA)), "="),
         Step(left * (PLACE - 1 + rest * (1 + PLACE * ALPHA)), "<=", "order", {"a": (PLACE - 1) * ALPHA, "b": more}),
         Step(left * (PLACE - 1 + rest * (1 + ALPHA) ** PLACE), "<=", "bernoulli", here, context=heavier),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Integral, Rational, Sum, Symbol, exp, log, oo, pi, sqrt
+from sympy import Rational, Sum, Symbol, exp, log, sqrt
 
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.trees.one_step_derivations import completed_square
 from dpverify.papers.tran2022.trees.renyi_derivations import CONVERSION, DELTA, DIVERGENCE, converted
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import Range, integer, real
+from dpverify.symbolic.expressions.ranges import FromPremises, Range, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
-x = Symbol("x", real=True)
 j = Symbol("j", integer=True)
 
 VISITS_DELTA_RHO = {
@@ -32,15 +32,8 @@ def derive_gaussian_divergence(statement: Statement) -> Derivation:
     shift = "mu_norm" if statement.key.endswith("-multi") else "mu"
     z, mu, s = (sympy_symbols(statement)[name] for name in ("z", shift, "sigma"))
     least = 0 if mu.is_nonnegative else -4
-    density = s * sqrt(2 * pi)
-    integrand = exp(-(x**2) / (2 * s**2)) ** z * exp(-((x - mu) ** 2) / (2 * s**2)) ** (1 - z) / density
-    rest, centre = z * (z - 1) * mu**2 / (2 * s**2), (1 - z) * mu
-    squared = exp(rest - (x - centre) ** 2 / (2 * s**2)) / density
-    steps = (
-        Step(log(Integral(squared, (x, -oo, oo))) / (z - 1), "=", note="complete the square"),
-        Step(log(exp(rest)) / (z - 1), "=", "gaussian-integral", {"k": rest, "c": centre, "s": s}),
-        Step(z * mu**2 / (2 * s**2), "="),
-    )
+    start, steps = completed_square(z, mu, s, lambda e: log(e) / (z - 1))
+    steps += (Step(z * mu**2 / (2 * s**2), "="),)
     return Derivation(
         "complete the square",
         "ours",
@@ -50,7 +43,7 @@ def derive_gaussian_divergence(statement: Statement) -> Derivation:
             "sigma": real(0, 5, open_lo=True),
         },
         sympy_conditions(statement),
-        log(Integral(integrand, (x, -oo, oo))) / (z - 1),
+        start,
         steps,
     )
 
@@ -114,7 +107,7 @@ def derive_theorem_10_order(statement: Statement) -> Derivation:
     )
 
 
-SMALL = real(0, 0)  # Where the delta at epsilon is sampled
+SMALL = FromPremises()
 
 
 def _converted(z: Any, epsilon: Any, renyi: Any, *premises: str) -> tuple[Premise, Step, Step]:
@@ -150,13 +143,7 @@ def derive_theorem_10_dp(statement: Statement) -> Derivation:
     given, *steps = _converted(z, epsilon, renyi, "tran2022:theorem-10")
     steps += [
         Step(exp(mu * sqrt(ell) / 2 - Rational(3, 2) * ell), "="),
-        Step(
-            exp(sqrt(ell / visits) * sqrt(visits) * sqrt(ell) / 2 - Rational(3, 2) * ell),
-            "<=",
-            "order",
-            {"a": rho, "b": sqrt(ell / visits)},
-            context=exp(HOLE * sqrt(visits) * sqrt(ell) / 2 - Rational(3, 2) * ell),
-        ),
+        Step.order(exp(HOLE * sqrt(visits) * sqrt(ell) / 2 - Rational(3, 2) * ell), rho, sqrt(ell / visits)),
         Step(delta, "="),
     ]
     return _to_delta("the printed order", statement, VISITS_DELTA_RHO, renyi, visits * rho**2 / 2, given, tuple(steps))

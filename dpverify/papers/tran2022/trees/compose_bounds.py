@@ -7,6 +7,7 @@ differ, going up from x to the multiple of ``2**j`` between them takes one node 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Final, TypeAlias
 
@@ -42,6 +43,11 @@ def compose_count(a: int, b: int) -> int:
     x = a - 1
     block = 1 << ((x ^ b).bit_length() - 1)
     return (block - x % block).bit_count() + (b % block).bit_count()
+
+
+def count_nodes(last: str, first: str = "") -> Callable[[Mapping[str, Fraction], object], Fraction]:
+    """Count the nodes of COMPOSE between the steps that two symbols of a point stand for, the first one perhaps 1."""
+    return lambda point, _: Fraction(compose_count(int(point[first]) if first else 1, int(point[last])))
 
 
 def squared_decay_sum(t: int, alpha: Fraction) -> Exact:

@@ -6,6 +6,7 @@ For Proposition 18 the number of nodes is, in closed form, ``popcount(p) + popco
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import sympy
@@ -117,33 +118,29 @@ def _by_rank(statement: Statement) -> tuple[Step, ...]:
     """Steps from the sum over the set bits to the sum over all ranks, and on to the printed bound."""
     symbols = sympy_symbols(statement)
     gamma, s, top = symbols["gamma"], symbols["s"], symbols["top_bit"]
-    pos, count = Function("pos", integer=True, nonnegative=True), PopCount(s)
     by_rank, by_bit = gamma ** (2 * (2 ** (k - 1) - 1)), gamma ** (2 * (2**i - 1))
-    remainder = Lambda(i, gamma ** (2 * Mod(s, 2**i)))
     return (
-        Step(
-            Sum(gamma ** (2 * Mod(s, 2 ** pos(k))), (k, 1, count)),
-            "=",
-            "set-bits",
-            {"s": s, "R": top, "pos": pos, "f": remainder},
-        ),
-        Step(
-            Sum(gamma ** (2 * Sum(2 ** pos(j), (j, 1, k - 1))), (k, 1, count)),
-            "=",
-            "remainder-below-set-bit",
-            {"s": s, "k": k, "pos": pos},
-        ),
-        Step(
-            Sum(gamma ** (2 * Sum(2 ** (j - 1), (j, 1, k - 1))), (k, 1, count)),
-            "<=",
-            "set-bits-apart",
-            {"s": s, "k": j, "pos": pos},
-        ),
-        Step(Sum(by_rank, (k, 1, count)), "=", "geometric-sum", {"x": 2, "m": k - 1}),
+        *set_bits_in_order(gamma, s, top, lambda e: e),
         Step(Sum(by_rank, (k, 1, top + 1)), "<=", "popcount-digits", {"s": s, "R": top}),
         Step(Sum(by_bit, (i, 0, top)), "=", note="k = i + 1"),
         Step(1 + Sum(by_bit, (i, 1, top)), "=", "sum-split-first", {"lo": 0, "hi": top, "f": Lambda(i, by_bit)}),
         _compare_terms(gamma, top),
+    )
+
+
+def set_bits_in_order(base: Any, s: Any, top: Any, wrap: Callable[[Any], Any]) -> tuple[Step, ...]:
+    """From ``base^(2 (s mod 2^i))`` over the set bits i of s to ``base^(2 (2^(k-1) - 1))`` over their numbers k."""
+    pos = Function("pos", integer=True, nonnegative=True)
+
+    def over(exponent: Any) -> Any:
+        return wrap(Sum(base ** (2 * exponent), (k, 1, PopCount(s))))
+
+    remainder = Lambda(i, base ** (2 * Mod(s, 2**i)))
+    return (
+        Step(over(Mod(s, 2 ** pos(k))), "=", "set-bits", {"s": s, "R": top, "pos": pos, "f": remainder}),
+        Step(over(Sum(2 ** pos(j), (j, 1, k - 1))), "=", "remainder-below-set-bit", {"s": s, "k": k, "pos": pos}),
+        Step(over(Sum(2 ** (j - 1), (j, 1, k - 1))), "<=", "set-bits-apart", {"s": s, "k": j, "pos": pos}),
+        Step(over(2 ** (k - 1) - 1), "=", "geometric-sum", {"x": 2, "m": k - 1}),
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from sympy import Integer, Integral, Lambda, Mod, Rational, Sum, Symbol, exp, log, oo, pi, sqrt
 
@@ -68,26 +69,29 @@ def derive_count_first_log(statement: Statement) -> Derivation:
     return Derivation("one logarithm", "ours", {"N": integer(2, 3000)}, sympy_conditions(statement), start, steps)
 
 
+def completed_square(z: Any, shift: Any, s: Any, wrap: Callable[[Any], Any]) -> tuple[Any, tuple[Step, ...]]:
+    """The integral of p^z q^(1-z) for two Gaussians ``shift`` apart, inside ``wrap``, and the steps to its value."""
+    density = s * sqrt(2 * pi)
+    integrand = exp(-(LINE**2) / (2 * s**2)) ** z * exp(-((LINE - shift) ** 2) / (2 * s**2)) ** (1 - z) / density
+    rest, centre = z * (z - 1) * shift**2 / (2 * s**2), (1 - z) * shift
+    squared = exp(rest - (LINE - centre) ** 2 / (2 * s**2)) / density
+    return wrap(Integral(integrand, (LINE, -oo, oo))), (
+        Step(wrap(Integral(squared, (LINE, -oo, oo))), "=", note="complete the square"),
+        Step(wrap(exp(rest)), "=", "gaussian-integral", {"k": rest, "c": centre, "s": s}),
+    )
+
+
 def derive_factor(statement: Statement) -> Derivation:
     """Derive ``tran2022:theorem-10-factor``, an integral over one answer, by completing the square (C.1)."""
     symbols = sympy_symbols(statement)
     z, rho, gap, most = (symbols[name] for name in ("z", "rho", "query_gap", "query_sensitivity"))
-    s = most / rho
-    density = s * sqrt(2 * pi)
-    integrand = exp(-(LINE**2) / (2 * s**2)) ** z * exp(-((LINE - gap) ** 2) / (2 * s**2)) ** (1 - z) / density
-    rest, centre = z * (z - 1) * gap**2 / (2 * s**2), (1 - z) * gap
-    squared = exp(rest - (LINE - centre) ** 2 / (2 * s**2)) / density
-    steps = (
-        Step(Integral(squared, (LINE, -oo, oo)), "=", note="complete the square"),
-        Step(exp(rest), "=", "gaussian-integral", {"k": rest, "c": centre, "s": s}),
-    )
+    start, steps = completed_square(z, gap, most / rho, lambda e: e)
     ranges = {
         "z": real(1, 5, open_lo=True),
         "rho": real(0, 2, open_lo=True),
         "query_sensitivity": real(0, 4, open_lo=True),
         "query_gap": real(0, 4),
     }
-    start = Integral(integrand, (LINE, -oo, oo))
     return Derivation("complete the square", "ours", ranges, sympy_conditions(statement), start, steps)
 
 

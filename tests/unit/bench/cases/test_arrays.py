@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpverify.bench.cases.arrays import aligned
+from dpverify.bench.case import aligned
 
 
 @pytest.mark.parametrize("shape", [(1,), (7,), (3, 5), (2, 3, 11)])

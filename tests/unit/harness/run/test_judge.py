@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dpverify.harness.run.judge import contradicts, decide_status, judge, sources_disagree, unconfirmed
+from dpverify.harness.run.judge import contradicts, decide_status, given, judge, sources_disagree, unconfirmed
 from dpverify.ledger import Specs
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, Counterexample, Method, Number, Result, Slack
@@ -24,6 +24,9 @@ def found(status: Status, name: str = "check", method: Method = "search", **more
         (["not refuted", "proved"], "proved"),
         (["not refuted", "refuted", "inconclusive"], "refuted"),
         (["proved", "refuted"], "inconclusive"),
+        (["argued", "not refuted"], "argued"),
+        (["argued", "proved given"], "proved given"),
+        (["argued", "refuted"], "inconclusive"),
     ],
 )
 def test_status_is_that_of_the_strongest_evidence(statuses: list[Status], want: Status) -> None:
@@ -40,6 +43,13 @@ def test_the_reason_names_the_checks_that_decided_and_those_that_could_not() -> 
 def test_proved_and_refuted_means_that_the_sources_disagree() -> None:
     checks = [found("proved", "derivation"), found("refuted", "search")]
     assert sources_disagree(checks) == "sources disagree: proved by derivation and refuted by search"
+
+
+def test_what_a_proof_is_given_is_named_unless_another_needs_nothing() -> None:
+    checks = [found("proved given", "long", given=["lemma-1", "lemma-2"]), found("proved given", "short", given=["b"])]
+    assert given(checks) == ["b"]
+    assert decide_status(checks) == ("proved given", "proved given b by short")
+    assert given([*checks, found("proved", "whole")]) == []
 
 
 def test_a_kernel_that_disagrees_overrides_every_verdict() -> None:
@@ -61,6 +71,9 @@ def test_a_kernel_that_disagrees_overrides_every_verdict() -> None:
         ("refuted", "inconclusive", False, True),
         ("refuted", "untested", False, True),
         ("not refuted", "proved", False, False),
+        ("argued", "proved given", False, False),
+        ("proved", "argued", False, True),
+        ("argued", "refuted", True, False),
         ("proved", "proved", False, False),
         ("untested", "refuted", False, False),
         ("inconclusive", "refuted", False, False),

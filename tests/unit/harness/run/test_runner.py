@@ -61,7 +61,7 @@ def by_claim(run: Run) -> dict[str, Result]:
 @pytest.mark.parametrize(
     ("claim", "status", "contradicts", "disagree"),
     [
-        ("sum", "proved", False, False),
+        ("sum", "argued", False, False),
         ("decay", "proved", False, False),
         ("root", "not refuted", False, False),
         ("bits", "refuted", False, False),

@@ -22,13 +22,21 @@ def up_to(last: int) -> Callable[[object], list[dict[str, int]]]:
     return lambda _: [{"s": s} for s in range(1, last + 1)]
 
 
-def test_all_points_of_a_whole_domain_are_a_proof(statements: dict[str, Statement]) -> None:
+def test_points_that_prose_calls_enough_are_an_argument(statements: dict[str, Statement]) -> None:
     check = ExhaustiveCheck("sum", "all", points=lambda _: [{"n": n} for n in range(1, 13)], why_sufficient="n <= 12")
     result = run(check, statements["sum"])
-    assert result.status == "proved"
+    assert result.status == "argued"
     assert result.n == 12
     assert "n <= 12" in result.message
     assert [c.refuted for c in result.controls] == [True]
+
+
+def test_exact_arithmetic_proves_a_statement_without_letters(statements: dict[str, Statement]) -> None:
+    closed = replace(statements["sum"], lhs=parse("sum(i, i, 1, 4)"), rhs=parse("10"), domains={}, requires=())
+    check = ExhaustiveCheck("sum", "all", points=lambda _: [{}], why_sufficient="it has no letters")
+    assert run(check, closed).status == "proved"
+    never = Planted("never", holds=lambda point, statement: False)
+    assert run(replace(check, holds=lambda point, statement: True, planted=(never,)), closed).status == "argued"
 
 
 def test_without_a_reason_why_they_are_enough_points_prove_nothing(statements: dict[str, Statement]) -> None:
@@ -45,7 +53,7 @@ def test_a_proof_needs_no_more_than_the_statement_grants(statements: dict[str, S
     assert refused.status == "not refuted"
     assert "it needs n <= 11, which the statement does not grant" in refused.message
     narrower = replace(statements["sum"], requires=(parse_relation("n <= 11"),))
-    assert run(check, narrower).status == "proved"
+    assert run(check, narrower).status == "argued"
 
 
 @pytest.mark.parametrize(

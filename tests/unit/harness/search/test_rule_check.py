@@ -33,9 +33,9 @@ def run(a_check: RuleCheck, statement: Statement, budget: str = "smoke") -> Chec
     return a_check.run_block(Context(statement, BUDGETS[budget], 0, a_check.name), 0)
 
 
-def test_rule_that_holds_is_proved_and_its_planted_fault_is_refuted(statements: dict[str, Statement]) -> None:
+def test_rule_that_holds_is_argued_and_its_planted_fault_is_refuted(statements: dict[str, Statement]) -> None:
     result = run(check(9, fault=8), statements["walk"])
-    assert (result.status, result.message) == ("proved", "8 points, 0 violations; so it is")
+    assert (result.status, result.message) == ("argued", "8 points, 0 violations; so it is")
     assert [(control.name, control.refuted) for control in result.controls] == [("a lower limit", True)]
 
 
@@ -48,7 +48,7 @@ def test_check_that_misses_its_planted_fault_says_so(statements: dict[str, State
 def test_violation_shows_the_smallest_and_one_in_the_interior(statements: dict[str, Statement]) -> None:
     result = run(check(2), statements["walk"])
     assert result.status == "refuted"
-    assert "so it is" not in result.message, "a refuted rule is not proved by its points"
+    assert "so it is" not in result.message, "a refuted rule is not argued by its points"
     found = [(c.kind, c.parameters["s"].exact, c.lhs.exact, c.note) for c in result.counterexamples]
     assert found == [("smallest", "2", "2", "s = 2"), ("interior", "3", "3", "s = 3")]
 
@@ -73,7 +73,7 @@ def test_figures_go_with_the_result(statements: dict[str, Statement]) -> None:
 def test_each_variant_has_its_own_rule(statements: dict[str, Statement]) -> None:
     rule = of_variant(below(2), below(9))
     assert run(replace(check(9), holds=rule), statements["walk"]).status == "refuted"
-    assert run(replace(check(9), holds=rule), replace(statements["walk"], variant="amended")).status == "proved"
+    assert run(replace(check(9), holds=rule), replace(statements["walk"], variant="amended")).status == "argued"
 
 
 @pytest.mark.parametrize(("budget", "seconds"), [("smoke", 0.5), ("standard", 5.0), ("full", 50.0)])

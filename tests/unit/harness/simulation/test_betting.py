@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpverify.harness.simulation import betting as limits
+from dpverify.harness.statistics.effects import smallest_sample
 
 
 @pytest.mark.parametrize("mean", [0.2, 0.6])
@@ -33,7 +34,7 @@ def test_the_limit_of_values_that_do_not_vary_is_close_to_them() -> None:
 
 @pytest.mark.parametrize("bound", [0.3, 0.75])
 def test_the_planned_number_of_runs_sees_the_declared_excess(bound: float) -> None:
-    n, mean = limits.runs_needed(bound, 1e-3, 0.99), limits.Excess(bound).mean
+    n, mean = smallest_sample(limits.Excess(bound), 1e-3, 0.99), limits.Excess(bound).mean
     rng = np.random.default_rng(1)
     seen = sum(limits.lower_limit(list(rng.random(n) < mean), 1e-3) > bound for _ in range(400))
     assert seen >= 390

@@ -10,11 +10,9 @@ import pytest
 from dpverify.bench.case import Target, sweep
 from dpverify.bench.measure import YARDSTICK, FormTimes, Measured
 from dpverify.ledger.records import encode
-from dpverify.report.bench.page import METHOD, bench_page
-from dpverify.report.bench.records import Bench, busy
-from dpverify.report.bench.statistics import median_interval
-from dpverify.report.bench.words import show_bound, show_bytes, show_interval, show_seconds, show_value, three
-from dpverify.report.bench.write import (
+from dpverify.report.bench.page import (
+    METHOD,
+    bench_page,
     check_bench,
     read_bench,
     recorded_bench,
@@ -22,6 +20,9 @@ from dpverify.report.bench.write import (
     render_bench,
     write_bench,
 )
+from dpverify.report.bench.records import Bench, busy
+from dpverify.report.bench.statistics import median_interval
+from dpverify.report.bench.words import show_bound, show_bytes, show_interval, show_seconds, show_value, three
 from dpverify.report.collect import ReportError
 from tests.unit.bench.runs import bench, case, info, record
 from tests.unit.report.rendering import cells, dead_links, raw_tables, shown, tables

@@ -81,7 +81,7 @@ def test_a_pass_that_lacks_a_size_gives_no_exponent() -> None:
 
 
 def outcomes(run: Bench) -> list[str]:
-    return [each.outcome for each in judged_targets(run, "noise")]
+    return [each.outcome for each in judged_targets(run)]
 
 
 def test_ratio_of_a_form() -> None:
@@ -155,7 +155,7 @@ def test_exponents_of_a_sweep() -> None:
     assert found["limit", "seconds"].median == pytest.approx(0.0)
     assert found["ours", "memory"].median == pytest.approx(1.0)
     assert outcomes(run) == ["met", "missed"]
-    assert [len(each.cases) for each in judged_targets(run, "noise")] == [2, 2]
+    assert [len(each.cases) for each in judged_targets(run)] == [2, 2]
 
 
 def test_growth_at_one_size_alone_is_not_measured() -> None:

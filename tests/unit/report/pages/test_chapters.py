@@ -9,10 +9,10 @@ from dpverify.ledger import load_specs
 from dpverify.ledger.chapters import Chapter, Passage
 from dpverify.ledger.formula import parse, to_text
 from dpverify.ledger.results import CheckResult, Result
+from dpverify.report.pages.fill import TermError, common_factor, term
+from dpverify.report.pages.layout import Places
 from dpverify.report.pages.paper import chapter_blocks
-from dpverify.report.pages.places import Places
 from dpverify.report.pages.write import read_runs
-from dpverify.report.terms import TermError, common_factor, term
 from tests.unit.report.rendering import tables
 from tests.unit.report.sample import exact, lemma_12
 

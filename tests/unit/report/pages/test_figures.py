@@ -14,9 +14,8 @@ from dpverify.ledger.records import encode
 from dpverify.ledger.results import Run
 from dpverify.report.collect import ReportError
 from dpverify.report.drawings import noise_variance, overview
-from dpverify.report.labels import apart
 from dpverify.report.pages.figures import DRAWINGS, caption, drawing, svg
-from dpverify.report.style import to_svg
+from dpverify.report.style import apart, to_svg
 from dpverify.report.words import counts
 from tests.unit.report.sample import epsilon_figure, noise_figure
 

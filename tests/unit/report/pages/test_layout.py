@@ -14,8 +14,7 @@ from dpverify.ledger.results import Run
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report.pages import layout
 from dpverify.report.pages.front import front_block
-from dpverify.report.pages.layout import LIMIT, is_result, lay_out, part_of
-from dpverify.report.pages.places import Places
+from dpverify.report.pages.layout import LIMIT, Places, is_result, lay_out, part_of
 from dpverify.report.pages.write import check, regenerate, render, write_report
 from tests.unit.report.rendering import dead_links
 from tests.unit.report.sample import PAPER, lemma_12, result, sample_run

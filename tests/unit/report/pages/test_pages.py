@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from dpverify.ledger.results import DerivationResult, Result, Run, StepResult
-from dpverify.report.pages.evidence import derivation_block
 from dpverify.report.pages.paper import paper_pages
-from dpverify.report.pages.templates import claim_section
+from dpverify.report.pages.templates import claim_section, derivation_block
 from tests.unit.report.rendering import PARSER, cells, raw_tables, tables
 from tests.unit.report.sample import PAPER, conversion, lemma_12, rdp, result, sample_run
 
@@ -80,7 +79,7 @@ def test_every_claim_and_reading_is_in_the_index(index: str, run: Run) -> None:
 
 
 def test_totals_count_claims_and_verdicts(index: str) -> None:
-    assert f"| [`{PAPER}`]({PAPER}.md) | 13 | 14 | 2 | 2 | 2 | 4 | 4 |" in index
+    assert f"| [`{PAPER}`]({PAPER}.md) | 13 | 14 | 2 | 0 | 0 | 2 | 2 | 4 | 4 |" in index
 
 
 def test_untested_claims_are_one_table_and_have_no_section(paper: str) -> None:

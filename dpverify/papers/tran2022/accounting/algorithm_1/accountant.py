@@ -8,24 +8,15 @@ alpha G / deviation)^2 * sum over released nodes of (sum of weights)^2`` at the 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.papers.tran2022.accounting import blocks
 from dpverify.papers.tran2022.accounting.algorithm_1.fresh import FreshTree
 from dpverify.papers.tran2022.accounting.algorithm_1.once import pattern_value, values_by_place
-from dpverify.papers.tran2022.accounting.blocks import (
-    LONGEST_PATTERN,
-    ONE_EPOCH,
-    best_place,
-    between,
-    check_blocks,
-    checked_accuracy,
-    different_blocks,
-    outward,
-    refine,
-)
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.privacy.participation import Bounds, Ordering, check_ordering
 
@@ -46,32 +37,22 @@ def tree_sum_of_squares(
     # lower bound is at most ``accuracy`` or no more can be done. "once" is exact, and so are short runs (save where
     # very many sums lie close together). In place of ``tran2022:theorem-4``; NOTES_accountant.md has the proofs.
     T, N = check.whole(1, MOST_STEPS - 1, steps=steps), check.whole(1, examples=examples)
-    alpha, accuracy = check.weight(alpha=alpha), checked_accuracy(accuracy)
+    alpha, accuracy = check.weight(alpha=alpha), blocks.checked_accuracy(accuracy)
     N = min(N, T)
-    if (check_ordering(ordering) == "once" and N < T) or N == T <= ONE_EPOCH:
-        return best_place(values_by_place(T, N, alpha), T, N)
+    if (check_ordering(ordering) == "once" and N < T) or N == T <= blocks.ONE_EPOCH:
+        return blocks.best_place(values_by_place(T, N, alpha), T, N)
     return _fresh(T, N, alpha, accuracy)
 
 
 def _fresh(T: int, N: int, alpha: float, accuracy: float) -> Bounds:
-    check_blocks(T, N)
+    blocks.check_blocks(T, N)
     best = Bounds(0.0, math.inf, exact=False)
-    if N <= ONE_EPOCH:  # the same place everywhere is a pattern too
-        once = best_place(values_by_place(T, N, alpha), T, N)
-        best = Bounds(once.lower, math.inf, exact=False, pattern=once.pattern)
-    closeness = CLOSENESS if different_blocks(T, N) >= MANY_BLOCKS else CLOSENESS[1:]
+    if N <= blocks.ONE_EPOCH:  # the same place everywhere is a pattern too
+        best = replace(blocks.best_place(values_by_place(T, N, alpha), T, N), upper=math.inf, exact=False)
+    closeness = CLOSENESS if blocks.different_blocks(T, N) >= MANY_BLOCKS else CLOSENESS[1:]
     tried = (0.0, *closeness) if T <= SHORT else closeness
-    return refine(best, (partial(_bounds, T, N, alpha, close) for close in tried), accuracy)
-
-
-def _bounds(T: int, N: int, alpha: float, close: float) -> Bounds:
-    block = FreshTree(T, N, alpha, close, upper=True).run()
-    upper, state = block.best()
-    if T // N <= LONGEST_PATTERN:
-        pattern = tuple(block.trace(state))
-        return between(pattern_value(T, alpha, pattern), upper, pattern)
-    lower, _ = FreshTree(T, N, alpha, close, upper=False).run().best()
-    return between(lower, upper, None)
+    trees = (partial(FreshTree, T, N, alpha, close) for close in tried)
+    return blocks.refine(best, trees, partial(pattern_value, T, alpha), accuracy)
 
 
 def dp_nsgd_mu(parameters: Parameters, examples: int, *, accuracy: float = ACCURACY) -> Bounds:
@@ -84,4 +65,4 @@ def dp_nsgd_mu(parameters: Parameters, examples: int, *, accuracy: float = ACCUR
         return Bounds(math.inf, math.inf, bounds.exact, bounds.pattern)
     factor = 2.0 * parameters.alpha * parameters.lipschitz / deviation
     lower, upper = math.sqrt(bounds.lower) * factor, math.sqrt(bounds.upper) * factor
-    return outward(lower, upper, exact=bounds.exact, pattern=bounds.pattern)
+    return blocks.outward(lower, upper, exact=bounds.exact, pattern=bounds.pattern)

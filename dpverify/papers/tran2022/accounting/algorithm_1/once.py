@@ -1,13 +1,15 @@
 """Sums of squared node weights: for one pattern, and for every place in one permutation in N log2(T) operations.
 
 Under "once" the visits are N steps apart, so what a block of 2^k steps holds depends only on how many steps after its
-beginning the first visit comes, modulo N. One array over these N numbers per level is all there is to know.
+beginning the first visit comes, modulo N. One array over these N numbers per level is all there is to know. For short
+runs and as a comparison the same sums stand here by their definition, node by node, pattern by pattern, in rationals.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from dpverify.kernels import check
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Vector
+from dpverify.privacy.participation import Ordering, Pattern, patterns
 
 
 @kernel
@@ -79,3 +82,26 @@ def pattern_value(steps: int, alpha: float, pattern: Sequence[int]) -> float:
     """Sum the squared weights of one pattern over the released nodes of Algorithm 1, in floats."""
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
     return sum_of_pattern(np.asarray(pattern, dtype=np.int64), steps, log_decay)
+
+
+def released_nodes(steps: int) -> Iterator[tuple[int, int]]:
+    """Give first and last step, ``[z - lowbit(z) + 1, z]``, of the nodes that some COMPOSE(1, t), t <= T, takes."""
+    for z in range(1, steps + 1):
+        yield z - (z & -z) + 1, z
+
+
+def node_weight(node: tuple[int, int], pattern: Sequence[int], alpha: Fraction) -> Fraction:
+    """Sum ``(1-alpha)**(z - t)`` over the visits t in the node [y, z]; ``0**0 = 1``."""
+    y, z = node
+    return sum(((1 - alpha) ** (z - t) for t in pattern if y <= t <= z), Fraction(0))
+
+
+def pattern_sum(steps: int, alpha: Fraction, pattern: Sequence[int]) -> Fraction:
+    """Sum the squared weights over the released nodes: squared sensitivities in units of ``(2 alpha G)^2``."""
+    return sum((node_weight(node, pattern, alpha) ** 2 for node in released_nodes(steps)), Fraction(0))
+
+
+def largest_sum(steps: int, examples: int, alpha: Fraction, ordering: Ordering) -> tuple[Fraction, Pattern]:
+    """Maximize :func:`pattern_sum` by trying every pattern. The maximum, and the first pattern that reaches it."""
+    best = max(patterns(steps, examples, ordering), key=lambda pattern: pattern_sum(steps, alpha, pattern))
+    return pattern_sum(steps, alpha, best), best

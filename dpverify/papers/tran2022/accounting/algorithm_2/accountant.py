@@ -9,26 +9,16 @@ difference that stays large leaves nothing for Delta).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from dpverify.kernels import check
+from dpverify.papers.tran2022.accounting import blocks
 from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree
 from dpverify.papers.tran2022.accounting.algorithm_2.long import is_long, long_run
 from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
 from dpverify.papers.tran2022.accounting.algorithm_2.once import values_of_places
-from dpverify.papers.tran2022.accounting.blocks import (
-    LONGEST_PATTERN,
-    ONE_EPOCH,
-    best_of,
-    best_place,
-    between,
-    check_blocks,
-    checked_accuracy,
-    different_blocks,
-    outward,
-    refine,
-)
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
 from dpverify.privacy.participation import Bounds, Ordering, check_ordering
@@ -75,7 +65,7 @@ def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, ac
     sensitivities = NodeSensitivities(T, N, squared[0], squared[1], late, most, squared[2])
     squares = sr_sum_of_squares(sensitivities, parameters.alpha, parameters.ordering, accuracy=accuracy)
     lower, upper = math.sqrt(squares.lower) * scale, math.sqrt(squares.upper) * scale
-    return outward(lower, upper, exact=squares.exact, pattern=squares.pattern)
+    return blocks.outward(lower, upper, exact=squares.exact, pattern=squares.pattern)
 
 
 def sr_sum_of_squares(
@@ -85,33 +75,24 @@ def sr_sum_of_squares(
     # Refined until upper over lower bound is at most ``accuracy``, or no more can be done; "once" is exact. Where N and
     # T/N are both above about 10^4 nothing is refined: it is 1.01 to 1.05 for the printed noise at alpha = 1/N, up to
     # 1.11 for alpha from 0.1/N to 100/N.
-    alpha, accuracy = check.weight(alpha=alpha), checked_accuracy(accuracy)
+    alpha, accuracy = check.weight(alpha=alpha), blocks.checked_accuracy(accuracy)
     T, N = sensitivities.steps, sensitivities.examples
-    if (check_ordering(ordering) == "once" and N < T) or min(N, ONE_EPOCH) >= T:
-        return best_place(values_of_places(sensitivities, alpha), T, N)
-    blocks = different_blocks(T, N)
+    if (check_ordering(ordering) == "once" and N < T) or min(N, blocks.ONE_EPOCH) >= T:
+        return blocks.best_place(values_of_places(sensitivities, alpha), T, N)
+    different = blocks.different_blocks(T, N)
     best = Bounds(0.0, math.inf, exact=False)
-    if blocks > MANY_BLOCKS and is_long(sensitivities, alpha):
+    if different > MANY_BLOCKS and is_long(sensitivities, alpha):
         best = long_run(sensitivities, alpha)
         if best.ratio <= accuracy:
             return best
-    if N <= ONE_EPOCH:  # the same place everywhere is a pattern too
-        once = best_place(values_of_places(sensitivities, alpha), T, N)
-        best = best_of(best, Bounds(once.lower, math.inf, exact=False, pattern=once.pattern))
-    if blocks > MOST_OF_LONG and best.upper < math.inf:
+    if N <= blocks.ONE_EPOCH:  # the same place everywhere is a pattern too
+        once = replace(blocks.best_place(values_of_places(sensitivities, alpha), T, N), upper=math.inf, exact=False)
+        best = blocks.best_of(best, once)
+    if different > MOST_OF_LONG and best.upper < math.inf:
         return best
-    check_blocks(T, N)
+    blocks.check_blocks(T, N)
     chosen = EFFORTS if T // N >= MANY_EPOCHS else EFFORTS[1:]
     efforts = [(close, max((min(N, T) // parts).bit_length() - 1, 0)) for close, parts in chosen]
     tried = [(0.0, 0), *efforts] if T <= SHORT else efforts
-    return refine(best, (partial(_bounds, sensitivities, alpha, close, grain) for close, grain in tried), accuracy)
-
-
-def _bounds(sensitivities: NodeSensitivities, alpha: float, close: float, grain: int) -> Bounds:
-    block = SrTree(sensitivities, alpha, close, grain, upper=True).run()
-    upper, state = block.best()
-    if sensitivities.steps // sensitivities.examples <= LONGEST_PATTERN:
-        pattern = tuple(block.trace(state))
-        return between(pattern_value(sensitivities, alpha, pattern), upper, pattern)
-    lower, _ = SrTree(sensitivities, alpha, close, grain, upper=False).run().best()
-    return between(lower, upper, None)
+    trees = (partial(SrTree, sensitivities, alpha, close, grain) for close, grain in tried)
+    return blocks.refine(best, trees, partial(pattern_value, sensitivities, alpha), accuracy)

@@ -13,16 +13,10 @@ from typing import Final
 
 import numpy as np
 
+from dpverify.papers.tran2022.accounting.algorithm_2 import pairs
 from dpverify.papers.tran2022.accounting.algorithm_2.free import CLOSE, HEAD, FreeBlocks
 from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree
 from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
-from dpverify.papers.tran2022.accounting.algorithm_2.pairs import (
-    most_of_pairs,
-    pair_tables,
-    sum_of_long_nodes,
-    sum_of_pairs,
-    sum_tables,
-)
 from dpverify.privacy.participation import Bounds
 
 FEWEST: Final = 1 << 10  # Epochs are longer than this in a long run.
@@ -73,10 +67,10 @@ def pairs_above(free: FreeBlocks, price: float, first: int, count: int) -> float
     squares = np.array([free.decay(2 << level) for level in range(top + 1)])
     base, above = np.empty((2, 1 << HIGH_BITS))
     below = np.empty(1 << split)
-    pair_tables(N, split, free.fine, top, free.one, free.sensitivities.drift, squares, base, above, below)
+    pairs.pair_tables(N, split, free.fine, top, free.one, free.sensitivities.drift, squares, base, above, below)
     period = 1 << top + 1 - free.lowest  # what matters of bN are its bits up to ``top``
     windows = 1 if count <= period else -(-count // period)
-    return windows * most_of_pairs(first, min(count, period), N, split, base, above, below, price)
+    return windows * pairs.most_of_pairs(first, min(count, period), N, split, base, above, below, price)
 
 
 def least_of_pairs(free: FreeBlocks, first: int) -> float:
@@ -96,14 +90,14 @@ def least_of_pairs(free: FreeBlocks, first: int) -> float:
     squares = np.array([free.decay(2 << level) for level in range(top + 1)])
     split = max(top + 1 - HIGH_BITS, low)
     lower, upper = np.empty((3, 1 << split - low)), np.empty((3, 1 << top + 1 - split))
-    sum_tables(low, split - 1, squares, *lower)
-    sum_tables(split, top, squares, *upper)
+    pairs.sum_tables(low, split - 1, squares, *lower)
+    pairs.sum_tables(split, top, squares, *upper)
     period = 1 << top - free.lowest
     rest = (N, low, split, *lower, *upper[:2], one * (before + after) ** 2, drift * before**2)
-    total = count * alone + sum_of_pairs(first, count % period, *rest)
+    total = count * alone + pairs.sum_of_pairs(first, count % period, *rest)
     if count >= period:
-        total += count // period * sum_of_pairs(first, period, *rest)
+        total += count // period * pairs.sum_of_pairs(first, period, *rest)
     for level in range(top + 1, w.steps.bit_length()):
         begin, end = (first - 1) * N, (first + 2 * count - 1) * N
-        total += drift * sum_of_long_nodes(begin, end, N, place, level, free.log_decay)
+        total += drift * pairs.sum_of_long_nodes(begin, end, N, place, level, free.log_decay)
     return float(total)

@@ -61,18 +61,7 @@ class Parameters(CommonParameters):
             check.positive(v=self.v)
 
     def node_deviation(self, examples: int) -> float:
-        """Give the standard deviation of a node's noise, ``4 alpha G sigma sqrt(V)``, in each coordinate.
-
-        Parameters
-        ----------
-        examples : int
-            N, at least 1.
-
-        Returns
-        -------
-        float
-            In units of the gradient.
-        """
+        """Give the standard deviation of a node's noise, ``4 alpha G sigma sqrt(V)``, in units of the gradient."""
         depth = levels(self.steps) if self.depth is None else self.depth
         v = printed_v(examples, self.steps, depth) if self.v is None else self.v
         return node_deviation(self.alpha, self.lipschitz, self.sigma, v)

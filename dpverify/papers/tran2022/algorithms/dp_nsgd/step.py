@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from dpverify.kernels.dyadic import level
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import step_kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.kernels.vector import copy_into, move
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS, fill_decay, slot_noise
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import decays, slot_noise
 
 
 class NsgdNumbers(NamedTuple):
@@ -20,7 +18,7 @@ class NsgdNumbers(NamedTuple):
     alpha: float  # momentum weight
     eta: float  # length of a step
     scale: float  # standard deviation of a node's noise; 0: none
-    decay: Vector  # (LEVELS,) from ``fill_decay``
+    decay: Vector  # (LEVELS,) from ``decays``
 
 
 class NsgdState(NamedTuple):
@@ -39,12 +37,11 @@ class NsgdState(NamedTuple):
 
 def new_numbers(parameters: Parameters, examples: int) -> NsgdNumbers:
     """Compute what every step of a run takes."""
-    decay = np.empty(LEVELS)
-    fill_decay(parameters.alpha, decay)
-    return NsgdNumbers(parameters.alpha, parameters.eta, parameters.node_deviation(examples), decay)
+    p = parameters
+    return NsgdNumbers(p.alpha, p.eta, p.node_deviation(examples), decays(p.alpha))
 
 
-@kernel
+@step_kernel
 def noisy_step(
     t: int, numbers: NsgdNumbers, gradient: Vector, w: Vector, m: Vector, m_hat: Vector, slots: Matrix,
     iterates: Matrix, done: Indices,

@@ -175,18 +175,10 @@ def reconstruct_literal(
 
     Parameters
     ----------
-    nodes : Nodes
-        The noisy nodes of Algorithm 2. Those that no step reads may hold anything.
-    examples : int
-        N, at least 1.
-    alpha : float
-        Momentum weight, in (0, 1].
-    gamma : float
-        Cross-batch weight, in [0, 1].
+    nodes, examples, alpha, gamma, out
+        As in ``reconstruct``.
     looked_up : bool
         Whether powers and coefficients come from tables that are made once. False: as the box prints them.
-    out : (T, d) array of float, optional
-        Receives m^_1..m^_T, and is returned; contiguous, and apart from the nodes. A new array by default.
 
     Returns
     -------

@@ -65,7 +65,7 @@ def node_intervals(steps: int) -> Intervals:
 def fill_level_decay(alpha: float, out: Vector) -> None:
     """Write ``(1 - alpha)^(2^k)`` into ``out[k]``, shape (LEVELS,), each rounded once.
 
-    ``tree_noise.fill_decay`` squares, which costs less and leaves (1 - alpha)^n off by n roundings.
+    ``tree_noise.decays`` squares, which costs less and leaves (1 - alpha)^n off by n roundings.
     """
     for k in range(out.shape[0]):
         out[k] = (1.0 - alpha) ** float(1 << k)

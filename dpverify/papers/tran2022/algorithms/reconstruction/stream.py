@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from dpverify.kernels import check
 from dpverify.kernels.cache_lines import write_row
 from dpverify.kernels.dyadic import floor_log2, level
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import kernel, step_kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.papers.tran2022.algorithms.reconstruction.blocks import absorb, ask_for, finish_block, place
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
@@ -199,7 +199,7 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would co
         adds[i] = count + parts + (t > 1 << highest) + (t >= N) + (t >= 2 * N)
 
 
-@kernel
+@step_kernel
 def reconstruct_step(
     t: int, K: int, constants: StreamConstants, nodes: Stack, state: StreamState, m_hat: Vector
 ) -> int:

@@ -19,16 +19,14 @@ class SrNsgdCallable(FunctionRun, SrRun):
     Parameters
     ----------
     gradient : callable
-        ``gradient(w, n)``: the gradient of the loss of example n (0, ..., N - 1) at w, shape (d,). It gets a copy of w,
-        and is called two times a step in the first epoch and three times after it.
+        As in ``DpNsgdCallable``; it is called two times a step in the first epoch and three times after it.
     examples, start, parameters, seed, tape, schedule, keep
         As in ``SrRun``.
 
     Raises
     ------
     ArgumentError
-        If a shape does not fit, an entry is not finite, or what is kept does not fit in memory; later, if a gradient
-        has another shape than (d,), or is not finite.
+        As in ``DpNsgdCallable``.
 
     Notes
     -----

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import MOST_STEPS, floor_log2, level
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import kernel, step_kernel
 from dpverify.kernels.tape import fill_normal, generator
 from dpverify.kernels.typing import Matrix, Tape, Vector
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
@@ -65,7 +65,7 @@ class NodeNoise(NamedTuple):
     unit: Vector  # (d,) working space
 
 
-@kernel
+@step_kernel
 def add_noise(t: int, N: int, K: int, noise: NodeNoise, row: int, nodes: Stack) -> int:
     """Add noise to the nodes that end at step t, from the tape's row ``row`` on; return the first row of the next step.
 

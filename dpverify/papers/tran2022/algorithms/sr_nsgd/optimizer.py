@@ -62,20 +62,15 @@ class SrNsgd(SrRun):
 
     Parameters
     ----------
-    gradient : kernel
-        ``gradient(w, x_row, y, out)``: writes the gradient of one example's loss at w, all d coordinates, into ``out``.
-    x : (N, p) array of float
-        One row per example.
-    y : (N,) array of float
-        Labels.
+    gradient, x, y
+        As in ``DpNsgd``.
     start, parameters, seed, tape, schedule, keep
         As in ``SrRun``.
 
     Raises
     ------
     ArgumentError
-        If a shape does not fit, an entry is not finite, what is kept does not fit in memory, or the gradient is not
-        compiled (``SrNsgdCallable`` takes any function).
+        As in ``DpNsgd``; ``SrNsgdCallable`` takes any function.
 
     Notes
     -----

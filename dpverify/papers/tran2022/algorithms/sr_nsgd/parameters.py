@@ -17,18 +17,14 @@ class SrParameters(CommonParameters):
 
     Attributes
     ----------
-    steps : int
-        T, at least 1.
+    steps, eta, lipschitz
+        As in ``Parameters`` of DP-NSGD.
     alpha : float
         Momentum weight, in (0, 1]. Theorem 8 needs ``alpha >= 1/N``; that is not checked here.
     gamma : float
         Cross-batch weight, in [0, 1]. Theorem 9 sets ``gamma = eta N``.
-    eta : float
-        Length of every step, at least 0.
     sigma : float
         Noise multiplier, at least 0; 0 is no noise, and no privacy.
-    lipschitz : float
-        G, above 0: at least the norm of every example's gradient. It is believed: nothing is clipped.
     ordering : {"fresh", "once"}
         A new permutation of the examples in each epoch, as the box prints it, or one for all epochs, as Lemma 17 needs
         it.
@@ -55,23 +51,7 @@ class SrParameters(CommonParameters):
         check.proportion(gamma=self.gamma)
 
     def deviations(self, examples: int) -> Vector:
-        """Give the standard deviations of nodes, in each coordinate.
-
-        Parameters
-        ----------
-        examples : int
-            N, at least 1.
-
-        Returns
-        -------
-        (4,) array of float
-            Of a G node that ends by step 2N, of a later one, of a Delta node, of an r node; in units of the gradient.
-
-        Raises
-        ------
-        ArgumentError
-            If N is no integer, or below 1.
-        """
+        """Give the standard deviations of nodes, shape (4,), for N examples; see :meth:`Scales.deviations`."""
         examples = check.whole(1, examples=examples)
         scales = self.scales
         if scales is None:

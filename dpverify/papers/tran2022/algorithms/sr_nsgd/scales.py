@@ -47,22 +47,9 @@ class Scales:
             check.not_negative(**{field.name: getattr(self, field.name)})
 
     def deviations(self, sigma: float) -> Vector:
-        """Give the standard deviations of nodes, in each coordinate.
+        """Give the standard deviations of nodes in each coordinate, shape (4,), for a noise multiplier of at least 0.
 
-        Parameters
-        ----------
-        sigma : float
-            Noise multiplier, at least 0.
-
-        Returns
-        -------
-        (4,) array of float
-            Of a G node that ends by step 2N, of a later one, of a Delta node, of an r node; in units of the gradient.
-
-        Raises
-        ------
-        ArgumentError
-            If sigma is negative or not finite.
+        Of a G node that ends by step 2N, of a later one, of a Delta node, of an r node; in units of the gradient.
         """
         sigma = check.not_negative(sigma=sigma)
         first, later = sigma * math.sqrt(self.v_first), sigma * math.sqrt(self.v_later)
@@ -107,12 +94,8 @@ def proof_scales(examples: int, steps: int, *, eta: float, lipschitz: float, smo
 
     Parameters
     ----------
-    examples, steps : int
-        N and T, at least 1.
-    eta : float
-        Length of every step, at least 0.
-    lipschitz : float
-        G, in units of the gradient, above 0.
+    examples, steps, eta, lipschitz
+        As in :func:`printed_scales`.
     smoothness : float
         L, in units of the gradient per length, at least 0.
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpverify.kernels.dyadic import floor_log2, level
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import step_kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.kernels.vector import move
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
@@ -71,7 +71,7 @@ def new_sr_state(examples: int, steps: int, w: Vector, iterates: Matrix, done: I
     return SrState(gradients, np.stack([w, w]), left, nodes, stream, w, m, m_hat, iterates, momenta, done)
 
 
-@kernel
+@step_kernel
 def grow(t: int, N: int, K: int, decay: Vector, leaves: Matrix, left: Stack, nodes: Stack) -> None:
     """Make the nodes that end at step t from their halves, without noise.
 
@@ -95,7 +95,7 @@ def grow(t: int, N: int, K: int, decay: Vector, leaves: Matrix, left: Stack, nod
                 left[f, top, j] = nodes[f, top, j]
 
 
-@kernel
+@step_kernel
 def sr_step(
     t: int, numbers: SrNumbers, noise: NodeNoise, gradients: Matrix, anchors: Matrix, left: Stack, nodes: Stack,
     stream: StreamState, w: Vector, m: Vector, m_hat: Vector, iterates: Matrix, momenta: Stack, done: Indices,
@@ -116,9 +116,8 @@ def sr_step(
         m[j] = beta * m[j] + alpha * gradients[R, j]
         gradients[R, j] -= gradients[G, j]  # grad f(w_t, x_t) - grad f(a_t, x_t)
         gradients[DELTA, j] = gradients[G, j] - gradients[DELTA, j]  # grad f(a_t, x_t) - grad f(b_t, x_t)
-    grow(
-        t, N, K, constants.decay, gradients, left, nodes
-    )  # "for k = 0, ..., floor(log2 t) do if t mod 2^k = 0 then ..."
+    # "for k = 0, ..., floor(log2 t) do if t mod 2^k = 0 then ..."
+    grow(t, N, K, constants.decay, gradients, left, nodes)
     row = done[1]
     if numbers.noisy:
         row = add_noise(t, N, K, noise, row, nodes)

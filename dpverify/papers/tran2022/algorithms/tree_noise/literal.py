@@ -96,13 +96,8 @@ def noise_from_nodes(Z: Matrix, steps: int, *, depth: int, alpha: float) -> Matr
         T, at least 1.
     depth : int
         R, at least 0.
-    alpha : float
-        Momentum weight, in (0, 1].
-
-    Returns
-    -------
-    (T, d) array of float
-        Row t - 1 is NOISE_t.
+    alpha
+        As in ``noise_from_tape``, and so is what is returned.
 
     Raises
     ------

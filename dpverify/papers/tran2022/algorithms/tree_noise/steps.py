@@ -12,7 +12,7 @@ from dpverify.kernels.normal import Words, fill_normal_from, put_words, take_wor
 from dpverify.kernels.tape import fill_normal
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.kernels.vector import copy_into
-from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS, combine_rows, fill_decay
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import combine_rows, decays
 
 AHEAD = 16384  # Numbers drawn ahead of the step that needs them
 
@@ -87,8 +87,7 @@ class TreeNoise:
         self._scale, self._rng, self._fast = check.not_negative(scale=scale), rng, fast
         if fast:
             take_words(rng)  # refuses other sources
-        self._decay = np.empty(LEVELS)
-        fill_decay(check.weight(alpha=alpha), self._decay)
+        self._decay = decays(check.weight(alpha=alpha))
         self._slots = np.zeros((kept, dimension))
         self._block = np.empty((ahead, dimension))
         self._drawn = self._row = self._rows = 0
@@ -99,23 +98,7 @@ class TreeNoise:
         return self._drawn - self._rows + self._row
 
     def step(self, out: Vector | None = None) -> Vector:
-        """Give the noise of the next step.
-
-        Parameters
-        ----------
-        out : (d,) array of float or None
-            Where to write it; None: a new array.
-
-        Returns
-        -------
-        (d,) array of float
-            NOISE_t, in ``out`` where that was given.
-
-        Raises
-        ------
-        ArgumentError
-            If all T steps were taken.
-        """
+        """Give the noise of the next step, shape (d,), in ``out`` if that is given; an ArgumentError after T steps."""
         if self._row == self._rows:
             self._refill()
         row: Vector = self._block[self._row]

@@ -19,7 +19,7 @@ from numpy.random import Generator
 
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import level
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import kernel, step_kernel
 from dpverify.kernels.normal import Words, fill_normal_from, has_words, put_words, take_words, wrapping
 from dpverify.kernels.tape import fill_normal
 from dpverify.kernels.typing import Matrix, Tape, Vector
@@ -32,15 +32,16 @@ BLOCK = 16384
 
 
 @kernel
-def fill_decay(alpha: float, out: Vector) -> None:
-    """Write ``(1 - alpha)^(2^k)`` into ``out[k]``, shape (LEVELS,)."""
-    power = 1.0 - alpha
+def decays(alpha: float) -> Vector:
+    """Give ``(1 - alpha)^(2^k)`` for each level k, shape (LEVELS,)."""
+    out, power = np.empty(LEVELS), 1.0 - alpha
     for k in range(out.shape[0]):
         out[k] = power
         power *= power
+    return out
 
 
-@kernel
+@step_kernel
 def next_noise(
     before: int, decay: float, past: Vector, p: np.uint64, scale: float, out: Vector, i: np.uint64, d: np.uint64
 ) -> None:
@@ -57,7 +58,7 @@ def next_noise(
             out[i + j] = decay * past[p + j] + scale * out[i + j]
 
 
-@kernel
+@step_kernel
 def slot_noise(t: int, decay: Vector, scale: float, slots: Matrix) -> None:
     """Turn zeta_t / scale, in the row of ``slots`` for the level of t, into NOISE_t in place.
 
@@ -65,14 +66,8 @@ def slot_noise(t: int, decay: Vector, scale: float, slots: Matrix) -> None:
     them, because no step between shares its lowest bit. Shapes: ``decay`` (LEVELS,).
     """
     k = level(t)
-    before, d, noise = t - (1 << k), slots.shape[1], slots[k]
-    if before == 0:
-        for j in range(d):
-            noise[j] = scale * noise[j]
-    else:  # as in ``next_noise``: one function of a coordinate for both takes 1.4 times as long at d = 8
-        past, c = slots[level(before)], decay[k]
-        for j in range(d):
-            noise[j] = c * past[j] + scale * noise[j]
+    before, d, flat = t - (1 << k), np.uint64(slots.shape[1]), slots.reshape(slots.size)
+    next_noise(before, decay[k], flat, np.uint64(level(before)) * d, scale, flat, np.uint64(k) * d, d)
 
 
 @kernel
@@ -97,8 +92,7 @@ def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matr
 def stream_noise(tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
     """Write NOISE_1..NOISE_T into ``out`` from a tape, both (T, d); its row t - 1 is the node that ends at t."""
     T, d = out.shape
-    decay, none = np.empty(LEVELS), np.empty((0, d))
-    fill_decay(alpha, decay)
+    decay, none = decays(alpha), np.empty((0, d))
     rows = max(1, BLOCK // d)
     for done in range(0, T, rows):
         last = min(T, done + rows)
@@ -111,8 +105,7 @@ def stream_noise(tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
 def draw_noise(rng: Generator, alpha: float, scale: float, out: Matrix) -> None:
     """Do what ``stream_noise`` does, with Gaussians drawn as they are needed: those of ``normal_tape(rng, T, d)``."""
     T, d = out.shape
-    decay, none = np.empty(LEVELS), np.empty((0, d))
-    fill_decay(alpha, decay)
+    decay, none = decays(alpha), np.empty((0, d))
     rows, flat = max(1, BLOCK // d), out.reshape(T * d)
     for done in range(0, T, rows):
         last = min(T, done + rows)
@@ -124,8 +117,7 @@ def draw_noise(rng: Generator, alpha: float, scale: float, out: Matrix) -> None:
 def draw_noise_from(words: Words, alpha: float, scale: float, out: Matrix) -> None:
     """Do what ``draw_noise`` does, faster, from the state of an SFC64: the same numbers, bit for bit."""
     T, d = out.shape
-    decay, none = np.empty(LEVELS), np.empty((0, d))
-    fill_decay(alpha, decay)
+    decay, none = decays(alpha), np.empty((0, d))
     rows, flat = max(1, BLOCK // d), out.reshape(T * d)
     for done in range(0, T, rows):
         last = min(T, done + rows)
@@ -144,8 +136,7 @@ def draw_noises_from(words: Words, alpha: float, scale: float, out: Matrix) -> N
 def whiten_into(noise: Matrix, alpha: float, scale: float, out: Matrix) -> None:
     """Write the unit Gaussians behind a trajectory into ``out``, shape (T, d): ``stream_noise`` backwards."""
     T, d = noise.shape
-    decay = np.empty(LEVELS)
-    fill_decay(alpha, decay)
+    decay = decays(alpha)
     for t in range(1, T + 1):
         k = level(t)
         before = t - (1 << k)
@@ -195,10 +186,8 @@ def noise_from_generator(rng: Generator, steps: int, dimension: int, *, alpha: f
         Source of randomness; T*d normal numbers are drawn from it.
     steps, dimension : int
         T and d, at least 1.
-    alpha : float
-        Momentum weight, in (0, 1].
-    scale : float
-        Standard deviation of a node, at least 0, in units of the gradient.
+    alpha, scale
+        As in :func:`noise_from_tape`.
 
     Returns
     -------
@@ -231,10 +220,8 @@ def whiten(noise: Matrix, *, alpha: float, scale: float) -> Tape:
     ----------
     noise : (T, d) array of float
         Row t - 1 is NOISE_t.
-    alpha : float
-        Momentum weight, in (0, 1].
-    scale : float
-        Standard deviation of a node, above 0.
+    alpha, scale
+        As in :func:`noise_from_tape`, but that the deviation must be above 0.
 
     Returns
     -------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from dpverify.harness import (
@@ -16,11 +17,12 @@ from dpverify.harness import (
     Point,
     RuleCheck,
     SearchCheck,
+    of_variant,
 )
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import attained_fresh, attained_once, largest_once
-from dpverify.papers.tran2022.trees.compose_bounds import compose_count
+from dpverify.papers.tran2022.trees.compose_bounds import count_nodes
 from dpverify.papers.tran2022.trees.compose_derivations import derive_proposition_18
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -92,7 +94,7 @@ def _scales_with_distance(point: Point, statement: Statement) -> Outcome:
     return Outcome(moved <= allowed, moved, allowed)
 
 
-def _corrected_once(point: Point, *, first: int = 1) -> Outcome:
+def _corrected_once(point: Point, *, first: int) -> Outcome:
     """At most 2 alpha eta N L/(1 - (1-alpha)^N) + 2 alpha G (1-alpha)^(t-N); ``first`` 0 leaves the last term out."""
     n, t, alpha = int(point["N"]), int(point["t"]), point["alpha"]
     drift = 2 * point["L"] * point["eta"] * n
@@ -101,7 +103,7 @@ def _corrected_once(point: Point, *, first: int = 1) -> Outcome:
     return Outcome(moved <= allowed, moved, allowed)
 
 
-def _corrected_fresh(point: Point, *, late: int = 0) -> Outcome:
+def _corrected_fresh(point: Point, *, late: int) -> Outcome:
     """At least 2 alpha G (1 - (1-alpha)^(N-1)) at the end of every epoch from the second on."""
     n, t, alpha = int(point["N"]), int(point["t"]), point["alpha"]
     moved = attained_fresh(t, n, alpha, point["G"])
@@ -109,20 +111,13 @@ def _corrected_fresh(point: Point, *, late: int = 0) -> Outcome:
     return Outcome(moved >= wanted, moved, wanted)
 
 
-def _corrected(point: Point, statement: Statement) -> Outcome:
-    return _corrected_once(point) if statement.reading["ordering"] == "once" else _corrected_fresh(point)
+def _corrected(point: Point, statement: Statement, *, first: int = 1, late: int = 0) -> Outcome:
+    """Correction by the order; faults are a first visit that is forgotten, and one more step of decay than there is."""
+    once = statement.reading["ordering"] == "once"
+    return _corrected_once(point, first=first) if once else _corrected_fresh(point, late=late)
 
 
-def _momentum_difference(point: Point, statement: Statement) -> Outcome:
-    return (_corrected if statement.variant == "amended" else _scales_with_distance)(point, statement)
-
-
-def _planted_difference(point: Point, statement: Statement) -> Outcome:
-    """Planted fault: the first visit forgotten, or one more step of decay than there is."""
-    if statement.reading["ordering"] == "once":
-        return _corrected_once(point, first=0)
-    return _corrected_fresh(point, late=1)
-
+FAULTY = partial(_corrected, first=0, late=1)
 
 CHECKS.add(
     ExhaustiveCheck(
@@ -143,7 +138,7 @@ CHECKS.add(
     SearchCheck(
         "section-2-nodes",
         "search",
-        lhs=lambda point, _: Fraction(compose_count(int(point["a"]), int(point["b"]))),
+        lhs=count_nodes("b", "a"),
         corners=[{"a": 2, "b": 2**k - 1, "t": 2**k - 1} for k in range(2, 21)],
     ),
     ExhaustiveCheck(
@@ -159,10 +154,10 @@ CHECKS.add(
         "section-4-momentum-difference",
         "visits",
         points=_differences,
-        holds=_momentum_difference,
+        holds=of_variant(_scales_with_distance, _corrected),
         why_sufficient="under one permutation the visits lie N steps apart and all but the first have a partner of "
         "the same weight (geometric series); under fresh ones the weights telescope to 1 - (1-alpha)^(N-1)",
-        planted=[Planted("first visit, or a step of decay", holds=_planted_difference, at_declared_size=True)],
+        planted=[Planted("first visit, or a step of decay", holds=FAULTY, at_declared_size=True)],
         region="N up to 8, alpha = 1/N, up to 5 epochs (smoke), 9, 17; O(.) is tried with the constant 1000",
         interior=lambda p: p["N"] >= 3 and p["t"] >= 2 * p["N"],
         seconds=0.5,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial
+from itertools import product
 from typing import Any, cast
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck, of_variant
+from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.boxes import box_indices_bounds as box_indices
 from dpverify.papers.tran2022.trees.aggregation_bounds import aggregation_renyi
@@ -15,10 +18,13 @@ from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 
 CHECKS = PaperChecks("tran2022", __name__)
 
+Points = Callable[[Budget], Iterable[dict[str, Any]]]
+BoxRule = Callable[[Point, Any], Outcome]  # From a point and what a line says
+
 WIDEST = {"smoke": 40, "standard": 120, "full": 300}
 
 
-def _runs(letter: str) -> Callable[[Budget], Iterable[dict[str, Any]]]:
+def _runs(letter: str) -> Points:
     """All runs of up to WIDEST steps with up to 9 examples, and long ones."""
 
     def points(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -39,21 +45,21 @@ def _lengths(budget: Budget) -> Iterable[dict[str, Any]]:
     return ({"T": steps} for steps in range(1, 4 * WIDEST[budget.name]))
 
 
-def _loop(point: Point, first: int, last: int) -> Outcome:
+def _loop(point: Point, ends: tuple[int, int]) -> Outcome:
     """Whether the loops go through t = 1 .. T once each in order, epoch q having the steps qN + 1 .. (q+1)N."""
     n, steps = int(point["N"]), int(point["T"])
-    visited = list(box_indices.epoch_loop(steps, n, first, n + last))
+    visited = list(box_indices.epoch_loop(steps, n, ends[0], n + ends[1]))
     wanted = [((t - 1) // n, t) for t in range(1, steps + 1)]
-    ends = f"t = {visited[0][1]} .. {visited[-1][1]}" if visited else "no step"
-    return Outcome(visited == wanted, Fraction(len(visited)), Fraction(steps), f"{ends}, number of steps against T")
+    span = f"t = {visited[0][1]} .. {visited[-1][1]}" if visited else "no step"
+    return Outcome(visited == wanted, Fraction(len(visited)), Fraction(steps), f"{span}, number of steps against T")
 
 
-def _a_largest(point: Point, as_remainder: bool = False) -> Outcome:
+def _a_largest(point: Point, as_remainder: bool) -> Outcome:
     found = box_indices.node_exponents(int(point["a"]), int(point["b"]), as_remainder=as_remainder)
     return Outcome(bool(found) and found[0] == 0, note=f"k among {found}")
 
 
-def _recursion(point: Point, skip: int = 0) -> Outcome:
+def _recursion(point: Point, skip: int) -> Outcome:
     """Whether the intervals follow on one another from a to b."""
     a, b = int(point["a"]), int(point["b"])
     expected = a
@@ -64,7 +70,7 @@ def _recursion(point: Point, skip: int = 0) -> Outcome:
     return Outcome(expected == b + 1, Fraction(expected), Fraction(b + 1), "end of the last interval, plus 1")
 
 
-def _node_range(point: Point, without_top: bool = False) -> Outcome:
+def _node_range(point: Point, without_top: bool) -> Outcome:
     steps = int(point["T"])
     made = [
         node
@@ -77,7 +83,7 @@ def _node_range(point: Point, without_top: bool = False) -> Outcome:
     )
 
 
-def _delta_available(point: Point, first: int = 1) -> Outcome:
+def _delta_available(point: Point, first: int) -> Outcome:
     """Whether every Delta node of the windows begins after step N and ends by step t."""
     n, t = int(point["N"]), int(point["t"])
     for a, b in box_indices.windows_read(t, n, first):
@@ -160,90 +166,82 @@ def _all_queries(point: Point, amended: bool) -> Outcome:
     return Outcome(exact <= bound, exact, bound, "divergence of order 2 at rho = 1, against V z rho^2/2")
 
 
-def _grid(**ranges: Iterable[int]) -> Callable[[Budget], Iterable[dict[str, Any]]]:
-    """Grid of two integers."""
-    (one, first), (other, second) = ((name, list(values)) for name, values in ranges.items())
-    return lambda _: ({one: a, other: b} for a in first for b in second)
+def _grid(**ranges: Iterable[int]) -> Points:
+    """Grid of integers, of which the last changes first."""
+    names, values = list(ranges), [list(numbers) for numbers in ranges.values()]
+    return lambda _: (dict(zip(names, numbers, strict=True)) for numbers in product(*values))
 
+
+WHY_SUFFICIENT = {
+    "algorithm-1-epochs": "with T = qN + r the loops give N steps to each of the q whole epochs and r to the last one, "
+    "in order, whatever q, N and r are; a permutation is drawn before the steps of its epoch",
+    "algorithm-2-loop": "as algorithm-1-epochs",
+    "algorithm-3-k": "k = 0 is always among them, since a = 1 mod 1 and a <= b, and 2^k <= b - a + 1 bounds them",
+    "algorithm-3-recursion": "a' = a + 2^k is one beyond the interval's end and at most b + 1, so b - a falls until a' "
+    "= b + 1",
+    "algorithm-2-node-range": "2^k divides t exactly if t = (a+1) 2^k, and then t - 2^k + 1 = a 2^k + 1: the two sets "
+    "are the same by renaming, and a node is made at t, its last step",
+    "algorithm-2-delta-available": "for i <= q - 1 the window begins at t - iN + 1 >= r + N + 1 > N, for i >= 1 it "
+    "ends by t, and COMPOSE stays inside it",
+    "algorithm-4-empty-prefix": "r = 0 is the only case in which Algorithm 3 has no k (algorithm-3-k)",
+    "algorithm-4-first-window": "r + N <= t exactly if q >= 1, that is t >= N",
+    "algorithm-4-loop": "t - (i-1)N <= t exactly if i >= 1",
+    "algorithm-2-update": "w_{t+1} needs step t only, so the steps can be done one after the other",
+    "algorithm-5-index": "the two names are the same for every i",
+    "theorem-10-in": "with i = 1 .. K every query is counted, which is how the proof of Theorem 10 uses IN(s)",
+}
+
+
+def _line(
+    claim: str,
+    name: str,
+    points: Points,
+    rule: BoxRule,
+    said: Any,
+    fault: str,
+    wrong: Any,
+    *,
+    printed: Any = None,
+    where: Sequence[str] = (),
+) -> RuleCheck:
+    """Check a line by a rule that takes what it says, and what it says wrongly; ``printed`` where it is corrected."""
+
+    def of(saying: Any) -> Rule:
+        return lambda point, _: rule(point, saying)
+
+    return RuleCheck(
+        claim,
+        name,
+        points=points,
+        holds=of(said) if printed is None else of_variant(of(printed), of(said)),
+        where=where,
+        why_sufficient=WHY_SUFFICIENT[claim],
+        planted=[Planted(fault, holds=of(wrong), at_declared_size=True)],
+    )
+
+
+RUNS, STEPS = _runs("T"), _runs("t")
+NAMES, QUERIES = _grid(K=range(9)), _grid(N=range(1, 6), K=(*range(1, 8), 0))
 
 CHECKS.add(
-    RuleCheck(
-        "algorithm-1-epochs",
-        "loops",
-        points=_runs("T"),
-        holds=lambda p, _: _loop(p, 1, 0),
-        why_sufficient="with T = qN + r the loops give N steps to each of the q whole epochs and r to the last one, "
-        "in order, whatever q, N and r are; a permutation is drawn before the steps of its epoch",
-        planted=[Planted("i from 0", holds=lambda p, _: _loop(p, 0, 0), at_declared_size=True)],
-    ),
-    RuleCheck(
-        "algorithm-2-loop",
-        "loops",
-        points=_runs("T"),
-        holds=of_variant(lambda p, _: _loop(p, 0, -1), lambda p, _: _loop(p, 1, 0)),
-        why_sufficient="as algorithm-1-epochs",
-        planted=[Planted("r up to N - 1", holds=lambda p, _: _loop(p, 1, -1), at_declared_size=True)],
-    ),
-    RuleCheck(
-        "algorithm-3-k",
-        "exponents",
-        points=_intervals,
-        holds=lambda p, _: _a_largest(p),
-        why_sufficient="k = 0 is always among them, since a = 1 mod 1 and a <= b, and 2^k <= b - a + 1 bounds them",
-        planted=[Planted("remainder for congruence", holds=lambda p, _: _a_largest(p, True), at_declared_size=True)],
-    ),
-    RuleCheck(
-        "algorithm-3-recursion",
-        "intervals",
-        points=_intervals,
-        holds=lambda p, _: _recursion(p),
-        why_sufficient="a' = a + 2^k is one beyond the interval's end and at most b + 1, so b - a falls until a' = b "
-        "+ 1",
-        planted=[Planted("a' one further", holds=lambda p, _: _recursion(p, 1), at_declared_size=True)],
-    ),
-    RuleCheck(
-        "algorithm-2-node-range",
-        "nodes",
-        points=_lengths,
-        holds=lambda p, _: _node_range(p),
-        why_sufficient="2^k divides t exactly if t = (a+1) 2^k, and then t - 2^k + 1 = a 2^k + 1: the two sets are "
-        "the same by renaming, and a node is made at t, its last step",
-        planted=[Planted("long nodes left out", holds=lambda p, _: _node_range(p, True), at_declared_size=True)],
-    ),
-    RuleCheck(
-        "algorithm-2-delta-available",
-        "windows",
-        points=_runs("t"),
-        holds=lambda p, _: _delta_available(p),
-        why_sufficient="for i <= q - 1 the window begins at t - iN + 1 >= r + N + 1 > N, for i >= 1 it ends by t, and "
-        "COMPOSE stays inside it",
-        planted=[Planted("i from 0", holds=lambda p, _: _delta_available(p, 0), at_declared_size=True)],
-    ),
-    RuleCheck(
+    _line("algorithm-1-epochs", "loops", RUNS, _loop, (1, 0), "i from 0", (0, 0)),
+    _line("algorithm-2-loop", "loops", RUNS, _loop, (1, 0), "r up to N - 1", (1, -1), printed=(0, -1)),
+    _line("algorithm-3-k", "exponents", _intervals, _a_largest, False, "remainder for congruence", True),
+    _line("algorithm-3-recursion", "intervals", _intervals, _recursion, 0, "a' one further", 1),
+    _line("algorithm-2-node-range", "nodes", _lengths, _node_range, False, "long nodes left out", True),
+    _line("algorithm-2-delta-available", "windows", STEPS, _delta_available, 1, "i from 0", 0),
+    _line(
         "algorithm-4-empty-prefix",
         "compose",
-        points=_runs("t"),
-        holds=of_variant(lambda p, _: _prefix_defined(p, False), lambda p, _: _prefix_defined(p, True)),
-        why_sufficient="r = 0 is the only case in which Algorithm 3 has no k (algorithm-3-k)",
-        planted=[Planted("nothing said of r = 0", holds=lambda p, _: _prefix_defined(p, False), at_declared_size=True)],
+        STEPS,
+        _prefix_defined,
+        True,
+        "nothing said of r = 0",
+        False,
+        printed=False,
     ),
-    RuleCheck(
-        "algorithm-4-first-window",
-        "windows",
-        points=_runs("t"),
-        holds=lambda p, _: _first_window(p),
-        where=["t >= N"],
-        why_sufficient="r + N <= t exactly if q >= 1, that is t >= N",
-        planted=[Planted("one step later", holds=lambda p, _: _first_window(p, 1), at_declared_size=True)],
-    ),
-    RuleCheck(
-        "algorithm-4-loop",
-        "windows",
-        points=_runs("t"),
-        holds=of_variant(lambda p, _: _loop_windows(p, 0), lambda p, _: _loop_windows(p, 1)),
-        why_sufficient="t - (i-1)N <= t exactly if i >= 1",
-        planted=[Planted("i from 0", holds=lambda p, _: _loop_windows(p, 0), at_declared_size=True)],
-    ),
+    _line("algorithm-4-first-window", "windows", STEPS, _first_window, 0, "one step later", 1, where=["t >= N"]),
+    _line("algorithm-4-loop", "windows", STEPS, _loop_windows, 1, "i from 0", 0, printed=0),
     RuleCheck(
         "algorithm-2-anchors",
         "anchors",
@@ -251,33 +249,10 @@ CHECKS.add(
         holds=_anchor,
         why_sufficient="the index of the anchor and that of the epoch's first step differ by a constant for q >= 1, "
         "and q = 0 is looked at apart",
-        planted=[
-            Planted("two iterates later", holds=lambda p, s: _anchor(p, s, 2), at_declared_size=True),
-        ],
+        planted=[Planted("two iterates later", holds=partial(_anchor, shift=2), at_declared_size=True)],
         interior=lambda p: p["q"] >= 2 and p["N"] >= 3,
     ),
-    RuleCheck(
-        "algorithm-2-update",
-        "order",
-        points=_lengths,
-        holds=of_variant(lambda p, _: _order_exists(p, False), lambda p, _: _order_exists(p, True)),
-        why_sufficient="w_{t+1} needs step t only, so the steps can be done one after the other",
-        planted=[Planted("w_t from m-hat_t", holds=lambda p, _: _order_exists(p, False), at_declared_size=True)],
-    ),
-    RuleCheck(
-        "algorithm-5-index",
-        "names",
-        points=lambda _: ({"K": K} for K in range(9)),
-        holds=of_variant(lambda p, _: _noise_named(p, "zeta_t"), lambda p, _: _noise_named(p, "zeta_i")),
-        why_sufficient="the two names are the same for every i",
-        planted=[Planted("zeta_t", holds=lambda p, _: _noise_named(p, "zeta_t"), at_declared_size=True)],
-    ),
-    RuleCheck(
-        "theorem-10-in",
-        "queries",
-        points=_grid(N=range(1, 6), K=(*range(1, 8), 0)),
-        holds=of_variant(lambda p, _: _all_queries(p, False), lambda p, _: _all_queries(p, True)),
-        why_sufficient="with i = 1 .. K every query is counted, which is how the proof of Theorem 10 uses IN(s)",
-        planted=[Planted("i = 1 .. N", holds=lambda p, _: _all_queries(p, False), at_declared_size=True)],
-    ),
+    _line("algorithm-2-update", "order", _lengths, _order_exists, True, "w_t from m-hat_t", False, printed=False),
+    _line("algorithm-5-index", "names", NAMES, _noise_named, "zeta_i", "zeta_t", "zeta_t", printed="zeta_t"),
+    _line("theorem-10-in", "queries", QUERIES, _all_queries, True, "i = 1 .. N", False, printed=False),
 )

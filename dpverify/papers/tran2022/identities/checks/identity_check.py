@@ -105,21 +105,18 @@ class IdentityCheck(Check):
         undecided = sum(found.ok is None for _, found in seen)
         controls = [] if violations else [self._control(context, f) for f in self.faults if f.applies(statement)]
         missed = "" if violations else missed_controls(controls)
-        status: Status = "proved" if self.why_sufficient else "not refuted"
+        status: Status = "argued" if self.why_sufficient else "not refuted"
         if violations:
             status = "refuted"
         elif missed or undecided:
             status = "inconclusive"
         message = f"{len(seen)} points, {len(violations)} violations" + (f", {undecided} open" if undecided else "")
-        return CheckResult(
-            name=self.name,
-            method="exhaustive",
+        return self.result(
             status=status,
             message="; ".join(filter(None, [message, "" if violations else self.why_sufficient, missed])),
             n=len(seen),
             detects="any difference between two coefficients of a gradient",
             region=self.region,
-            leaves_out=self.leaves_out,
             counterexamples=_counterexamples(violations),
             controls=controls,
         )
@@ -177,7 +174,7 @@ def _counterexamples(violations: list[_Seen]) -> list[Counterexample]:
     """The first violation, and the first that is away from every boundary."""
     chosen: list[tuple[CounterexampleKind, _Seen]] = [("smallest", found) for found in violations[:1]]
     chosen += [("interior", found) for found in violations if _inside(found[0])][:1]
-    return [counterexample(kind, as_probe(point, found), found.note) for kind, (point, found) in chosen]
+    return [counterexample(kind, as_probe(point, found)) for kind, (point, found) in chosen]
 
 
 def _inside(point: Point) -> bool:

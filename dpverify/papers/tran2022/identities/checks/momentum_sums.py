@@ -27,6 +27,7 @@ from dpverify.papers.tran2022.identities.node_combinations_bounds import (
     printed_output,
     streaming_outputs,
 )
+from dpverify.papers.tran2022.trees.checks.compose import is_cover
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 from dpverify.symbolic.exact.combinations import Combination, kronecker_point
 from dpverify.symbolic.exact.evaluate import to_number
@@ -181,14 +182,10 @@ def _intervals(budget: Budget) -> Iterable[dict[str, Any]]:
 def _covered(point: Point, statement: Statement, fewer: int = 0) -> Outcome:
     """A disjoint union of dyadic intervals inside [a, b], 2 log2(1 + n/2) of them at most for n steps."""
     a, b = int(point["a"]), int(point["b"])
-    nodes, at = compose_intervals(a, b), a
-    for y, z in nodes:
-        length = z - y + 1
-        if y != at or length & (length - 1) or (y - 1) % length:
-            return Outcome(False, note=f"[{y}, {z}] is not dyadic or does not begin at {at}")
-        at = z + 1
+    nodes = compose_intervals(a, b)
+    covered = is_cover(nodes, a, b)
     few = 4 * 2 ** len(nodes) <= (b - a + 3 - fewer) ** 2  # count <= 2 log2(1 + n/2), without a logarithm
-    return Outcome(at == b + 1 and few, Fraction(len(nodes)), note=f"{len(nodes)} nodes")
+    return Outcome(covered.ok and few, Fraction(len(nodes)), note=f"{len(nodes)} nodes") if covered.ok else covered
 
 
 OUTPUT_ENOUGH = (

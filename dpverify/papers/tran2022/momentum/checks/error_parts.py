@@ -30,25 +30,16 @@ from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.slopes.many import errors_of_seeds
 from dpverify.papers.tran2022.algorithms.slopes.memory import Memory, WatchedRun, error_at, printed_terms
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, printed_v
-from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
-    LEMMA_11,
-    PARTS,
-    ErrorRun,
-    Ordering,
-    Part,
-    error_parts,
-    printed_parts,
-    ramp_error,
-    slope_error,
-)
+from dpverify.papers.tran2022.momentum import momentum_error_bounds as bounds
 from dpverify.problems.worst_cases import antipodal, identical
-from dpverify.symbolic.exact.numbers import Exact, nearest_float, to_ball, to_exact, to_value
+from dpverify.symbolic.exact.evaluate import decide
+from dpverify.symbolic.exact.numbers import nearest_float, to_ball, to_exact, to_value
 from dpverify.symbolic.exact.statements import evaluate_statement
 
 CHECKS = PaperChecks("tran2022", __name__)
 
 N, STEPS = 16, 160
-RUN = ErrorRun(
+RUN = bounds.ErrorRun(
     n_examples=N,
     steps=STEPS,
     alpha=Fraction(1, N),
@@ -65,8 +56,8 @@ Factors = dict[str, Fraction]
 
 
 @lru_cache(maxsize=512)
-def _parts(t: int) -> dict[str, Part]:
-    return error_parts(t, RUN)
+def _parts(t: int) -> dict[str, bounds.Part]:
+    return bounds.error_parts(t, RUN)
 
 
 def _steps(_: Budget) -> Iterable[dict[str, int | Fraction | str]]:
@@ -86,35 +77,28 @@ def _within(factors: Factors | None = None) -> Callable[[Point, Statement], Outc
 
     def holds(point: Point, statement: Statement) -> Outcome:
         parts = _parts(int(point["t"]))
-        total = sum((to_ball(to_value(parts[name].bound)) for name in LEMMA_11), arb(0))
+        total = sum((to_ball(to_value(parts[name].bound)) for name in bounds.LEMMA_11), arb(0))
         _, right = evaluate_statement(statement, point)
         if not total.overlaps(to_ball(to_value(right))):
             return Outcome(False, to_exact(total), right, "the bounds of the parts are not those of the lemma")
         for name, (attained, bound) in parts.items():
             factor = (factors or {}).get(name, Fraction(1))
             allowed = to_exact(to_value(bound) * to_value(factor))
-            if not _at_most(attained, allowed):
+            if decide(attained, "<=", allowed) is not True:
                 return Outcome(False, attained, allowed, f"{name} is above its bound")
         return Outcome(True)
 
     return holds
 
 
-def _at_most(left: Exact, right: Exact) -> bool:
-    """Whether it is certain that left <= right."""
-    if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return left <= right
-    return bool(to_ball(to_value(left)) <= to_ball(to_value(right)))
-
-
 def error_figure() -> dict[str, dict[str, list[float]]]:
     """Columns of "error-parts": each part over the steps, as attained, corrected and, where there is one, printed."""
     steps = range(1, STEPS + 1)
     columns: dict[str, list[float]] = {"x": [float(t) for t in steps]}
-    for name in PARTS:
+    for name in bounds.PARTS:
         columns[f"attained-{name}"] = [nearest_float(_parts(t)[name].attained) for t in steps]
         columns[f"corrected-{name}"] = [nearest_float(_parts(t)[name].bound) for t in steps]
-    for name, bound in printed_parts(RUN).items():
+    for name, bound in bounds.printed_parts(RUN).items():
         columns[f"printed-{name}"] = [nearest_float(bound)] * STEPS
     fixed = {"N": Fraction(N), "alpha": RUN.alpha, "gamma": RUN.gamma, "eta": RUN.eta, "sigma": RUN.sigma}
     return {"error-parts": {**columns, **{f"at:{name}": [float(value)] for name, value in fixed.items()}}}
@@ -134,7 +118,7 @@ CHECKS.add(
                 Planted(
                     f"the bound of {name} {TOO_SMALL} times too small", holds=_within({name: Fraction(1, TOO_SMALL)})
                 )
-                for name in PARTS
+                for name in bounds.PARTS
             ),
         ],
         figures=error_figure,
@@ -165,11 +149,11 @@ def _with_memory(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 @lru_cache(maxsize=32)
-def _memory_error(steps: int, ordering: Ordering) -> float:
+def _memory_error(steps: int, ordering: bounds.Ordering) -> float:
     return error_at(Memory(), steps, float(MEMORY_ALPHA), float(MEMORY_ETA), ordering)
 
 
-def _forgets(ordering: Ordering, part: float = 1.0) -> Callable[[Point, Statement], Outcome]:
+def _forgets(ordering: bounds.Ordering, part: float = 1.0) -> Callable[[Point, Statement], Outcome]:
     """Printed terms and the start-up term against the error on the loss with a memory, with 1% for floats."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
@@ -228,7 +212,8 @@ def _as_computed(point: Point, statement: Statement, factor: float = 1.0) -> Out
     at = run.w
     run.advance(1)
     error = float(np.linalg.norm(run.momentum - problem.gradient(at)))
-    exact = slope_error(t, alpha, Fraction(1)) if flat else ramp_error(t, alpha, eta, Fraction(1), Fraction(1))
+    one = Fraction(1)
+    exact = bounds.slope_error(t, alpha, one) if flat else bounds.ramp_error(t, alpha, eta, one, one)
     return Outcome(abs(error - float(exact)) < 1e-12, Fraction(error), exact)
 
 

@@ -7,18 +7,11 @@ from fractions import Fraction
 from typing import Any, cast
 
 from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
-from dpverify.harness.cited_check import CitedDerivationCheck, WholeDerivationCheck
+from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.momentum import momentum_error_bounds as bounds
 from dpverify.papers.tran2022.momentum import momentum_error_derivations as derive
-from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
-    Epochs,
-    Ordering,
-    attained_drift,
-    attained_error,
-    ramp_error,
-    slope_error,
-)
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.symbolic.exact.numbers import Exact
 
@@ -37,18 +30,18 @@ RUNS: list[dict[str, Any]] = [
 
 def _error(point: Point, statement: Statement) -> Exact:
     alpha, eta, smooth, G = (point[name] for name in ("alpha", "eta", "L", "G"))
-    ordering = cast(Ordering, statement.reading["ordering"])
-    return attained_error(int(point["t"]), int(point["N"]), alpha, eta, smooth, G, ordering)
+    ordering = cast(bounds.Ordering, statement.reading["ordering"])
+    return bounds.attained_error(int(point["t"]), int(point["N"]), alpha, eta, smooth, G, ordering)
 
 
 def _lag(point: Point, statement: Statement) -> Exact:
     t, (alpha, eta, smooth, G) = int(point["t"]), (point[name] for name in ("alpha", "eta", "L", "G"))
-    return max(slope_error(t, alpha, G), ramp_error(t, alpha, eta, smooth, G))
+    return max(bounds.slope_error(t, alpha, G), bounds.ramp_error(t, alpha, eta, smooth, G))
 
 
 def _drift(point: Point, statement: Statement) -> Exact:
-    t, n, epochs = int(point["t"]), int(point["N"]), cast(Epochs, statement.reading["epochs"])
-    return attained_drift(t, n, point["alpha"], point["eta"], point["L"], epochs)
+    t, n, epochs = int(point["t"]), int(point["N"]), cast(bounds.Epochs, statement.reading["epochs"])
+    return bounds.attained_drift(t, n, point["alpha"], point["eta"], point["L"], epochs)
 
 
 def _largest_square(point: Point, statement: Statement) -> Exact:
@@ -118,7 +111,7 @@ CHECKS.add(
         variants=("printed",),
         region="a few runs",
     ),
-    WholeDerivationCheck("lemma-11", "derivation", build=derive.lemma_11, variants=("amended",)),
+    DerivationCheck("lemma-11", "derivation", build=derive.lemma_11, variants=("amended",)),
     CitedDerivationCheck("lemma-11", "premise-change-from-the-anchors", build=derive.changes, variants=("amended",)),
     *(
         CitedDerivationCheck(

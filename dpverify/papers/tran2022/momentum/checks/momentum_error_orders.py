@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -35,7 +36,7 @@ def _pairs(_: Budget) -> Iterable[dict[str, Any]]:
     return ({"N": 2, "alpha": alpha, "eta": Fraction(1, 8), "position": i} for alpha in shares for i in (1, 2))
 
 
-def _order_given_anchor(point: Point, ordering: Ordering, first_epoch: bool = False) -> Outcome:
+def _order_given_anchor(point: Point, statement: Statement, ordering: Ordering, first_epoch: bool = False) -> Outcome:
     """Chance of the order (1, 2) in the second epoch (the first), given the lowest anchor that occurs."""
     seen: list[tuple[Fraction, tuple[int, ...]]] = []
     for before in permutations((0, 1)):
@@ -48,7 +49,7 @@ def _order_given_anchor(point: Point, ordering: Ordering, first_epoch: bool = Fa
     return Outcome(chance == Fraction(1, 2), chance, Fraction(1, 2), f"chance of the order (1, 2) at w = {lowest}")
 
 
-def _bias(point: Point, ordering: Ordering) -> Outcome:
+def _bias(point: Point, statement: Statement, ordering: Ordering) -> Outcome:
     bias = pair_bias(point["alpha"], point["eta"], int(point["position"]) - 1, ordering)
     return Outcome(bias == 0, bias, Fraction(0), "mean of grad f(w_3, x) - grad F(w_3); gradients 3 + w/2 and -1")
 
@@ -146,48 +147,46 @@ def _planted(name: str, holds: Callable[[Point, Statement], Outcome]) -> Sequenc
     return [Planted(name, holds=holds, at_declared_size=True)]
 
 
-CHECKS.add(
-    RuleCheck(
+for claim, rule, first_epoch, centred, at_first, interior in (
+    (
         "section-3-anchor-unbiased",
-        "independent",
-        points=_pairs,
-        holds=lambda point, statement: _bias(point, "fresh"),
-        why_sufficient=BY_DEFINITION,
-        readings=FRESH,
-        planted=_planted("one permutation", lambda point, statement: _bias(point, "once")),
+        _bias,
+        _first_bias,
+        "",
+        "at w_1 every position draws every example with the same chance",
+        lambda p: p["position"] == 2 and p["alpha"] == Fraction(3, 5),
     ),
-    RuleCheck(
-        "section-3-anchor-unbiased",
-        "pair",
-        points=_pairs,
-        holds=of_variant(lambda point, statement: _bias(point, "once"), _first_bias),
-        why_sufficient="at w_1 every position draws every example with the same chance",
-        readings=ONCE,
-        planted=_planted("the second epoch", lambda point, statement: _bias(point, "once")),
-        interior=lambda p: p["position"] == 2 and p["alpha"] == Fraction(3, 5),
-    ),
-    RuleCheck(
+    (
         "lemma-11-mean-zero",
-        "independent",
-        points=_pairs,
-        holds=lambda point, statement: _order_given_anchor(point, "fresh"),
-        why_sufficient=f"a mean is subtracted, so the sum is 0; {BY_DEFINITION}",
-        readings=FRESH,
-        planted=_planted("one permutation", lambda point, statement: _order_given_anchor(point, "once")),
+        _order_given_anchor,
+        partial(_order_given_anchor, ordering="once", first_epoch=True),
+        "a mean is subtracted, so the sum is 0; ",
+        "w_1 is fixed before the order is drawn",
+        lambda p: p["alpha"] == Fraction(3, 5),
     ),
-    RuleCheck(
-        "lemma-11-mean-zero",
-        "pair",
-        points=_pairs,
-        holds=of_variant(
-            lambda point, statement: _order_given_anchor(point, "once"),
-            lambda point, statement: _order_given_anchor(point, "once", first_epoch=True),
+):
+    CHECKS.add(
+        RuleCheck(
+            claim,
+            "independent",
+            points=_pairs,
+            holds=partial(rule, ordering="fresh"),
+            why_sufficient=centred + BY_DEFINITION,
+            readings=FRESH,
+            planted=_planted("one permutation", partial(rule, ordering="once")),
         ),
-        why_sufficient="a mean is subtracted, so the sum is 0; w_1 is fixed before the order is drawn",
-        readings=ONCE,
-        planted=_planted("the second epoch", lambda point, statement: _order_given_anchor(point, "once")),
-        interior=lambda p: p["alpha"] == Fraction(3, 5),
-    ),
+        RuleCheck(
+            claim,
+            "pair",
+            points=_pairs,
+            holds=of_variant(partial(rule, ordering="once"), first_epoch),
+            why_sufficient=centred + at_first,
+            readings=ONCE,
+            planted=_planted("the second epoch", partial(rule, ordering="once")),
+            interior=interior,
+        ),
+    )
+CHECKS.add(
     RuleCheck(
         "lemma-11-cross-same-epoch",
         "all-orders",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from flint import ctx
@@ -24,10 +25,12 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum.sr_bias_bounds import mean_distance_of_two
 from dpverify.papers.tran2022.noise import sr_total_derivations as total
 from dpverify.papers.tran2022.noise.checks.sr_noise_points import FIRST_TERM, Values, against_exact, at_points
-from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, expected_norm, noise_variance
+from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, noise_variance
+from dpverify.papers.tran2022.noise.tree_noise_bounds import expected_norm
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
+from dpverify.papers.tran2022.trees.aggregation_bounds import gaussian_delta
 from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum
-from dpverify.symbolic.exact.numbers import Exact, nearest_float, to_ball, to_value
+from dpverify.symbolic.exact.numbers import Exact, ball, nearest_float, to_ball, to_exact, to_value
 from dpverify.symbolic.exact.statements import definitions
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -118,7 +121,7 @@ def _two_example_runs(budget: Budget) -> Iterable[dict[str, Any]]:
                     yield {**shape, "alpha": alpha, "eta": eta, "epsilon": epsilon}
 
 
-def _runs(budget: Budget) -> Iterable[dict[str, int | Fraction]]:
+def _lengths(budget: Budget) -> Iterable[dict[str, int | Fraction]]:
     """T far below N, at N, and above it."""
     top = {"smoke": 6, "standard": 7, "full": 8}[budget.name]
     several = ({"N": 4**k, "T": steps} for k in range(1, top) for steps in (1, 4**k // 2, 4**k, 16 * 4**k + 1))
@@ -169,6 +172,39 @@ def _choice(point: Point, statement: Statement, epochs: int = 2) -> Outcome:
     return Outcome(first == (t <= 2 * point["N"]), note="V_<=2N by one rule and V_>2N by the other")
 
 
+HIDDEN = 10**6  # What O~ may hide in the printed noise; O(epsilon) and O(delta) hide the factor LOOSER
+LOOSER = 100
+ENOUGH = Fraction(4)  # The factor that is enough for one release, as corrected, times sqrt(2 log(1.25/delta))
+
+
+def _third_epochs(budget: Budget) -> Iterable[dict[str, Any]]:
+    """A third epoch's last step, t = 3N; gamma = eta N first, then smaller and smaller."""
+    for n in (2, 3, 64):
+        for rate in (Fraction(1, 4), Fraction(1, 1000)):
+            for k in (0, 3, 6, 9, 12):
+                gamma = Fraction(rate, 10**k)
+                base = {"N": n, "T": 4 * n, "t": 3 * n, "eta": Fraction(rate, n), "gamma": gamma}
+                yield {**base, "alpha": Fraction(1, n), "epsilon": Fraction(1, 2), "delta": Fraction(1, 10**6)}
+
+
+def _one_release(point: Point, statement: Statement, enough: Fraction = ENOUGH) -> Outcome:
+    """Whether m-hat_{3N} alone may be released; everything before it, and the nodes that it shares, is given."""
+    # G = L = 1. A point drawn at step 3N moves Delta by 2 eta N, and m-hat by alpha (1-gamma) times that, or more.
+    ratio = (ball(point["T"] / point["N"])).sqrt() / ball(point["epsilon"])
+    eta_n, gamma, alpha = point["eta"] * point["N"], point["gamma"], point["alpha"]
+    epsilon, delta = ball(point["epsilon"]), ball(point["delta"])
+    if statement.variant == "printed":
+        noise = HIDDEN * ball(gamma) * ratio
+        shift, epsilon, delta = ball(2 * alpha * (1 - gamma) * eta_n), LOOSER * epsilon, LOOSER * delta
+    else:
+        hidden = ball(enough) * (2 * (ball(Fraction(5, 4)) / delta).log()).sqrt()
+        noise = hidden * ball(alpha * (gamma + eta_n)) * ratio
+        shift = ball(2 * alpha * ((1 - gamma) * eta_n + gamma + eta_n))
+    found = gaussian_delta(shift / noise, epsilon)
+    note = "delta that one release needs, and the delta that there is"
+    return Outcome(bool(found <= delta), to_exact(found), to_exact(delta), note=note)
+
+
 CHECKS.add(
     SearchCheck(
         "lemma-7-norm", "search", lhs=_gaussian, readings=ONCE, corners=[{"d": 1, "variance": 1}, {"d": 10**6}]
@@ -209,7 +245,7 @@ CHECKS.add(
     RuleCheck(
         "section-4-noise-total",
         "exact-laws",
-        points=_runs,
+        points=_lengths,
         holds=_orders,
         planted=[
             Planted("noise 100 times larger", holds=lambda point, st: _orders(point, st, 100), at_declared_size=True)
@@ -224,5 +260,19 @@ CHECKS.add(
         holds=_choice,
         why_sufficient="both rules depend on the order of t and 2N only, and all three orders occur",
         planted=[Planted("the choice by t <= N", holds=lambda point, st: _choice(point, st, 1), at_declared_size=True)],
+    ),
+    RuleCheck(
+        "section-4-noise-two-cases",
+        "one-release",
+        points=_third_epochs,
+        holds=_one_release,
+        interior=lambda point: point["N"] == 64 and point["eta"] == Fraction(1, 256),
+        planted=[
+            Planted(
+                "noise 1000 times smaller", holds=partial(_one_release, enough=Fraction(1, 250)), at_declared_size=True
+            )
+        ],
+        region="t = 3N, T = 4N, N = 2, 3, 64, alpha = 1/N, gamma from eta N down to 10^-12 eta N; G = L = 1",
+        leaves_out="all other steps, and their composition: that is Theorem 8",
     ),
 )

@@ -10,7 +10,7 @@ from dpverify.papers.tran2022.noise import tree_noise_derivations as derivations
 from dpverify.papers.tran2022.noise.checks import whole_runs
 from dpverify.papers.tran2022.noise.tree_noise_bounds import expected_noise_norm, noise_variance
 from dpverify.papers.tran2022.sensitivity.checks.nodes import depth_of
-from dpverify.papers.tran2022.trees.compose_bounds import compose_count
+from dpverify.papers.tran2022.trees.compose_bounds import count_nodes
 from dpverify.symbolic.exact.numbers import Exact
 from dpverify.symbolic.exact.statements import definitions
 
@@ -25,10 +25,6 @@ def _expected_norm(point: Point, statement: Statement) -> Exact:
 def _variance(point: Point, statement: Statement) -> Exact:
     v = definitions(statement, point)["V"]
     return noise_variance(int(point["t"]), point["alpha"], point["G"], point["sigma"], v)
-
-
-def _count(point: Point, statement: Statement) -> Fraction:
-    return Fraction(compose_count(1, int(point["t"])))
 
 
 def _no_corner(point: Point) -> bool:
@@ -47,7 +43,11 @@ MILD_ANY_V = [{name: value for name, value in corner.items() if name != "N"} for
 
 CHECKS.add(
     SearchCheck(
-        "lemma-12-count", "search", lhs=_count, corners=[{"T": T, "t": T} for T in ALL_ONES], interior=_no_corner
+        "lemma-12-count",
+        "search",
+        lhs=count_nodes("t"),
+        corners=[{"T": T, "t": T} for T in ALL_ONES],
+        interior=_no_corner,
     ),
     DerivationCheck("lemma-12-count", "derivation", build=derivations.derive_lemma_12_count, variants=("amended",)),
     SearchCheck(

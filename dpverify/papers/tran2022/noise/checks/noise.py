@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,7 +39,9 @@ from dpverify.privacy.audit.floats import lowest_bit
 CHECKS = PaperChecks("tran2022", __name__)
 
 
-def _compare_coefficients(point: Point, kernel: Callable[[Any, float, float, Any], None]) -> Outcome:
+def _compare_coefficients(
+    point: Point, statement: Statement, kernel: Callable[[Any, float, float, Any], None] = tree_noise.stream_noise
+) -> Outcome:
     """Feed unit tapes to a kernel and to the printed loops: every coefficient, hence the whole covariance."""
     steps, alpha = int(point["T"]), float(point["alpha"])
     unit, stream = np.eye(steps), np.empty((steps, steps))
@@ -54,11 +57,6 @@ def _compare_coefficients(point: Point, kernel: Callable[[Any, float, float, Any
     if not np.allclose(literal @ literal.T, law, rtol=1e-12, atol=0.0):
         return Outcome(False, note="the loops do not have the covariance of the closed form")
     return Outcome(True)
-
-
-def _coefficients_of(fault: tree_noise_faults.NoiseFault) -> Callable[[Point, Statement], Outcome]:
-    """Compare a wrong kernel instead of the stream."""
-    return lambda point, _: _compare_coefficients(point, fault)
 
 
 def _small_runs(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -127,14 +125,14 @@ CHECKS.add(
         "algorithm-1-noise",
         "coefficients",
         points=_small_runs,
-        holds=lambda point, _: _compare_coefficients(point, tree_noise.stream_noise),
+        holds=_compare_coefficients,
         readings={"depth": "levels"},
         planted=[
-            Planted(fault.name, holds=_coefficients_of(fault), at_declared_size=fault.name.startswith("scaled"))
-            for fault in (
-                tree_noise_faults.scaled(1.0001),
-                tree_noise_faults.decay_off(1),
-                tree_noise_faults.node_missing(1),
+            Planted(fault.name, holds=partial(_compare_coefficients, kernel=fault), at_declared_size=first)
+            for fault, first in (
+                (tree_noise_faults.scaled(1.0001), True),
+                (tree_noise_faults.decay_off(1), False),
+                (tree_noise_faults.node_missing(1), False),
             )
         ],
     ),

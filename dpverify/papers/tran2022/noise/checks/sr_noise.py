@@ -16,7 +16,7 @@ from dpverify.papers.tran2022.noise import sr_noise_variance_bounds as sr_noise_
 from dpverify.papers.tran2022.noise import sr_total_derivations as total
 from dpverify.papers.tran2022.noise import sr_window_derivations as windows
 from dpverify.papers.tran2022.noise.checks import sr_noise_points as points
-from dpverify.papers.tran2022.trees.compose_bounds import compose_count
+from dpverify.papers.tran2022.trees.compose_bounds import compose_count, count_nodes
 from dpverify.symbolic.exact.numbers import Exact, to_exact, to_value
 from dpverify.symbolic.exact.statements import decide_statement, definitions
 
@@ -41,10 +41,6 @@ _term_3 = _law(lambda t, n, at, nodes: sr_noise_variance.window_terms(t, n, at["
 _term_4 = _law(lambda t, n, at, nodes: sr_noise_variance.window_terms(t, n, at["alpha"], at["gamma"], nodes)[1])
 _term_5 = _law(lambda t, n, at, nodes: sr_noise_variance.drift_term(t, at["alpha"], nodes))
 _total = _law(lambda t, n, at, nodes: sr_noise_variance.noise_variance(t, n, at["alpha"], at["gamma"], nodes))
-
-
-def _prefix_nodes(symbol: str) -> points.LeftSide:
-    return lambda point, _: Fraction(compose_count(1, int(point[symbol])))
 
 
 def _window_nodes(point: Point, statement: Statement) -> Fraction:
@@ -133,7 +129,7 @@ SHORT_RUNS: list[dict[str, Any]] = [{"N": n, "T": steps} for n, steps in ((1, 1)
 
 CHECKS.add(
     SearchCheck(
-        "lemma-7-count-1", "search", lhs=_prefix_nodes("r"), corners=[{"r": 2**k - 1, "N": 2**k} for k in (1, 9)]
+        "lemma-7-count-1", "search", lhs=count_nodes("r"), corners=[{"r": 2**k - 1, "N": 2**k} for k in (1, 9)]
     ),
     DerivationCheck("lemma-7-count-1", "derivation", build=nodes_of.count_1),
     SearchCheck("lemma-7-count-1-log", "search"),
@@ -156,7 +152,7 @@ CHECKS.add(
     *_term("lemma-7-var-4-step", _term_4, windows.var_4_step),
     *_term("lemma-7-var-4", _term_4, windows.var_4),
     SearchCheck(
-        "lemma-7-count-5", "search", lhs=_prefix_nodes("t"), corners=[{"t": 2**k - 1, "T": 2**k - 1} for k in (1, 9)]
+        "lemma-7-count-5", "search", lhs=count_nodes("t"), corners=[{"t": 2**k - 1, "T": 2**k - 1} for k in (1, 9)]
     ),
     DerivationCheck("lemma-7-count-5", "derivation", build=nodes_of.count_5, variants=AMENDED),
     points.at_points(

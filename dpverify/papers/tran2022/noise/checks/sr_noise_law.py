@@ -57,11 +57,6 @@ def _parameters(point: Point) -> SrParameters:
     )
 
 
-def _streamed(rng: np.random.Generator, dimension: int, parameters: SrParameters, n_examples: int) -> Any:
-    """Trajectories side by side: coordinates are independent."""
-    return sr_noise.noise_from_generator(rng, dimension, parameters, n_examples)
-
-
 def _faulty(
     fault: sr_faults.SrFault, rng: np.random.Generator, dimension: int, parameters: SrParameters, n_examples: int
 ) -> Any:
@@ -80,6 +75,8 @@ def _literal(rng: np.random.Generator, dimension: int, parameters: SrParameters,
 
 
 def _whole_runs(noise: Noise) -> Callable[[Context, np.random.Generator, int], Any]:
+    """Simulate trajectories side by side: coordinates are independent."""
+
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
         n_examples, d = int(context.point["N"]), int(context.point["d"])
         found = noise(rng, size * d, _parameters(context.point), n_examples)
@@ -91,10 +88,6 @@ def _whole_runs(noise: Noise) -> Callable[[Context, np.random.Generator, int], A
 def _law(context: Context) -> Any:
     at = context.point
     return covariance_matrix(int(at["T"]), int(at["N"]), at["alpha"], at["gamma"], NODES)
-
-
-def _control(fault: sr_faults.SrFault) -> Control:
-    return Control(fault.name, fault.text, _whole_runs(partial(_faulty, fault)))
 
 
 AT_ODD = [
@@ -120,12 +113,14 @@ def _law_check(name: str, point: dict[str, Any], noise: Noise, faults: list[sr_f
         plan=plan_to_see(Seen(0.2, 1.15, 1.02), Seen(0.05, 1.1, 1.02)),
         simulate=_whole_runs(noise),
         judge=TrajectoryLaw(_law),
-        controls=[_control(fault) for fault in faults],
+        controls=[Control(fault.name, fault.text, _whole_runs(partial(_faulty, fault))) for fault in faults],
         leaves_out="floats, not real arithmetic; variances of the nodes are chosen, not the box's",
     )
 
 
-def _compare_weights(point: Point, kernel: Callable[[Any, SrParameters, int], Any]) -> Outcome:
+def _compare_weights(
+    point: Point, statement: Statement, kernel: Callable[[Any, SrParameters, int], Any] = sr_noise.noise_from_tape
+) -> Outcome:
     """Feed unit tapes to a kernel: the weight of every Gaussian in every step, against the closed form."""
     n_examples, steps, parameters = int(point["N"]), int(point["T"]), _parameters(point)
     rows = sr_noise.tape_rows(n_examples, steps)
@@ -139,10 +134,6 @@ def _compare_weights(point: Point, kernel: Callable[[Any, SrParameters, int], An
                 deviation = float(NODES.of_node(family, node, n_examples)) ** 0.5
                 exact[t - 1, place[family, node]] = float(weight) * deviation
     return compare_arrays(found, exact, lambda t, row: f"step {t + 1}, row {row} of the tape", rtol=1e-11, atol=1e-14)
-
-
-def _with(fault: sr_faults.SrFault) -> Callable[[Point, Statement], Outcome]:
-    return lambda point, _: _compare_weights(point, fault.noise)
 
 
 def _small_runs(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -195,22 +186,18 @@ def variance_figures() -> dict[str, dict[str, list[float]]]:
 
 
 CHECKS.add(
-    _law_check("noise-law", ODD, _streamed, AT_ODD),
-    _law_check("noise-law-even", EVEN, _streamed, AT_EVEN),
+    _law_check("noise-law", ODD, sr_noise.noise_from_generator, AT_ODD),
+    _law_check("noise-law-even", EVEN, sr_noise.noise_from_generator, AT_EVEN),
     _law_check("noise-law-literal", ODD, _literal, []),
     RuleCheck(
         "algorithm-2-threshold",
         "weights",
         points=_small_runs,
-        holds=lambda point, _: _compare_weights(point, sr_noise.noise_from_tape),
+        holds=_compare_weights,
         about_kernel=True,
         figures=variance_figures,
         planted=[
-            Planted(
-                fault.name,
-                holds=_with(fault),
-                at_declared_size=fault is WRONG[0],
-            )
+            Planted(fault.name, holds=partial(_compare_weights, kernel=fault.noise), at_declared_size=fault is WRONG[0])
             for fault in WRONG
         ],
         leaves_out="floats, not real arithmetic",

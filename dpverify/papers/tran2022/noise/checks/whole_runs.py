@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, cast
 
 import numpy as np
@@ -113,19 +113,13 @@ ROUGH, MIDDLE, FINE = Seen(0.3, 1.25, 1.02), Seen(0.1, 1.1, 1.005), Seen(0.05, 1
 def judge(pairs: Pairs = "products") -> TrajectoryLaw:
     """Judge whole runs; where signs are compared there are so many runs that a share of their values is enough."""
     share = 1.0 if pairs == "products" else SHARE
-    return TrajectoryLaw(law, printed=printed_variance, corrected=corrected_variance, pairs=pairs, share=share)
+    return TrajectoryLaw(law, printed=variance, corrected=partial(variance, more=1), pairs=pairs, share=share)
 
 
-def printed_variance(context: Context) -> Any:
-    """Equation 6 in units of one node: log2(T) at every step."""
+def variance(context: Context, more: int = 0) -> Any:
+    """Equation 6 in units of one node: log2(T) at every step, or with ``more``, 1 as corrected, log2(T + 1)."""
     steps = int(context.point["T"])
-    return np.full(steps, np.log2(steps))
-
-
-def corrected_variance(context: Context) -> Any:
-    """Equation 6 with log2(T + 1)."""
-    steps = int(context.point["T"])
-    return np.full(steps, np.log2(steps + 1))
+    return np.full(steps, np.log2(steps + more))
 
 
 def noise_law(

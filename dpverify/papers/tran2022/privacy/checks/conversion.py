@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
-from dpverify.harness.cited_check import CitedDerivationCheck, WholeDerivationCheck
+from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy import conversion_derivations as conversion
@@ -67,7 +67,7 @@ CHECKS.add(
         SearchCheck("theorem-6-v", f"search-{depth}", readings={"depth": depth}, where=[f"depth == {value}"])
         for depth, value in (("levels", "floor(log2(T)) + 1"), ("height", "floor(log2(T))"))
     ),
-    WholeDerivationCheck("theorem-10-rdp-to-dp", "derivation", build=renyi.derive_conversion),
+    DerivationCheck("theorem-10-rdp-to-dp", "derivation", build=renyi.derive_conversion),
     *(
         CitedDerivationCheck("theorem-10-rdp-to-dp", f"premise-{name}", build=build)
         for name, build in (("event", renyi.event), ("renyi-to-delta", renyi.conversion))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.accounting.algorithm_1.exhaustive import largest_sum
+from dpverify.papers.tran2022.accounting.algorithm_1.once import largest_sum
 from dpverify.papers.tran2022.privacy.checks.sides import momentum_divergence
 from dpverify.papers.tran2022.privacy.level_bounds import broken_step, printed_v, squares_bound
 from dpverify.papers.tran2022.sensitivity.checks.nodes import depth_of, ordering_of

@@ -60,9 +60,7 @@ class SandwichCheck(Check):
         wrong = "; ".join(filter(None, (inversion(s, e) for s, e in zip(self.settings, found, strict=True))))
         missed = missed_controls(controls)
         status: Status = "inconclusive" if wrong or missed else "not refuted"
-        return CheckResult(
-            name=self.name,
-            method="exact-law",
+        return self.result(
             status=status,
             message="; ".join(filter(None, [*(row(e) for e in found), missed])),
             error=f"the order of the bounds on epsilon is upset: {wrong}" if wrong else "",
@@ -81,9 +79,7 @@ class SandwichCheck(Check):
         found = [sandwich(s, context.rng(i, "outside"), outputs, DOUBT) for i, s in enumerate(self.outside)]
         wrong = [described(s) for s, e in zip(self.outside, found, strict=True) if e.audited > e.exact]
         beyond = [(s, e) for s, e in zip(self.outside, found, strict=True) if e.exact > e.printed]
-        return CheckResult(
-            name=self.name,
-            method="exact-law",
+        return self.result(
             status="inconclusive" if wrong else "refuted" if beyond else "not refuted",
             message="; ".join(row(e, " ; ") for e in found),
             error=f"audited above exact: {'; '.join(wrong)}" if wrong else "",

@@ -28,17 +28,7 @@ from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, nodes_of_leaves
-from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
-    GradientMoments,
-    Ordering,
-    Sum,
-    alternating_spread,
-    constant_spread,
-    cross_term,
-    mean_square,
-    simple_bound,
-    window_weights,
-)
+from dpverify.papers.tran2022.reorder import reorder_bias_bounds as bias
 from dpverify.symbolic.exact.evaluate import decide, to_number
 from dpverify.symbolic.exact.numbers import to_ball, to_exact, to_value
 
@@ -53,26 +43,26 @@ SCALES = (Fraction(1), Fraction(-3, 5), Fraction(4, 5), Fraction(1), Fraction(2,
 POINT: dict[str, int | Fraction | str] = {"N": EXAMPLES, "t": STEPS, "alpha": "1/6", "gamma": "1/4"}
 
 
-def _spread(epoch: int) -> GradientMoments:
+def _spread(epoch: int) -> bias.GradientMoments:
     """Moments of the simulated gradients."""
     now = SCALES[epoch] if epoch < len(SCALES) else Fraction(0)
     change, rest = now - SCALES[max(epoch - 1, 0)], 1 - Fraction(1, EXAMPLES)
-    return GradientMoments(now**2 * rest, now * change * rest, change**2 * rest)
+    return bias.GradientMoments(now**2 * rest, now * change * rest, change**2 * rest)
 
 
-def _exact(which: Sum, context: Context) -> float:
+def _exact(which: bias.Sum, context: Context) -> float:
     point = context.point
-    square = mean_square(which, STEPS, EXAMPLES, point["alpha"], point["gamma"], _spread)
+    square = bias.mean_square(which, STEPS, EXAMPLES, point["alpha"], point["gamma"], _spread)
     return float(to_number(square).float)
 
 
-def _largest(which: Sum, context: Context) -> float:
+def _largest(which: bias.Sum, context: Context) -> float:
     """Bound on the square: all examples of an epoch differ, so its length is fixed; epochs may all point one way."""
     q, r = divmod(STEPS, EXAMPLES)
     alpha, gamma = context.point["alpha"], context.point["gamma"]
     weights = [
         (float(to_number(to_exact(a)).float), float(to_number(to_exact(b)).float))
-        for a, b in window_weights(which, q, to_value((1 - alpha) ** EXAMPLES), to_value(gamma))
+        for a, b in bias.window_weights(which, q, to_value((1 - alpha) ** EXAMPLES), to_value(gamma))
     ]
     decays, total = (1.0 - float(alpha)) ** np.arange(EXAMPLES), 0.0
     for epoch in range(q + 1):
@@ -98,7 +88,7 @@ def _orders(rng: np.random.Generator, size: int, kind: str) -> Any:
 
 
 def _simulate(
-    which: Sum, order: str = "fresh", gamma_factor: float = 1.0
+    which: bias.Sum, order: str = "fresh", gamma_factor: float = 1.0
 ) -> Callable[[Context, np.random.Generator, int], Any]:
     """Squared length of one of the sums at the last step, from the literal kernel of Algorithm 4."""
 
@@ -121,7 +111,7 @@ def _simulate(
     return simulate
 
 
-def _plan(which: Sum) -> Callable[[Context], Plan]:
+def _plan(which: bias.Sum) -> Callable[[Context], Plan]:
     """A mean off by a fifth (a tenth, in longer runs)."""
 
     def plan(context: Context) -> Plan:
@@ -132,7 +122,7 @@ def _plan(which: Sum) -> Callable[[Context], Plan]:
     return plan
 
 
-def _law(name: str, which: Sum) -> MonteCarloCheck:
+def _law(name: str, which: bias.Sum) -> MonteCarloCheck:
     """The kernel against the exact mean square."""
     return MonteCarloCheck(
         "algorithm-4-output",
@@ -166,7 +156,7 @@ def _sizes(budget: Budget) -> Iterable[dict[str, Any]]:
 def _is_exact(point: Point, statement: Statement) -> Outcome:
     """Lemma 17 for gradients +-1: the mean square of alpha times the difference of its sides, which should be 0."""
     n, t = int(point["N"]), int(point["T"])
-    square = mean_square("difference", t, n, point["alpha"], point["gamma"], constant_spread(Fraction(1)))
+    square = bias.mean_square("difference", t, n, point["alpha"], point["gamma"], bias.constant_spread(Fraction(1)))
     exact = decide(square, "=", Fraction(0))
     note = (
         "mean square over all orders of alpha times the difference of the two sides, gradients of mean 0 and length 1"
@@ -177,14 +167,14 @@ def _is_exact(point: Point, statement: Statement) -> Outcome:
 def _within(point: Point, statement: Statement, part: Fraction = Fraction(1)) -> Outcome:
     """Exact mean squares of both sums against the corrected lemma, for gradients that stay and that flip."""
     n, t, alpha, gamma = int(point["N"]), int(point["T"]), point["alpha"], point["gamma"]
-    sums: tuple[Sum, ...] = ("difference", "estimate")
+    sums: tuple[bias.Sum, ...] = ("difference", "estimate")
     for which in sums:
         for spreads, change in (
-            (constant_spread(Fraction(1)), Fraction(0)),
-            (alternating_spread(Fraction(2)), Fraction(2)),
+            (bias.constant_spread(Fraction(1)), Fraction(0)),
+            (bias.alternating_spread(Fraction(2)), Fraction(2)),
         ):
-            square = mean_square(which, t, n, alpha, gamma, spreads)
-            bound = to_ball(to_value(part)) * simple_bound(which, alpha, gamma, Fraction(1), change)
+            square = bias.mean_square(which, t, n, alpha, gamma, spreads)
+            bound = to_ball(to_value(part)) * bias.simple_bound(which, alpha, gamma, Fraction(1), change)
             if decide(square, "<=", bound**2) is not True:
                 return Outcome(False, square, bound**2, note=f"the {which}, change {change}")
     return Outcome(True)
@@ -197,9 +187,9 @@ def _figure() -> dict[str, dict[str, list[float]]]:
     rows = [(Fraction(c, n), gamma) for c in (1, 4, 16) for gamma in gammas]
     t = epochs * n + n // 3
 
-    def root(which: Sum, alpha: Fraction, gamma: Fraction, change: int) -> float:
-        spreads = alternating_spread(Fraction(change)) if change else constant_spread(Fraction(1))
-        return math.sqrt(float(to_number(mean_square(which, t, n, alpha, gamma, spreads)).float))
+    def root(which: bias.Sum, alpha: Fraction, gamma: Fraction, change: int) -> float:
+        spreads = bias.alternating_spread(Fraction(change)) if change else bias.constant_spread(Fraction(1))
+        return math.sqrt(float(to_number(bias.mean_square(which, t, n, alpha, gamma, spreads)).float))
 
     return {
         "identity-error": {
@@ -220,10 +210,10 @@ def _pairs(_: Budget) -> Iterable[dict[str, int]]:
     return ({"N": n, "i": i, "j": j} for n, i, j in pairs if (i - 1) // n < (j - 1) // n)
 
 
-def _uncorrelated(point: Point, statement: Statement, ordering: Ordering | None = None) -> Outcome:
+def _uncorrelated(point: Point, statement: Statement, ordering: bias.Ordering | None = None) -> Outcome:
     """Cross term of two steps' sampling errors of length 1, for gradients that do not depend on w."""
-    under = ordering or cast(Ordering, statement.reading["ordering"])
-    term = cross_term(int(point["i"]), int(point["j"]), int(point["N"]), under, Fraction(1))
+    under = ordering or cast(bias.Ordering, statement.reading["ordering"])
+    term = bias.cross_term(int(point["i"]), int(point["j"]), int(point["N"]), under, Fraction(1))
     return Outcome(term == 0, term, Fraction(0), "gradients that do not depend on w, mean square 1")
 
 

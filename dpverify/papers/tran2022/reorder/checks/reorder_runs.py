@@ -92,32 +92,26 @@ def _follows(point: Point, statement: Statement, ordering: str = "", gamma_off: 
     return Outcome(bool(off.max() <= 1e-12), note=f"step {t}: off by {off.max():.3g}")
 
 
+def _whole_runs(ordering: str, variants: tuple[str, ...], *planted: Planted) -> RuleCheck:
+    return RuleCheck(
+        "algorithm-4-output",
+        f"run-{ordering}",
+        points=_sizes,
+        holds=_follows,
+        about_kernel=True,
+        readings={"ordering": ordering},
+        variants=variants,
+        planted=planted,
+        region="whole runs of Algorithm 2 on clipped quadratics, noise off",
+        leaves_out="floats: to 1e-12",
+    )
+
+
+FRESH_ORDERS = Planted("fresh permutations", holds=partial(_follows, ordering="fresh"), at_declared_size=True)
+GAMMA_OFF = Planted("gamma off by 1e-6", holds=partial(_follows, gamma_off=1e-6), at_declared_size=True)
+ONE_ORDER = Planted("one permutation", holds=partial(_follows, ordering="once"))
+
 CHECKS.add(
-    RuleCheck(
-        "algorithm-4-output",
-        "run-once",
-        points=_sizes,
-        holds=_follows,
-        about_kernel=True,
-        readings={"ordering": "once"},
-        variants=("amended",),
-        planted=[Planted("fresh permutations", holds=partial(_follows, ordering="fresh"), at_declared_size=True)],
-        region="whole runs of Algorithm 2 on clipped quadratics, noise off",
-        leaves_out="floats: to 1e-12",
-    ),
-    RuleCheck(
-        "algorithm-4-output",
-        "run-fresh",
-        points=_sizes,
-        holds=_follows,
-        about_kernel=True,
-        readings={"ordering": "fresh"},
-        variants=("amended",),
-        planted=[
-            Planted("gamma off by 1e-6", holds=partial(_follows, gamma_off=1e-6), at_declared_size=True),
-            Planted("one permutation", holds=partial(_follows, ordering="once")),
-        ],
-        region="whole runs of Algorithm 2 on clipped quadratics, noise off",
-        leaves_out="floats: to 1e-12",
-    ),
+    _whole_runs("once", ("amended",), FRESH_ORDERS),
+    _whole_runs("fresh", ("amended",), GAMMA_OFF, ONE_ORDER),
 )

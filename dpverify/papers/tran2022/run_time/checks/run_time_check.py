@@ -33,12 +33,13 @@ class TimingPlan(NamedTuple):
     epochs: tuple[int, ...]  # T / N of each size; 64 must be among them
     rounds: int  # how often every size is measured, in turns
     alpha: float  # level of the three tests together
+    seconds: float  # core seconds that it takes
 
 
 PLANS: Mapping[str, TimingPlan] = {
-    "smoke": TimingPlan((8, 16, 32, 64), 20, 1e-4),
-    "standard": TimingPlan((8, 16, 32, 64, 128), 28, 1e-6),
-    "full": TimingPlan((8, 16, 32, 64, 128, 256), 40, 1e-6),
+    "smoke": TimingPlan((8, 16, 32, 64), 20, 1e-4, 4.0),
+    "standard": TimingPlan((8, 16, 32, 64, 128), 28, 1e-6, 45.0),
+    "full": TimingPlan((8, 16, 32, 64, 128, 256), 40, 1e-6, 240.0),
 }
 
 
@@ -91,10 +92,6 @@ class RunTimeCheck(Check):
 
     examples: int = field(default=256, kw_only=True)  # N and d
     dimension: int = field(default=8, kw_only=True)
-    # declared core seconds by budget
-    seconds_each: Mapping[str, float] = field(
-        default_factory=lambda: {"smoke": 4.0, "standard": 45.0, "full": 240.0}, kw_only=True
-    )
     # gives the times; a test puts its own here
     measured: Callable[[int, int, TimingPlan], Times] = field(default=measure, kw_only=True)
 
@@ -102,7 +99,7 @@ class RunTimeCheck(Check):
 
     def cost(self, context: Context) -> float:
         """Declared core seconds."""
-        return self.seconds_each[context.budget.name]
+        return PLANS[context.budget.name].seconds
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Measure, test, and plant faults into the times that were measured."""
@@ -138,9 +135,7 @@ class RunTimeCheck(Check):
         told = ", ".join(f"{name} {mid:.3g} ({low:.3g} to {high:.3g})" for name, (mid, low, high) in fits.items())
         failed = [name for name, passed in tests.items() if not passed]
         missed = missed_controls(controls)
-        return CheckResult(
-            name=self.name,
-            method="measurement",
+        return self.result(
             status="inconclusive" if failed or missed else "not refuted",
             message="; ".join(filter(None, [*(f"not shown: {name}" for name in failed), missed])),
             n=plan.rounds,

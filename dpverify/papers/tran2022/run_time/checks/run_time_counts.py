@@ -117,33 +117,6 @@ def _asked_sizes(budget: Budget) -> Iterable[dict[str, Any]]:
     return ({"N": n, "T": steps} for n in (1, 2, 5, 8) for steps in (1, n, n + 1, 3 * n, longest * 10 + 3))
 
 
-def _box(claim: str, variant: str) -> RuleCheck:
-    return RuleCheck(
-        claim,
-        "box-loops",
-        points=_box_sizes,
-        holds=_by_node,
-        readings={"evaluation": "node-by-node"},
-        variants=(variant,),
-        planted=[Planted("one gradient for r, not two", holds=partial(_by_node, of_r=1), at_declared_size=True)],
-        seconds=0.2,
-        region="3 T (log - 2) <= evaluations <= 5 T log, log = floor(log2 T) + 1; N up to 13, T < 40 (smoke), 120, 300",
-    )
-
-
-def _one_pass(claim: str) -> RuleCheck:
-    return RuleCheck(
-        claim,
-        "asked",
-        points=_asked_sizes,
-        holds=_asked,
-        about_kernel=True,
-        readings={"evaluation": "one-pass"},
-        planted=[Planted("one fewer", holds=partial(_asked, fewer=1), at_declared_size=True)],
-        region="whole runs of Algorithm 2 whose gradient counts its calls; at most 3T of them",
-    )
-
-
 CHECKS.add(
     RuleCheck(
         "section-5-run-time",
@@ -175,8 +148,29 @@ CHECKS.add(
         ],
         region="additions of every step, N up to 33 (smoke), 100, 256; T up to 16N + 1",
     ),
-    _box("abstract-gradient-evaluations", "amended"),
-    _box("section-5-gradient-evaluations", "printed"),
-    _one_pass("abstract-gradient-evaluations"),
-    _one_pass("section-5-gradient-evaluations"),
 )
+for claim, variant in (("abstract-gradient-evaluations", "amended"), ("section-5-gradient-evaluations", "printed")):
+    CHECKS.add(
+        RuleCheck(
+            claim,
+            "box-loops",
+            points=_box_sizes,
+            holds=_by_node,
+            readings={"evaluation": "node-by-node"},
+            variants=(variant,),
+            planted=[Planted("one gradient for r, not two", holds=partial(_by_node, of_r=1), at_declared_size=True)],
+            seconds=0.2,
+            region="3 T (log - 2) <= evaluations <= 5 T log, log = floor(log2 T) + 1; N up to 13, T < 40 (smoke), 120, "
+            "300",
+        ),
+        RuleCheck(
+            claim,
+            "asked",
+            points=_asked_sizes,
+            holds=_asked,
+            about_kernel=True,
+            readings={"evaluation": "one-pass"},
+            planted=[Planted("one fewer", holds=partial(_asked, fewer=1), at_declared_size=True)],
+            region="whole runs of Algorithm 2 whose gradient counts its calls; at most 3T of them",
+        ),
+    )

@@ -21,6 +21,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows, repl
 from dpverify.papers.tran2022.sensitivity import sensitivity_bounds as sensitivity
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
 from dpverify.papers.tran2022.sensitivity.visits_bounds import Ordering, epoch_of, latest_visits
+from dpverify.problems.worst_cases import signed_gradient
 from dpverify.symbolic.exact.numbers import Exact
 
 Family: TypeAlias = Literal["f", "g", "delta", "r"]
@@ -129,7 +130,7 @@ def released(pair: problem.Neighbours, case: RunCase, schedule: Any, sigma: floa
     parameters = SrParameters(
         steps=case.T, alpha=float(case.alpha), gamma=0.5, eta=float(case.eta), sigma=sigma, lipschitz=float(LIPSCHITZ)
     )
-    gradient = problem.signed_gradient(float(LIPSCHITZ), float(SMOOTHNESS))
+    gradient = signed_gradient(float(LIPSCHITZ), float(SMOOTHNESS))
     start = np.zeros(pair.x.shape[1])
     run = SrNsgd(gradient, pair.x, pair.y, start, parameters, schedule=schedule, seed=seed, keep=True)
     run.advance()
@@ -140,7 +141,7 @@ def _distances(
     family: Family, pair: problem.Neighbours, path: Any, schedule: Any, case: RunCase, fault: ReplayFault
 ) -> Any:
     """Distance of each node on the two neighbours, with the same iterates."""
-    gradient = problem.signed_gradient(float(LIPSCHITZ), float(SMOOTHNESS))
+    gradient = signed_gradient(float(LIPSCHITZ), float(SMOOTHNESS))
     anchors = anchor_rows(case.N, case.T)
     anchors[:, 0] = np.minimum(anchors[:, 0] + fault.anchor, case.T - 1)
     alpha = min(float(case.alpha) * fault.alpha, 1.0)

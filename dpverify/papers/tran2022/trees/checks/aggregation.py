@@ -20,7 +20,7 @@ from dpverify.harness import (
     TrajectoryEffect,
     TrajectoryLaw,
 )
-from dpverify.harness.cited_check import WholeDerivationCheck
+from dpverify.harness.derivation_check import derived_and_searched
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.linear_queries import LinearQueries
 from dpverify.papers.tran2022.trees import aggregation_bounds as bounds
@@ -34,24 +34,16 @@ CHECKS = PaperChecks("tran2022", __name__)
 VISITS, QUERIES, EXAMPLES, COORDINATES = 12, 20, 5, 3  # The example that is replaced is in VISITS of the QUERIES
 
 
-def _touched(point: Point) -> int:
-    """How many queries one example touches at most: V counts, so the whole part of V."""
-    return int(point["V"])
-
-
-def _renyi(point: Point, statement: Statement) -> Fraction:
-    """The worst neighbour: each touched query moves by its whole sensitivity."""
-    return _touched(point) * bounds.aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
-
-
-def _renyi_of_touched(point: Point, statement: Statement) -> Fraction:
-    return int(point["touched"]) * bounds.aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
+def _renyi(touched: str) -> Callable[[Point, Statement], Fraction]:
+    """The worst neighbour: each of the touched queries, a whole number of them, moves by its whole sensitivity."""
+    return lambda point, _: int(point[touched]) * bounds.aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
 
 
 def _delta(point: Point, statement: Statement) -> Exact:
     """Exact delta of the worst mechanism with V touched queries, a Gaussian with mu = rho sqrt(V)."""
     epsilon = definitions(statement, point)["epsilon"]
-    return bounds.aggregation_delta(_touched(point), point["rho"], epsilon) if _touched(point) else Fraction(0)
+    touched = int(point["V"])
+    return bounds.aggregation_delta(touched, point["rho"], epsilon) if touched else Fraction(0)
 
 
 def _delta_of_sigma(point: Point, statement: Statement) -> Exact:
@@ -123,32 +115,31 @@ LOSS_LAW = MonteCarloCheck(
 )
 
 CHECKS.add(
-    DerivationCheck("gaussian-divergence", "derivation", build=aggregation.derive_gaussian_divergence),
-    SearchCheck("gaussian-divergence", "search", lhs=_divergence("mu")),
-    DerivationCheck("gaussian-divergence-multi", "derivation", build=aggregation.derive_gaussian_divergence),
-    SearchCheck("gaussian-divergence-multi", "search", lhs=_divergence("mu_norm")),
+    *derived_and_searched("gaussian-divergence", aggregation.derive_gaussian_divergence, lhs=_divergence("mu")),
+    *derived_and_searched(
+        "gaussian-divergence-multi", aggregation.derive_gaussian_divergence, lhs=_divergence("mu_norm")
+    ),
     SearchCheck("theorem-10-density", "search", lhs=_log_density),
-    DerivationCheck("theorem-10-factor", "derivation", build=derive_factor),
-    SearchCheck("theorem-10-factor", "search", lhs=_factor),
-    DerivationCheck("theorem-10", "derivation", build=aggregation.derive_theorem_10),
-    SearchCheck(
-        "theorem-10", "search", lhs=_renyi, corners=[{"V": 1, "rho": 1, "z": 2}, {"V": 1000, "rho": "1/9", "z": 50}]
+    *derived_and_searched("theorem-10-factor", derive_factor, lhs=_factor),
+    *derived_and_searched(
+        "theorem-10",
+        aggregation.derive_theorem_10,
+        lhs=_renyi("V"),
+        corners=[{"V": 1, "rho": 1, "z": 2}, {"V": 1000, "rho": "1/9", "z": 50}],
     ),
     LOSS_LAW,
-    DerivationCheck("theorem-10-integration", "derivation", build=aggregation.derive_theorem_10),
-    SearchCheck("theorem-10-integration", "search", lhs=_renyi_of_touched),
+    *derived_and_searched("theorem-10-integration", aggregation.derive_theorem_10, lhs=_renyi("touched")),
     DerivationCheck("theorem-10-order", "derivation", build=aggregation.derive_theorem_10_order, variants=("amended",)),
     SearchCheck("theorem-10-order", "search"),
     SearchCheck(
         "theorem-10-dp-intermediate", "search", lhs=_delta, corners=[{"V": 1, "rho": "1/10", "delta": "1/1000000"}]
     ),
-    WholeDerivationCheck(
+    DerivationCheck(
         "theorem-10-dp-intermediate", "derivation", build=aggregation.derive_theorem_10_dp_best, variants=("amended",)
     ),
     SearchCheck("theorem-10-dp", "search", lhs=_delta),
-    WholeDerivationCheck("theorem-10-dp", "derivation", build=aggregation.derive_theorem_10_dp),
-    DerivationCheck("theorem-10-factor-bound", "derivation", build=derive_factor_bound),
-    SearchCheck("theorem-10-factor-bound", "search", region={"z": (1, 20), "rho": (0, 5)}),
-    WholeDerivationCheck("theorem-4-conversion", "derivation", build=aggregation.derive_theorem_4_conversion),
+    DerivationCheck("theorem-10-dp", "derivation", build=aggregation.derive_theorem_10_dp),
+    *derived_and_searched("theorem-10-factor-bound", derive_factor_bound, region={"z": (1, 20), "rho": (0, 5)}),
+    DerivationCheck("theorem-4-conversion", "derivation", build=aggregation.derive_theorem_4_conversion),
     SearchCheck("theorem-4-conversion", "search", lhs=_delta_of_sigma),
 )

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 
 from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness.derivation_check import derived_and_searched
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.composition import compose
 from dpverify.papers.tran2022.trees import compose_derivations as derivations
-from dpverify.papers.tran2022.trees.compose_bounds import compose_count, squared_decay_sum
+from dpverify.papers.tran2022.trees.compose_bounds import count_nodes, squared_decay_sum
 from dpverify.papers.tran2022.trees.one_step_derivations import derive_mod
 from dpverify.symbolic.exact.numbers import Exact
 
 CHECKS = PaperChecks("tran2022", __name__)
 WIDEST = {"smoke": 96, "standard": 256, "full": 512}
-
-
-def _count(point: Point, statement: Statement) -> Fraction:
-    return Fraction(compose_count(int(point["a"]), int(point["b"])))
-
-
-def _prefix_count(point: Point, statement: Statement) -> Fraction:
-    return Fraction(compose_count(1, int(point["b"])))
 
 
 def _squared_decays(point: Point, statement: Statement) -> Exact:
@@ -45,12 +39,14 @@ def _literal_count(point: Point, statement: Statement) -> Fraction:
     return Fraction(len(compose(int(point.get("a", Fraction(1))), int(point["b"]))))
 
 
-def _covers(point: Point, statement: Statement) -> Outcome:
-    """Every node dyadic, the nodes disjoint, in order, and together the interval."""
-    return _is_cover(compose(int(point["a"]), int(point["b"])).tolist(), int(point["a"]), int(point["b"]))
+def _covers(point: Point, statement: Statement, until: int | None = None) -> Outcome:
+    """Every node dyadic, the nodes disjoint, in order, and together the interval; ``until`` leaves out some."""
+    a, b = int(point["a"]), int(point["b"])
+    return is_cover(compose(a, b).tolist()[:until], a, b)
 
 
-def _is_cover(nodes: list[list[int]], a: int, b: int) -> Outcome:
+def is_cover(nodes: Sequence[Sequence[int]], a: int, b: int) -> Outcome:
+    """Whether nodes are dyadic and fill an interval, one after the other."""
     expected = a
     for y, z in nodes:
         length = z - y + 1
@@ -62,38 +58,38 @@ def _is_cover(nodes: list[list[int]], a: int, b: int) -> Outcome:
     return Outcome(expected == b + 1, note=f"the nodes end at {expected - 1}, the interval at {b}")
 
 
-def _covers_one_short(point: Point, statement: Statement) -> Outcome:
-    """Planted fault: the last node is left out."""
-    a, b = int(point["a"]), int(point["b"])
-    return _is_cover(compose(a, b).tolist()[:-1], a, b)
-
-
 CHECKS.add(
-    DerivationCheck("proposition-16", "derivation", build=derivations.derive_proposition_16),
-    SearchCheck(
+    *derived_and_searched(
         "proposition-16",
-        "search",
+        derivations.derive_proposition_16,
         lhs=_squared_decays,
         region={"top_bit": (0, 24)},
         corners=[{"gamma": "999/1000", "s": 1023, "top_bit": 9}, {"gamma": "1/2", "s": 0, "top_bit": 0}],
     ),
-    DerivationCheck("proposition-16-mod", "derivation", build=derive_mod),
-    SearchCheck("proposition-16-mod", "search", region={"top_bit": (0, 200)}),
+    *derived_and_searched("proposition-16-mod", derive_mod, region={"top_bit": (0, 200)}),
     DerivationCheck("proposition-16-step-1", "derivation", build=derivations.derive_proposition_16_step_1),
     DerivationCheck("proposition-16-step-2", "derivation", build=derivations.derive_proposition_16_step_2),
     SearchCheck("proposition-16-step-1", "search", region={"top_bit": (0, 24)}),
     SearchCheck("proposition-16-step-2", "search", lhs=_squared_decays, region={"top_bit": (0, 24)}),
-    DerivationCheck("proposition-18", "derivation", build=derivations.derive_proposition_18),
-    SearchCheck("proposition-18", "search", lhs=_count, corners=[{"a": 2, "b": 2**k - 1} for k in range(2, 21)]),
+    *derived_and_searched(
+        "proposition-18",
+        derivations.derive_proposition_18,
+        lhs=count_nodes("b", "a"),
+        corners=[{"a": 2, "b": 2**k - 1} for k in range(2, 21)],
+    ),
     ExhaustiveCheck("proposition-18", "algorithm-3", points=_intervals, lhs=_literal_count),
-    DerivationCheck("proposition-18-prefix", "derivation", build=derivations.derive_proposition_18_prefix),
-    SearchCheck("proposition-18-prefix", "search", lhs=_prefix_count, corners=[{"b": 2**k - 1} for k in range(1, 21)]),
+    *derived_and_searched(
+        "proposition-18-prefix",
+        derivations.derive_proposition_18_prefix,
+        lhs=count_nodes("b"),
+        corners=[{"b": 2**k - 1} for k in range(1, 21)],
+    ),
     ExhaustiveCheck("proposition-18-prefix", "algorithm-3", points=_prefixes, lhs=_literal_count),
     ExhaustiveCheck(
         "proposition-18-cover",
         "algorithm-3",
         points=_intervals,
         holds=_covers,
-        planted=[Planted("the last node is left out", holds=_covers_one_short, at_declared_size=True)],
+        planted=[Planted("the last node is left out", holds=partial(_covers, until=-1), at_declared_size=True)],
     ),
 )

@@ -181,9 +181,7 @@ class SlopesCheck(Check):
         )
 
     def _result(self, **found: Any) -> CheckResult:
-        return CheckResult(
-            name=self.name,
-            method="measurement",
+        return self.result(
             leaves_out="other problems and sizes: the regime in which 1/sqrt(N) is the larger term is not reached, and "
             "logarithms are part of every exponent",
             **found,

@@ -9,7 +9,8 @@ from typing import Any
 from flint import arb
 
 from dpverify.harness import ExhaustiveCheck, PaperChecks, Point, SearchCheck, Vacuity
-from dpverify.harness.cited_check import CitedDerivationCheck, WholeDerivationCheck
+from dpverify.harness.cited_check import CitedDerivationCheck
+from dpverify.harness.derivation_check import DerivationCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum import reorder_total_derivations as reorder_total
 from dpverify.papers.tran2022.noise import sr_sharp_derivations as sr_sharp
@@ -17,7 +18,7 @@ from dpverify.papers.tran2022.reorder import reorder_lemma_derivations as lemma
 from dpverify.papers.tran2022.reorder import reorder_mean_derivations as mean
 from dpverify.papers.tran2022.reorder import reorder_rates_derivations as rates
 from dpverify.papers.tran2022.reorder import reorder_weights_derivations as weights
-from dpverify.papers.tran2022.sensitivity import level_sum_derivations as level_sum
+from dpverify.papers.tran2022.sensitivity import visits_derivations as level_sum
 from dpverify.papers.tran2022.utility import premises_derivations as parts
 from dpverify.papers.tran2022.utility import reorder_once_derivations as once
 from dpverify.papers.tran2022.utility import theorem_derivations as theorems
@@ -202,13 +203,13 @@ CHECKS.add(
         for name, build in chains.items()
     ),
     *(
-        WholeDerivationCheck(claim, "whole-derivation", build=reorder_total.bias, readings=FRESH, variants=AMENDED)
+        DerivationCheck(claim, "whole-derivation", build=reorder_total.bias, readings=FRESH, variants=AMENDED)
         for claim in ("lemma-7", "lemma-7-norm")
     ),
-    WholeDerivationCheck("theorem-6", "whole-derivation", build=theorems.theorem_6, variants=AMENDED),
-    WholeDerivationCheck("theorem-9", "whole-derivation", build=theorems.theorem_9, variants=AMENDED),
-    WholeDerivationCheck("theorem-6-v", "whole-derivation", build=level_sum.derive_6_v, variants=AMENDED),
-    WholeDerivationCheck(
+    DerivationCheck("theorem-6", "whole-derivation", build=theorems.theorem_6, variants=AMENDED),
+    DerivationCheck("theorem-9", "whole-derivation", build=theorems.theorem_9, variants=AMENDED),
+    DerivationCheck("theorem-6-v", "whole-derivation", build=level_sum.derive_6_v, variants=AMENDED),
+    DerivationCheck(
         "theorem-8-count-later-log", "whole-derivation", build=level_sum.derive_count_later_log, variants=AMENDED
     ),
 )

@@ -11,11 +11,11 @@ from dpverify.papers.tran2022.algorithms.sensitivity_problem import (
     REPLACED,
     Neighbours,
     opposed,
-    signed_gradient,
     turning,
 )
 from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import replay
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import difference_sensitivity
+from dpverify.problems.worst_cases import signed_gradient
 
 
 def at(pair: Neighbours, n: int, w: Vector, G: float, L: float, *, other: bool = False) -> Vector:

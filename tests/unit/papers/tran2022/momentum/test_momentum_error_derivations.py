@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpverify.harness.planted import times
+from dpverify.harness.planted import moved_side
 from dpverify.ledger.formula import parse
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
@@ -59,7 +59,7 @@ def test_the_derivation_ends_where_it_says(
     derivation = build(statement)
     assert check_derivation(derivation, points=40).complete
     assert conclude(derivation, statement) == "equal"
-    assert conclude(derivation, times(statement, Fraction(99, 100))) not in {"equal", "weaker"}
+    assert conclude(derivation, moved_side(statement, "*", Fraction(99, 100))) not in {"equal", "weaker"}
 
 
 def test_the_corrected_lemma_needs_its_start_up_term() -> None:

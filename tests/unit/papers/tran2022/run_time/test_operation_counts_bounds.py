@@ -201,12 +201,6 @@ def test_totals_are_sums_of_steps(N: int, T: int) -> None:
         assert low <= counts.literal_total(T, N).adds <= high
 
 
-@given(N=st.integers(1, 40), T=st.integers(1, 400))
-def test_terms_of_the_printed_coefficients(N: int, T: int) -> None:
-    by_loops = sum(len(range(i)) for t in range(1, T + 1) for i in range(t // N))
-    assert counts.coefficient_terms(T, N) == by_loops
-
-
 def test_the_stream_reads_every_node_that_a_window_may_hold_once() -> None:
     N, T = 6, 50
     lengths = [1 << k for k in range(3)]

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpverify.harness.planted import times
+from dpverify.harness.planted import moved_side
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility import descent_derivations as derive
@@ -26,4 +26,4 @@ def test_the_derivation_ends_at_the_print_and_no_sharper(claim: str, build: Call
     derivation = build(statement)
     assert check_derivation(derivation, points=40).complete
     assert conclude(derivation, statement) == "equal"
-    assert conclude(derivation, times(statement, Fraction(99, 100))) not in {"equal", "weaker"}
+    assert conclude(derivation, moved_side(statement, "*", Fraction(99, 100))) not in {"equal", "weaker"}

@@ -7,8 +7,7 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_mu, tree_sum_of_squares
-from dpverify.papers.tran2022.accounting.algorithm_1.exhaustive import largest_sum, pattern_sum, released_nodes
-from dpverify.papers.tran2022.accounting.algorithm_1.once import pattern_value
+from dpverify.papers.tran2022.accounting.algorithm_1.once import largest_sum, pattern_sum, pattern_value, released_nodes
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import momentum_sensitivity
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals

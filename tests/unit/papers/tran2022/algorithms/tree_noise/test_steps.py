@@ -8,7 +8,7 @@ from dpverify.kernels.tape import Bits, generator
 from dpverify.kernels.typing import Matrix
 from dpverify.papers.tran2022.algorithms.tree_noise import steps as module
 from dpverify.papers.tran2022.algorithms.tree_noise.steps import TreeNoise
-from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS, fill_decay, noise_from_generator
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import decays, noise_from_generator
 
 
 @pytest.mark.parametrize(("bits", "fast"), [("sfc64", False), ("pcg64", False), ("sfc64", True)])
@@ -44,8 +44,7 @@ def test_state_is_logarithmic() -> None:
 
 
 def test_jitted_and_python_agree() -> None:
-    decay = np.empty(LEVELS)
-    fill_decay(0.1, decay)
+    decay = decays(0.1)
     results: list[tuple[Matrix, Matrix]] = []
     for advance in (module.advance, python_of(module.advance), module.advance_from, python_of(module.advance_from)):
         source = generator(1) if len(results) < 2 else take_words(generator(1))

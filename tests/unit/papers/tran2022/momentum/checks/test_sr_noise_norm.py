@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
+
 from dpverify.harness import BUDGETS, Context
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
@@ -46,3 +48,13 @@ def test_the_box_and_section_4_differ_at_one_step_only() -> None:
     assert found.status == "refuted"
     assert found.counterexamples[0].parameters["t"].exact == "2"
     assert found.message.startswith("172 points, 8 violations")
+
+
+@pytest.mark.parametrize("ordering", ["fresh", "once"])
+def test_one_release_needs_more_noise_than_section_4_says_where_gamma_is_small(ordering: str) -> None:
+    on = statement("section-4-noise-two-cases", {"ordering": ordering})
+    found = run("section-4-noise-two-cases", "one-release", on)
+    assert found.status == "refuted"
+    for found_at in found.counterexamples:
+        gamma, eta = (Fraction(found_at.parameters[name].exact or "0") for name in ("gamma", "eta"))
+        assert gamma < eta

@@ -10,7 +10,7 @@ import pytest
 from flint import arb
 
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import tree_sum_of_squares
-from dpverify.papers.tran2022.accounting.algorithm_1.exhaustive import largest_sum
+from dpverify.papers.tran2022.accounting.algorithm_1.once import largest_sum
 from dpverify.papers.tran2022.accounting.algorithm_2_sides import exact_sums, node_terms, worst_pattern
 from dpverify.papers.tran2022.accounting.sandwich import AuditedRun, sandwich
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout

@@ -112,7 +112,7 @@ def test_exponents_of_a_power(power: float, scale: float) -> None:
 
 
 def test_measuring_takes_both_forms_at_every_size() -> None:
-    times = measure(4, 2, TimingPlan((8, 64), 3, 0.1))
+    times = measure(4, 2, TimingPlan((8, 64), 3, 0.1, 1.0))
     assert times.shape == (2, 3, 2)
     assert (times > 0).all()
 

@@ -11,7 +11,8 @@ import pytest
 from sympy import Integer, Rational, Symbol
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.cited_check import CitedDerivationCheck, WholeDerivationCheck
+from dpverify.harness.cited_check import CitedDerivationCheck
+from dpverify.harness.derivation_check import DerivationCheck
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
@@ -109,7 +110,7 @@ def _demo(conclusion: Rational) -> Derivation:
     return Derivation("demo", "ours", {"x": real(0, 1, open_lo=True)}, (x <= 1,), x, steps)
 
 
-def _result(check: CitedDerivationCheck | WholeDerivationCheck, statement: Statement) -> CheckResult:
+def _result(check: CitedDerivationCheck | DerivationCheck, statement: Statement) -> CheckResult:
     context = Context(statement, BUDGETS["standard"], seed=3, check=check.name)
     return check.finish(context, [check.run_block(context, 0)])
 
@@ -117,7 +118,7 @@ def _result(check: CitedDerivationCheck | WholeDerivationCheck, statement: State
 def test_a_statement_is_not_proved_by_a_chain_that_cites_a_broken_one() -> None:
     claim = "theorem-8-count-later-log"
     statement = stated(claim, {})
-    (check,) = (c for c in theorem_checks.CHECKS.of(claim) if isinstance(c, WholeDerivationCheck))
+    (check,) = (c for c in theorem_checks.CHECKS.of(claim) if isinstance(c, DerivationCheck))
     fine = check.build(statement)
     step = Step(Integer(1), "<=", "order", {"a": Integer(2), "b": Integer(1)})
     broken = Derivation("broken", "ours", {}, (), Integer(2), (step,))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpverify.papers.tran2022.sensitivity.level_sum_derivations import (
+from dpverify.papers.tran2022.sensitivity.visits_derivations import (
     derive_6_v,
     derive_count_later_log,
 )

@@ -1,0 +1,197 @@
+"""What a user asks of a comparison, checked; what it gives, as typed records; and the interval of a mean over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Literal
+
+from scipy.special import stdtrit
+
+from dpverify.kernels import check
+from dpverify.ledger.records import Record
+from dpverify.problems.rows import RowScaling
+from dpverify.train.records import DataInfo, Request
+
+MOST_EPSILON = 1e6  # beyond it nothing is promised that is worth comparing, and the accountants run out of floats
+
+
+@dataclass(frozen=True)
+class CompareRequest:
+    """Arguments of a comparison.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Privacy of every private method, for replacing one example.
+    data, n, steps, epochs, eta, lam, scale, standardise
+        As in ``Request``; eta and steps are those of the normalized methods, the others have as many gradients of
+        examples; scale is ``unit`` or ``clip``. Epochs are passes over the training part.
+    batch : int or None
+        Examples a step of dp-sgd; None: the root of N, rounded.
+    test_part : float
+        Part of the data that is held out, above 0 and below 1.
+    seeds, seed : int
+        S and the first: the seeds are seed, .., seed + S - 1. Each has its own split, the same for all methods.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of its domain, or two exclude each other.
+    """
+
+    epsilon: float
+    delta: float
+    data: Path | None = None
+    n: int | None = None
+    steps: int | None = None
+    epochs: int | None = None
+    batch: int | None = None
+    eta: float | None = None
+    lam: float = 0.001
+    scale: RowScaling = "unit"
+    standardise: bool | None = None
+    test_part: float = 0.2
+    seeds: int = 20
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.scale not in ("unit", "clip"):
+            raise check.ArgumentError("scale", self.scale, "must be one of unit, clip: G may not depend on the data")
+        if not check.positive(test_part=self.test_part) < 1.0:
+            raise check.ArgumentError("test_part", self.test_part, "must be above 0 and below 1")
+        if check.positive(epsilon=self.epsilon) > MOST_EPSILON:
+            raise check.ArgumentError("epsilon", self.epsilon, f"must be at most {MOST_EPSILON:.0e}")
+        check.whole(2, seeds=self.seeds)
+        if self.batch is not None:
+            check.whole(1, batch=self.batch)
+        check.positive(delta=self.delta)
+        self.shared()
+
+    def shared(self) -> Request:
+        """Give what all methods share, as a request to train; it checks itself."""
+        names = {field.name for field in fields(Request)} & {field.name for field in fields(self)}
+        return Request(**{name: getattr(self, name) for name in names})
+
+
+MEASURES = ("gradient_norm", "mean_gradient_norm", "loss", "test_error")
+LEVEL = 0.95
+
+Seen = Literal["higher", "lower", "no difference seen"]
+
+
+class MeanInterval(Record, frozen=True, kw_only=True):
+    """A mean over seeds and its two-sided t-interval; ``low`` and ``high`` are None for a single seed."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+    @property
+    def seen(self) -> Seen:
+        """What the interval of a difference says: it leaves 0 out, or it does not."""
+        if self.low is not None and self.low > 0:
+            return "higher"
+        return "lower" if self.high is not None and self.high < 0 else "no difference seen"
+
+
+class SeedOutcome(Record, frozen=True, kw_only=True):
+    """What one seed gives."""
+
+    seed: int
+    gradient_norm: float  # norm of the gradient on the training part, at the last iterate
+    # mean of the norm over iterates w_1, .., w_T, at most 50 of them, evenly spaced: of an iterate that is drawn at
+    # random, which is what Theorems 6 and 9 speak of
+    mean_gradient_norm: float
+    loss: float  # on the training part, at the last iterate
+    test_error: float  # part of the test part that is misjudged, at the last iterate
+
+
+class MethodResult(Record, frozen=True, kw_only=True):
+    """One method over all seeds."""
+
+    name: str  # as in ``METHODS``
+    steps: int  # T
+    batch: int  # examples a step
+    eta: float  # length of a step (nsgd), or factor of the gradient (gd, sgd)
+    sigma: float | None = None  # noise multiplier of Algorithms 1 and 2
+    noise_std: dict[str, float]  # deviation of a coordinate of each kind of noise
+    epsilon: float | None = None  # the guarantee for replacing one example, if one is certified
+    delta: float | None = None
+    privacy: str  # the guarantee in words, or why there is none
+    outcomes: list[SeedOutcome]  # one a seed
+    means: dict[str, MeanInterval]  # for each of :data:`MEASURES`
+    minus_dp_nsgd: dict[str, MeanInterval]  # mean of the differences to dp-nsgd, seed by seed
+
+
+class CompareResult(Record, frozen=True, kw_only=True):
+    """A comparison, whole or interrupted; ``data.n`` examples were trained on, ``tested`` were held out."""
+
+    schema: Literal[1] = 1
+    data: DataInfo
+    tested: int
+    epsilon: float
+    delta: float
+    lipschitz: float
+    smoothness: float
+    lam: float
+    scale: str
+    seeds: int  # asked for, and finished by every method
+    done: int
+    interrupted: bool
+    seconds: float
+    methods: list[MethodResult]
+    notes: list[str]
+
+
+def interval(
+    values: Sequence[float], level: float = LEVEL, least: float = -math.inf, most: float = math.inf
+) -> MeanInterval:
+    """Mean and t-interval, ``mean -+ t s/sqrt(S)`` with S - 1 degrees of freedom, cut to what the mean can be."""
+    count = len(values)
+    mean = math.fsum(values) / count
+    if count < 2:
+        return MeanInterval(mean=mean, low=None, high=None)
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
+    half = float(stdtrit(count - 1, 0.5 + level / 2)) * deviation / math.sqrt(count)
+    return MeanInterval(mean=mean, low=max(mean - half, least), high=min(mean + half, most))
+
+
+def intervals(outcomes: Sequence[SeedOutcome]) -> dict[str, MeanInterval]:
+    """Interval of each measure: none is below 0, and no test error above 1."""
+    return {
+        measure: interval(
+            [getattr(outcome, measure) for outcome in outcomes],
+            least=0.0,
+            most=1.0 if measure == "test_error" else math.inf,
+        )
+        for measure in MEASURES
+    }
+
+
+def differences(
+    outcomes: Sequence[SeedOutcome], base: Sequence[SeedOutcome], level: float = LEVEL
+) -> dict[str, MeanInterval]:
+    """Interval of each measure's differences to another method's, seed by seed on the same splits."""
+    pairs = list(zip(outcomes, base, strict=True))
+    return {m: interval([getattr(a, m) - getattr(b, m) for a, b in pairs], level) for m in MEASURES}
+
+
+class RecordedComparison(Record, frozen=True, kw_only=True):
+    """A comparison and how to make it again."""
+
+    command: str  # the command line, with the name of the data file and not its place
+    source: str  # where the data are from; of a file its SHA-256
+    versions: dict[str, str]  # what it was made with
+    machine: dict[str, str]
+    commit: str  # of the checkout, where there is one
+    result: CompareResult  # what came out
+
+
+class Comparisons(Record, frozen=True, kw_only=True):
+    """All of ``data/comparison.json``."""
+
+    schema: Literal[1] = 1
+    comparisons: list[RecordedComparison]
