@@ -57,7 +57,7 @@ def proofs() -> list[tuple[ExhaustiveCheck, Statement]]:
     return [
         (check, statement)
         for check, statement, pin in judged()
-        if pin == "proved" and isinstance(check, ExhaustiveCheck) and check.why_sufficient
+        if pin in {"proved", "argued"} and isinstance(check, ExhaustiveCheck) and check.why_sufficient
     ]
 
 

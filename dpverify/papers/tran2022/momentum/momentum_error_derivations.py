@@ -220,7 +220,7 @@ def sampling_once() -> Derivation:
     )  # fmt: skip
     variables: dict[str, Variable] = {
         "alpha": RANGES["alpha"], "N": RANGES["N"], "G": RANGES["G"], "own": real(0, LIPSCHITZ**2),
-        "spread": real(0, most), "square": real(0, OWN * MANY * SPREAD),
+        "spread": real(0, most), "square": FromPremises(),
     }  # fmt: skip
     premises = {
         WITHOUT: Premise(SQUARE, "<=", OWN * MANY * SPREAD),
@@ -245,7 +245,7 @@ def changes() -> Derivation:
     )
     variables: dict[str, Variable] = {
         "alpha": RANGES["alpha"], "N": RANGES["N"], "L": RANGES["L"], "t": RANGES["t"], "farthest": real(0, 9),
-        "changed": real(0, share * ALPHA),
+        "changed": FromPremises(),
     }  # fmt: skip
     return Derivation(
         "change from the anchors", "ours", variables, (ALPHA <= 1,), CHANGED, steps,

@@ -11,7 +11,7 @@ from dpverify.papers.tran2022.trees.one_step_derivations import completed_square
 from dpverify.papers.tran2022.trees.renyi_derivations import CONVERSION, DELTA, DIVERGENCE, converted
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import Range, integer, real
+from dpverify.symbolic.expressions.ranges import FromPremises, Range, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 j = Symbol("j", integer=True)
@@ -122,7 +122,7 @@ def _to_delta(
     return Derivation(
         name,
         "ours",
-        ranges | {"D": real(0, least), "delta_at": real(0, given.rhs)},
+        ranges | {"D": real(0, least), "delta_at": FromPremises()},
         (*sympy_conditions(statement), renyi >= DIVERGENCE),
         DELTA,
         steps,

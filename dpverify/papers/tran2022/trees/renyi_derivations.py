@@ -16,7 +16,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import Variable, real
+from dpverify.symbolic.expressions.ranges import FromPremises, Variable, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_symbols
 
 DIVERGENCE: Final = Symbol("D", nonnegative=True)  # Renyi divergence of the whole mechanism at the order z
@@ -70,8 +70,7 @@ def conversion() -> Derivation:
     most = (Z - 1) * DIVERGENCE / Z
     variables: dict[str, Variable] = {
         "z": real(Rational(101, 100), 9), "D": real(Rational(1, 100), 9), "epsilon": real(0, most / 2, open_lo=True),
-        "chance": OF_EVENT["chance"], "ratio": real(exp(2 * most / 3), exp(most)),
-        "delta_at": real(0, one.lhs),
+        "chance": OF_EVENT["chance"], "ratio": real(exp(2 * most / 3), exp(most)), "delta_at": FromPremises(),
     }  # fmt: skip
     return Derivation(
         CONVERSION, "ours", variables, (Z > 1,), DELTA, steps,
@@ -98,7 +97,7 @@ def derive_conversion(statement: Statement) -> Derivation:
     )  # fmt: skip
     variables: dict[str, Variable] = {
         "z": real(1, 9, open_lo=True), "x": real(0, 9), "delta": real(0, 1, open_lo=True, open_hi=True),
-        "D": real(0, divergence), "delta_at": real(0, given.rhs),
+        "D": real(0, divergence), "delta_at": FromPremises(),
     }  # fmt: skip
     return Derivation(
         "the order put in", "ours", variables, (*sympy_conditions(statement), divergence >= DIVERGENCE), DELTA, steps,

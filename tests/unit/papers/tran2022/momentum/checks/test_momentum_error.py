@@ -36,9 +36,9 @@ def _result(check: Check, context: Context) -> CheckResult:
 
 
 EXPECTED = [
-    ("section-3-anchor-unbiased", "independent", FRESH, "proved"),
+    ("section-3-anchor-unbiased", "independent", FRESH, "argued"),
     ("section-3-anchor-unbiased", "pair", ONCE, "refuted"),
-    ("lemma-11-mean-zero", "independent", FRESH, "proved"),
+    ("lemma-11-mean-zero", "independent", FRESH, "argued"),
     ("lemma-11-mean-zero", "pair", ONCE, "refuted"),
     ("lemma-11-cross-same-epoch", "all-orders", FRESH, "refuted"),
     ("lemma-11-cross-same-epoch", "ridges", ONCE, "refuted"),

@@ -26,7 +26,7 @@ def test_the_narrower_domain_is_not_that_of_the_printed_claim(theorem: str) -> N
     claim = SPECS.claim(f"tran2022:theorem-{theorem}-rate")
     amended = claim.statement(variant="amended")
     assert judged(claim.statement(), "exponents").status == "refuted"
-    assert judged(amended, "exponents-amended").status == "proved"
+    assert judged(amended, "exponents-amended").status == "argued"
     wider = replace(amended, requires=claim.statement().requires)
     assert judged(wider, "exponents-amended").status == "refuted"
 
