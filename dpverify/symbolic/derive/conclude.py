@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from random import Random
 from typing import Any
 
+import sympy
+
 from dpverify.ledger.results import RelationToDerived
+from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting
-from dpverify.symbolic.derive.steps import Derivation, symbol_conditions
+from dpverify.symbolic.derive.steps import Cases, Derivation, symbol_conditions
 from dpverify.symbolic.exact.numbers import EvaluationError, compare
 from dpverify.symbolic.expressions.from_sympy import compile_expr
-from dpverify.symbolic.expressions.ranges import Range, Variable, numbers_of, shown
+from dpverify.symbolic.expressions.ranges import Range, Variable
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.places import Place
 from dpverify.symbolic.prove.signs import implied, is_nonnegative
 
 _POINTS = 100
-_LOCAL_POINTS = 40
-_LOCAL_TRIES = 200
+_MAX_DIVISORS = 3
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,44 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     granted = Facts().given(sympy_conditions(statement))
     known, expressions = sympy_symbols(statement), (clean.start, clean.last, *clean.assumptions)
     rename = {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
+    granted, divisors, missing = _with_values(statement, granted)
     obstacle = _obstacle(clean, statement, rename, lhs, granted)
     if obstacle:
         return Conclusion("undecided", obstacle)
-    return _relation(clean.last.xreplace(rename), printed, statement, clean, granted)
+    found = _relation(clean.last.xreplace(rename), printed, statement, clean, granted)
+    if missing and found.relation in {"equal", "weaker"}:
+        return Conclusion("undecided", f"not proven that the printed {missing} has a value on the whole domain.")
+    void = "; ".join(f"nothing is claimed where {divisor} = 0" for divisor in divisors)
+    return Conclusion(found.relation, "; ".join(filter(None, [void, found.reason])))
+
+
+def _with_values(statement: Any, granted: Facts) -> tuple[Facts, list[Any], Any]:
+    """Facts where the printed sides have values, divisors that are 0 elsewhere, and a part that may yet have none.
+
+    Where a printed formula divides by 0 it claims nothing. Sides are built without sympy's cancelling.
+    """
+    with sympy.evaluate(False):
+        sides = [side for side in reversed(sympy_sides(statement)) if side is not None]
+    divisors: list[Any] = []
+    while True:
+        parts = (undefined_part(side, Place(granted), {}) for side in sides)
+        part = next((part for part in parts if part is not None), None)
+        if part is None or not part.is_Pow or not part.exp.is_negative or len(divisors) > _MAX_DIVISORS:
+            return granted, divisors, part
+        divisor = _evaluated(part.base)
+        if divisor in divisors or not divisor.free_symbols or not is_nonnegative(divisor, granted):
+            return granted, divisors, part
+        divisors.append(divisor)
+        granted = granted.given([divisor > 0])
+
+
+def _evaluated(expr: Any) -> Any:
+    return expr.func(*map(_evaluated, expr.args)) if expr.args else expr
 
 
 def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lhs: Any, granted: Facts) -> str:
+    if statement.key in _cited(derivation):
+        return f"the derivation of {statement.key} cites {statement.key} itself."
     wanted = {"<": "<=", ">": ">="}.get(statement.relation, statement.relation)
     if derivation.relation not in {"=", wanted}:
         return f"the derivation is a chain of {derivation.relation}, the statement has {statement.relation}."
@@ -76,26 +110,23 @@ def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lh
             continue
         if not implied(condition, granted):
             return f"the derivation assumes {condition}, which the statement does not grant."
-    return _ungranted_sign(rename, granted) or _without_local_values(derivation, statement)
+    return _ungranted_sign(rename, granted) or without_local_values(derivation, rename, granted)
 
 
-def _without_local_values(derivation: Derivation, statement: Any) -> str:
-    """Assumptions about local variables may not narrow the statement's domain: each of its points has local values."""
-    if not derivation.local:
-        return ""
-    variables, rng = derivation.variables, Random("local values")
-    own = Setting.tests_of(derivation.assumptions)
-    for point in _points(derivation, statement)[:_LOCAL_POINTS]:
-        point = dict(point)  # noqa: PLW2901  the points are kept for the next comparison
-        for _ in range(_LOCAL_TRIES):
-            if all(test(dict(point)) is True for test in own):
-                break
-            for name in derivation.local:
-                point[name] = numbers_of({name: variables[name].draw(rng, point)})[name]
-        else:
-            where = ", ".join(f"{name} = {shown(point[name])}" for name in variables if name not in derivation.local)
-            return f"no values of {', '.join(derivation.local)} meet the derivation's assumptions at {where}."
-    return ""
+def _cited(derivation: Derivation) -> set[str]:
+    """Names of the premises that the steps of a derivation cite, and of those that these rest on in turn."""
+    names: set[str] = set()
+    todo = [*derivation.steps]
+    while todo:
+        link = todo.pop()
+        if isinstance(link, Cases):
+            todo += [step for case in link.cases for step in case.steps]
+            continue
+        for name in set(link.premises) - names:
+            names.add(name)
+            under = getattr(derivation.premises.get(name), "derivation", None)
+            names |= _cited(under) if under is not None else set()
+    return names
 
 
 def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:

@@ -46,6 +46,8 @@ def facts_about(atom: Any, prove: Prove) -> Iterator[Fact]:
         if prove(atom.args[1], True):
             yield atom, False
             yield atom.args[1] - atom, True
+            if prove(atom.args[0], False):
+                yield atom.args[0] - atom, False
             if atom.args[0].is_integer and atom.args[1].is_integer:
                 yield atom.args[1] - atom - 1, False
     elif isinstance(atom, Bit):
@@ -87,6 +89,8 @@ def _about_power(atom: Any, prove: Prove) -> Iterator[Fact]:
     if not positive and not (prove(base, False) and prove(exponent, False)):
         return
     yield atom, positive
+    if base.is_Integer and base > 1 and exponent.is_integer and prove(exponent, False):
+        yield atom - 1 - exponent * (base - 1), False  # Bernoulli
     rising, falling = prove(exponent, False), prove(-exponent, False)
     if rising or falling:
         strict = prove(exponent if rising else -exponent, True)

@@ -62,7 +62,7 @@ def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     known = expr.is_positive if strict else expr.is_nonnegative
     if known is not None:
         return bool(known)
-    if expr in facts.positive or (not strict and expr in facts.nonnegative):
+    if isinstance(expr, sympy.exp) or expr in facts.positive or (not strict and expr in facts.nonnegative):
         return True
     if depth <= 0 or expr.count_ops() > _MAX_OPERATIONS or facts.refuted(expr, strict):
         return False

@@ -5,6 +5,7 @@ A domain is what assumptions say; the ranges below lie inside it, on the side wh
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -45,8 +46,11 @@ from dpverify.symbolic import (
     Step,
     check_derivation,
     integer,
+    premise_of,
     real,
 )
+from dpverify.symbolic.derive.cited import cite
+from dpverify.symbolic.derive.conclude import compare_with, conclude
 from dpverify.symbolic.expressions.ranges import Variable
 
 x, y, z = (Symbol(name, real=True) for name in "xyz")
@@ -233,3 +237,59 @@ def test_points_that_are_one_point_count_once() -> None:
     assert pinned.complete
     assert pinned.steps[1].points == 1
     assert check_derivation(chain(n, order(n, n + 1))).steps[1].points == 8
+
+
+# Conclusions: a chain may be a proof, of something else than the claim
+
+GRANTED = {"q": "real, q >= 0", "N": "integer, N >= 1"}
+DOUBLED = chain(q, order(q, 2 * q))
+
+
+@pytest.mark.parametrize(
+    ("claim", "derivation", "reason"),
+    [
+        (("q + 1", "<=", "2*q"), DOUBLED, "left side is"),
+        (("q", ">=", "2*q"), DOUBLED, "the statement has >="),
+        (("q", "<", "2*q + 1"), DOUBLED, "strict"),
+        (("q", "<=", "2*q"), chain(q, order(q, 2 * q), given=[q >= 1]), "does not grant"),
+        (("q", "<=", "2*q"), chain(q, order(q, 2 * q), given=[p <= q], local=("p",)), "values of p as assumed"),
+        (("q", "<=", "2*q + log(q) - log(q)"), DOUBLED, "printed"),
+        (("q", "<=", "2*q + sqrt(q - 1)*0"), DOUBLED, "printed"),
+        (("q", "<=", "2*q + 0/(q - 1)"), DOUBLED, "printed"),
+        (("N**2/N", "<=", "2*N + log(N - 1)*0"), chain(N, order(N, 2 * N)), "printed"),
+    ],
+)
+def test_a_chain_that_proves_something_else(
+    claim: tuple[str, str, str], derivation: Derivation, reason: str, make_statement: Any
+) -> None:
+    found = compare_with(derivation, make_statement(*claim, GRANTED))
+    assert found.relation == "undecided"
+    assert reason in found.reason
+
+
+def test_a_printed_division_by_zero_claims_nothing_and_is_said(make_statement: Any) -> None:
+    found = compare_with(DOUBLED, make_statement("q*q/q", "<=", "2*q", GRANTED))
+    assert (found.relation, found.reason) == ("equal", "nothing is claimed where q = 0")
+
+
+def test_a_claim_is_no_premise_of_itself(make_statement: Any) -> None:
+    claim = make_statement("q", "<=", "q/2", {"q": "real, q >= 0"})
+    cited = Step(q / 2, "<=", "premise", {}, (claim.key,))
+    circular = chain(q, cited, premises={claim.key: premise_of(claim)}, where={"q": real(0, 0)})
+    assert conclude(circular, claim) == "undecided"
+    assert "itself" in compare_with(circular, claim).reason
+    around = chain(q, Step(q / 2, "<=", "premise", {}, ("x:other",)), premises={"x:other": cite(circular)})
+    assert "itself" in compare_with(around, claim).reason
+
+
+def test_a_premise_that_is_missing_or_says_less(make_statement: Any) -> None:
+    claim = make_statement("q", "<=", "2*q", {"q": "real, q >= 1"})
+    cited = Step(2 * q, "<=", "premise", {}, ("x:claim",))
+    with pytest.raises(DerivationError, match="x:claim"):
+        check_derivation(chain(q, cited))
+    outside = chain(q, cited, premises={"x:claim": premise_of(claim)})
+    assert "not proven: q >= 1" in check_derivation(outside, points=20).steps[1].note
+    inside = chain(q, replace(cited, where={"q": q}), given=[q >= 1], premises={"x:claim": premise_of(claim)})
+    assert check_derivation(inside, points=20).complete
+    stronger = chain(q, replace(cited, expr=3 * q / 2), given=[q >= 1], premises={"x:claim": premise_of(claim)})
+    assert not check_derivation(stronger, points=20).complete

@@ -82,6 +82,15 @@ def test_rule_has_a_proof_note_and_typed_parts(name: str) -> None:
         ("jensen-sqrt", {"X": x}, []),
         ("minkowski", {"u": x, "w": alpha}, []),
         ("set-bits-apart", {"s": 5, "k": 1, "pos": sympy.Function("pos")}, []),
+        ("bernoulli", {"x": 1, "n": sympy.Rational(1, 2)}, []),
+        ("bernoulli", {"x": x, "n": alpha}, [x >= 0]),
+        ("sum-termwise", {"lo": 0, "hi": alpha, "f": Lambda(x, x), "g": Lambda(x, x)}, []),
+        ("sum-extend", {"lo": 0, "hi": alpha, "more": alpha + 1, "f": Lambda(x, x)}, []),
+        ("sum-to-infinity", {"lo": 0, "hi": 3, "f": Lambda(x, 1)}, []),
+        ("sum-to-infinity", {"lo": 0, "hi": 3, "f": Lambda(x, 1 / (1 + x))}, []),
+        ("sum-split-first", {"lo": 0, "hi": alpha, "f": Lambda(x, x)}, []),
+        ("bits-sum", {"s": 3, "R": alpha + 1}, []),
+        ("bit-times", {"s": Symbol("s", integer=True), "k": 1, "x": alpha}, []),
     ],
 )
 def test_an_instance_outside_the_conditions_is_not_met(name: str, where: dict[str, Any], assumed: list[Any]) -> None:

@@ -1,0 +1,68 @@
+"""Local letters may not narrow a statement: at each point of its domain they must have values that are assumed of them.
+
+Such values are found, as expressions in the statement's letters: the bounds that the assumptions have, these letters
+themselves, 0 and 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sympy
+
+from dpverify.symbolic.derive.steps import Derivation, symbol_conditions
+from dpverify.symbolic.prove.defined import undefined_part
+from dpverify.symbolic.prove.facts import Facts, differences
+from dpverify.symbolic.prove.places import Place
+from dpverify.symbolic.prove.signs import implied, is_nonnegative
+
+
+def without_local_values(derivation: Derivation, rename: dict[Any, Any], granted: Facts) -> str:
+    """Why the local letters may have no values somewhere; empty if they have some everywhere."""
+    own = set(derivation.local)
+    assumed = [a.xreplace(rename) for a in derivation.assumptions if own & {s.name for s in a.free_symbols}]
+    letters = sorted({s for a in assumed for s in a.free_symbols if s.name in own}, key=str)
+    if _have_values(tuple(letters), assumed, granted):
+        return ""
+    return f"not proven that there are values of {', '.join(map(str, letters))} as assumed, on the whole domain."
+
+
+def _have_values(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -> bool:
+    for letter in letters:
+        rest = tuple(other for other in letters if other != letter)
+        for value in dict.fromkeys(_candidates(letter, assumed)):
+            if not value.free_symbols.isdisjoint(letters) or not _may_be(letter, value, granted):
+                continue
+            put = [a.xreplace({letter: value}) for a in assumed]
+            open_ones = [a for a in put if a is not sympy.true and not a.free_symbols.isdisjoint(rest)]
+            if all(_implied(a, granted) for a in put if a not in open_ones) and _have_values(rest, open_ones, granted):
+                return True
+    return not letters
+
+
+def _implied(relation: Any, granted: Facts) -> bool:
+    """Whether a relation is proven, with ``b**e <= exp(e*(b - 1))`` for the powers in it."""
+    powers = [p for p in relation.atoms(sympy.Pow) if p.base.is_Add and not p.exp.is_number]
+    usable = (p for p in powers if is_nonnegative(p.base, granted) and is_nonnegative(p.exp, granted))
+    return implied(relation, granted.given([p <= sympy.exp(sympy.expand(p.exp * (p.base - 1))) for p in usable]))
+
+
+def _candidates(letter: Any, assumed: list[Any]) -> Iterator[Any]:
+    """Where the assumptions on a letter become equalities, if they are linear in it."""
+    for relation in assumed:
+        for difference, _ in differences(relation):
+            slope = sympy.diff(difference, letter) if letter in difference.free_symbols else sympy.Integer(0)
+            if slope != 0 and letter not in slope.free_symbols:
+                yield letter - difference / slope
+                yield sympy.expand((letter * slope - difference) / slope)
+        for other in sorted(relation.free_symbols - {letter}, key=str):
+            yield from (other, other + 1)
+    yield sympy.Integer(0)
+    yield sympy.Integer(1)
+
+
+def _may_be(letter: Any, value: Any, granted: Facts) -> bool:
+    if undefined_part(value, Place(granted), {}) is not None:
+        return False
+    return all(condition.substituted({letter.name: value}).met(granted, {}) for condition in symbol_conditions(letter))
