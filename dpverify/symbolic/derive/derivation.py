@@ -9,7 +9,7 @@ import sympy
 from dpverify.ledger.results import DerivationResult, StepResult, StepStatus
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.matching import Move, justified
-from dpverify.symbolic.derive.prepare import inside_sums, prepared
+from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.steps import (
     ALGEBRA,
@@ -23,8 +23,10 @@ from dpverify.symbolic.derive.steps import (
     Step,
     premise_of,
 )
+from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import FalseAssumptionError
+from dpverify.symbolic.prove.places import Place
 from dpverify.symbolic.prove.signs import implied
 from dpverify.symbolic.rules import find_rule
 from dpverify.symbolic.rules.base import Instance
@@ -88,6 +90,8 @@ class _Checker:
             reason = self.reason(old, step, instance, setting)
             if seen.undefined:
                 status, reason = "undecided", f"without a value {seen.undefined}"
+            elif frozen := setting.frozen(old, step.expr):
+                status, reason = "undecided", f"every point has the same {', '.join(frozen)}"
             elif not setting.points.enough:
                 status, reason = "undecided", f"only {len(setting.points.found)} points meet the assumptions"
             else:
@@ -106,19 +110,15 @@ class _Checker:
 
     def reason(self, old: Any, step: Step, instance: Instance | None, setting: Setting) -> str:
         """Why a step is not proven; empty if it is."""
+        if missing := _without_value((old, step.expr), setting):
+            return missing
         if instance is None:
             if step.relation != "=":
                 return "algebra proves equalities only: cite a rule."
             proven = are_equal(old, step.expr, setting.facts, setting.refuted)
             return "" if proven else "sympy does not prove the difference zero."
-        mentioned = instance.lhs.free_symbols | instance.rhs.free_symbols
-        inside = inside_sums(setting.facts, old, mentioned)
-        unmet = [str(c) for c in instance.conditions if not c.met(inside, setting.variables)]
-        if unmet:
-            return f"not proven: {'; '.join(unmet)}."
-        return justified(
-            Move(old, step.expr, step.relation, step.context, setting.facts, inside, setting.refuted), instance
-        )
+        known = setting.facts, setting.variables, setting.refuted
+        return justified(Move(old, step.expr, step.relation, step.context, *known), instance)
 
     def instance(self, step: Step) -> Instance:
         """The instance of the rule or premise that a step cites."""
@@ -140,6 +140,8 @@ class _Checker:
             end = case.steps[-1].expr if case.steps else old
             if not are_equal(end, split.expr, inside.facts, inside.refuted):
                 open_ends.append(f"the case {case.assumption} ends at {end}")
+        if missing := _without_value((old, split.expr), setting):
+            open_ends.append(missing)
         if not _cover([case.assumption for case in split.cases], setting):
             open_ends.append("the cases are not proven to cover the domain")
         seen = evaluate_step(old, split.expr, split.relation, setting)
@@ -155,6 +157,12 @@ class _Checker:
             note="; ".join(part for part in (prefix + split.note, *reasons) if part),
         )
         return [*results, summary]
+
+
+def _without_value(expressions: tuple[Any, ...], setting: Setting) -> str:
+    """Which part of some expressions is not proven to have a value on the whole domain; empty if all are."""
+    parts = (undefined_part(expr, Place(setting.facts), setting.variables) for expr in expressions)
+    return next((f"not proven that {part} has a value." for part in parts if part is not None), "")
 
 
 def _cover(assumptions: list[Any], setting: Setting) -> bool:

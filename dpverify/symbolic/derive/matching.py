@@ -7,23 +7,29 @@ difference of the rule's sides, times a factor that is nonnegative.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import sympy
 
 from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.ranges import Variable
 from dpverify.symbolic.prove.canonical import canonical, inner_sum
+from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal, same_terms, within
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.monotone import direction, well_defined
+from dpverify.symbolic.prove.monotone import direction
+from dpverify.symbolic.prove.places import Place, inside_sums, sums_around
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 from dpverify.symbolic.rules.base import Instance, Relation
 
 _SECONDS = 5.0
 _MAX_OPERATIONS = 100
 _MAX_FACTOR = 25
+_NOT_FOUND = "the rule's sides are not found in the two expressions."
+_LETTER = sympy.Dummy("place", real=True)
 
 
 @dataclass(frozen=True)
@@ -35,50 +41,95 @@ class Move:
     relation: Relation  # ``old relation new``
     context: Any  # the old expression with HOLE in the place of the rule, if the author gives it
     facts: Facts  # what holds on the domain
-    inside: Facts  # the same, and the ranges of the sum indices that the rule's instance mentions
+    variables: Mapping[str, Variable]
     refuted: Callable[[Any], bool]  # from an expression to whether it is certainly not 0 somewhere on the domain
 
 
 def justified(move: Move, instance: Instance) -> str:
-    """Why a rule's instance, whose conditions are proven already, does not justify a step; empty if it does."""
+    """Why a rule's instance does not justify a step; empty if it does."""
     if move.relation == "=" and instance.relation != "=":
         return "an inequality cannot justify an equality."
     small, large = instance.lhs, instance.rhs
     if instance.relation == ">=":
         small, large = large, small
-    reason = "the rule's sides are not found in the two expressions."
+    reason = _NOT_FOUND
     rises = 1 if move.relation == "<=" else -1
     for held, put, wanted in ((small, large, rises), (large, small, -rises)):
-        for letter, context in _contexts(move, held, small, large):
-            after = context.xreplace({letter: put})
-            if not are_equal(after, move.new, move.facts, move.refuted):
+        for context in _contexts(move, held):
+            if not are_equal(context.xreplace({_LETTER: put}), move.new, move.facts, move.refuted):
                 continue
-            if instance.relation == "=":
+            reason = _obstacle(move, instance, context, 0 if instance.relation == "=" else wanted)
+            if not reason:
                 return ""
-            known = move.inside.extended(letter, (small, large)).given([letter >= small, letter <= large])
-            moves = direction(context, letter, known)
-            if moves in {0, wanted}:
-                return ""
-            way = "nondecreasing" if wanted > 0 else "nonincreasing"
-            reason = f"not proven: {context} is {way} in {letter} from {small} to {large}."
-    if instance.relation != "=" and _differs_by_multiple(move, large - small):
+    if instance.relation == "=":
+        return reason
+    obstacle = _obstacle(move, instance, _LETTER, 0)
+    if not obstacle and _differs_by_multiple(move, large - small):
         return ""
-    return reason
+    return obstacle or reason if reason == _NOT_FOUND else reason
 
 
-def _contexts(move: Move, held: Any, small: Any, large: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield letters, and the old expression with the letter in the place of the side that it holds."""
-    signs = {"nonnegative": True} if is_nonnegative(small, move.inside) else {}
-    signs = {"positive": True} if is_positive(small, move.inside) else signs
-    letter = sympy.Dummy("h", real=True, **signs)
+def _obstacle(move: Move, instance: Instance, context: Any, wanted: int) -> str:
+    """Why an instance may not be used at the letter of a context, which has to move as wanted (0: need not)."""
+    small, large = instance.lhs, instance.rhs
+    if instance.relation == ">=":
+        small, large = large, small
+    indices = {s for s in small.free_symbols | large.free_symbols if s.name not in move.variables}
+    bound = {limit[0] for side in (small, large) for node in side.atoms(sympy.Sum) for limit in node.limits}
+    paths, known = set(), []
+    for around in sums_around(context, _LETTER):
+        path = tuple(limit[0] for limit in around)
+        if outside := indices - set(path):
+            return f"the rule speaks of {min(map(str, outside))}, and not inside a sum over it."
+        if bound & set(path):
+            return "give nested sums different indices."
+        depth = max((path.index(index) + 1 for index in indices), default=0)
+        paths.add(path[:depth])
+        known.append(inside_sums(move.facts, around[:depth]))
+    for facts in dict.fromkeys(known):
+        unmet = [str(c) for c in instance.conditions if not c.met(facts, move.variables)]
+        if unmet:
+            return f"not proven: {'; '.join(unmet)}."
+        for side in (small, large, *(e for c in instance.conditions for e in c.expressions())):
+            part = undefined_part(side, Place(facts), move.variables)
+            if part is not None:
+                return f"not proven that {part} has a value, in the rule."
+    whole = small.is_integer and large.is_integer and _in_limits(context)
+    signs = ("positive", is_positive), ("nonnegative", is_nonnegative)
+    sign = next((name for name, proven in signs if all(proven(small, facts) for facts in known)), "real")
+    letter = _letter("integer" if whole else "real", sign)
+    context = context.xreplace({_LETTER: letter})
+    place = Place(move.facts).bounded(letter, small, large, frozenset(paths))
+    part = undefined_part(context, place, move.variables)
+    if part is not None:
+        return f"not proven that {part} has a value for every {letter} from {small} to {large}."
+    if wanted == 0 or direction(context, letter, place) in {0, wanted}:
+        return ""
+    way = "nondecreasing" if wanted > 0 else "nonincreasing"
+    return f"not proven: {context} is {way} in {letter} from {small} to {large}."
+
+
+@lru_cache
+def _letter(kind: str, sign: str) -> Any:
+    """A letter between the two sides: the same one each time, so that what is known of it is kept."""
+    return sympy.Dummy("h", **{kind: True, sign: True})
+
+
+def _in_limits(context: Any) -> bool:
+    """Whether the letter is in the limits of a sum, where it must be a whole number."""
+    return any(_LETTER in limit.free_symbols for node in context.atoms(sympy.Sum) for limit in node.limits)
+
+
+def _contexts(move: Move, held: Any) -> Iterator[Any]:
+    """Yield the old expression with a letter in the place of the side that it holds."""
     seen = set()
-    for context in _places(move, held, letter):
-        if letter in context.free_symbols and context not in seen:
+    for context in _places(move, held, _LETTER):
+        if _LETTER in context.free_symbols and context not in seen:
             seen.add(context)
-            if not context.free_symbols <= move.old.free_symbols | {letter}:
+            if not context.free_symbols <= move.old.free_symbols | {_LETTER}:
                 continue  # an index may not leave its sum
-            if are_equal(context.xreplace({letter: held}), move.old, move.facts, move.refuted):
-                yield letter, context
+            if are_equal(context.xreplace({_LETTER: held}), move.old, move.facts, move.refuted):
+                yield context
 
 
 def _places(move: Move, held: Any, letter: Any) -> Iterator[Any]:
@@ -103,13 +154,13 @@ def _places(move: Move, held: Any, letter: Any) -> Iterator[Any]:
 
 def _in_sums(move: Move, held: Any, letter: Any) -> Any:
     """Find a sum by its shape: the names and starts of indices, and constant factors, do not matter."""
-    wanted_factor, wanted = canonical(held, move.inside).as_independent(sympy.Sum, as_Add=False)
+    wanted_factor, wanted = canonical(held, move.facts).as_independent(sympy.Sum, as_Add=False)
     if not isinstance(wanted, sympy.Sum):
         return move.old
     found = {}
     for node in move.old.atoms(sympy.Sum):
         for count in range(1, len(node.limits) + 1):
-            factor, core = canonical(inner_sum(node, count), move.inside).as_independent(sympy.Sum, as_Add=False)
+            factor, core = canonical(inner_sum(node, count), move.facts).as_independent(sympy.Sum, as_Add=False)
             if core == wanted:
                 put = factor / wanted_factor * letter
                 found[node] = sympy.Sum(put, *node.limits[count:]) if count < len(node.limits) else put
@@ -119,13 +170,13 @@ def _in_sums(move: Move, held: Any, letter: Any) -> Any:
 def _differs_by_multiple(move: Move, gap: Any) -> bool:
     """Whether ``new - old`` (turned for >=) is a nonnegative multiple of the gap between the rule's sides."""
     change = move.new - move.old if move.relation == "<=" else move.old - move.new
-    if gap == 0 or change.has(sympy.Sum) or gap.has(sympy.Sum) or move.inside != move.facts:
-        return False  # an instance about the terms of a sum says nothing where the sum is empty
+    if gap == 0 or change.has(sympy.Sum) or gap.has(sympy.Sum):
+        return False
     factor = _quotient(change, gap)
     return (
         factor is not None
         and is_nonnegative(factor, move.facts)
-        and well_defined(factor, move.facts)
+        and undefined_part(factor, Place(move.facts), move.variables) is None
         and are_equal(change, factor * gap, move.facts, move.refuted)
     )
 

@@ -11,12 +11,11 @@ from typing import Any
 
 import sympy
 
+from dpverify.symbolic.derive.premise_ranges import in_order
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Link, Step, bare, chained
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import SetBits
-from dpverify.symbolic.prove.facts import Facts
 
-_MAX_INDICES = 50
 _BINDERS = (sympy.Sum, sympy.Integral)
 
 #: What a symbol may be assumed to be: what sample points can be tested for and a statement's domain can grant.
@@ -28,6 +27,7 @@ def prepared(derivation: Derivation) -> Derivation:
     clean = _Cleaner(derivation)
     return replace(
         derivation,
+        variables=in_order(derivation),
         start=clean.expr(derivation.start),
         assumptions=tuple(clean.expr(a) for a in derivation.assumptions),
         steps=tuple(clean.link(link) for link in derivation.steps),
@@ -130,27 +130,3 @@ def _check_nesting(expr: Any, outer: frozenset[Any], name: str) -> None:
         outer |= indices
     for arg in expr.args:
         _check_nesting(arg, outer, name)
-
-
-def inside_sums(facts: Facts, expr: Any, mentioned: set[Any]) -> Facts:
-    """Add ``lo <= i`` and ``i <= hi`` for the sum indices in a rule's instance, and for those that these limits use."""
-    ranges: dict[Any, set[tuple[Any, Any]]] = {}
-    for node in expr.atoms(sympy.Sum):
-        for index, lo, hi in node.limits:
-            ranges.setdefault(index, set()).add((lo, hi))
-    todo = [s for s in sorted(mentioned, key=str) if s in ranges]
-    needed: list[Any] = []
-    while todo:
-        index = todo.pop()
-        if index in needed:
-            needed.remove(index)  # what an inner limit uses comes first
-        needed.append(index)
-        if len(ranges[index]) > 1 or len(todo) > _MAX_INDICES:
-            raise DerivationError(f"the index {index} has two ranges in {expr}: rename one of them.")
-        ((lo, hi),) = ranges[index]
-        todo += [s for s in lo.free_symbols | hi.free_symbols if s in ranges]
-    for index in reversed(needed):
-        ((lo, hi),) = ranges[index]
-        inside = [index >= lo] + ([] if hi == sympy.oo else [index <= hi])
-        facts = facts.extended(index, (lo, lo + 1, lo + 3)).given(inside)
-    return facts

@@ -13,8 +13,9 @@ from dpverify.symbolic.derive.steps import DerivationError
 from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.numbers import EvaluationError, UnsupportedError, Value, compare, to_exact
 from dpverify.symbolic.expressions.from_sympy import compile_expr
-from dpverify.symbolic.expressions.ranges import Points, Variable, shown
+from dpverify.symbolic.expressions.ranges import Points, Range, Variable, shown
 from dpverify.symbolic.prove.facts import Facts, differences, own_signs
+from dpverify.symbolic.prove.signs import implied
 
 _BITS = (170, 680)
 _PROBES = 4
@@ -46,6 +47,16 @@ class Setting:
         """Compile assumptions to functions of a point's values that return True, False or None."""
         return [_test(difference, strict) for r in assumptions for difference, strict in differences(r)]
 
+    def frozen(self, *expressions: Any) -> list[str]:
+        """Numbers in some expressions of which every point has the same value, although the facts leave others open."""
+        letters = sorted({s for expr in expressions for s in expr.free_symbols}, key=str)
+        found = []
+        for letter in letters if self.points.found else ():
+            values = {p[letter.name] for p in self.points.found} if _is_number(self.variables, letter.name) else ()
+            if len(values) == 1 and not implied(sympy.Eq(letter, _rational(*values)), self.facts):
+                found.append(letter.name)
+        return found
+
     def narrowed(self, assumption: Any) -> Setting:
         """The setting of a case."""
         assumptions = (*self.assumptions, assumption)
@@ -71,6 +82,14 @@ def _test(difference: Any, strict: bool) -> Any:
     return lambda env: compare(value(env, 128), relation, _ZERO)
 
 
+def _is_number(variables: Mapping[str, Variable], name: str) -> bool:
+    return type(variables.get(name)) is Range
+
+
+def _rational(value: Any) -> Any:
+    return sympy.Rational(int(value.p), int(value.q))
+
+
 def _is_integer(name: str) -> Any:
     return lambda env: getattr(env[name], "q", None) == 1
 
@@ -79,7 +98,7 @@ def _is_integer(name: str) -> Any:
 class Evaluation:
     """What the points say of one step."""
 
-    evaluated: int = 0  # points at which both sides have a value
+    evaluated: int = 0  # points at which both sides have a value; two that differ in other letters only count once
     violation: str = ""  # the first point at which the relation is certainly false, with both sides
     undefined: str = ""  # the first point at which a side has no value
     slack: Number | None = None  # smallest ratio of the larger side to the smaller one, where both are positive
@@ -94,7 +113,9 @@ def evaluate_step(old: Any, new: Any, relation: str, setting: Setting) -> Evalua
         result.undefined = str(error)
         return result
     smallest: Value | None = None
-    for point in setting.points.found:
+    names = {s.name for expr in (old, new) for s in expr.free_symbols | _functions(expr)}
+    distinct = {tuple(p[name] for name in sorted(names & p.keys())): p for p in reversed(setting.points.found)}
+    for point in reversed(distinct.values()):
         try:
             a, b, holds = _compare_at(left, right, relation, point)
         except EvaluationError as error:
@@ -111,6 +132,10 @@ def evaluate_step(old: Any, new: Any, relation: str, setting: Setting) -> Evalua
             smallest = ratio
     result.slack = None if smallest is None else to_number(to_exact(smallest))
     return result
+
+
+def _functions(expr: Any) -> set[Any]:
+    return {applied.func for applied in expr.atoms(sympy.core.function.AppliedUndef)}
 
 
 def _compare_at(left: Any, right: Any, relation: str, point: Mapping[str, Any]) -> tuple[Value, Value, bool | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import sympy
@@ -61,9 +61,14 @@ class Premise(Instance):
     """What another claim provides: two sides, their relation, and the conditions that are proven of every use."""
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
-        """The premise with expressions in the place of some of its symbols (none: as it stands)."""
-        full = {s.name: s for s in self.lhs.free_symbols | self.rhs.free_symbols} | dict(where)
-        return self.at(full)
+        """The premise with expressions in the place of some of its symbols (none: as it stands).
+
+        What its symbols are assumed to be is asked of what takes their place, besides the conditions.
+        """
+        symbols = sorted(self.lhs.free_symbols | self.rhs.free_symbols, key=str)
+        own = (condition for symbol in symbols for condition in symbol_conditions(symbol))
+        conditions = tuple(dict.fromkeys((*self.conditions, *own)))
+        return replace(self, conditions=conditions).at({s.name: s for s in symbols} | dict(where))
 
 
 def premise_of(statement: Any, lhs: Any = None) -> Premise:

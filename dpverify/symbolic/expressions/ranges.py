@@ -200,6 +200,22 @@ class Range:
         return lo + width * share
 
 
+@dataclass(frozen=True)
+class FromPremises(Range):
+    """A number of which only premises speak: drawn from 0 up to the least of the bounds that they have on it."""
+
+    kind: Literal["real", "integer"] = "real"
+    lo: Any = 0
+    hi: Any = 0  # where no bound is known
+    bounds: tuple[tuple[Any, Any], ...] = ()  # a bound, and a test of whether it applies at a point
+
+    def draw(self, rng: Random, point: Mapping[str, Any]) -> Fraction:
+        """Draw as from a range."""
+        env = numbers_of(point)
+        ends = [_end(bound, point, upwards=False) for bound, applies in self.bounds if _holds(applies, env)]
+        return Range("real", 0, min(ends, default=Fraction(0))).draw(rng, point)
+
+
 def _integer(rng: Random, lo: int, hi: int) -> int:
     style = rng.random()
     if hi - lo < 4 or style < 0.25:
@@ -220,7 +236,7 @@ def _end(end: Any, point: Mapping[str, Any], *, upwards: bool) -> Fraction:
     if isinstance(value, fmpq):
         return to_fraction(value)
     mantissa, exponent = (value.upper() if upwards else value.lower()).man_exp()
-    size = int(mantissa).bit_length() - 40
+    size = max(0, int(mantissa).bit_length() - 40)
     rounded = -(-int(mantissa) >> size) if upwards else int(mantissa) >> size
     return Fraction(rounded) * Fraction(2) ** (size + int(exponent))
 

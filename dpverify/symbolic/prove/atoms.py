@@ -60,6 +60,10 @@ def facts_about(atom: Any, prove: Prove) -> Iterator[Fact]:
         body = inner_sum(atom, len(atom.limits) - 1).xreplace({index: fresh})
         if prove(sympy.Piecewise((body, sympy.And(fresh >= lo, fresh <= hi))), False):
             yield atom, False
+    elif isinstance(atom, sympy.Integral) and atom.limits[0][1:] == (-sympy.oo, sympy.oo):
+        inside = sympy.Dummy("x", real=True)
+        if prove(atom.function.xreplace({atom.limits[0][0]: inside}), True):
+            yield atom, True
     elif atom.is_nonnegative:
         yield atom, bool(atom.is_positive)
 

@@ -26,7 +26,7 @@ def _sum(node: Any, facts: Facts) -> Any:
 
 
 def _one_sum(body: Any, index: Any, lo: Any, hi: Any, facts: Facts) -> Any:
-    fresh = sympy.Symbol(f"_{depth_of(body)}", integer=True, nonnegative=True)
+    fresh = _index(depth_of(body))
     if lo == -sympy.oo:
         return sympy.Sum(body, (index, lo, hi))
     shifted = expanded(body.xreplace({index: fresh + lo}))
@@ -38,6 +38,12 @@ def _one_sum(body: Any, index: Any, lo: Any, hi: Any, facts: Facts) -> Any:
             return sympy.Add(*(shifted.xreplace({fresh: sympy.Integer(k)}) for k in range(int(last) + 1)))
     terms = sympy.Add.make_args(shifted) if last != sympy.oo else (shifted,)
     return sympy.Add(*(_one_term(term, fresh, last, facts) for term in terms))
+
+
+@lru_cache
+def _index(depth: int) -> Any:
+    """The index of every sum that holds so many others."""
+    return sympy.Dummy(str(depth), integer=True, nonnegative=True)
 
 
 def _one_term(term: Any, index: Any, last: Any, facts: Facts) -> Any:

@@ -157,9 +157,18 @@ def combine(target: Any, facts: tuple[Fact, ...], strict: bool, products: bool) 
     goal = {numbers[m]: c for m, c in wanted.items()}
     positive = [flag for _, flag in columns]
     weights = solve(matrix, goal, positive if strict else [False] * len(columns))
-    if weights is None:
+    if weights is None or not _adds_up(weights, matrix, goal):
         return False
     return not strict or any(w > 0 and flag for w, flag in zip(weights, positive, strict=True))
+
+
+def _adds_up(weights: list[fmpq], matrix: list[dict[int, fmpq]], goal: Mapping[int, fmpq]) -> bool:
+    """Whether no weight is negative and the weighted columns are the target, monomial by monomial."""
+    rest = dict(goal)
+    for weight, column in zip(weights, matrix, strict=True):
+        if weight != 0:
+            _subtract(rest, weight, column)
+    return not rest and all(weight >= 0 for weight in weights)
 
 
 Column = tuple[Mapping[Any, fmpq], bool]

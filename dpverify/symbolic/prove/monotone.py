@@ -10,36 +10,40 @@ import sympy
 from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.prove.canonical import inner_sum
 from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.places import Place
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 
 _RISING = (sympy.exp, sympy.floor, sympy.ceiling, sympy.erf, sympy.Max, sympy.Min)
+_NOT_SMOOTH = (
+    sympy.Sum, sympy.Integral, sympy.floor, sympy.ceiling, sympy.Max, sympy.Min, sympy.Abs, sympy.Mod, sympy.Piecewise
+)  # fmt: skip
 
 
-def direction(expr: Any, letter: Any, facts: Facts) -> int | None:
+def direction(expr: Any, letter: Any, place: Place) -> int | None:
     """Sign of the slope in a letter: 1, -1, 0 if it does not occur, None if nothing is proven."""
     if letter not in expr.free_symbols:
         return 0
     if expr == letter:
         return 1
-    found = _by_structure(expr, letter, facts)
-    return _by_derivative(expr, letter, facts) if found is None else found
+    found = _by_structure(expr, letter, place)
+    return _by_derivative(expr, letter, place) if found is None else found
 
 
-def _by_structure(expr: Any, letter: Any, facts: Facts) -> int | None:
+def _by_structure(expr: Any, letter: Any, place: Place) -> int | None:
     if expr.is_Add or isinstance(expr, _RISING):
-        return reduce(_together, (direction(arg, letter, facts) for arg in expr.args))
+        return reduce(_together, (direction(arg, letter, place) for arg in expr.args))
     if expr.is_Mul:
-        return _product(expr, letter, facts)
+        return _product(expr, letter, place)
     if expr.is_Pow:
-        return _power(expr, letter, facts)
+        return _power(expr, letter, place)
     if isinstance(expr, sympy.log | Log2):
-        return direction(expr.args[0], letter, facts) if is_positive(expr.args[0], facts) else None
+        return direction(expr.args[0], letter, place) if is_positive(expr.args[0], place.facts) else None
     if isinstance(expr, sympy.erfc):
-        return _turned(direction(expr.args[0], letter, facts), -1)
+        return _turned(direction(expr.args[0], letter, place), -1)
     if isinstance(expr, sympy.Abs):
-        return _turned(direction(expr.args[0], letter, facts), _sign(expr.args[0], facts))
+        return _turned(direction(expr.args[0], letter, place), _sign(expr.args[0], place.facts))
     if isinstance(expr, sympy.Sum):
-        return _sum(expr, letter, facts)
+        return _sum(expr, letter, place)
     return None
 
 
@@ -60,87 +64,75 @@ def _sign(expr: Any, facts: Facts) -> int | None:
     return -1 if is_nonnegative(-expr, facts) else None
 
 
-def _product(expr: Any, letter: Any, facts: Facts) -> int | None:
+def _product(expr: Any, letter: Any, place: Place) -> int | None:
     """A constant of known sign times nonnegative factors that all move the same way."""
     constant, rest = expr.as_independent(letter, as_Add=False)
-    sign = _sign(constant, facts)
+    sign = _sign(constant, place.facts)
     factors = sympy.Mul.make_args(rest)
-    if sign is None or (len(factors) > 1 and not all(is_nonnegative(f, facts) for f in factors)):
+    if sign is None or (len(factors) > 1 and not all(is_nonnegative(f, place.facts) for f in factors)):
         return None
-    return _turned(reduce(_together, (direction(f, letter, facts) for f in factors)), sign)
+    return _turned(reduce(_together, (direction(f, letter, place) for f in factors)), sign)
 
 
-def _power(expr: Any, letter: Any, facts: Facts) -> int | None:
+def _power(expr: Any, letter: Any, place: Place) -> int | None:
     base, exponent = expr.args
     if letter not in exponent.free_symbols:
-        moves = direction(base, letter, facts)
+        moves = direction(base, letter, place)
         if exponent.is_Integer and exponent.is_odd and exponent.is_positive:
             return moves
-        if is_nonnegative(exponent, facts) and is_nonnegative(base, facts):
+        if is_nonnegative(exponent, place.facts) and is_nonnegative(base, place.facts):
             return moves
-        if is_nonnegative(-exponent, facts) and is_positive(base, facts):
+        if is_nonnegative(-exponent, place.facts) and is_positive(base, place.facts):
             return _turned(moves, -1)
         return None
     if letter in base.free_symbols:
         return None
-    moves = direction(exponent, letter, facts)
-    if is_nonnegative(base - 1, facts):
+    moves = direction(exponent, letter, place)
+    if is_nonnegative(base - 1, place.facts):
         return moves
-    if is_nonnegative(1 - base, facts) and (
-        is_positive(base, facts) or (is_nonnegative(base, facts) and is_nonnegative(exponent, facts))
+    if is_nonnegative(1 - base, place.facts) and (
+        is_positive(base, place.facts) or (is_nonnegative(base, place.facts) and is_nonnegative(exponent, place.facts))
     ):
         return _turned(moves, -1)
     return None
 
 
-def _sum(expr: Any, letter: Any, facts: Facts) -> int | None:
+def _sum(expr: Any, letter: Any, place: Place) -> int | None:
     """Term by term, where the range does not move; infinite sums and moving ends need nonnegative terms."""
-    index, lo, hi = expr.limits[-1]
-    fresh = sympy.Dummy(index.name, integer=True)
-    body = inner_sum(expr, len(expr.limits) - 1).xreplace({index: fresh})
-    inside = facts.given([fresh >= lo] + ([] if hi == sympy.oo else [fresh <= hi]))
+    _, lo, hi = expr.limits[-1]
+    fresh, inside = place.inside(expr.limits[-1])
+    body = inner_sum(expr, len(expr.limits) - 1).xreplace({expr.limits[-1][0]: fresh})
     if letter not in lo.free_symbols | hi.free_symbols:
-        if hi == sympy.oo and not is_nonnegative(body, inside):
+        if hi == sympy.oo and not is_nonnegative(body, inside.facts):
             return None
         return direction(body, letter, inside)
-    known = facts if letter in lo.free_symbols else facts.given([fresh >= lo])
+    known = place.facts if letter in lo.free_symbols else place.facts.given([fresh >= lo])
     if letter in body.free_symbols or not is_nonnegative(body, known):
         return None
-    return _together(direction(hi, letter, facts), _turned(direction(lo, letter, facts), -1))
+    return _together(direction(hi, letter, place), _turned(direction(lo, letter, place), -1))
 
 
-def _by_derivative(expr: Any, letter: Any, facts: Facts) -> int | None:
+def _by_derivative(expr: Any, letter: Any, place: Place) -> int | None:
     """Sign of the derivative, for expressions that are smooth on the whole range."""
-    if expr.has(sympy.Sum, sympy.floor, sympy.ceiling, sympy.Max, sympy.Min, sympy.Abs, sympy.Mod, sympy.Piecewise):
-        return None
-    if not well_defined(expr, facts, letter):
+    if letter.is_integer or expr.has(*_NOT_SMOOTH) or not _smooth(expr, letter, place.facts):
         return None
     slope = sympy.diff(expr, letter)
-    return None if slope.has(sympy.Derivative, sympy.Subs) else _sign(slope, facts)
+    return None if slope.has(sympy.Derivative, sympy.Subs) else _sign(slope, place.facts)
 
 
-def well_defined(expr: Any, facts: Facts, letter: Any = None) -> bool:
-    """Whether no part of an expression that holds the letter (any part, without one) can leave its domain.
-
-    Divisors must be proven nonzero, arguments of logarithms positive, bases of other than integer powers positive or
-    (for nonnegative powers, and without a letter) nonnegative.
-    """
+def _smooth(expr: Any, letter: Any, facts: Facts) -> bool:
+    """Whether no part with the letter comes to the edge of its domain: arguments of logarithms, bases, divisors."""
     for part in sympy.preorder_traversal(expr):
-        if letter is not None and letter not in part.free_symbols:
+        if letter not in part.free_symbols:
             continue
         if isinstance(part, sympy.log | Log2) and not is_positive(part.args[0], facts):
             return False
-        if part.is_Pow and not _power_defined(part, facts, smooth=letter is not None):
+        if part.is_Pow and not _smooth_power(part.base, part.exp, facts):
             return False
     return True
 
 
-def _power_defined(expr: Any, facts: Facts, *, smooth: bool) -> bool:
-    base, exponent = expr.args
-    if exponent.is_Integer and exponent.is_nonnegative:
+def _smooth_power(base: Any, exponent: Any, facts: Facts) -> bool:
+    if (exponent.is_Integer and exponent.is_nonnegative) or is_positive(base, facts):
         return True
-    if is_positive(base, facts):
-        return True
-    if exponent.is_Integer:
-        return is_positive(-base, facts)
-    return not smooth and is_nonnegative(base, facts) and is_nonnegative(exponent, facts)
+    return bool(exponent.is_Integer) and is_positive(-base, facts)

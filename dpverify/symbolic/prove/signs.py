@@ -17,6 +17,7 @@ from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, differenc
 _DEPTH = 4
 _MAX_OPERATIONS = 220
 _NOTHING = Facts()
+_CHOICES = (sympy.Piecewise, sympy.Max, sympy.Min, sympy.Abs)
 Known = tuple[tuple[Any, bool], ...]
 
 
@@ -43,6 +44,8 @@ def implied(relation: Any, facts: Facts) -> bool:
         return False
     if isinstance(relation, sympy.Ne):
         return is_nonzero(relation.lhs - relation.rhs, facts)
+    if isinstance(relation, sympy.And):
+        return all(implied(part, facts) for part in relation.args)
     return all(_start(difference, strict, facts) for difference, strict in differences(relation))
 
 
@@ -54,8 +57,8 @@ def _start(expr: Any, strict: bool, facts: Facts) -> bool:
 def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     if not expr.free_symbols:
         return _prove_number(expr, strict)
-    if expr.has(sympy.Piecewise, sympy.Max, sympy.Min, sympy.Abs):
-        return depth > 0 and not facts.refuted(expr, strict) and _by_cases(expr, strict, facts, depth)
+    if choices := _choices(expr):
+        return depth > 0 and not facts.refuted(expr, strict) and _by_cases(expr, choices, strict, facts, depth)
     known = expr.is_positive if strict else expr.is_nonnegative
     if known is not None:
         return bool(known)
@@ -88,9 +91,18 @@ def _prove_number(expr: Any, strict: bool) -> bool:
     return not strict and not expr.has(sympy.Sum, sympy.Integral) and sympy.simplify(expr) == 0
 
 
-def _by_cases(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+def _choices(expr: Any) -> set[Any]:
+    """Collect maxima, minima, absolute values and case splits; none of a sum's index, which differ term by term."""
+    if not expr.has(*_CHOICES):
+        return set()
+    found = {expr} if isinstance(expr, _CHOICES) else set()
+    bound = {limit[0] for limit in expr.limits} if isinstance(expr, sympy.Sum | sympy.Integral) else set()
+    return found | {node for arg in expr.args for node in _choices(arg) if bound.isdisjoint(node.free_symbols)}
+
+
+def _by_cases(expr: Any, choices: set[Any], strict: bool, facts: Facts, depth: int) -> bool:
     """Replace a maximum, minimum, absolute value or case split by each of its values in turn."""
-    node = min(expr.atoms(sympy.Piecewise, sympy.Max, sympy.Min, sympy.Abs), key=lambda a: (a.count_ops(), str(a)))
+    node = min(choices, key=lambda a: (a.count_ops(), str(a)))
     for value, conditions in _branches(node):
         try:
             known = facts.given(conditions)

@@ -11,6 +11,7 @@ import sympy
 
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, SetBits, Variable
 from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
+from dpverify.symbolic.prove.series import converges
 from dpverify.symbolic.prove.signs import implied
 
 Relation = Literal["<=", ">=", "="]
@@ -35,6 +36,10 @@ class Condition(ABC):
         """The condition of an instance."""
         return replace(self, **{part.name: substitute(getattr(self, part.name), where) for part in fields(self)})
 
+    def expressions(self) -> tuple[Any, ...]:
+        """Expressions that must have a value for the condition to say something."""
+        return ()
+
     @abstractmethod
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Whether it is proven."""
@@ -49,6 +54,10 @@ class Holds(Condition):
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Whether the facts imply it."""
         return implied(self.relation, facts)
+
+    def expressions(self) -> tuple[Any, ...]:
+        """Both sides."""
+        return tuple(self.relation.args)
 
     def __str__(self) -> str:
         return str(self.relation)
@@ -82,6 +91,26 @@ class ForAll(Condition):
 
 
 @dataclass(frozen=True)
+class Converges(Condition):
+    """The infinite sum of a term from an integer on has a finite value."""
+
+    term: Any
+    index: Any
+    lo: Any
+
+    def substituted(self, where: Substitution) -> Converges:
+        """The condition of an instance."""
+        return Converges(substitute(self.term, where), self.index, substitute(self.lo, where))
+
+    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+        """Whether it is geometric, with a ratio proven below 1."""
+        return converges(self.term, self.index, facts.given([self.index >= self.lo]))
+
+    def __str__(self) -> str:
+        return f"the sum of {self.term} from {self.lo} on converges"
+
+
+@dataclass(frozen=True)
 class IsInteger(Condition):
     """The expression takes integer values by the assumptions on its symbols."""
 
@@ -97,14 +126,14 @@ class IsInteger(Condition):
 
 @dataclass(frozen=True)
 class IsRandom(Condition):
-    """The symbol is declared as a random variable, of any law."""
+    """The symbol is declared as a random variable, of any law, or a linear combination of such vectors."""
 
     variable: Any
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
-        """Whether it is declared so; sums and multiples of vectors count as well."""
-        names = [s.name for s in self.variable.free_symbols]
-        return bool(names) and all(isinstance(variables.get(name), AnyVector | GaussianNorm) for name in names)
+        """Whether it is declared so."""
+        law = variables.get(str(self.variable))
+        return isinstance(law, AnyVector | GaussianNorm) or IsVector(self.variable).met(facts, variables)
 
     def __str__(self) -> str:
         return f"{self.variable} is declared as a random variable or vector"

@@ -16,7 +16,7 @@ pos = Function("pos", integer=True, nonnegative=True)
 
 _SOME = integer(0, 3000)
 _WIDE = integer(12, 20)
-_WIDTH = (Holds(s >= 0), Holds(s <= 2 ** (R + 1) - 1), IsInteger(s))
+_WIDTH = (Holds(s >= 0), Holds(s <= 2 ** (R + 1) - 1), IsInteger(s), IsInteger(R))
 
 RULES = (
     Rule(
@@ -51,7 +51,7 @@ RULES = (
         "bit-times",
         at_most(Bit(s, k) * x, x),
         "A bit is 0 or 1.",
-        (Holds(x >= 0), Holds(k >= 0), IsInteger(s), IsInteger(k)),
+        (Holds(x >= 0), Holds(s >= 0), Holds(k >= 0), IsInteger(s), IsInteger(k)),
         {"s": _SOME, "k": integer(0, 12), "x": real(0, 9)},
     ),
     Rule(
@@ -80,7 +80,7 @@ RULES = (
         "set-bits-apart",
         at_most(k - 1, pos(k)),
         "The positions are integers, at least 0, and increase by at least 1 from one to the next.",
-        (AreSetBits(pos(k), s), Holds(k >= 1), Holds(k <= PopCount(s)), IsInteger(k)),
+        (AreSetBits(pos(k), s), Holds(s >= 0), Holds(k >= 1), Holds(k <= PopCount(s)), IsInteger(k)),
         {"s": _SOME, "k": integer(1, 12), "pos": SetBits(s)},
     ),
     Rule(

@@ -6,12 +6,13 @@ from sympy import Symbol, sqrt
 
 from dpverify.symbolic.expressions.functions import Inner, Moment, Norm
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Variable, integer, real
-from dpverify.symbolic.rules.base import IsGaussianNorm, IsRandom, IsVector, Rule, at_most, equal
+from dpverify.symbolic.rules.base import Holds, IsGaussianNorm, IsInteger, IsRandom, IsVector, Rule, at_most, equal
 
 X, u, w = Symbol("X"), Symbol("u"), Symbol("w")
-d = Symbol("d", integer=True, positive=True)
+d = Symbol("d", integer=True)
 v = Symbol("v", real=True)
 
+_LAW = (IsGaussianNorm(X, d, v), Holds(d >= 1), Holds(v >= 0), IsInteger(d))
 _GAUSSIAN: dict[str, Variable] = {"d": integer(1, 40), "v": real(0, 9), "X": GaussianNorm(d, v)}
 
 RULES = (
@@ -26,14 +27,14 @@ RULES = (
         "gaussian-second-moment",
         equal(Moment(X, 2), d * v),
         "Each of the d coordinates has mean 0 and variance v.",
-        (IsGaussianNorm(X, d, v),),
+        _LAW,
         _GAUSSIAN,
     ),
     Rule(
         "chi-mean",
         at_most(Moment(X, 1), sqrt(d * v)),
         "Jensen, with E||X||**2 = d*v.",
-        (IsGaussianNorm(X, d, v),),
+        _LAW,
         _GAUSSIAN,
     ),
     Rule(

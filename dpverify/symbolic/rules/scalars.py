@@ -7,7 +7,7 @@ from sympy import Abs, Max, Min, Symbol, exp, floor, log, sqrt
 
 from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.expressions.ranges import integer, real
-from dpverify.symbolic.rules.base import Holds, Rule, at_most
+from dpverify.symbolic.rules.base import Holds, IsInteger, Rule, at_most
 
 a, b, c, p, q, x, y = (Symbol(name, real=True) for name in "abcpqxy")
 n = Symbol("n", integer=True)
@@ -42,8 +42,8 @@ RULES = (
     Rule(
         "bernoulli",
         at_most(1 + n * x, (1 + x) ** n),
-        "Induction on n: (1 + n*x)*(1 + x) = 1 + (n + 1)*x + n*x**2.",
-        (Holds(x >= -1), Holds(n >= 0)),
+        "Induction on n, a whole number: (1 + n*x)*(1 + x) = 1 + (n + 1)*x + n*x**2. False for 0 < n < 1.",
+        (Holds(x >= -1), Holds(n >= 0), IsInteger(n)),
         {"x": real(-1, 3), "n": integer(0, 30)},
     ),
     Rule(

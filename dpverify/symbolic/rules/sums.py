@@ -6,7 +6,7 @@ import sympy
 from sympy import Dummy, Function, Integer, Integral, Lambda, Max, Piecewise, Sum, Symbol, exp, log, oo, pi, sqrt
 
 from dpverify.symbolic.expressions.ranges import integer, real
-from dpverify.symbolic.rules.base import ForAll, Holds, IsInteger, Rule, at_most, equal
+from dpverify.symbolic.rules.base import Converges, ForAll, Holds, IsInteger, Rule, at_most, equal
 
 x, c, s, k = (Symbol(name, real=True) for name in "xcsk")
 m, lo, hi, more = (Symbol(name, integer=True) for name in ("m", "lo", "hi", "more"))
@@ -52,7 +52,7 @@ RULES = (
         "sum-termwise",
         at_most(Sum(f(i), (i, lo, hi)), Sum(g(i), (i, lo, hi))),
         "Add up the inequalities between the terms.",
-        (ForAll(i, lo, hi, f(i) <= g(i)),),
+        (ForAll(i, lo, hi, f(i) <= g(i)), IsInteger(lo), IsInteger(hi)),
         {"lo": integer(-3, 5), "hi": integer(-3, 30)},
         {"f": _EXAMPLE, "g": _LARGER},
     ),
@@ -68,15 +68,15 @@ RULES = (
         "sum-extend",
         at_most(Sum(f(i), (i, lo, hi)), Sum(f(i), (i, lo, more))),
         "The terms added are nonnegative.",
-        (ForAll(i, lo, oo, f(i) >= 0), Holds(hi <= more)),
+        (ForAll(i, lo, more, f(i) >= 0), Holds(hi <= more), IsInteger(lo), IsInteger(hi), IsInteger(more)),
         {"lo": integer(-3, 5), "hi": integer(-3, 30), "more": integer(-3, 40)},
         {"f": _EXAMPLE},
     ),
     Rule(
         "sum-to-infinity",
         at_most(Sum(f(i), (i, lo, hi)), Sum(f(i), (i, lo, oo))),
-        "The terms added are nonnegative.",
-        (ForAll(i, lo, oo, f(i) >= 0),),
+        "The terms added are nonnegative, and the series converges.",
+        (ForAll(i, lo, oo, f(i) >= 0), IsInteger(lo), IsInteger(hi), Converges(f(i), i, lo)),
         {"lo": integer(-3, 5), "hi": integer(-3, 30)},
         {"f": Lambda(i, Integer(2) ** -i)},
     ),
@@ -84,7 +84,7 @@ RULES = (
         "sum-split-first",
         equal(Sum(f(i), (i, lo, hi)), f(lo) + Sum(f(i), (i, lo + 1, hi))),
         "Write the first term apart; there is one.",
-        (Holds(lo <= hi), IsInteger(lo)),
+        (Holds(lo <= hi), IsInteger(lo), IsInteger(hi)),
         {"lo": integer(-3, 5), "hi": integer(-3, 30)},
         {"f": _EXAMPLE},
     ),

@@ -20,7 +20,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.functions import HOLE, Moment
-from dpverify.symbolic.expressions.ranges import AnyVector, Variable, Vector, integer, numbers_of, real
+from dpverify.symbolic.expressions.ranges import AnyVector, FromPremises, Variable, Vector, integer, numbers_of, real
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
 
 i = Symbol("i", integer=True)
@@ -99,7 +99,7 @@ def sampling(statement: Statement) -> Derivation:
     ]
     if printed == 4 * alpha * G**2:
         steps.append(Step(printed, "<=", "order", {"a": alpha * G**2, "b": printed}))
-    variables = ranges(statement, t=RANGES["t"], own=real(0, G**2), square=real(0, 0))
+    variables = ranges(statement, t=RANGES["t"], own=real(0, G**2), square=FromPremises())
     return Derivation(
         "no cross terms", "ours", variables, (alpha <= 1, G**2 >= OWN), SQUARE, tuple(steps),
         {name: Premise(SQUARE, "<=", bound)}, local=tuple({"own", "square", "t"} - set(sympy_symbols(statement))),

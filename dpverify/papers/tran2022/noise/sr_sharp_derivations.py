@@ -10,7 +10,7 @@ from dpverify.papers.tran2022.noise import sr_total_derivations as lemma_7
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import Log2, Moment
-from dpverify.symbolic.expressions.ranges import GaussianNorm, Variable, integer, real
+from dpverify.symbolic.expressions.ranges import FromPremises, GaussianNorm, Variable, integer, real
 
 GAMMA, SIGMA, ALPHA, G, DELTA = (Symbol(name, positive=True) for name in ("gamma", "sigma", "alpha", "G", "delta"))
 L, VARIANCE = (Symbol(name, nonnegative=True) for name in ("L", "variance"))
@@ -54,7 +54,7 @@ def variance() -> Derivation:
         "gamma": real(0, Rational(1, 2), open_lo=True),
         "sigma": real(0, 3, open_lo=True), "G": real(0, 3, open_lo=True), "L": real(0, 3),
         "prefix": real(0, floor(Log2(N))), "weight": real(0, 1), "decays": real(0, 2 * floor(Log2(1 + N / 2))),
-        "squares": real(0, 1 / rate), "run": real(0, floor(Log2(T + 1))), "variance": real(0, 0),
+        "squares": real(0, 1 / rate), "run": real(0, floor(Log2(T + 1))), "variance": FromPremises(),
     }  # fmt: skip
     return Derivation(
         "the five terms, not rounded", "ours", variables, (ALPHA * N >= 1, ALPHA <= 1, GAMMA < 1, 4 * GAMMA**2 <= 1),
@@ -78,7 +78,7 @@ def norm() -> Derivation:
     variables: dict[str, Variable] = {
         "N": integer(1, 60), "T": integer(4 * N, 900), "d": integer(1, 40),
         "delta": real(0, 1, open_lo=True, open_hi=True),
-        "G": real(0, 3, open_lo=True), "L": real(0, 3), "variance": real(0, 0), "noise": GaussianNorm(D, VARIANCE),
+        "G": real(0, 3, open_lo=True), "L": real(0, 3), "variance": FromPremises(), "noise": GaussianNorm(D, VARIANCE),
     }  # fmt: skip
     return Derivation(
         "the noise of Theorem 9", "ours", variables, (T >= 4 * N, rho < 1, DELTA < 1), Moment(lemma_7.NOISE, 1), steps,

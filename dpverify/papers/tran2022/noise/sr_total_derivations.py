@@ -16,8 +16,8 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
 from dpverify.symbolic.derive.steps import Link
 from dpverify.symbolic.expressions.functions import HOLE, Log2, Moment
-from dpverify.symbolic.expressions.ranges import GaussianNorm, Variable, integer, real
-from dpverify.symbolic.expressions.to_sympy import sympy_definitions, sympy_sides, sympy_symbols
+from dpverify.symbolic.expressions.ranges import FromPremises, GaussianNorm, Variable, integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides, sympy_symbols
 
 PREFIX, WEIGHT, DECAYS, SQUARES, RUN = (
     Symbol(name, nonnegative=True) for name in ("prefix", "weight", "decays", "squares", "run")
@@ -52,7 +52,8 @@ def ranges(statement: Statement) -> dict[str, Variable]:
 def identity(statement: Statement) -> Derivation:
     """Derive an identity: ``lemma-7-gamma``, ``lemma-7-sigma``, and ``lemma-7-var-numbers`` corrected."""
     start, printed = sympy_sides(statement)
-    return Derivation("algebra", "ours", ranges(statement), (), start, (Step(printed, "="),), local=SIZES)
+    granted, steps = sympy_conditions(statement), (Step(printed, "="),)
+    return Derivation("algebra", "ours", ranges(statement), granted, start, steps, local=SIZES)
 
 
 def roots(statement: Statement) -> Derivation:
@@ -185,7 +186,11 @@ def lemma_7(statement: Statement) -> Derivation:
         Step(sqrt(d * bound), "<=", "premise", {}, (claim,)),
         Step(last, "="),
     )
-    variables: dict[str, Variable] = {**ranges(statement), "variance": real(0, 0), "noise": GaussianNorm(d, variance)}
+    variables: dict[str, Variable] = {
+        **ranges(statement),
+        "variance": FromPremises(),
+        "noise": GaussianNorm(d, variance),
+    }
     return Derivation(
         "Jensen and the total variance", "ours", variables, (eta * n <= Rational(1, 2), full["delta"] < 1),
         Moment(NOISE, 1), steps, {claim: Premise(variance, "<=", bound)}, local=(*SIZES, "noise", "variance"),

@@ -64,7 +64,7 @@ def about_windows(statement: Statement, *extra: str) -> AboutWindows:
     variables: dict[str, Variable] = {
         "several": integer(0, 1),
         "N": integer(1, 1 + 7 * SEVERAL),
-        "alpha": real(1 / n, 1),
+        "alpha": real(0, 1, open_lo=True),
         "gamma": real(0, Rational(1, 2), open_lo=True),
         **{name: real(0, 3, open_lo=True) for name in extra},
         "T": integer(1, 600),
@@ -80,7 +80,8 @@ def about_windows(statement: Statement, *extra: str) -> AboutWindows:
 def with_rho(at: AboutWindows) -> AboutWindows:
     """The same, with the letter ``rho``."""
     alpha, n = at.full["alpha"], at.full["N"]
-    variables = {**at.variables, "rho": real((1 - alpha) ** n, Rational(3678, 10000))}
+    least = 1 - sympy.exp(-1 / n)
+    variables = {**at.variables, "alpha": real(least, 1), "rho": real((1 - alpha) ** n, Rational(3678, 10000))}
     return AboutWindows(at.full, variables, (*at.assumptions, (1 - alpha) ** n <= RHO, exp(-1) >= RHO))
 
 

@@ -20,7 +20,7 @@ from dpverify.papers.tran2022.reorder.reorder_rates_derivations import ALPHA, N
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
 
 GAMMA: Final = Symbol("gamma", positive=True)
 SQUARE, EPOCHS, EACH, JOINT, WEIGHTS, OWN, SECOND, CENTRE, LENGTH, LATEST, INNER, POWER = (
@@ -40,10 +40,10 @@ RANGES: Final[dict[str, Variable]] = {
     "gamma": real(0, 1, open_lo=True, open_hi=True),
     "length": real(0, 3),
     "second": real(0, LENGTH**2),
-    "centre": real(0, 0),
+    "centre": real(0, LENGTH),
     "own": real(0, SECOND),
-    "weights": real(0, 0),
-    "square": real(0, 0),
+    "weights": FromPremises(),
+    "square": FromPremises(),
 }
 LOCAL: Final = ("second", "centre", "own", "weights", "each", "epochs", "square")
 
@@ -84,6 +84,7 @@ def all_epochs() -> Derivation:
     )  # fmt: skip
     variables = {
         **{name: RANGES[name] for name in RANGES if name not in {"gamma", "square"}},
+        "weights": real(0, 5),
         "each": real(0, OWN * decays),
         "epochs": real(0, MANY * EACH),
         "square": real(ALPHA**2 * EPOCHS, ALPHA**2 * EPOCHS),

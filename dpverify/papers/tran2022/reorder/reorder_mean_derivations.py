@@ -31,7 +31,7 @@ from dpverify.papers.tran2022.reorder.reorder_weights_derivations import BLOCK, 
 from dpverify.symbolic.derive.cited import Cited, cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
 
 T: Final = Symbol("T", integer=True, positive=True)
 t: Final = Symbol("t", integer=True)
@@ -99,7 +99,7 @@ def one_square() -> Derivation:
     variables: dict[str, Variable] = {
         **{name: RANGES[name] for name in ("N", "alpha", "gamma", "length")},
         "latest": real(0, 5), "inner": real(0, share), "power": real(0, 1), "weights": real(0, most),
-        "square": real(0, 0),
+        "square": FromPremises(),
     }  # fmt: skip
     premises = {
         "all epochs": cite(all_epochs(), SQUARE),
@@ -210,7 +210,7 @@ def run_mean() -> Derivation:
     )  # fmt: skip
     variables: dict[str, Variable] = {
         **{name: RANGES[name] for name in ("N", "alpha", "gamma", "length")},
-        "N": integer(2, 7), "T": integer(1, 40), "mean": real(0, 0),
+        "N": integer(2, 7), "T": integer(1, 40), "mean": FromPremises(),
     }  # fmt: skip
     premises = {
         EVERY_STEP: Cited(MEAN, "<=", Sum(at_t, (t, 1, T)) / T, one.conditions, one.derivation),

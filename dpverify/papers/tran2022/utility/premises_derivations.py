@@ -18,7 +18,8 @@ from dpverify.papers.tran2022.reorder.reorder_rates_derivations import N
 from dpverify.symbolic.derive.cited import Cited, cite
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
+from dpverify.symbolic.rules.base import Holds
 
 T: Final = Symbol("T", integer=True, positive=True)
 G, ETA = Symbol("G", positive=True), Symbol("eta", positive=True)
@@ -45,7 +46,7 @@ IN_AN_EPOCH: Final = "places in an epoch, weighted"
 def _derivation(name: str, letter: Any, steps: tuple[Any, ...], premises: dict[str, Premise], *used: str) -> Derivation:
     variables = {key: RANGES[key] for key in RANGES if key in used}
     return Derivation(
-        name, "ours", {**variables, letter.name: real(0, 0)}, (), letter, steps, premises, local=(letter.name,)
+        name, "ours", {**variables, letter.name: FromPremises()}, (), letter, steps, premises, local=(letter.name,)
     )
 
 
@@ -101,11 +102,11 @@ def anchor_distance() -> Derivation:
         Step(most, "<=", "drop-nonnegative", {"a": Integer(0), "b": most}),
     )
     variables: dict[str, Variable] = {
-        "N": integer(1, 30), "place": integer(0, N - 1), "epochs": integer(0, 5), "far": real(0, 0),
+        "N": integer(1, 30), "place": integer(0, N - 1), "epochs": integer(0, 5), "far": FromPremises(),
     }  # fmt: skip
     premises = {
         COUNTED: Premise(FAR, "<=", start),
-        ONE_EXAMPLE: Premise(FAR, "<=", Integer(0)),
+        ONE_EXAMPLE: Premise(FAR, "<=", Integer(0), (Holds(N <= 1),)),
         "the block": cite(rates.block_rate(), alpha=1 / N),
     }
     return Derivation(
@@ -126,7 +127,7 @@ def anchors() -> Derivation:
             context=ETA * L * N * HOLE,
         ),
     )  # fmt: skip
-    variables = {**{key: RANGES[key] for key in ("N", "L", "eta")}, "far": real(0, N / 2), "anchors": real(0, 0)}
+    variables = {**{key: RANGES[key] for key in ("N", "L", "eta")}, "far": real(0, N / 2), "anchors": FromPremises()}
     return Derivation(
         "anchors, fresh permutations", "ours", variables, (), ANCHORS, steps,
         {claim: Premise(ANCHORS, "<=", 2 * ETA * L * FAR), IN_AN_EPOCH: weighted}, local=("far", "anchors"),
@@ -206,7 +207,7 @@ def reconstructed_sampling() -> Derivation:
     )
     variables: dict[str, Variable] = {
         **{key: RANGES[key] for key in ("G", "L")}, "N": integer(2, 60), "T": integer(4 * N, 3000),
-        "own": real(0, 0), "moved": real(0, 0), "sampling": real(0, 0),
+        "own": FromPremises(), "moved": FromPremises(), "sampling": FromPremises(),
     }  # fmt: skip
     premises = {
         PARTS: Premise(SAMPLING, "<=", OWN + MOVED),

@@ -23,7 +23,7 @@ from dpverify.papers.tran2022.utility.step_derivations import ranges
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides
 
 POWER, END, LAST, FIRST, OLDEST, BLOCK, OWN, SQUARE, SUM2 = (
@@ -125,7 +125,7 @@ def mean_square() -> Derivation:
     )  # fmt: skip
     variables: dict[str, Variable] = {
         "N": integer(1, 12), "G": RANGES["G"], "own": real(0, G**2), "sum1": real(0, 1),
-        "centre": real(SUM1 / N, SUM1 / N), "sum2": real(SUM1**2 / N, SUM1**2 / N), "square": real(0, 0),
+        "centre": real(SUM1 / N, SUM1 / N), "sum2": real(SUM1**2 / N, SUM1**2 / N), "square": FromPremises(),
     }  # fmt: skip
     premises = {
         WITHOUT: Premise(SQUARE, "<=", OWN * many * varied.lhs),
@@ -149,7 +149,7 @@ def sampling() -> Derivation:
         Step(G * sqrt(N / (others * (2 * N - 1))), "="),
     )
     variables: dict[str, Variable] = {
-        "N": RANGES["N"], "G": RANGES["G"], "square": real(0, 0), "sampling": real(0, 0),
+        "N": RANGES["N"], "G": RANGES["G"], "square": FromPremises(), "sampling": FromPremises(),
     }  # fmt: skip
     return Derivation(
         "sampling, one permutation", "ours", variables, (), SAMPLING, steps,
@@ -171,7 +171,7 @@ def first_gradient() -> Derivation:
         Step(above, "<=", "premise", {}, (PLAIN_STEP,)),
         Step(2 * L * R, "<=", "order", {"a": R - LOWER, "b": R}, context=2 * L * HOLE),
     )
-    variables = {"L": real(0, 3), "R": real(0, 9), "first": real(0, 0), "lower": real(0, R)}
+    variables = {"L": real(0, 3), "R": real(0, 9), "first": FromPremises(), "lower": real(0, R)}
     return Derivation(
         "the first gradient", "ours", variables, (LOWER <= R,), START, steps,
         {PLAIN_STEP: Premise(START, "<=", above)}, local=("first", "lower"),
@@ -194,7 +194,7 @@ def walk() -> Derivation:
     )  # fmt: skip
     variables = {
         "L": real(0, 3), "R": real(0, 9), "eta": real(0, 2, open_lo=True), "T": integer(1, 400),
-        "gradient": real(0, 0), "first": real(0, 0),
+        "gradient": FromPremises(), "first": FromPremises(),
     }  # fmt: skip
     return Derivation(
         "the way that steps can go", "ours", variables, (), GRADIENT, steps,
@@ -209,6 +209,6 @@ def theorem(statement: Statement) -> Derivation:
     _, printed = sympy_sides(statement)
     steps = (Step(reached.rhs, "<=", "premise", {}, ("the way",)), Step(printed, "="))
     return Derivation(
-        "the way, at the theorem's eta", "ours", {**ranges(statement), "gradient": real(0, 0)},
+        "the way, at the theorem's eta", "ours", {**ranges(statement), "gradient": FromPremises()},
         sympy_conditions(statement), GRADIENT, steps, {"the way": reached}, local=("gradient",),
     )  # fmt: skip

@@ -20,7 +20,7 @@ from dpverify.papers.tran2022.utility.step_derivations import ranges
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE, Log2
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides
 
 LETTERS: Final = (
@@ -109,7 +109,8 @@ def _derive(
     variables: dict[str, Variable] = {**ranges(statement), "N": integer(2, 200)}
     if statement.key.endswith("theorem-9"):
         variables["T"] = integer(4 * N, 9000)
-    variables |= {name: real(0, 0) for name in LETTERS}
+    bounded = {str(premise.lhs) for premise in (premises | given).values()}
+    variables |= {name: FromPremises() for name in LETTERS if name in bounded}
     return Derivation(
         "the parts of the error", "ours", variables, sympy_conditions(statement), GRADIENT, tuple(steps),
         premises | given, local=LETTERS,

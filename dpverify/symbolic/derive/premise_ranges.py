@@ -1,0 +1,59 @@
+"""Where the letters are sampled of which only premises speak: below what these say, after what that depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import sympy
+
+from dpverify.symbolic.derive.setting import Setting
+from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise
+from dpverify.symbolic.expressions.ranges import FromPremises, GaussianNorm, Range, SetBits, Variable
+from dpverify.symbolic.rules.base import Holds
+
+
+def in_order(derivation: Derivation) -> Mapping[str, Variable]:
+    """Give such letters the bounds of the premises, and put each variable after those that its range depends on."""
+    todo = {name: _bounded(name, variable, derivation) for name, variable in derivation.variables.items()}
+    if not any(isinstance(variable, FromPremises) for variable in todo.values()):
+        return derivation.variables
+    done: dict[str, Variable] = {}
+    while todo:
+        name = next((n for n, v in todo.items() if _needs(v).isdisjoint(todo.keys() - {n})), None)
+        if name is None:
+            raise DerivationError(f"{derivation.name}: the ranges of {', '.join(todo)} depend on each other.")
+        done[name] = todo.pop(name)
+    return done
+
+
+def _bounded(name: str, variable: Variable, derivation: Derivation) -> Variable:
+    if not isinstance(variable, FromPremises):
+        return variable
+    found = [p for p in derivation.premises.values() if p.lhs.is_Symbol and p.lhs.name == name and p.relation != ">="]
+    if not found:
+        raise DerivationError(f"{derivation.name}: no premise bounds {name}: give it a range.")
+    return replace(variable, bounds=tuple((premise.rhs, _applies(premise)) for premise in found))
+
+
+def _applies(premise: Premise) -> Any:
+    """Whether a premise's conditions hold at a point, those aside that the signs of its own letters are."""
+    asked = tuple(c.relation for c in premise.conditions if isinstance(c, Holds) and c.relation not in (True, False))
+    tests = Setting.tests_of(asked)
+    return lambda env: all(test(env) is True for test in tests)
+
+
+def _needs(variable: Variable) -> set[str]:
+    match variable:
+        case FromPremises():
+            parts = [bound for bound, _ in variable.bounds]
+        case Range():
+            parts = [variable.lo, variable.hi]
+        case GaussianNorm():
+            parts = [variable.dimension, variable.variance]
+        case SetBits():
+            parts = [variable.of]
+        case _:
+            parts = []
+    return {s.name for part in parts for s in sympy.sympify(part).free_symbols}

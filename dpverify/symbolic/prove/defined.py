@@ -1,0 +1,150 @@
+"""Does an expression have a real value everywhere on a domain? Only what is proven to have one counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import sympy
+
+from dpverify.symbolic.expressions.from_sympy import gaussian_integral
+from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Moment, Norm, PopCount
+from dpverify.symbolic.expressions.ranges import SetBits
+from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
+from dpverify.symbolic.prove.places import Place
+from dpverify.symbolic.prove.series import converges
+from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_nonzero, is_positive
+
+_EVERYWHERE = (
+    sympy.exp, sympy.Abs, sympy.Max, sympy.Min, sympy.floor, sympy.ceiling, sympy.erf, sympy.erfc, Norm, Inner
+)  # fmt: skip
+
+
+def undefined_part(expr: Any, place: Place, variables: Mapping[str, Any]) -> Any:
+    """Find the first part of an expression that is not proven to have a value at a place; None if all are."""
+    return next(_parts(sympy.sympify(expr), place, variables), None)
+
+
+def _parts(expr: Any, place: Place, variables: Mapping[str, Any]) -> Iterator[Any]:
+    if expr.is_Symbol or (expr.is_number and not expr.args and expr.is_real):
+        return
+    if isinstance(expr, sympy.Sum):
+        yield from _in_sum(expr, place, variables)
+    elif isinstance(expr, sympy.Integral):
+        yield from _in_integral(expr, place, variables)
+    elif isinstance(expr, sympy.Piecewise):
+        yield from _in_choice(expr, place, variables)
+    else:
+        for arg in expr.args:
+            yield from _parts(arg, place, variables)
+        if not _has_value(expr, place.facts, variables):
+            yield expr
+
+
+def _has_value(expr: Any, facts: Facts, variables: Mapping[str, Any]) -> bool:
+    """Whether a function has a value, where its arguments have one."""
+    args = expr.args
+    if expr.is_Add or expr.is_Mul or isinstance(expr, _EVERYWHERE):
+        return bool(args)
+    if expr.is_Pow:
+        return _power(expr.base, expr.exp, facts)
+    if isinstance(expr, sympy.log | Log2 | sympy.gamma | sympy.loggamma):
+        return _has_sign(args[0], True, facts)
+    if isinstance(expr, sympy.Mod):
+        return is_positive(args[1], facts)
+    if isinstance(expr, Bit | PopCount):
+        return all(arg.is_integer and is_nonnegative(arg, facts) for arg in args)
+    if isinstance(expr, Moment):
+        return is_nonnegative(args[1], facts)
+    declared = variables.get(str(expr.func))
+    if isinstance(declared, SetBits):
+        (k,) = args
+        return k.is_integer and is_positive(k, facts) and is_nonnegative(PopCount(declared.of) - k, facts)
+    return False
+
+
+def _power(base: Any, exponent: Any, facts: Facts) -> bool:
+    """A power of a negative number needs a whole exponent, one of 0 an exponent that is not negative: ``0**0 = 1``."""
+    if exponent.is_integer:
+        return bool(exponent.is_nonnegative) or _nonzero(base, facts) or is_nonnegative(exponent, facts)
+    return _has_sign(base, not is_nonnegative(exponent, facts), facts)
+
+
+def _has_sign(expr: Any, strict: bool, facts: Facts) -> bool:
+    """Whether an expression is proven positive (or not negative): by its parts where that is enough, or as a whole."""
+    if expr.is_Mul and all(_has_sign(factor, strict, facts) for factor in expr.args):
+        return True
+    if expr.is_Add and not any(term.as_coeff_Mul()[0].is_negative for term in expr.args):
+        first, *rest = expr.args
+        if _has_sign(first, strict, facts) and all(_has_sign(term, False, facts) for term in rest):
+            return True
+    if expr.is_Pow and _has_sign(expr.base, strict or not expr.exp.is_nonnegative, facts):
+        return True
+    return is_positive(expr, facts) if strict else is_nonnegative(expr, facts)
+
+
+def _nonzero(expr: Any, facts: Facts) -> bool:
+    """Whether an expression is proven not to be 0; ``a - b`` is not, where ``a**2 - b**2`` is not."""
+    if expr.is_Mul:
+        return all(_nonzero(factor, facts) for factor in expr.args)
+    if expr.is_Pow:
+        return _nonzero(expr.base, facts)
+    if _has_sign(expr, True, facts) or is_nonzero(expr, facts):
+        return True
+    if expr.is_Add and len(expr.args) == 2 and any(s.exp == sympy.Rational(1, 2) for s in expr.atoms(sympy.Pow)):
+        return is_nonzero(sympy.expand(expr.args[0] ** 2 - expr.args[1] ** 2), facts)
+    return False
+
+
+def _in_sum(expr: Any, place: Place, variables: Mapping[str, Any]) -> Iterator[Any]:
+    """Walk through the limits from outside to inside; the range of each index holds inside its sum only."""
+    *inner, limit = expr.limits
+    _, lo, hi = limit
+    for end in (lo, hi):
+        if end != sympy.oo:
+            yield from _parts(end, place, variables)
+            if not end.is_integer:
+                yield expr
+    fresh, known = place.inside(limit)
+    body = (sympy.Sum(expr.function, *inner) if inner else expr.function).xreplace({limit[0]: fresh})
+    yield from _parts(body, known, variables)
+    if hi == sympy.oo and not converges(body, fresh, known.facts):
+        yield expr
+
+
+def _in_integral(expr: Any, place: Place, variables: Mapping[str, Any]) -> Iterator[Any]:
+    """Only exponentials of quadratics over the real line are known: the square must have a negative coefficient."""
+    try:
+        closed = gaussian_integral(expr)
+    except (TypeError, sympy.PolynomialError):
+        yield expr
+        return
+    v = expr.limits[0][0]
+    real = sympy.Dummy(v.name, real=True)
+    yield from _parts(expr.function.xreplace({v: real}), place, variables)
+    yield from _parts(closed, place, variables)
+
+
+def _in_choice(expr: Any, place: Place, variables: Mapping[str, Any]) -> Iterator[Any]:
+    """Each value where it is taken; one must be taken everywhere."""
+    others: list[Any] = []
+    for value, condition in expr.args:
+        for relation in condition.atoms(sympy.core.relational.Relational):
+            for side in relation.args:
+                yield from _parts(side, place, variables)
+        try:
+            facts = place.facts.given([*others, condition])
+        except FalseAssumptionError:
+            continue
+        except ValueError:
+            yield expr
+            return
+        yield from _parts(value, replace(place, facts=facts), variables)
+        others.append(sympy.Not(condition))
+    try:
+        covered = expr.args[-1][1] is sympy.true or implied(expr.args[-1][1], place.facts.given(others[:-1]))
+    except ValueError:
+        covered = False
+    if not covered:
+        yield expr
