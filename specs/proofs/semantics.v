@@ -59,8 +59,50 @@ Definition bernstein_order (a b x low high : R) : Prop :=
     b - a = sum_f_R0 (fun k => beta k * Binomial.C n k * ((x - low) / (high - low)) ^ k
                                * (1 - (x - low) / (high - low)) ^ (n - k)) n.
 
-(* Vectors of a dimension. *)
+(* Vectors of a dimension: their first coordinates count. *)
 Definition vector := nat -> R.
 Definition plus_vector (u w : vector) : vector := fun i => u i + w i.
-Definition inner (dim : nat) (u w : vector) : R := sum_terms (fun i => u (Z.to_nat (Int_part i)) * w (Z.to_nat (Int_part i))) 0 dim.
+
+Fixpoint inner (dim : nat) (u w : vector) : R :=
+  match dim with
+  | O => 0
+  | S n => inner n u w + u n * w n
+  end.
+
 Definition euclid (dim : nat) (u : vector) : R := sqrt (inner dim u u).
+
+(* What is used of a probability space: the measurable functions, those with a finite mean, and the mean. *)
+Record probability := {
+  outcome : Type;
+  measurable : (outcome -> R) -> Prop;
+  has_mean : (outcome -> R) -> Prop;
+  mean : (outcome -> R) -> R;
+  measurable_constant : forall c : R, measurable (fun _ => c);
+  measurable_plus : forall f g, measurable f -> measurable g -> measurable (fun o => f o + g o);
+  measurable_times : forall f g, measurable f -> measurable g -> measurable (fun o => f o * g o);
+  measurable_sqrt : forall f, measurable f -> measurable (fun o => sqrt (f o));
+  bounded_has_mean : forall f g, measurable f -> has_mean g -> (forall o, Rabs (f o) <= g o) -> has_mean f;
+  constant_has_mean : forall c : R, has_mean (fun _ => c);
+  plus_has_mean : forall f g, has_mean f -> has_mean g -> has_mean (fun o => f o + g o);
+  times_has_mean : forall (c : R) f, has_mean f -> has_mean (fun o => c * f o);
+  mean_constant : forall c : R, mean (fun _ => c) = c;
+  mean_plus : forall f g, has_mean f -> has_mean g -> mean (fun o => f o + g o) = mean f + mean g;
+  mean_times : forall (c : R) f, has_mean f -> mean (fun o => c * f o) = c * mean f;
+  mean_monotone : forall f g, has_mean f -> has_mean g -> (forall o, f o <= g o) -> mean f <= mean g
+}.
+
+(* A random vector, or in dimension 1 a random number, with a finite second moment. *)
+Definition random_vector (P : probability) (dim : nat) (u : outcome P -> vector) : Prop :=
+  (forall i : nat, (i < dim)%nat -> measurable P (fun o => u o i)) /\
+  has_mean P (fun o => euclid dim (u o) ^ 2).
+
+Definition plus_random (P : probability) (u w : outcome P -> vector) : outcome P -> vector :=
+  fun o => plus_vector (u o) (w o).
+
+Definition moment (P : probability) (dim : nat) (u : outcome P -> vector) (p : R) : R :=
+  mean P (fun o => power (euclid dim (u o)) p).
+
+(* A vector of d coordinates of mean 0 and variance v. That they are Gaussian and independent is not needed. *)
+Definition centred_vector (P : probability) (dim : nat) (u : outcome P -> vector) (d v : R) : Prop :=
+  random_vector P dim u /\ d = INR dim /\
+  forall i : nat, (i < dim)%nat -> mean P (fun o => u o i) = 0 /\ mean P (fun o => (u o i - 0) ^ 2) = v.

@@ -17,9 +17,16 @@ FUNCTIONS = {
     "exp": "exp", "log": "ln", "log2": "log2", "sqrt": "sqrt", "abs": "Rabs", "floor": "floor", "ceil": "ceiling",
     "max": "Rmax", "min": "Rmin", "mod": "modulo", "bit": "bit", "popcount": "popcount",
 }  # fmt: skip
-TYPES = {"real": "R", "integer": "R", "sequence": "R -> R", "bits": "R -> R", "vector": "vector"}
+TYPES = {
+    "real": "R",
+    "integer": "R",
+    "sequence": "R -> R",
+    "bits": "R -> R",
+    "vector": "vector",
+    "random": "outcome P -> vector",
+}
 RELATIONS = {"<=": "<=", "<": "<", "=": "=", "!=": "<>"}
-TAKEN = {"R", "S", "O", "Z", "N", "Q", "E", "dim"}
+TAKEN = {"R", "S", "O", "Z", "N", "Q", "E", "P", "dim"}
 
 
 def letter(name: str) -> str:
@@ -54,7 +61,9 @@ def expression(e: Any) -> str:
             raise ValueError(f"a choice by {relation}")
         return f"(if Rle_dec {expression(a)} {expression(b)} then {expression(yes)} else {expression(no)})"
     if head in {"norm", "inner"}:
-        return f"({'euclid' if head == 'norm' else 'inner'} dim {' '.join(map(vector, args))})"
+        return f"({'euclid' if head == 'norm' else 'inner'} dim {' '.join(vector(arg, 'plus_vector') for arg in args)})"
+    if head == "moment":
+        return f"(moment P dim {vector(args[0], 'plus_random P')} {expression(args[1])})"
     return f"({FUNCTIONS[head]} {' '.join(map(expression, args))})"
 
 
@@ -78,17 +87,17 @@ def total(args: list[Any], finite: str, infinite: str) -> str:
     )
 
 
-def vector(e: Any) -> str:
+def vector(e: Any, plus: str) -> str:
     """Write a sum of vectors."""
     if isinstance(e, str):
         return letter(e)
     head, u, w = e
     if head != "+":
         raise ValueError(f"a vector by {head}")
-    return f"(plus_vector {vector(u)} {vector(w)})"
+    return f"({plus} {vector(u, plus)} {vector(w, plus)})"
 
 
-def condition(c: Any) -> str:
+def condition(c: Any, letters: dict[str, str]) -> str:
     """Write a condition."""
     head, *args = c
     if head in RELATIONS:
@@ -99,7 +108,7 @@ def condition(c: Any) -> str:
         index, lo, hi, inside = args
         i = letter(index)
         upper = "" if hi == "oo" else f" -> {i} <= {expression(hi)}"
-        return f"(forall {i} : R, is_integer {i} -> {expression(lo)} <= {i}{upper} -> {condition(inside)})"
+        return f"(forall {i} : R, is_integer {i} -> {expression(lo)} <= {i}{upper} -> {condition(inside, letters)})"
     if head == "converges":
         index, lo, term = args
         return total([index, lo, "oo", term], "", "converges")[1:-1]
@@ -107,7 +116,11 @@ def condition(c: Any) -> str:
         return f"lists_set_bits {letter(args[1])} {expression(args[2])}"
     if args[0] == "bernstein":
         return f"bernstein_order {' '.join(map(expression, args[1:]))}"
-    if args[0] == "vector":
+    if args[0] == "gaussian-norm":
+        return f"centred_vector P dim {letter(args[1])} {' '.join(map(expression, args[2:]))}"
+    if letters[args[1]] == "random":
+        return f"random_vector P dim {letter(args[1])}"
+    if letters[args[1]] == "vector":
         return ""  # the type of the letter says it
     raise ValueError(f"unknown condition {c}")
 
@@ -123,9 +136,11 @@ def infinite_sums(e: Any) -> list[Any]:
 def statement(rule: dict[str, Any]) -> str:
     """Write a rule as a proposition: where its conditions hold, its infinite sums converge and its relation holds."""
     letters = " ".join(f"({letter(name)} : {TYPES[kind]})" for name, kind in rule["letters"].items())
-    if "vector" in rule["letters"].values():
+    if {"vector", "random"} & set(rule["letters"].values()):
         letters = "(dim : nat) " + letters
-    conditions = [text for c in rule["conditions"] if (text := condition(c))]
+    if "random" in rule["letters"].values():
+        letters = "(P : probability) " + letters
+    conditions = [text for c in rule["conditions"] if (text := condition(c, rule["letters"]))]
     claims = [total(s[1:], "", "converges")[1:-1] for side in ("lhs", "rhs") for s in infinite_sums(rule[side])]
     claims.append(f"{expression(rule['lhs'])} {RELATIONS[rule['relation']]} {expression(rule['rhs'])}")
     lines = [f"  {text} ->" for text in conditions] + ["  " + " /\\ ".join(claims)]

@@ -329,3 +329,128 @@ Definition bernstein_statement : Prop :=
   low <= x ->
   x <= high ->
   a <= b.
+
+Definition popcount_log2_statement : Prop :=
+  forall (n : R),
+  (0) <= n ->
+  is_integer n ->
+  (popcount n) <= (log2 (n + (1))).
+
+Definition popcount_width_statement : Prop :=
+  forall (n : R),
+  (1) <= n ->
+  is_integer n ->
+  (popcount n) <= ((floor (log2 n)) + (1)).
+
+Definition popcount_digits_statement : Prop :=
+  forall (R_ : R) (s : R),
+  (0) <= s ->
+  s <= ((power (2) (R_ + (1))) + (-1)) ->
+  is_integer s ->
+  is_integer R_ ->
+  (popcount s) <= (R_ + (1)).
+
+Definition bits_sum_statement : Prop :=
+  forall (R_ : R) (s : R),
+  (0) <= s ->
+  s <= ((power (2) (R_ + (1))) + (-1)) ->
+  is_integer s ->
+  is_integer R_ ->
+  (sum_over (0) R_ (fun i => (bit s i))) = (popcount s).
+
+Definition bit_times_statement : Prop :=
+  forall (k : R) (s : R) (x : R),
+  (0) <= x ->
+  (0) <= s ->
+  (0) <= k ->
+  is_integer s ->
+  is_integer k ->
+  (x * (bit s k)) <= x.
+
+Definition set_bits_statement : Prop :=
+  forall (R_ : R) (f : R -> R) (pos : R -> R) (s : R),
+  (0) <= s ->
+  s <= ((power (2) (R_ + (1))) + (-1)) ->
+  is_integer s ->
+  is_integer R_ ->
+  lists_set_bits pos s ->
+  (sum_over (0) R_ (fun i => ((f i) * (bit s i)))) = (sum_over (1) (popcount s) (fun i => (f (pos i)))).
+
+Definition remainder_below_set_bit_statement : Prop :=
+  forall (k : R) (pos : R -> R) (s : R),
+  lists_set_bits pos s ->
+  (0) <= s ->
+  (1) <= k ->
+  k <= (popcount s) ->
+  is_integer s ->
+  is_integer k ->
+  (modulo s (power (2) (pos k))) = (sum_over (1) (k + (-1)) (fun j => (power (2) (pos j)))).
+
+Definition remainder_all_ones_statement : Prop :=
+  forall (k : R) (n : R),
+  (0) <= k ->
+  k <= n ->
+  is_integer k ->
+  is_integer n ->
+  (modulo ((power (2) n) + (-1)) (power (2) k)) = ((power (2) k) + (-1)).
+
+Definition set_bits_apart_statement : Prop :=
+  forall (k : R) (pos : R -> R) (s : R),
+  lists_set_bits pos s ->
+  (0) <= s ->
+  (1) <= k ->
+  k <= (popcount s) ->
+  is_integer s ->
+  is_integer k ->
+  (k + (-1)) <= (pos k).
+
+Definition power_of_two_grows_statement : Prop :=
+  forall (k : R),
+  (0) <= k ->
+  is_integer k ->
+  (k + (1)) <= (power (2) k).
+
+Definition jensen_sqrt_statement : Prop :=
+  forall (P : probability) (dim : nat) (X : outcome P -> vector),
+  random_vector P dim X ->
+  (moment P dim X (1)) <= (sqrt (moment P dim X (2))).
+
+Definition gaussian_second_moment_statement : Prop :=
+  forall (P : probability) (dim : nat) (X : outcome P -> vector) (d : R) (v : R),
+  centred_vector P dim X d v ->
+  (1) <= d ->
+  (0) <= v ->
+  is_integer d ->
+  (moment P dim X (2)) = (d * v).
+
+Definition chi_mean_statement : Prop :=
+  forall (P : probability) (dim : nat) (X : outcome P -> vector) (d : R) (v : R),
+  centred_vector P dim X d v ->
+  (1) <= d ->
+  (0) <= v ->
+  is_integer d ->
+  (moment P dim X (1)) <= (sqrt (d * v)).
+
+Definition minkowski_statement : Prop :=
+  forall (P : probability) (dim : nat) (u : outcome P -> vector) (w : outcome P -> vector),
+  random_vector P dim u ->
+  random_vector P dim w ->
+  (sqrt (moment P dim (plus_random P u w) (2))) <= ((sqrt (moment P dim u (2))) + (sqrt (moment P dim w (2)))).
+
+Definition moment_triangle_statement : Prop :=
+  forall (P : probability) (dim : nat) (u : outcome P -> vector) (w : outcome P -> vector),
+  random_vector P dim u ->
+  random_vector P dim w ->
+  (moment P dim (plus_random P u w) (1)) <= ((moment P dim u (1)) + (moment P dim w (1))).
+
+Definition norm_triangle_statement : Prop :=
+  forall (dim : nat) (u : vector) (w : vector),
+  (euclid dim (plus_vector u w)) <= ((euclid dim u) + (euclid dim w)).
+
+Definition cauchy_schwarz_statement : Prop :=
+  forall (dim : nat) (u : vector) (w : vector),
+  (inner dim u w) <= ((euclid dim u) * (euclid dim w)).
+
+Definition norm_square_statement : Prop :=
+  forall (dim : nat) (u : vector) (w : vector),
+  ((euclid dim (plus_vector u w)) ^ 2) = (((2) * (inner dim u w)) + ((euclid dim u) ^ 2) + ((euclid dim w) ^ 2)).

@@ -81,6 +81,9 @@ def test_rule_has_a_proof_note_and_typed_parts(name: str) -> None:
         ("popcount-log2", {"n": alpha}, []),
         ("jensen-sqrt", {"X": x}, []),
         ("minkowski", {"u": x, "w": alpha}, []),
+        ("bernoulli", {"x": alpha, "n": Symbol("y", positive=True)}, []),
+        ("sum-to-infinity", {"lo": 0, "hi": 9, "f": Lambda(x, 1)}, []),
+        ("sum-constant", {"lo": 0, "hi": alpha, "c": x}, []),
         ("set-bits-apart", {"s": 5, "k": 1, "pos": sympy.Function("pos")}, []),
     ],
 )
