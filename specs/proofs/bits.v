@@ -126,7 +126,8 @@ Qed.
 Definition list_sum (l : list Z) (f : R -> R) : R := fold_right (fun z s => f (IZR z) + s) 0 l.
 
 Lemma list_sum_terms : forall (l : list Z) (f h : R -> R) (lo : R),
-  (forall k : nat, (k < length l)%nat -> h (lo + INR k) = f (IZR (nth k l 0%Z))) -> sum_terms h lo (length l) = list_sum l f.
+  (forall k : nat, (k < length l)%nat -> h (lo + INR k) = f (IZR (nth k l 0%Z))) ->
+  sum_terms h lo (length l) = list_sum l f.
 Proof.
   induction l as [| z l IH]; intros f h lo H; [reflexivity |]. simpl length. rewrite sum_terms_first. simpl list_sum.
   rewrite (IH f).
@@ -149,7 +150,8 @@ Proof.
   induction n as [| n IH]; intros z f [Z0 Z1].
   - simpl in Z1. replace z with 0%Z by lia. reflexivity.
   - rewrite sum_terms_first. rewrite Nat2Z.inj_succ, Z.pow_succ_r in Z1 by lia.
-    assert (E : sum_terms (fun i => f i * bit (IZR z) i) (0 + 1) n = list_sum (ones_of (Z.div2 z)) (fun x => f (x + 1))).
+    assert (E : sum_terms (fun i => f i * bit (IZR z) i) (0 + 1) n
+                = list_sum (ones_of (Z.div2 z)) (fun x => f (x + 1))).
     { rewrite <- IH.
       - apply sum_terms_ext. intros k K. rewrite !Rplus_0_l.
         replace (1 + INR k) with (INR (S k)) by (rewrite S_INR; ring).
@@ -167,7 +169,8 @@ Proof.
   intros r f pos s S H I J P. destruct (digits s r S H I J) as (z & n & -> & N & Z0).
   replace r with (INR n + -1) by lra. rewrite sum_over_below, (sum_digits n z f Z0).
   unfold lists_set_bits in P. rewrite Int_part_IZR in P. rewrite popcount_Z.
-  rewrite INR_IZR_INZ, sum_over_Z. replace (Z.to_nat (Z.of_nat (length (ones_of z)) - 1 + 1)) with (length (ones_of z)) by lia.
+  rewrite INR_IZR_INZ, sum_over_Z.
+  replace (Z.to_nat (Z.of_nat (length (ones_of z)) - 1 + 1)) with (length (ones_of z)) by lia.
   symmetry. apply list_sum_terms. intros k K. rewrite <- P by exact K. do 2 f_equal. rewrite S_INR. ring.
 Qed.
 

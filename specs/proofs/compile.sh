@@ -18,7 +18,7 @@ cp "$here"/*.v "$work"
 python3 "$here/statements.py" --rests > "$work/check.v"
 cd "$work"
 begin=$SECONDS
-for module in semantics statements lemmas scalars sums sequences bits moments; do
+for module in semantics statements lemmas scalars sums sequences bits moments integrals; do
   coqc -q -w -ambiguous-paths "$module.v"
 done
 coqc -q -w -ambiguous-paths check.v > rests

@@ -11,7 +11,8 @@ Lemma inner_nonneg : forall (dim : nat) (x : vector), 0 <= inner dim x x.
 Proof. intros dim x. induction dim as [| n IH]; simpl; nra. Qed.
 
 Lemma inner_sum : forall (dim : nat) (t : R),
-  inner dim (fun i => u i + t * w i) (fun i => u i + t * w i) = inner dim u u + 2 * t * inner dim u w + t ^ 2 * inner dim w w.
+  inner dim (fun i => u i + t * w i) (fun i => u i + t * w i)
+  = inner dim u u + 2 * t * inner dim u w + t ^ 2 * inner dim w w.
 Proof. intros dim t. induction dim as [| n IH]; simpl; [ring |]. rewrite IH. ring. Qed.
 
 Lemma inner_plus : forall dim : nat,
@@ -19,11 +20,13 @@ Lemma inner_plus : forall dim : nat,
 Proof. intros dim. unfold plus_vector. induction dim as [| n IH]; simpl; [ring |]. rewrite IH. ring. Qed.
 
 (* A quadratic that is nowhere negative has no positive discriminant. *)
-Lemma discriminant : forall a b c : R, (forall t : R, 0 <= a + 2 * t * b + t ^ 2 * c) -> 0 <= a -> 0 <= c -> b <= sqrt a * sqrt c.
+Lemma discriminant : forall a b c : R, (forall t : R, 0 <= a + 2 * t * b + t ^ 2 * c) -> 0 <= a -> 0 <= c ->
+  b <= sqrt a * sqrt c.
 Proof.
   intros a b c H A C. rewrite <- sqrt_mult by assumption. apply Rle_trans with (Rabs b); [apply Rle_abs |].
   rewrite <- sqrt_Rsqr_abs. apply sqrt_le_1_alt. unfold Rsqr. destruct C as [C | <-].
-  - specialize (H (- b / c)). replace (a + 2 * (- b / c) * b + (- b / c) ^ 2 * c) with ((a * c - b * b) * / c) in H by (field; lra).
+  - specialize (H (- b / c)).
+    replace (a + 2 * (- b / c) * b + (- b / c) ^ 2 * c) with ((a * c - b * b) * / c) in H by (field; lra).
     apply Rmult_le_compat_r with (r := c) in H; [| lra]. rewrite Rmult_assoc, Rinv_l in H by lra. lra.
   - destruct (Req_dec b 0) as [-> | N]; [lra |]. specialize (H (- (a + 1) / (2 * b))).
     replace (a + 2 * (- (a + 1) / (2 * b)) * b + (- (a + 1) / (2 * b)) ^ 2 * 0) with (- 1) in H by (field; lra). lra.
@@ -145,7 +148,8 @@ Lemma mean_square : forall u w t, random_vector P dim u -> random_vector P dim w
        + t ^ 2 * mean P (fun o => euclid dim (w o) ^ 2).
 Proof.
   intros u w t U W. rewrite <- !mean_times by (try apply product_has_mean; try assumption; apply W).
-  assert (A := times_has_mean P (2 * t) _ (product_has_mean u w U W)). assert (B := times_has_mean P (t ^ 2) _ (proj2 W)).
+  assert (A := times_has_mean P (2 * t) _ (product_has_mean u w U W)).
+  assert (B := times_has_mean P (t ^ 2) _ (proj2 W)).
   rewrite <- !mean_plus; try assumption; try apply U; try (apply plus_has_mean; [apply U | exact A]).
   apply mean_nonneg; [apply plus_has_mean; [apply plus_has_mean; [apply U | exact A] | exact B] |].
   intros o. replace (_ + _ + _) with ((euclid dim (u o) + t * euclid dim (w o)) ^ 2) by ring. apply pow2_ge_0.

@@ -14,7 +14,8 @@ Definition log2 (x : R) : R := ln x / ln 2.
 (* The remainder of a division, with the sign of the divisor. *)
 Definition modulo (x y : R) : R := x - y * floor (x / y).
 
-(* Powers: repeated multiplication for whole exponents, so that 0^0 = 1; otherwise exp(y ln x) for x > 0, and 0^y = 0. *)
+(* Powers: repeated multiplication for whole exponents, so that 0^0 = 1; otherwise exp(y ln x) for x > 0,
+   and 0^y = 0. *)
 Definition power (x y : R) : R :=
   if Req_EM_T y (floor y) then powerRZ x (Int_part y)
   else if Rlt_dec 0 x then exp (y * ln x) else 0.
@@ -32,6 +33,10 @@ Definition sum_over (lo hi : R) (f : R -> R) : R := sum_terms f lo (Z.to_nat (In
 (* The infinite sum from lo on. *)
 Definition converges (lo : R) (f : R -> R) : Prop := ex_series (fun n : nat => f (lo + INR n)).
 Definition series (lo : R) (f : R -> R) : R := Series (fun n : nat => f (lo + INR n)).
+
+(* The integral over all real numbers: both ends go to infinity, each for itself. *)
+Definition integrable (f : R -> R) : Prop := ex_RInt_gen f (Rbar_locally m_infty) (Rbar_locally p_infty).
+Definition integral (f : R -> R) : R := RInt_gen f (Rbar_locally m_infty) (Rbar_locally p_infty).
 
 (* Binary digits. *)
 Definition bit (s i : R) : R := if Z.testbit (Int_part s) (Int_part i) then 1 else 0.

@@ -19,7 +19,8 @@ Proof.
   intros u v n. rewrite !conv_below, sum_terms_first, <- sum_terms_scale, Rplus_comm. f_equal.
   - apply sum_terms_ext. intros k K. rewrite S_INR, !Rplus_0_l.
     replace (1 + INR k) with (INR (S k)) by (rewrite S_INR; ring).
-    rewrite !power_INR. replace (INR n + 1 + -1 * INR (S k) + -1) with (INR n + -1 * INR k + -1) by (rewrite S_INR; ring).
+    rewrite !power_INR.
+    replace (INR n + 1 + -1 * INR (S k) + -1) with (INR n + -1 * INR k + -1) by (rewrite S_INR; ring).
     simpl. ring.
   - replace (INR (S n) + -1 * 0 + -1) with (INR n) by (rewrite S_INR; ring).
     rewrite power_0_r, power_INR. ring.

@@ -53,6 +53,8 @@ def expression(e: Any) -> str:
         return power(*args)
     if head == "sum":
         return total(args, "sum_over", "series")
+    if head == "integral":
+        return f"(integral {integrand(args)})"
     if head == "apply":
         return f"({letter(args[0])} {' '.join(map(expression, args[1:]))})"
     if head == "if":
@@ -85,6 +87,14 @@ def total(args: list[Any], finite: str, infinite: str) -> str:
         if hi == "oo"
         else f"({finite} {expression(lo)} {expression(hi)} {body})"
     )
+
+
+def integrand(args: list[Any]) -> str:
+    """Write what is integrated, over all real numbers."""
+    v, lo, hi, term = args
+    if (lo, hi) != ("-oo", "oo"):
+        raise ValueError(f"an integral from {lo} to {hi}")
+    return f"(fun {letter(v)} => {expression(term)})"
 
 
 def vector(e: Any, plus: str) -> str:
@@ -125,23 +135,27 @@ def condition(c: Any, letters: dict[str, str]) -> str:
     raise ValueError(f"unknown condition {c}")
 
 
-def infinite_sums(e: Any) -> list[Any]:
-    """The infinite sums in an expression."""
+def limits(e: Any) -> list[str]:
+    """Write that the infinite sums and integrals in an expression converge."""
     if isinstance(e, str):
         return []
-    found = [part for arg in e[1:] for part in infinite_sums(arg)]
-    return [*found, e] if e[0] == "sum" and e[3] == "oo" else found
+    found = [text for arg in e[1:] for text in limits(arg)]
+    if e[0] == "sum" and e[3] == "oo":
+        found.append(total(e[1:], "", "converges")[1:-1])
+    if e[0] == "integral":
+        found.append(f"integrable {integrand(e[1:])}")
+    return found
 
 
 def statement(rule: dict[str, Any]) -> str:
-    """Write a rule as a proposition: where its conditions hold, its infinite sums converge and its relation holds."""
+    """Write a rule as a proposition: where its conditions hold, its limits exist and its relation holds."""
     letters = " ".join(f"({letter(name)} : {TYPES[kind]})" for name, kind in rule["letters"].items())
     if {"vector", "random"} & set(rule["letters"].values()):
         letters = "(dim : nat) " + letters
     if "random" in rule["letters"].values():
         letters = "(P : probability) " + letters
     conditions = [text for c in rule["conditions"] if (text := condition(c, rule["letters"]))]
-    claims = [total(s[1:], "", "converges")[1:-1] for side in ("lhs", "rhs") for s in infinite_sums(rule[side])]
+    claims = limits(rule["lhs"]) + limits(rule["rhs"])
     claims.append(f"{expression(rule['lhs'])} {RELATIONS[rule['relation']]} {expression(rule['rhs'])}")
     lines = [f"  {text} ->" for text in conditions] + ["  " + " /\\ ".join(claims)]
     name = rule["name"].replace("-", "_")

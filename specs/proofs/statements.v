@@ -257,6 +257,11 @@ Definition sum_constant_statement : Prop :=
   is_integer hi ->
   (sum_over lo hi (fun i => c)) = (c * (hi + (1) + ((-1) * lo))).
 
+Definition gaussian_integral_statement : Prop :=
+  forall (c : R) (k : R) (s : R),
+  (0) < s ->
+  integrable (fun v => ((1 / 2) * (sqrt (2)) * (/ (sqrt PI)) * (/ s) * (exp (k + ((-1 / 2) * (/ (s ^ 2)) * ((v + ((-1) * c)) ^ 2)))))) /\ (integral (fun v => ((1 / 2) * (sqrt (2)) * (/ (sqrt PI)) * (/ s) * (exp (k + ((-1 / 2) * (/ (s ^ 2)) * ((v + ((-1) * c)) ^ 2))))))) = (exp k).
+
 Definition convolution_next_statement : Prop :=
   forall (m : R) (u : R) (v : R),
   (0) <= m ->
