@@ -1,0 +1,235 @@
+"""False chains, each sampled only where nothing shows. None may come out as proved: points do not help here.
+
+A domain is what assumptions say; the ranges below lie inside it, on the side where the false step happens to be true.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import sympy
+from sympy import (
+    Abs,
+    And,
+    Function,
+    Integer,
+    Integral,
+    Lambda,
+    Mod,
+    Ne,
+    Piecewise,
+    Rational,
+    Sum,
+    Symbol,
+    exp,
+    floor,
+    log,
+    oo,
+    sqrt,
+)
+
+from dpverify.symbolic import (
+    HOLE,
+    Bit,
+    Case,
+    Cases,
+    Derivation,
+    DerivationError,
+    GaussianNorm,
+    Log2,
+    Moment,
+    PopCount,
+    Premise,
+    SetBits,
+    Step,
+    check_derivation,
+    integer,
+    real,
+)
+from dpverify.symbolic.expressions.ranges import Variable
+
+x, y, z = (Symbol(name, real=True) for name in "xyz")
+p, q = Symbol("p", positive=True), Symbol("q", nonnegative=True)
+n, m = Symbol("n", integer=True), Symbol("m", integer=True)
+N = Symbol("N", integer=True, positive=True)
+i, j, k = (Symbol(name, integer=True) for name in "ijk")
+NOTHING = (i + 1) ** 2 - i**2 - 2 * i - 1  # 0, and mentions the index
+TERMS = Sum(i, (i, 1, 5000 - n))
+LATE = Sum(Piecewise((1, i >= 5000), (0, True)), (i, 0, n))
+LINE = Symbol("line", real=True)
+BEFORE = (5000 - n) * (HOLE + Sum(HOLE * i, (i, 1, 5000 - n)))
+POLE = Sum(1 / (i - n), (i, 0, 1))
+WIDE = Integral(exp(x * LINE**2), (LINE, -oo, oo))
+
+#: One to three for every real, two to nine for every integer: no corner of any domain.
+WHERE: dict[str, Variable] = {**dict.fromkeys("xyzpq", real(1, 3)), **dict.fromkeys("nmN", integer(2, 9))}
+
+
+def chain(start: Any, *steps: Step | Cases, given: Any = (), where: Any = None, **more: Any) -> Derivation:
+    variables: dict[str, Variable] = {**WHERE, **(where or {})}
+    return Derivation("false", "ours", variables, tuple(given), sympy.sympify(start), steps, **more)
+
+
+def order(small: Any, large: Any, context: Any = None) -> Step:
+    """A step from the smaller to the larger side, wherever the first stands, or where the context says."""
+    return Step(large if context is None else context.xreplace({HOLE: large}), "<=", "order",
+                {"a": small, "b": large}, context=context)  # fmt: skip
+
+
+def by(new: Any, rule: str, relation: Any = "<=", **where: Any) -> Step:
+    return Step(new, relation, rule, where)
+
+
+def same(new: Any) -> Step:
+    return Step(new, "=")
+
+
+def split(end: Any, relation: Any, *cases: tuple[Any, Step]) -> Cases:
+    return Cases(sympy.sympify(end), relation, tuple(Case(given, (step,)) for given, step in cases))
+
+
+CHAINS: dict[str, Derivation] = {
+    # direction and signs
+    "the wrong direction": chain(x, order(x, x - 1)),
+    "a sign that is not known": chain(x, order(x, x + y)),
+    "a term that may be negative is dropped": chain(x + y, by(x + y + z, "drop-nonnegative", a=x + y, b=z)),
+    "multiplied by what may be negative": chain(x * y, Step(x * (y + 1), "<=", "order", {"a": y, "b": y + 1})),
+    "multiplied by a negative number": chain(-2 * x, Step(-2 * x - 2, "<=", "order", {"a": x, "b": x + 1})),
+    "a context that falls": chain(1 / x, order(x, x + 1, 1 / HOLE), given=[x > 0]),
+    "a context of unknown direction": chain(x**2, order(x, x + 1, HOLE**2)),
+    "a square of what may be negative": chain(x**2, order(x, y, HOLE**2), given=[x <= y]),
+    "an equality by an inequality": chain(1 - x, by(exp(-x), "one-minus-exp", "=", x=x)),
+    # integers and reals
+    "Bernoulli between 0 and 1": chain(1 + x * y, by((1 + x) ** y, "bernoulli", x=x, n=y), given=[x >= 0, y >= 0]),
+    "a premise on integers for a real": chain(
+        x, Step(x**2, "<=", "premise", {"N": x}, ("p:a",)), given=[x > 0], premises={"p:a": Premise(N, "<=", N**2)}
+    ),
+    "a premise on positive numbers for any": chain(
+        x, Step(2 * x, "<=", "premise", {"q": x}, ("p:a",)), premises={"p:a": Premise(q, "<=", 2 * q)}
+    ),
+    "floor of a real is the real": chain(floor(x + y), same(x + floor(y))),
+    "a remainder below a negative modulus": chain(Mod(x, y), order(Mod(x, y), y)),
+    "set bits of a negative number": chain(PopCount(n), order(PopCount(n), n)),
+    "a sum up to a fraction": chain(
+        Sum(q, (i, 0, x)),
+        by((x + 1) * q, "sum-constant", "=", lo=0, hi=x, c=q),
+        given=[x >= 0],
+        where={"x": integer(0, 3)},
+    ),
+    # sums
+    "an empty sum of equal terms": chain(Sum(x, (i, 1, n)), by(n * x, "sum-constant", "=", lo=1, hi=n, c=x)),
+    "an empty sum, by algebra": chain(Sum(x, (i, 1, n)), same(n * x)),
+    "the first term of an empty sum": chain(
+        Sum(q**i, (i, 1, n)),
+        by(q + Sum(q**i, (i, 2, n)), "sum-split-first", "=", lo=1, hi=n, f=Lambda(k, q**k)),
+    ),
+    "the sum of integers, far below 0": chain(Sum(i, (i, 0, n)), by(n * (n + 1) / 2, "sum-integers", "=", m=n)),
+    "bounds shifted by one": chain(Sum(p**i, (i, 1, N)), same(Sum(p**i, (i, 0, N - 1)))),
+    "a sum cut in two, the wrong way round": chain(Sum(q, (i, 1, n)) + Sum(q, (i, n + 1, 9)), same(Sum(q, (i, 1, 9)))),
+    "a sum extended over negative terms": chain(
+        Sum(x**i, (i, 0, n)),
+        by(Sum(x**i, (i, 0, n + 1)), "sum-extend", f=Lambda(k, x**k), lo=0, hi=n, more=n + 1),
+    ),
+    "an index that leaves its sum": chain(
+        TERMS + x, Step(TERMS + x * (5000 - n), "<=", "order", {"a": x, "b": x * (5000 - n)}), given=[x >= 1]
+    ),
+    "an index that leaves its sum in an algebraic zero": chain(
+        TERMS + x,
+        Step(
+            TERMS + x * (5000 - n), "<=", "order", {"a": x + NOTHING, "b": x * (5000 - n) + NOTHING},
+            context=TERMS + HOLE,
+        ),
+        given=[x >= 1],
+    ),
+    "the range of a sum judges what stands before it": chain(
+        (5000 - n) * (x + Sum(x * i, (i, 1, 5000 - n))), order(x, x + 1, BEFORE)
+    ),
+    "a choice that differs from term to term": chain(
+        0, order(Integer(0), LATE * (LATE - Sum(1, (i, 0, n)))), given=[n >= 0]
+    ),
+    "a series without a sum": chain(Sum(1, (i, 0, oo)), order(Integer(1), Integer(2), Sum(HOLE, (i, 0, oo)))),
+    "a ratio of 1": chain(Sum(q**i, (i, 0, oo)), by(1 / (1 - q), "geometric-series", "=", x=q), given=[q <= 1],
+                        where={"q": real(0, Rational(1, 2))}),
+    # no value somewhere on the domain
+    "a division by what may vanish": chain(1 / x + 1, same((1 + x) / x)),
+    "what may vanish is cancelled": chain(y, order(x * y, x * z, HOLE / x), given=[x >= 0, x * (z - y) >= 0]),
+    "a negative power of what may vanish": chain(q**n, by(q**n + 1, "drop-nonnegative", a=q**n, b=1)),
+    "one power taken out of another": chain(q**n, same(q * q ** (n - 1)), given=[n >= 0]),
+    "the root of something negative": chain(sqrt(x), by(sqrt(x) + 1, "drop-nonnegative", a=sqrt(x), b=1)),
+    "the logarithm of 0": chain(log(q) - 1, order(log(q) - 1, log(q))),
+    "a pole inside a sum": chain(POLE, order(Integer(0), Integer(1), HOLE + POLE)),
+    "an integral without a value": chain(
+        WIDE, order(Integer(0), Integer(1), HOLE + WIDE), where={"x": real(-3, -1)}
+    ),
+    "a case split with a gap": chain(0, order(Integer(0), Piecewise((x, x > 0)))),
+    "a bit that there is not": chain(Bit(n, m), order(Bit(n, m), Integer(1))),
+    # roots, logarithms, powers
+    "the root of a square": chain(sqrt(x**2), same(x)),
+    "a power of a power": chain((x**2) ** y, same(x ** (2 * y))),
+    "the logarithm of a product": chain(log(x * y), same(log(x) + log(y)), given=[x * y > 0]),
+    "twice the logarithm": chain(Log2(x**2), same(2 * Log2(x)), given=[x**2 > 0]),
+    "the root of a product": chain(sqrt(x * y), same(sqrt(x) * sqrt(y)), given=[x * y >= 0]),
+    "an absolute value": chain(Abs(x + y), same(x + y)),
+    "a power that falls below 1": chain(p**q, by(p ** (q + 1), "power-increasing", x=p, p=q, q=q + 1)),
+    "a power that rises above 1": chain(p ** (q + 1), by(p**q, "power-decreasing", x=p, p=q + 1, q=q)),
+    "an exponent that grows under a base below 1": chain(p**q, Step(p ** (q + 1), "<=", "order", {"a": q, "b": q + 1})),
+    "the logarithm of less than 1 is not negative": chain(0, order(Integer(0), log(p))),
+    "the tangent of the logarithm at 0": chain(log(x), by(x - 1, "log-tangent", x=x)),
+    # conditions of rules
+    "a chord beyond its end": chain(exp(-x), by(1 - (1 - exp(-1)) * x, "exp-chord", x=x), given=[x >= 0],
+                                where={"x": real(0, 1)}),
+    "a condition that holds without the context only": chain(
+        p * q**2, Step(p * q, "<=", "power-decreasing", {"x": q, "p": 2, "q": 1}, context=p * HOLE),
+        where={"q": real(0, 1)},
+    ),
+    "a law of any dimension": chain(
+        Moment(Symbol("X"), 2),
+        by(x * y, "gaussian-second-moment", "=", X=Symbol("X"), d=x, v=y),
+        where={"X": GaussianNorm(x, y)},
+    ),
+    "Jensen for a number": chain(Moment(x, 1), by(sqrt(Moment(x, 2)), "jensen-sqrt", X=x)),
+    "a set bit that there is not": chain(
+        Function("pos")(k - k + m),
+        by(Function("pos")(m), "set-bits-apart", ">=", s=N, k=m, pos=Function("pos")),
+        where={"pos": SetBits(N)},
+    ),
+    # cases
+    "cases that do not cover": chain(
+        x, split(3, "<=", (x <= 1, order(x, Integer(3))), (And(x >= 2, x <= 3), order(x, Integer(3)))),
+        where={"x": real(0, 3)},
+    ),
+    "cases with each other's proofs": chain(
+        Abs(x), split(x, "=", (x <= 0, same(x)), (x >= 0, same(x))), where={"x": real(0, 3)}
+    ),
+    "all but one point": chain(
+        0, split(x**2, "<=", (x > 0, order(Integer(0), x**2)), (And(Ne(x, 0), x < 0), order(Integer(0), x**2))),
+        where={"x": real(-3, 3)},
+    ),
+    # letters that stand still
+    "a letter with one value": chain(x, order(x, 2 * x), given=[x >= 0], where={"x": real(1, 1)}),
+    "a letter with one value in a case": chain(
+        x, split(2 * x, "<=", (x <= 1, order(x, 2 * x)), (x >= 1, order(x, 2 * x))), given=[x >= 0]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CHAINS)
+def test_a_false_chain_is_not_proved(kind: str) -> None:
+    try:
+        result = check_derivation(CHAINS[kind], points=40)
+    except DerivationError:
+        return
+    assert not result.complete
+    assert any(step.status != "proved" for step in result.steps[1:])
+    assert all(step.note for step in result.steps[1:] if step.status != "proved")
+
+
+def test_points_that_are_one_point_count_once() -> None:
+    step = check_derivation(chain(x, order(x, 2 * x), where={"x": real(1, 1)})).steps[1]
+    assert (step.points, step.status) == (1, "undecided")
+    assert "every point has the same x" in step.note
+    pinned = check_derivation(chain(x, order(x, 2 * x), given=[x >= 1, x <= 1], where={"x": real(1, 1)}))
+    assert pinned.complete
+    assert pinned.steps[1].points == 1
+    assert check_derivation(chain(n, order(n, n + 1))).steps[1].points == 8
