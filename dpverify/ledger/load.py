@@ -142,6 +142,7 @@ def _value_at(data: object, path: str) -> object:
 CLAIMS = "claims.toml"
 VERDICTS = "verdicts.toml"
 CHAPTERS = "chapters.toml"
+PROOFS = "proofs"  # the one folder of specs that is no paper: proofs of the rules of derivations
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -189,11 +190,12 @@ def read_specs(directory: Path, problems: Problems) -> Specs:
 
 
 def _paper_folders(directory: Path, problems: Problems) -> list[Path]:
-    """Return the folders of the papers; hidden ones and Python's caches are none."""
+    """Return the folders of the papers; hidden ones, Python's caches and the proofs of rules are none."""
     place = Place(shown_path(directory))
     try:
         entries = sorted(directory.iterdir())
-        folders = [entry for entry in entries if entry.is_dir() and not entry.name.startswith((".", "__"))]
+        visible = [entry for entry in entries if entry.is_dir() and not entry.name.startswith((".", "__"))]
+        folders = [entry for entry in visible if entry.name != PROOFS]
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         problems.append(place.error("", f"the specs folder cannot be read: {reason}"))

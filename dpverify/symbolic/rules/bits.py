@@ -66,7 +66,7 @@ RULES = (
         "remainder-below-set-bit",
         equal(Mod(s, 2 ** pos(k)), Sum(2 ** pos(j), (j, 1, k - 1))),
         "The remainder modulo 2**p is the number that the bits below p make; those set are the k - 1 earlier ones.",
-        (AreSetBits(pos(k), s), Holds(s >= 0), Holds(k >= 1), Holds(k <= PopCount(s)), IsInteger(k)),
+        (AreSetBits(pos(k), s), Holds(s >= 0), Holds(k >= 1), Holds(k <= PopCount(s)), IsInteger(s), IsInteger(k)),
         {"s": _SOME, "k": integer(1, 12), "pos": SetBits(s)},
     ),
     Rule(
@@ -80,7 +80,7 @@ RULES = (
         "set-bits-apart",
         at_most(k - 1, pos(k)),
         "The positions are integers, at least 0, and increase by at least 1 from one to the next.",
-        (AreSetBits(pos(k), s), Holds(s >= 0), Holds(k >= 1), Holds(k <= PopCount(s)), IsInteger(k)),
+        (AreSetBits(pos(k), s), Holds(s >= 0), Holds(k >= 1), Holds(k <= PopCount(s)), IsInteger(s), IsInteger(k)),
         {"s": _SOME, "k": integer(1, 12), "pos": SetBits(s)},
     ),
     Rule(

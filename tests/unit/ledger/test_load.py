@@ -270,6 +270,12 @@ def test_folders_that_hold_no_paper(write: Write, tmp_path: Path) -> None:
     assert "null" in broken("a\0b").rule
 
 
+def test_the_proofs_of_rules_are_no_paper(write: Write) -> None:
+    folder = write()
+    (folder / "proofs").mkdir()
+    assert list(load_specs(folder).papers) == ["toy2024"]
+
+
 def test_errors_escape_what_a_terminal_would_obey(write: Write) -> None:
     error = broken(write(('where = "Lemma 2"', r'"wh\u001b[2Jere" = "Lemma 2"')))
     assert r"wh\x1b[2Jere" in str(error)
