@@ -58,7 +58,7 @@ class DerivationCheck(Check):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check, compare and control; a step that fails is our error, or, in the paper's chain, a finding."""
-        from dpverify.symbolic.derive.cited import derivations_under, taken_for_granted
+        from dpverify.symbolic.derive.cited import derivations_under, referred_to, taken_for_granted
         from dpverify.symbolic.derive.conclude import compare_with
         from dpverify.symbolic.derive.derivation import check_derivation
 
@@ -85,6 +85,7 @@ class DerivationCheck(Check):
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
             given=given if proves else [],
+            references=referred_to(derivation) if proves else [],
             derivation=checked,
             relation_to_derived=relation,
             controls=controls,

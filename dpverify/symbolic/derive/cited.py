@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dpverify.ledger.statements import Reference
 from dpverify.symbolic.derive.derivation import Derivation, Premise
+from dpverify.symbolic.derive.referenced import Referenced
 from dpverify.symbolic.derive.steps import Cases, Link, symbol_conditions
 from dpverify.symbolic.rules.base import Condition, Holds
 
@@ -49,11 +51,30 @@ def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]
 
 
 def taken_for_granted(derivation: Derivation) -> list[str]:
-    """Names of what a chain rests on, at any depth, that no derivation is cited for: premises, and claims of steps."""
-    chains = [derivation, *(found for _, found in derivations_under(derivation))]
-    names = [name for one in chains for name, premise in one.premises.items() if not isinstance(premise, Cited)]
+    """Names of what a chain rests on, at any depth, that no derivation is cited for: premises, and claims of steps.
+
+    A statement that is referred to goes by its own name, whatever the chain calls it.
+    """
+    return list(dict.fromkeys([*map(str, referred_to(derivation)), *typed_by_hand(derivation)]))
+
+
+def referred_to(derivation: Derivation) -> list[Reference]:
+    """The statements that a chain refers to, at any depth, each once."""
+    found = (premise.reference for chain in _chains(derivation) for premise in chain.premises.values()
+             if isinstance(premise, Referenced))  # fmt: skip
+    return list({str(reference): reference for reference in found}.values())
+
+
+def typed_by_hand(derivation: Derivation) -> list[str]:
+    """Names of premises, at any depth, whose formula no derivation or record of a claim gives, and claims of steps."""
+    chains = _chains(derivation)
+    names = [n for one in chains for n, found in one.premises.items() if not isinstance(found, Cited | Referenced)]
     names += [name for one in chains for name in _named(one.steps) if name not in one.premises]
     return list(dict.fromkeys(names))
+
+
+def _chains(derivation: Derivation) -> list[Derivation]:
+    return [derivation, *(found for _, found in derivations_under(derivation))]
 
 
 def _named(links: tuple[Link, ...]) -> Iterator[str]:

@@ -90,8 +90,8 @@ def _evaluated(expr: Any) -> Any:
 
 
 def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lhs: Any, granted: Facts) -> str:
-    if statement.key in _cited(derivation):
-        return f"the derivation of {statement.key} cites {statement.key} itself."
+    if own := {statement.key, str(statement.reference)} & _cited(derivation):
+        return f"the derivation of {statement.key} cites {min(own)} itself."
     wanted = {"<": "<=", ">": ">="}.get(statement.relation, statement.relation)
     if derivation.relation not in {"=", wanted}:
         return f"the derivation is a chain of {derivation.relation}, the statement has {statement.relation}."
@@ -114,7 +114,7 @@ def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lh
 
 
 def _cited(derivation: Derivation) -> set[str]:
-    """Names of the premises that the steps of a derivation cite, and of those that these rest on in turn."""
+    """Names of the premises that steps cite, of the statements these are, and of all that they rest on in turn."""
     names: set[str] = set()
     todo = [*derivation.steps]
     while todo:
@@ -124,8 +124,9 @@ def _cited(derivation: Derivation) -> set[str]:
             continue
         for name in set(link.premises) - names:
             names.add(name)
-            under = getattr(derivation.premises.get(name), "derivation", None)
-            names |= _cited(under) if under is not None else set()
+            premise = derivation.premises.get(name)
+            under = getattr(premise, "derivation", None)
+            names |= _cited(under) if under is not None else {str(getattr(premise, "reference", name))}
     return names
 
 
