@@ -43,6 +43,7 @@ def refer(
     """
     paper, _, own = statement.key.partition(":")
     known = statement.siblings[own].below | {own: statement.siblings[own]} if own in statement.siblings else {}
+    claim = claim.removeprefix(f"{paper}:")
     if claim not in known:
         raise DerivationError(f"{statement.key} does not rest on {paper}:{claim}, so that it cannot refer to it.")
     choices = {one.name for one in known[claim].record.reading}

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import itertools
 
+import msgspec
 import pytest
 
 from dpverify.harness.run.premises import settle
+from dpverify.harness.run.suite import Suite, judged
+from dpverify.ledger import Specs
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Reference
@@ -77,3 +80,22 @@ def test_another_proof_outside_the_circle_still_counts() -> None:
     found = settled({"a": [proof("b")], "b": [proof("c"), proof(name="direct")], "c": [proof("b")]})
     assert [check.status for check in found["b"]] == ["inconclusive", "proved"]
     assert found["a"][0].status == "proved"
+
+
+def test_verdicts_are_those_after_the_premises_are_settled(demo: Specs) -> None:
+    suite = Suite(demo, "smoke", 0, "tests.unit.harness.demo.demo_checks:load")
+    decay, total = (suite.cases(demo.claim(f"demo:{name}"))[0] for name in ("decay", "sum"))
+    reference = Reference(claim="demo:sum")
+    resting = msgspec.structs.replace(proof(), status="proved given", given=[str(reference)], references=[reference])
+
+    def judge_decay(*found_of_sum: CheckResult) -> tuple[Status, list[str]]:
+        cases, found = [decay], [[resting]]
+        if found_of_sum:
+            cases, found = [*cases, total], [*found, list(found_of_sum)]
+        result = judged(demo, cases, found, [""] * len(cases))[0]
+        return result.status, result.given
+
+    assert judge_decay(proof(), seen("not refuted")) == ("proved", [])
+    assert judge_decay(seen("argued"), seen("untested")) == ("proved given", ["demo:sum (printed, argued)"])
+    alone = ["demo:sum (printed, pinned argued, not judged in this run)"]
+    assert judge_decay() == ("proved given", alone)
