@@ -100,6 +100,8 @@ def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lh
     start = derivation.start.xreplace(rename)
     if lhs is not None and not are_equal(start, lhs, granted):
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
+    if theirs := sorted(set(derivation.local) & set(statement.domains)):
+        return f"the derivation calls {', '.join(theirs)} local, of which the statement speaks."
     known = {s.name for s in rename.values()} | set(derivation.local)
     used = {s.name for e in (derivation.start, derivation.last, *derivation.assumptions) for s in e.free_symbols}
     for name, variable in derivation.variables.items():
