@@ -102,6 +102,8 @@ def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lh
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
     if theirs := sorted(set(derivation.local) & set(statement.domains)):
         return f"the derivation calls {', '.join(theirs)} local, of which the statement speaks."
+    if taken := sorted(_letters_of_citations(derivation) & set(statement.domains)):
+        return f"{', '.join(taken)} of the statement stands for the first expression of a cited derivation."
     known = {s.name for s in rename.values()} | set(derivation.local)
     used = {s.name for e in (derivation.start, derivation.last, *derivation.assumptions) for s in e.free_symbols}
     for name, variable in derivation.variables.items():
@@ -129,6 +131,12 @@ def _cited(derivation: Derivation) -> set[str]:
             under = getattr(derivation.premises.get(name), "derivation", None)
             names |= _cited(under) if under is not None else set()
     return names
+
+
+def _letters_of_citations(derivation: Derivation) -> set[str]:
+    """Letters by which citations call what cited derivations start from: they mean that, and nothing else."""
+    cited = [(p.lhs, getattr(p, "derivation", None)) for p in derivation.premises.values()]
+    return {left.name for left, under in cited if under is not None and left.is_Symbol and not under.start.is_Symbol}
 
 
 def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:

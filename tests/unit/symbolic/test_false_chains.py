@@ -321,6 +321,14 @@ def test_a_citation_may_not_hide_what_narrows_it_behind_a_local_letter() -> None
     assert "not proven" in check_derivation(cited, points=20).steps[1].note
 
 
+def test_a_letter_of_the_statement_is_no_name_for_what_a_citation_starts_from(make_statement: Any) -> None:
+    named = cite(chain(q + 1, order(q + 1, q + 2)), p)
+    under = chain(p, Step(q + 2, "<=", "premise", {}, ("named",)), premises={"named": named}, where={"p": real(0, 1)})
+    assert check_derivation(under, points=20).complete
+    claim = make_statement("p", "<=", "q + 2", {"p": "real, p > 0", "q": "real, q >= 0"})
+    assert "p of the statement stands for" in compare_with(under, claim).reason
+
+
 def test_a_citation_of_no_derivation_is_taken_for_granted() -> None:
     bare = chain(q, Step(q / 2, "<=", "premise", {}, ("nothing",)), premises={"nothing": Cited(q, "<=", q / 2)})
     assert taken_for_granted(bare) == ["nothing"]
