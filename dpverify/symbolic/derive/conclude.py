@@ -136,7 +136,7 @@ def _cited(derivation: Derivation) -> set[str]:
 def _letters_of_citations(derivation: Derivation) -> set[str]:
     """Letters by which citations call what cited derivations start from: they mean that, and nothing else."""
     cited = [(p.lhs, getattr(p, "derivation", None)) for p in derivation.premises.values()]
-    return {left.name for left, under in cited if under is not None and left.is_Symbol and not under.start.is_Symbol}
+    return {left.name for left, under in cited if under is not None and left.is_Symbol and left != under.start}
 
 
 def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:

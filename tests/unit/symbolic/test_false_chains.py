@@ -321,8 +321,9 @@ def test_a_citation_may_not_hide_what_narrows_it_behind_a_local_letter() -> None
     assert "not proven" in check_derivation(cited, points=20).steps[1].note
 
 
-def test_a_letter_of_the_statement_is_no_name_for_what_a_citation_starts_from(make_statement: Any) -> None:
-    named = cite(chain(q + 1, order(q + 1, q + 2)), p)
+@pytest.mark.parametrize("start", [q, q + 1])
+def test_a_letter_of_the_statement_is_no_name_for_what_a_citation_starts_from(start: Any, make_statement: Any) -> None:
+    named = cite(chain(start, order(start, q + 2)), p)
     under = chain(p, Step(q + 2, "<=", "premise", {}, ("named",)), premises={"named": named}, where={"p": real(0, 1)})
     assert check_derivation(under, points=20).complete
     claim = make_statement("p", "<=", "q + 2", {"p": "real, p > 0", "q": "real, q >= 0"})
