@@ -81,7 +81,8 @@ def why(result: Result) -> str:
         first = examples[0]
         point = f"at {show_point(first.parameters)}: " if first.parameters else ""
         return f"{point}{show_sides(first)}"
-    return " ".join(result.reason.split())
+    given = f"given {', '.join(result.given)}: " if result.given and "given" not in result.reason else ""
+    return given + " ".join(result.reason.split())
 
 
 def mark(status: Status, console: Console) -> str:

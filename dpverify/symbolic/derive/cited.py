@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import sympy
 
 from dpverify.ledger.statements import Reference
 from dpverify.symbolic.derive.derivation import Derivation, Premise
+from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.referenced import Referenced
 from dpverify.symbolic.derive.steps import Cases, Link, symbol_conditions
+from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules.base import Condition, Holds
 
 
@@ -24,11 +28,15 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     """Make a premise of a derivation's conclusion, with expressions in the place of some symbols (``where``).
 
     ``letter`` stands for the chain's first expression, or that itself. The chain's assumptions and domains are
-    conditions, proven of every use; what is assumed of its local letters says what they mean, and is none.
+    conditions, proven of every use. What is assumed of local letters that are not shown says what they mean, and is
+    none, where there are proven to be such values.
     """
     start, last = derivation.start, derivation.last
-    own = set(derivation.local)
-    assumed = (a for a in derivation.assumptions if not own & {s.name for s in a.free_symbols})
+    shown = (start, last) if letter is None else (sympy.sympify(letter), last)
+    own = set(derivation.local) - {s.name for side in shown for s in side.free_symbols}
+    assumed = [a for a in derivation.assumptions if not own & {s.name for s in a.free_symbols}]
+    if without_local_values(replace(derivation, local=tuple(own)), {}, Facts().given(assumed)):
+        assumed = list(derivation.assumptions)
     conditions: list[Condition] = [Holds(assumption) for assumption in assumed]
     for symbol in sorted(start.free_symbols | last.free_symbols, key=str):
         if symbol.name not in derivation.local:
@@ -68,13 +76,17 @@ def referred_to(derivation: Derivation) -> list[Reference]:
 def typed_by_hand(derivation: Derivation) -> list[str]:
     """Names of premises, at any depth, whose formula no derivation or record of a claim gives, and claims of steps."""
     chains = _chains(derivation)
-    names = [n for one in chains for n, found in one.premises.items() if not isinstance(found, Cited | Referenced)]
+    names = [name for one in chains for name, premise in one.premises.items() if not _provided(premise)]
     names += [name for one in chains for name in _named(one.steps) if name not in one.premises]
     return list(dict.fromkeys(names))
 
 
 def _chains(derivation: Derivation) -> list[Derivation]:
     return [derivation, *(found for _, found in derivations_under(derivation))]
+
+
+def _provided(premise: Premise) -> bool:
+    return isinstance(premise, Referenced) or (isinstance(premise, Cited) and premise.derivation is not None)
 
 
 def _named(links: tuple[Link, ...]) -> Iterator[str]:

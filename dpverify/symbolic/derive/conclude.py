@@ -100,6 +100,10 @@ def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lh
     start = derivation.start.xreplace(rename)
     if lhs is not None and not are_equal(start, lhs, granted):
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
+    if theirs := sorted(set(derivation.local) & set(statement.domains)):
+        return f"the derivation calls {', '.join(theirs)} local, of which the statement speaks."
+    if taken := sorted(_letters_of_citations(derivation) & set(statement.domains)):
+        return f"{', '.join(taken)} of the statement stands for the start of a derivation, or what a record measures."
     known = {s.name for s in rename.values()} | set(derivation.local)
     used = {s.name for e in (derivation.start, derivation.last, *derivation.assumptions) for s in e.free_symbols}
     for name, variable in derivation.variables.items():
@@ -128,6 +132,14 @@ def _cited(derivation: Derivation) -> set[str]:
             under = getattr(premise, "derivation", None)
             names |= _cited(under) if under is not None else {str(getattr(premise, "reference", name))}
     return names
+
+
+def _letters_of_citations(derivation: Derivation) -> set[str]:
+    """Letters for what cited derivations start from, or records measure: they mean that, and nothing else."""
+    cited = [(p.lhs, getattr(p, "derivation", None)) for p in derivation.premises.values()]
+    starts = {left.name for left, under in cited if under is not None and left.is_Symbol and left != under.start}
+    measured = (p.lhs for p in derivation.premises.values() if getattr(p, "measured", False))
+    return starts.union(*({s.name for s in left.free_symbols} for left in measured))
 
 
 def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:

@@ -140,7 +140,11 @@ class _Checker:
             end = case.steps[-1].expr if case.steps else old
             if not are_equal(end, split.expr, inside.facts, inside.refuted):
                 open_ends.append(f"the case {case.assumption} ends at {end}")
-        if missing := _without_value((old, split.expr), setting):
+        compared = {
+            r for case in split.cases for r in sympy.sympify(case.assumption).atoms(sympy.core.relational.Relational)
+        }
+        sides = (side for relation in sorted(compared, key=str) for side in relation.args)
+        if missing := _without_value((old, split.expr, *sides), setting):
             open_ends.append(missing)
         if not _cover([case.assumption for case in split.cases], setting):
             open_ends.append("the cases are not proven to cover the domain")

@@ -20,6 +20,7 @@ class Referenced(Premise):
     """A premise that the record of a claim provides."""
 
     reference: Reference = field(kw_only=True)  # the statement whose sides, relation, domains and conditions these are
+    measured: bool = field(default=False, kw_only=True)  # whether the left side stands for what the record measures
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
         """The premise as it stands: its letters have been replaced, and what stands for the quantity stays."""
@@ -59,5 +60,5 @@ def refer(
         raise DerivationError(f"{record.reference} has no symbol {', '.join(unknown)} that could become anything.")
     measured = None if letter is None else Dummy(str(record.quantity))
     said = premise_of(record, measured).instance(symbols | where)
-    left = said.lhs if letter is None else letter
-    return Referenced(left, said.relation, said.rhs, said.conditions, reference=record.reference)
+    sides = (said.lhs if letter is None else letter, said.relation, said.rhs, said.conditions)
+    return Referenced(*sides, reference=record.reference, measured=letter is not None)

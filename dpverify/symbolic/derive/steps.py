@@ -78,10 +78,18 @@ class Premise(Instance):
 
         What its symbols are assumed to be is asked of what takes their place, besides the conditions.
         """
-        symbols = sorted(self.lhs.free_symbols | self.rhs.free_symbols, key=str)
+        symbols = self._letters()
         own = (condition for symbol in symbols for condition in symbol_conditions(symbol))
         conditions = tuple(dict.fromkeys((*self.conditions, *own)))
         return replace(self, conditions=conditions).at({s.name: s for s in symbols} | dict(where))
+
+    def _letters(self) -> list[Any]:
+        """One symbol for each name: of a letter that only conditions hold, the one that says most."""
+        sides = self.lhs.free_symbols | self.rhs.free_symbols
+        holds = (c.relation for c in self.conditions if isinstance(c, Holds))
+        asked = {s for relation in holds for s in sympy.sympify(relation).free_symbols}
+        ordered = sorted(sides, key=str) + sorted(asked - sides, key=lambda s: (s == bare(s), str(s)))
+        return list({s.name: s for s in reversed(ordered)}.values())[::-1]
 
 
 def premise_of(statement: Any, lhs: Any = None) -> Premise:

@@ -49,7 +49,7 @@ from dpverify.symbolic import (
     premise_of,
     real,
 )
-from dpverify.symbolic.derive.cited import cite
+from dpverify.symbolic.derive.cited import Cited, cite, taken_for_granted
 from dpverify.symbolic.derive.conclude import compare_with, conclude
 from dpverify.symbolic.expressions.ranges import Variable
 
@@ -210,6 +210,11 @@ CHAINS: dict[str, Derivation] = {
         0, split(x**2, "<=", (x > 0, order(Integer(0), x**2)), (And(Ne(x, 0), x < 0), order(Integer(0), x**2))),
         where={"x": real(-3, 3)},
     ),
+    "cases told apart by what has no value everywhere": chain(
+        0,
+        split(n, "<=", (PopCount(n) <= 2, order(Integer(0), n)), (PopCount(n) >= 2, order(Integer(0), n))),
+        where={"n": integer(2, 60)},
+    ),
     # letters that stand still
     "a letter with one value": chain(x, order(x, 2 * x), given=[x >= 0], where={"x": real(1, 1)}),
     "a letter with one value in a case": chain(
@@ -253,6 +258,7 @@ DOUBLED = chain(q, order(q, 2 * q))
         (("q", "<", "2*q + 1"), DOUBLED, "strict"),
         (("q", "<=", "2*q"), chain(q, order(q, 2 * q), given=[q >= 1]), "does not grant"),
         (("q", "<=", "2*q"), chain(q, order(q, 2 * q), given=[p <= q], local=("p",)), "values of p as assumed"),
+        (("q", "<=", "q**2"), chain(q, order(q, q**2), given=[q >= 1], local=("q",)), "calls q local"),
         (("q", "<=", "2*q + log(q) - log(q)"), DOUBLED, "printed"),
         (("q", "<=", "2*q + sqrt(q - 1)*0"), DOUBLED, "printed"),
         (("q", "<=", "2*q + 0/(q - 1)"), DOUBLED, "printed"),
@@ -293,3 +299,48 @@ def test_a_premise_that_is_missing_or_says_less(make_statement: Any) -> None:
     assert check_derivation(inside, points=20).complete
     stronger = chain(q, replace(cited, expr=3 * q / 2), given=[q >= 1], premises={"x:claim": premise_of(claim)})
     assert not check_derivation(stronger, points=20).complete
+
+
+def test_a_citation_asks_for_what_is_assumed_of_a_local_letter_that_it_shows() -> None:
+    below = chain(x, order(x, Integer(0)), given=[x <= 0], local=("x",), where={"x": real(-3, 0)})
+    assert check_derivation(below, points=20).complete
+    cited = chain(
+        y, Step(Integer(0), "<=", "premise", {"x": y}, ("below",)), premises={"below": cite(below)},
+        where={"y": real(-3, 0)},
+    )  # fmt: skip
+    assert "not proven: y <= 0" in check_derivation(cited, points=20).steps[1].note
+
+
+def test_a_citation_may_not_hide_what_narrows_it_behind_a_local_letter() -> None:
+    below = chain(
+        x, order(x, Integer(0)), given=[x <= z, z <= 0], local=("z",), where={"x": real(-3, -2), "z": real(-1, 0)}
+    )
+    assert check_derivation(below, points=20).complete
+    cited = chain(y, Step(Integer(0), "<=", "premise", {"x": y}, ("below",)), premises={"below": cite(below)})
+    cited = replace(cited, variables={**cited.variables, "y": real(-3, 0)})
+    assert "not proven" in check_derivation(cited, points=20).steps[1].note
+
+
+@pytest.mark.parametrize("start", [q, q + 1])
+def test_a_letter_of_the_statement_is_no_name_for_what_a_citation_starts_from(start: Any, make_statement: Any) -> None:
+    named = cite(chain(start, order(start, q + 2)), p)
+    under = chain(p, Step(q + 2, "<=", "premise", {}, ("named",)), premises={"named": named}, where={"p": real(0, 1)})
+    assert check_derivation(under, points=20).complete
+    claim = make_statement("p", "<=", "q + 2", {"p": "real, p > 0", "q": "real, q >= 0"})
+    assert "p of the statement stands for" in compare_with(under, claim).reason
+
+
+def test_a_citation_of_no_derivation_is_taken_for_granted() -> None:
+    bare = chain(q, Step(q / 2, "<=", "premise", {}, ("nothing",)), premises={"nothing": Cited(q, "<=", q / 2)})
+    assert taken_for_granted(bare) == ["nothing"]
+
+
+def test_a_letter_that_only_conditions_hold_keeps_its_domain(make_statement: Any) -> None:
+    domains = {"q": "real, q >= 0", "N": "integer, N >= 1, N <= 3/2"}
+    whole = premise_of(make_statement("q", "<=", "3", domains, ("q <= N + 2",)))
+    half = Step(Integer(3), "<=", "premise", {"q": q, "N": Rational(3, 2)}, ("x:claim",))
+    around = chain(q, half, given=[q <= Rational(7, 2)], premises={"x:claim": whole}, where={"q": real(0, 3)})
+    assert "3/2 is an integer" in check_derivation(around, points=20).steps[1].note
+    one = chain(q, replace(half, where={"q": q, "N": Integer(1)}), given=[q <= 3], premises={"x:claim": whole},
+                where={"q": real(0, 3)})  # fmt: skip
+    assert check_derivation(one, points=20).complete

@@ -137,6 +137,14 @@ def test_a_statement_is_no_premise_of_itself(toy: Specs) -> None:
     assert "cites toy:lemma-1 (amended) itself" in compare_with(own, lemma).reason
 
 
+def test_a_symbol_of_the_statement_does_not_stand_for_what_a_record_measures(toy: Specs) -> None:
+    theorem = toy.claim("toy:theorem-1").statement()
+    taken = Derivation(
+        "taken", "ours", RANGES, (), X, (), {"the lemma": refer(theorem, "lemma-1", X)}, local=("t", "T")
+    )
+    assert "x of the statement stands for" in compare_with(taken, theorem).reason
+
+
 @pytest.mark.parametrize(
     ("claim", "letter", "more", "rule"),
     [
