@@ -162,5 +162,5 @@ def _change(was: tuple[str, str], today: tuple[str, str] | None) -> str:
     if record and evidence:
         return "the claim's record and the code that judges it have changed since it was judged"
     if evidence:
-        return "the checks, bounds or kernels have changed since it was judged"
+        return "the checks, bounds or kernels, or a record that it rests on, have changed since it was judged"
     return "the claim's record has changed since it was judged" if record else ""

@@ -19,7 +19,7 @@ def test_each_hash_is_watched(run: Run) -> None:
     once = reading_key({"ordering": "once"})
     for today, what in [
         (("x", "1" * 16), "the claim's record has changed"),
-        (("0" * 16, "x"), "the checks, bounds or kernels have changed"),
+        (("0" * 16, "x"), "the checks, bounds or kernels, or a record that it rests on, have changed"),
         (("x", "y"), "the claim's record and the code that judges it have changed"),
     ]:
         assert stale(run, hashes(run) | {(LEMMA_12, once): today}) == [

@@ -24,6 +24,7 @@ from dpverify.papers.tran2022.noise.sr_window_steps_derivations import (
     Wrap,
     about_windows,
     count,
+    counted,
     j,
     k,
     kept,
@@ -102,7 +103,7 @@ def var_2(statement: Statement) -> Derivation:
     )
     return Derivation(
         "the weights of the first window add up", "ours", at.variables, at.assumptions,
-        wrap(total_weight(alpha, n)), steps, premises(n), local=WITH_RHO, letters=LETTERS,
+        wrap(total_weight(alpha, n)), steps, counted(n), local=WITH_RHO, letters=LETTERS,
     )  # fmt: skip
 
 
@@ -120,7 +121,7 @@ def var_2_step(statement: Statement) -> Derivation:
     return Derivation(
         "sharp count", "ours", {**at.variables, "weight": real(coefficient, coefficient)},
         (weighed <= coefficient,), scale * weighed**2 * DECAYS, steps,
-        premises(full["N"]), local=(*LOCAL, "weight"), letters=LETTERS,
+        counted(full["N"]), local=(*LOCAL, "weight"), letters=LETTERS,
     )  # fmt: skip
 
 
@@ -171,7 +172,7 @@ def _first_line(
         (*at.assumptions, gamma < 1),
         start,
         steps,
-        {DEFINITION: Premise(own, "<=", written), **premises(n)},
+        {DEFINITION: Premise(own, "<=", written), **(premises if squared[0].premises else counted)(n)},
         local=WITH_RHO if "rho" in at.variables else LOCAL,
         letters=LETTERS,
     )

@@ -85,12 +85,14 @@ def with_rho(at: AboutWindows) -> AboutWindows:
     return AboutWindows(at.full, variables, (*at.assumptions, (1 - alpha) ** n <= RHO, exp(-1) >= RHO))
 
 
+def counted(n: Any) -> dict[str, Premise]:
+    """What another derivation shows: how many nodes a window has."""
+    return {COUNT: Premise(DECAYS, "<=", 2 * Log2(1 + n / 2))}
+
+
 def premises(n: Any) -> dict[str, Premise]:
-    """What other derivations show: how many nodes a window has, and what the squared weights add up to."""
-    return {
-        COUNT: Premise(DECAYS, "<=", 2 * Log2(1 + n / 2)),
-        YOUNG: Premise(SQUARES, "<=", kept() / SHRUNK),
-    }
+    """The same, and what the squared weights add up to."""
+    return counted(n) | {YOUNG: Premise(SQUARES, "<=", kept() / SHRUNK)}
 
 
 def weight(base: Any, count: Any) -> Any:

@@ -139,9 +139,8 @@ def test_a_statement_is_no_premise_of_itself(toy: Specs) -> None:
 
 def test_a_symbol_of_the_statement_does_not_stand_for_what_a_record_measures(toy: Specs) -> None:
     theorem = toy.claim("toy:theorem-1").statement()
-    taken = Derivation(
-        "taken", "ours", RANGES, (), X, (), {"the lemma": refer(theorem, "lemma-1", X)}, local=("t", "T")
-    )
+    premises = {"the lemma": refer(theorem, "lemma-1", X)}
+    taken = Derivation("taken", "ours", {"x": real(0, 1, open_lo=True)}, (), X, (), premises)
     assert "x of the statement stands for" in compare_with(taken, theorem).reason
 
 
