@@ -65,7 +65,7 @@ class SessionEvidence:
         self.seed: int = config.getoption("--dpverify-seed")
         self.suite: Suite = Suite(load_specs(directory), self.budget, self.seed, config.getini("dpverify_checks"))
         self.untested: list[str] = []
-        self.unconfirmed: list[str] = []
+        self.looked_at: list[tuple[str, JudgedReading, list[CheckResult]]] = []  # of every pin: item, case, findings
         self._found: dict[str, CheckResult] = {}
 
     def check(self, job: Job) -> CheckResult:
@@ -83,10 +83,19 @@ class SessionEvidence:
         """Lines for the end of the session."""
         if self.untested:
             yield f"{len(self.untested)} claims, each under one reading, have no check and are untested"
-        if self.unconfirmed:
-            yield f"{len(self.unconfirmed)} pins are not confirmed at this budget: {', '.join(self.unconfirmed)}"
+        if weak := self.unconfirmed():
+            yield f"{len(weak)} pins are not confirmed at this budget: {', '.join(weak)}"
         alpha = sum(result.alpha for result in self._found.values() if result.n > 0)
         yield f"chance that any red among these simulations is false: at most {alpha:.2g}"
+
+    def unconfirmed(self) -> list[str]:
+        """Pins that the checks do not confirm, judged together: proofs may rest on what others found."""
+        from dpverify.harness.run.judge import unconfirmed
+        from dpverify.harness.run.suite import judged
+
+        names, cases, found = zip(*self.looked_at, strict=True) if self.looked_at else ((), (), ())
+        results = zip(names, judged(self.suite.specs, cases, found, [""] * len(cases)), strict=True)
+        return [f"{name} (pinned {one.pinned}, found {one.status})" for name, one in results if unconfirmed(one)]
 
 
 EVIDENCE: pytest.StashKey[dict[Path, SessionEvidence]] = pytest.StashKey()
@@ -190,11 +199,12 @@ class PinItem(ClaimItem):
     case: JudgedReading
 
     def runtest(self) -> None:
-        """Fail where the checks together contradict the pin or each other; note a pin that they do not confirm."""
-        from dpverify.harness.run.judge import unconfirmed
+        """Fail where the checks together contradict the pin or each other."""
+        from dpverify.harness.run.suite import judged
 
         found = [self.evidence.check(job) for job in self.case.jobs]
-        result = self.case.result(found, self.case.evidence_hash)
+        specs = self.evidence.suite.specs
+        (result,) = judged(specs, [self.case], [found], [self.case.evidence_hash])
         against = []
         if result.sources_disagree:
             against.append(result.reason)
@@ -206,8 +216,7 @@ class PinItem(ClaimItem):
             self.fail(
                 against, [line for job, one in zip(self.case.jobs, found, strict=True) for line in describe(job, one)]
             )
-        if unconfirmed(result):
-            self.evidence.unconfirmed.append(f"{self.name} (pinned {result.pinned}, found {result.status})")
+        self.evidence.looked_at.append((self.name, self.case, found))
 
 
 def describe(job: Job, result: CheckResult) -> list[str]:

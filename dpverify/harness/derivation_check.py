@@ -58,7 +58,7 @@ class DerivationCheck(Check):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check, compare and control; a step that fails is our error, or, in the paper's chain, a finding."""
-        from dpverify.symbolic.derive.cited import derivations_under, taken_for_granted
+        from dpverify.symbolic.derive.cited import derivations_under, referred_to, taken_for_granted, typed_by_hand
         from dpverify.symbolic.derive.conclude import compare_with
         from dpverify.symbolic.derive.derivation import check_derivation
 
@@ -73,18 +73,24 @@ class DerivationCheck(Check):
         proves = checked.complete and relation in IMPLIES and not broken
         controls, slack = self._controls(context, derivation) if proves else ([], [])
         missed = missed_controls(controls) if proves else ""
-        given = taken_for_granted(derivation)
+        measured = f"{statement.quantity} is {derivation.start}"  # no record says in a formula what is measured
+        given = [*taken_for_granted(derivation), *([measured] if statement.quantity else [])]
         holds: Status = "proved given" if given else "proved"
         rests = f"cites the derivations {'; '.join(one.name for one in under)}" if under else ""
         failing = _failing(checked)
-        error = f"our derivation {checked.name!r} fails: {failing}" if failing and checked.whose == "ours" else ""
+        errors = [f"our derivation {checked.name!r} fails: {failing}"] if failing and checked.whose == "ours" else []
+        errors += [f"cited derivations of ours are not complete: {'; '.join(broken)}"] if broken else []
+        claims = {claim.key for claim in statement.siblings.values()}
+        if borne := sorted(claims.intersection(typed_by_hand(derivation))):
+            errors.append(f"what is typed by hand bears the id of a claim, to which it must refer: {', '.join(borne)}")
         return self.result(
-            status=holds if proves and not missed else "inconclusive",
+            status=holds if proves and not missed and not errors else "inconclusive",
             message="; ".join(filter(None, [_message(checked, relation), conclusion.reason, missed, *slack, rests])),
-            error=f"cited derivations of ours are not complete: {'; '.join(broken)}" if broken else error,
+            error="; ".join(errors),
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
             given=given if proves else [],
+            references=referred_to(derivation) if proves else [],
             derivation=checked,
             relation_to_derived=relation,
             controls=controls,

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import msgspec
@@ -27,6 +27,7 @@ class ClaimSpec:
     vocabulary: Vocabulary
     verdicts: tuple[Verdict, ...] = ()
     file: str = ""
+    siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, repr=False)  # the paper's claims by id
 
     @property
     def key(self) -> str:
@@ -42,6 +43,25 @@ class ClaimSpec:
     def record_hash(self) -> str:
         """First 16 hex digits of the SHA-256 of the record's text."""
         return hashlib.sha256(self.text(self.record).encode()).hexdigest()[:16]
+
+    @cached_property
+    def below(self) -> dict[str, ClaimSpec]:
+        """The claims of the same paper that this one rests on, at any depth, by id."""
+        found: dict[str, ClaimSpec] = {}
+        todo = list(self.uses)
+        while todo:
+            paper, _, name = todo.pop(0).partition(":")
+            if paper == self.paper and name in self.siblings and name not in found:
+                found[name] = self.siblings[name]
+                todo += found[name].uses
+        return found
+
+    @cached_property
+    def corrected_hash(self) -> str:
+        """The same of the record and all its amendments: of everything that a reference to the claim may mean."""
+        amendments = (verdict.amendment for verdict in self.verdicts)
+        texts = [self.text(self.record), *(self.text(found) for found in amendments if found is not None)]
+        return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
     def text(self, record: Claim | Amendment) -> str:
         """Canonical JSON of this record, or an amendment of it, and its symbols' domains; not `transcription`."""
@@ -85,7 +105,8 @@ class ClaimSpec:
             if verdict is None or verdict.amendment is None:
                 raise place.at("amendment").error("", "this reading has no amendment")
             wording = amended_wording(self.record, verdict.amendment)
-        return StatementReader(wording, self.vocabulary, place, Problems()).read(self.record, self.key, chosen)
+        read = StatementReader(wording, self.vocabulary, place, Problems()).read(self.record, self.key, chosen)
+        return replace(read, siblings=self.siblings)
 
 
 def _formulas(record: Claim | Amendment) -> Iterator[str]:

@@ -41,7 +41,7 @@ class PaperReader:
         for record in claims.claim:
             place = self.claims_place.of(record.id)
             mine = tuple(by_claim.get(full_id(record.id, self.folder), ()))
-            spec = ClaimSpec(record, self.folder, vocabulary, mine, place.file)
+            spec = ClaimSpec(record, self.folder, vocabulary, mine, place.file, specs)
             if record.id in specs:
                 self.problems.append(place.at("id").error(shown(record.id), "an id is given once, this one twice"))
                 continue

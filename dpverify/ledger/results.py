@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from dpverify.ledger.records import PaperInfo, Record, Status
+from dpverify.ledger.statements import Reference
 
 Method = Literal["derivation", "exhaustive", "exact-law", "search", "monte-carlo", "measurement"]
 StepStatus = Literal["proved", "checked", "undecided", "fails"]
@@ -95,6 +96,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
     region: str = ""
     leaves_out: str = ""
     given: list[str] = []  # premises that nothing proves; a proof that rests on any is "proved given" these
+    references: list[Reference] = []  # the statements among the premises, proved or not
     seconds: float = 0.0
     kernel_disagrees: bool = False
     error: str = ""

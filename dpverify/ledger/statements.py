@@ -4,15 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dpverify.ledger.formula import Compare, Formula
-from dpverify.ledger.records import Function, Kind, Quantity, Relation, Symbol
+from dpverify.ledger.records import Function, Kind, Quantity, Record, Relation, Symbol
 from dpverify.ledger.vocabulary import Domain, Tag, Vocabulary
+
+if TYPE_CHECKING:
+    from dpverify.ledger.claims import ClaimSpec
 
 Variant: TypeAlias = Literal["printed", "amended"]
 
 _RELATIONS: Mapping[Relation, str] = {"<=": r"\le", ">=": r"\ge", "=": "=", "<": "<", ">": ">"}
+
+
+class Reference(Record, frozen=True, kw_only=True):
+    """Which statement: a claim by its full id, a choice for each of its readings, printed or amended."""
+
+    claim: str
+    reading: dict[str, str] = {}
+    variant: Variant = "printed"
+
+    def __str__(self) -> str:
+        return self.said()
+
+    def said(self, *status: str) -> str:
+        """The statement in words, which no other statement has, and its status where one is given."""
+        chosen = (f"{name}={choice}" for name, choice in self.reading.items())
+        return f"{self.claim} ({', '.join([*chosen, self.variant, *status])})"
 
 
 @dataclass(frozen=True)
@@ -35,6 +54,13 @@ class Statement:
     symbols: dict[str, Symbol]  # the paper's record of each of these
     functions: dict[str, Function] = field(default_factory=dict)  # all that the paper declares
     measured: Quantity | None = None  # the paper's record of ``quantity``
+    # The paper's claims by id: where references to other statements are looked up. They are not what it says.
+    siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def reference(self) -> Reference:
+        """Which statement this is."""
+        return Reference(claim=self.key, reading=self.reading, variant=self.variant)
 
     @property
     def let_names(self) -> tuple[str, ...]:

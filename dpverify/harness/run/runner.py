@@ -11,7 +11,7 @@ from contextlib import suppress
 from dpverify.harness.run.engine import Report, run_jobs
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.harness.run.registry import PAPERS
-from dpverify.harness.run.suite import Suite, declared
+from dpverify.harness.run.suite import Suite, declared, judged
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.results import Result, Run, RunInfo
 from dpverify.ledger.specs import Specs
@@ -51,10 +51,8 @@ def verify(
         early = None
     hashes = [case.evidence_hash for case in cases]  # now: later, Ctrl-C would cost the verdicts
     found, interrupted = run_jobs(work, workers, progress, early)
-    results, place = [], 0
-    for case, evidence in zip(cases, hashes, strict=True):
-        results.append(case.result(found[place : place + len(case.jobs)], evidence))
-        place += len(case.jobs)
+    by_case = [[next(each) for _ in case.jobs] for each in [iter(found)] for case in cases]
+    results = judged(specs, cases, by_case, hashes)
     info = RunInfo(
         versions=versions(),
         seed=seed,

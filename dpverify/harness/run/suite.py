@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dpverify.harness.budget import Shares, budget_named, shares
 from dpverify.harness.context import Context
 from dpverify.harness.run.hashes import evidence_hash
 from dpverify.harness.run.judge import judge
+from dpverify.harness.run.premises import settle
 from dpverify.harness.run.registry import PAPERS, Entry, PaperChecks, load_checks, recorded_share
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import SpecError
+from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, Result
 from dpverify.ledger.specs import Specs
-from dpverify.ledger.statements import Statement
+from dpverify.ledger.statements import Reference, Statement, Variant
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,11 @@ class JudgedReading:
 
     @property
     def evidence_hash(self) -> str:
-        """Hash of the record, the amendment, and the code of the checks; made when asked for: it reads many files."""
+        """Hash of the record, the amendment, the records below, and the checks' code; it reads many files."""
         verdict = self.claim.verdict(self.reading)
         amendment = None if verdict is None else verdict.amendment
         judged = self.claim.record_hash + ("" if amendment is None else self.claim.text(amendment))
+        judged += "".join(claim.corrected_hash for claim in self.claim.below.values())
         return evidence_hash(judged, self.modules)
 
     @property
@@ -42,10 +45,18 @@ class JudgedReading:
         """All checks, of the printed statement first."""
         return (*self.printed, *self.amended)
 
-    def result(self, found: Sequence[CheckResult], evidence: str) -> Result:
-        """Judge what the jobs found."""
+    def by_statement(self, found: Sequence[CheckResult]) -> dict[str, Sequence[CheckResult]]:
+        """Sort what the jobs found by statement, printed and amended, as references name them."""
         middle = len(self.printed)
-        return judge(self.claim, self.reading, found[:middle], found[middle:], evidence)
+        return {self._name("printed"): found[:middle], self._name("amended"): found[middle:]}
+
+    def result(self, settled: Mapping[str, Sequence[CheckResult]], evidence: str) -> Result:
+        """Judge what was found of the two statements, after what it says of their premises."""
+        printed, amended = settled[self._name("printed")], settled[self._name("amended")]
+        return judge(self.claim, self.reading, printed, amended, evidence)
+
+    def _name(self, variant: Variant) -> str:
+        return str(Reference(claim=self.claim.key, reading=self.reading, variant=variant))
 
 
 class Suite:
@@ -101,6 +112,19 @@ class Suite:
                 context = Context(statement, self.budget, self.seed, check.name, share=share)
                 jobs.append(Job(self.source, claim.paper, claim.record.id, check.name, context))
         return tuple(jobs)
+
+
+def judged(
+    specs: Specs, cases: Sequence[JudgedReading], found: Sequence[Sequence[CheckResult]], evidence: Sequence[str]
+) -> list[Result]:
+    """Judge what the jobs of some cases found, all of them together: one may rest on what another proves."""
+
+    def pinned(reference: Reference) -> Status:
+        return specs.claim(reference.claim).pinned(reference.reading, reference.variant)
+
+    parts = (case.by_statement(checks) for case, checks in zip(cases, found, strict=True))
+    settled = settle({name: checks for part in parts for name, checks in part.items()}, pinned)
+    return [case.result(settled, digest) for case, digest in zip(cases, evidence, strict=True)]
 
 
 def _cost(job: Job) -> float:

@@ -20,7 +20,7 @@ from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.places import Place
+from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import implied, is_nonnegative
 
 _POINTS = 100
@@ -74,7 +74,7 @@ def _with_values(statement: Any, granted: Facts) -> tuple[Facts, list[Any], Any]
         sides = [side for side in reversed(sympy_sides(statement)) if side is not None]
     divisors: list[Any] = []
     while True:
-        parts = (undefined_part(side, Place(granted), {}) for side in sides)
+        parts = (undefined_part(side, Occurrence(granted), {}) for side in sides)
         part = next((part for part in parts if part is not None), None)
         if part is None or not part.is_Pow or not part.exp.is_negative or len(divisors) > _MAX_DIVISORS:
             return granted, divisors, part
@@ -90,8 +90,8 @@ def _evaluated(expr: Any) -> Any:
 
 
 def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lhs: Any, granted: Facts) -> str:
-    if statement.key in _cited(derivation):
-        return f"the derivation of {statement.key} cites {statement.key} itself."
+    if own := {statement.key, str(statement.reference)} & _cited(derivation):
+        return f"the derivation of {statement.key} cites {min(own)} itself."
     wanted = {"<": "<=", ">": ">="}.get(statement.relation, statement.relation)
     if derivation.relation not in {"=", wanted}:
         return f"the derivation is a chain of {derivation.relation}, the statement has {statement.relation}."
@@ -118,7 +118,7 @@ def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lh
 
 
 def _cited(derivation: Derivation) -> set[str]:
-    """Names of the premises that the steps of a derivation cite, and of those that these rest on in turn."""
+    """Names of the premises that steps cite, of the statements these are, and of all that they rest on in turn."""
     names: set[str] = set()
     todo = [*derivation.steps]
     while todo:
@@ -128,8 +128,9 @@ def _cited(derivation: Derivation) -> set[str]:
             continue
         for name in set(link.premises) - names:
             names.add(name)
-            under = getattr(derivation.premises.get(name), "derivation", None)
-            names |= _cited(under) if under is not None else set()
+            premise = derivation.premises.get(name)
+            under = getattr(premise, "derivation", None)
+            names |= _cited(under) if under is not None else {str(getattr(premise, "reference", name))}
     return names
 
 

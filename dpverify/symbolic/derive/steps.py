@@ -101,8 +101,10 @@ def premise_of(statement: Any, lhs: Any = None) -> Premise:
     left = lhs if left is None else left
     if left is None or right is None or statement.relation not in {"<=", ">=", "=", "<", ">"}:
         raise DerivationError(f"the claim {statement.key} has no two sides with a relation between them.")
-    conditions: list[Condition] = [Holds(r) for r in sympy_conditions(statement)]
-    for symbol in sorted(left.free_symbols | right.free_symbols, key=str):
+    relations = sympy_conditions(statement)
+    conditions: list[Condition] = [Holds(r) for r in relations]
+    mentioned = left.free_symbols.union(right.free_symbols, *(r.free_symbols for r in relations))
+    for symbol in sorted(mentioned, key=str):
         conditions += symbol_conditions(symbol)
     return Premise(left, statement.relation[0] + "=" if statement.relation != "=" else "=", right, tuple(conditions))
 

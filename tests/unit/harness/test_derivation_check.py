@@ -8,7 +8,7 @@ from dpverify.harness import BUDGETS, Context, DerivationCheck
 from dpverify.ledger.formula import parse
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.ranges import Range
 from dpverify.symbolic.expressions.to_sympy import sympy_symbols
 
@@ -90,3 +90,18 @@ def test_planted_derivations_must_not_prove(statements: dict[str, Statement]) ->
 
 def test_statements_in_words_have_nothing_to_derive(statements: dict[str, Statement]) -> None:
     assert not DerivationCheck("walk", "derivation", build=convexity).applies(statements["walk"])
+
+
+def test_what_is_typed_by_hand_may_not_bear_the_id_of_a_claim(statements: dict[str, Statement]) -> None:
+    def named(premise: str) -> CheckResult:
+        def build(statement: Statement) -> Derivation:
+            right = convexity(statement)
+            bound = right.steps[0].expr
+            typed = Premise(right.start, "<=", bound)
+            return replace(right, steps=(Step(bound, "<=", "premise", {}, (premise,)),), premises={premise: typed})
+
+        return run(DerivationCheck("decay", "derivation", build=build), statements["decay"])
+
+    assert (named("a sentence").status, named("a sentence").given) == ("proved given", ["a sentence"])
+    assert named("demo:sum").status == "inconclusive"
+    assert named("demo:sum").error.endswith("bears the id of a claim, to which it must refer: demo:sum")

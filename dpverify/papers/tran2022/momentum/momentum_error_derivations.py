@@ -19,10 +19,11 @@ from sympy import Sum as SumOf
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
+from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.functions import HOLE, Moment
 from dpverify.symbolic.expressions.ranges import AnyVector, FromPremises, Variable, Vector, integer, numbers_of, real
-from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 i = Symbol("i", integer=True)
 OWN = Symbol("own", nonnegative=True)  # Mean square of one example's centred gradient.
@@ -91,10 +92,10 @@ def sampling(statement: Statement) -> Derivation:
     G, alpha, t = (_symbol(statement, name) for name in ("G", "alpha", "t"))
     _, printed = sympy_sides(statement)
     weights = SumOf((1 - alpha) ** (2 * (t - i)), (i, 1, t))
-    name = "tran2022:lemma-11-cross-same-epoch"
+    name = "no cross term of two steps of one epoch or of two is above 0"
     bound = alpha**2 * OWN * weights
     steps = [
-        Step(bound, "<=", "premise", {}, (name,), note="and lemma-11-cross-epochs: no cross term is above 0"),
+        Step(bound, "<=", "premise", {}, (name,), note="lemma-11-cross-same-epoch, lemma-11-cross-epochs"),
         Step(alpha**2 * G**2 * weights, "<=", "order", {"a": OWN, "b": G**2}, note="variance <= mean square"),
         *_series(G**2, alpha, t, printed),
     ]
@@ -127,21 +128,16 @@ def anchor_drift(statement: Statement) -> Derivation:
     eta, N, smooth = (sympy_symbols(statement)[name] for name in ("eta", "N", "L"))
     alpha, t = _symbol(statement, "alpha"), _symbol(statement, "t")
     weights = SumOf((1 - alpha) ** i, (i, 0, t - 1))
+    distance = refer(statement, "section-4-distance", FAR)
     steps = (
-        Step(
-            smooth * eta * N * alpha * weights,
-            "<=",
-            "order",
-            {"a": FAR, "b": eta * N},
-            ("tran2022:section-4-distance",),
-        ),
+        Step(smooth * eta * N * alpha * weights, "<=", "premise", {}, ("tran2022:section-4-distance",)),
         Step(smooth * eta * N * alpha / alpha, "<=", "geometric-sum-bound", {"x": 1 - alpha, "m": t - 1}),
         Step(eta * N * smooth, "="),
     )
-    variables = ranges(statement, alpha=RANGES["alpha"], t=RANGES["t"], far=real(0, eta * N))
+    variables = ranges(statement, alpha=RANGES["alpha"], t=RANGES["t"], far=FromPremises())
     return Derivation(
-        "weights that add up to at most 1", "ours", variables, (alpha <= 1, eta * N >= FAR),
-        smooth * FAR * alpha * weights, steps, local=("alpha", "t", "far"),
+        "weights that add up to at most 1", "ours", variables, (alpha <= 1,),
+        smooth * FAR * alpha * weights, steps, {"tran2022:section-4-distance": distance}, local=("alpha", "t", "far"),
     )  # fmt: skip
 
 
@@ -287,11 +283,12 @@ def lemma_11(statement: Statement) -> Derivation:
     if once:
         source, sampled = "sampling at w_1", cite(sampling_once(), Moment(SAMPLING, 2), alpha=alpha, G=G, N=n)
     else:
-        source, sampled = "tran2022:lemma-11-sampling", Premise(Moment(SAMPLING, 2), "<=", of_sampling)
+        source = "tran2022:lemma-11-sampling"
+        sampled = refer(statement, source, Moment(SAMPLING, 2), "amended")
     premises = {
         source: sampled,
         "change from the anchors": moved,
-        "tran2022:lemma-11-drift": Premise(sqrt(Moment(LAG, 2)), "<=", of_lag),
+        "tran2022:lemma-11-drift": refer(statement, "lemma-11-drift", sqrt(Moment(LAG, 2)), "amended"),
     }
     root = sqrt(Moment(SAMPLING, 2))
     steps = (
@@ -309,6 +306,6 @@ def lemma_11(statement: Statement) -> Derivation:
         lag=BoundedVector(4, of_lag),
     )
     return Derivation(
-        "Jensen and Minkowski", "ours", variables, (alpha <= 1,), Moment(SAMPLING + DRIFT + LAG, 1), steps, premises,
-        local=("sampling", "drift", "lag"),
+        "Jensen and Minkowski", "ours", variables, sympy_conditions(statement), Moment(SAMPLING + DRIFT + LAG, 1),
+        steps, premises, local=("sampling", "drift", "lag"),
     )  # fmt: skip

@@ -14,6 +14,7 @@ from sympy import Add, Integer, Pow, Rational, Symbol, exp, floor, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
+from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.derive.steps import Link
 from dpverify.symbolic.expressions.functions import HOLE, Log2, Moment
 from dpverify.symbolic.expressions.ranges import FromPremises, GaussianNorm, Variable, integer, real
@@ -82,11 +83,11 @@ def numbers(statement: Statement) -> Derivation:
 def term_shares(n: Any, top: Any, gamma: Any) -> tuple[tuple[str, Any, Any], ...]:
     """What the derivations of the terms show: claim, letter, and the bound on it."""
     return (
-        ("tran2022:lemma-7-var-1", PREFIX, Log2(n)),
-        ("tran2022:lemma-7-var-2", WEIGHT, 1 / (1 - exp(-1))),
-        ("tran2022:lemma-7-var-3", SQUARES, 1 / (gamma * (2 - gamma) * SHRUNK)),
-        ("tran2022:lemma-7-count-5", RUN, Log2(top + 1)),
-        ("tran2022:lemma-7-count-2", DECAYS, 2 * Log2(1 + n / 2)),
+        ("the decays of COMPOSE(1, r) and after it as in lemma-7-var-1", PREFIX, Log2(n)),
+        ("the weight of the first whole window as in lemma-7-var-2", WEIGHT, 1 / (1 - exp(-1))),
+        ("the squared weights of the other windows as in lemma-7-var-3", SQUARES, 1 / (gamma * (2 - gamma) * SHRUNK)),
+        ("the decays of COMPOSE(1, t) as in lemma-7-count-5: at most one each", RUN, Log2(top + 1)),
+        ("the decays of a window's nodes as in lemma-7-count-2: at most one each", DECAYS, 2 * Log2(1 + n / 2)),
     )
 
 
@@ -179,7 +180,8 @@ def lemma_7(statement: Statement) -> Derivation:
     inside = 3 * G**2 * log_n + (6 * G**2 + eta * top * (16 * G**2 / 3 + L**2)) * log_n / SHRUNK
     inside += eta**2 * n * top * L**2 * Log2(top + 1)
     last = 16 * full["alpha"] * sqrt(d * log(1 / full["delta"]) * log_n * inside) / full["epsilon"]
-    claim = "tran2022:lemma-7-var"
+    claim, where = "tran2022:lemma-7-var", {name: full[name] for name in ("gamma", "sigma", "delta_G", "delta_Delta")}
+    total = refer(statement, claim, variance, "amended", **where)
     steps = (
         Step(sqrt(Moment(NOISE, 2)), "<=", "jensen-sqrt", {"X": NOISE}),
         Step(sqrt(d * variance), "=", "gaussian-second-moment", {"X": NOISE, "d": d, "v": variance}),
@@ -192,6 +194,6 @@ def lemma_7(statement: Statement) -> Derivation:
         "noise": GaussianNorm(d, variance),
     }
     return Derivation(
-        "Jensen and the total variance", "ours", variables, (eta * n <= Rational(1, 2), full["delta"] < 1),
-        Moment(NOISE, 1), steps, {claim: Premise(variance, "<=", bound)}, local=(*SIZES, "noise", "variance"),
+        "Jensen and the total variance", "ours", variables, sympy_conditions(statement),
+        Moment(NOISE, 1), steps, {claim: total}, local=(*SIZES, "noise", "variance"),
     )  # fmt: skip

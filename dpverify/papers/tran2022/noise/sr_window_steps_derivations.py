@@ -43,8 +43,8 @@ WITH_RHO: Final = (*LOCAL, "rho")
 LETTERS: Final = {"keep": "u", "rho": r"\rho", "windows": "n", "decays": "D", "squares": "S"}
 SHRUNK: Final = (1 - exp(-1)) ** 2
 
-COUNT: Final = "tran2022:lemma-7-count-2"
-YOUNG: Final = "tran2022:lemma-7-var-3-step"
+COUNT: Final = "the decays of a window's nodes as in lemma-7-count-2: at most one each"
+YOUNG: Final = "Young's inequality for the squared weights as in lemma-7-var-3-step"
 
 Wrap = Callable[[Any], Any]
 

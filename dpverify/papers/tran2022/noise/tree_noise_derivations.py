@@ -7,7 +7,7 @@ are up to log2(T + 1).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from sympy import Mod, Sum, Symbol, sqrt
 
@@ -37,6 +37,9 @@ def _setting(statement: Statement) -> tuple[dict[str, Any], dict[str, Variable],
     return symbols, variables, (symbols["alpha"] <= 1, t <= steps, steps <= 2 ** (TOP + 1) - 1)
 
 
+NODES: Final = "Algorithm 3 returns a node for every set bit of t as in proposition-18-prefix"
+
+
 def _squared_decays(symbols: dict[str, Any]) -> Any:
     """F(t), with one term per bit of T."""
     t = symbols["t"]
@@ -49,7 +52,7 @@ def _count_nodes(symbols: dict[str, Any], around: Any) -> tuple[Step, ...]:
     plain = around(Sum(Bit(t, INDEX), (INDEX, 0, TOP)))
     return (
         Step(plain, "<=", "power-at-most-one", {"x": decay, "p": 2 * Mod(t, 2**INDEX)}, note="no decay is above 1"),
-        Step(around(PopCount(t)), "=", "bits-sum", {"s": t, "R": TOP}, premises=("tran2022:proposition-18-prefix",)),
+        Step(around(PopCount(t)), "=", "bits-sum", {"s": t, "R": TOP}, premises=(NODES,)),
         Step(around(Log2(t + 1)), "<=", "popcount-log2", {"n": t}),
         Step(around(Log2(steps + 1)), "<=", "log2-monotone", {"a": t + 1, "b": steps + 1}),
     )

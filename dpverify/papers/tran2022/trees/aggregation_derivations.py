@@ -10,11 +10,14 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.trees.one_step_derivations import completed_square
 from dpverify.papers.tran2022.trees.renyi_derivations import CONVERSION, DELTA, DIVERGENCE, converted
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
+from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import FromPremises, Range, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 j = Symbol("j", integer=True)
+DIVERGES, DIVERGES_BY = "tran2022:theorem-10", "tran2022:gaussian-divergence-multi"
+ONE_QUERY = "the divergence of two Gaussians of one covariance for each query"
 
 VISITS_DELTA_RHO = {
     "delta": real(0, 1, open_lo=True, open_hi=True),
@@ -60,13 +63,16 @@ def derive_theorem_10(statement: Statement) -> Derivation:
     n = Symbol("n", integer=True, nonnegative=True) if whole_claim else sympy_symbols(statement)["touched"]
     one = z * mu**2 / (2 * (delta / rho) ** 2)
     whole = Sum(z * delta**2 / (2 * (delta / rho) ** 2), (j, 1, n))
+    name, known = ONE_QUERY, Premise(each, "=", one)
+    if whole_claim:
+        name, known = DIVERGES_BY, refer(statement, DIVERGES_BY, each, z=z, mu_norm=mu, sigma=delta / rho)
     steps = (
         Step(
             Sum(one, (j, 1, n)),
-            "<=",
-            "order",
-            {"a": each, "b": one},
-            ("tran2022:gaussian-divergence",),
+            "=",
+            "premise",
+            {},
+            (name,),
             note="the divergence of each query, given the answers before it",
         ),
         Step(whole, "<=", "power-monotone", {"a": mu, "b": delta, "p": 2}),
@@ -85,9 +91,10 @@ def derive_theorem_10(statement: Statement) -> Derivation:
             "mu": real(0, delta, open_lo=True),
             "D_one": real(one, one),
         },
-        (*sympy_conditions(statement), n <= visits, mu <= delta, each <= one),
+        (*sympy_conditions(statement), n <= visits, mu <= delta),
         Sum(each, (j, 1, n)),
         steps,
+        {name: known},
         local=("n", "mu", "Delta", "D_one") if whole_claim else ("mu", "Delta", "D_one"),
     )
 
@@ -107,26 +114,30 @@ def derive_theorem_10_order(statement: Statement) -> Derivation:
     )
 
 
-def _converted(z: Any, epsilon: Any, renyi: Any, *premises: str) -> tuple[Premise, Step, Step]:
+def _converted(z: Any, epsilon: Any, renyi: Any, known: str = "") -> tuple[Premise, Step, Step]:
     """Two first steps of every conversion: ``delta(epsilon) <= exp((z-1)(D - epsilon))``, and the bound on D."""
     given = converted(z, epsilon)
     first = Step(given.rhs, "<=", "premise", {}, (CONVERSION,))
-    put_in = exp((z - 1) * (renyi - epsilon))
-    return given, first, Step(put_in, "<=", "order", {"a": DIVERGENCE, "b": renyi}, premises)
+    around = exp((z - 1) * (HOLE - epsilon))
+    put_in = around.xreplace({HOLE: renyi})
+    if known:
+        return given, first, Step(put_in, "<=", "premise", {}, (known,), context=around)
+    return given, first, Step(put_in, "<=", "order", {"a": DIVERGENCE, "b": renyi})
 
 
 def _to_delta(
-    name: str, statement: Statement, ranges: dict[str, Range], renyi: Any, least: Any, given: Premise, steps: Any
+    name: str, statement: Statement, ranges: dict[str, Range], renyi: Any, least: Any, premises: Any, steps: Any
 ) -> Derivation:
     """Chain from the delta at epsilon to delta; the divergence D is sampled up to ``least``."""
+    supposed = () if DIVERGES in premises else (renyi >= DIVERGENCE,)
     return Derivation(
         name,
         "ours",
         ranges | {"D": real(0, least), "delta_at": FromPremises()},
-        (*sympy_conditions(statement), renyi >= DIVERGENCE),
+        (*sympy_conditions(statement), *supposed),
         DELTA,
         steps,
-        {CONVERSION: given},
+        premises,
         local=("D", "delta_at"),
     )
 
@@ -137,13 +148,16 @@ def derive_theorem_10_dp(statement: Statement) -> Derivation:
     ell = log(1 / delta)
     z, epsilon, mu = 1 + sqrt(ell) / (rho * sqrt(visits)), 2 * rho * sqrt(visits * ell), rho * sqrt(visits)
     renyi = visits * z * rho**2 / 2
-    given, *steps = _converted(z, epsilon, renyi, "tran2022:theorem-10")
+    given, *steps = _converted(z, epsilon, renyi, DIVERGES)
+    premises = {CONVERSION: given, DIVERGES: refer(statement, DIVERGES, DIVERGENCE, z=z)}
     steps += [
         Step(exp(mu * sqrt(ell) / 2 - Rational(3, 2) * ell), "="),
         Step.order(exp(HOLE * sqrt(visits) * sqrt(ell) / 2 - Rational(3, 2) * ell), rho, sqrt(ell / visits)),
         Step(delta, "="),
     ]
-    return _to_delta("the printed order", statement, VISITS_DELTA_RHO, renyi, visits * rho**2 / 2, given, tuple(steps))
+    return _to_delta(
+        "the printed order", statement, VISITS_DELTA_RHO, renyi, visits * rho**2 / 2, premises, tuple(steps)
+    )
 
 
 def derive_theorem_10_dp_best(statement: Statement) -> Derivation:
@@ -152,9 +166,10 @@ def derive_theorem_10_dp_best(statement: Statement) -> Derivation:
     ell, mu = log(1 / delta), rho * sqrt(visits)
     z, epsilon = 1 + sqrt(2 * ell) / mu, mu**2 / 2 + mu * sqrt(2 * ell)
     renyi = visits * z * rho**2 / 2
-    given, *steps = _converted(z, epsilon, renyi, "tran2022:theorem-10")
+    given, *steps = _converted(z, epsilon, renyi, DIVERGES)
+    premises = {CONVERSION: given, DIVERGES: refer(statement, DIVERGES, DIVERGENCE, z=z)}
     last = (*steps, Step(delta, "="))
-    return _to_delta("the best order", statement, VISITS_DELTA_RHO, renyi, visits * rho**2 / 2, given, last)
+    return _to_delta("the best order", statement, VISITS_DELTA_RHO, renyi, visits * rho**2 / 2, premises, last)
 
 
 def derive_theorem_4_conversion(statement: Statement) -> Derivation:
@@ -170,4 +185,6 @@ def derive_theorem_4_conversion(statement: Statement) -> Derivation:
         "z": real(1, 9, open_lo=True),
         "sigma": real(Rational(1, 4), 9),
     }
-    return _to_delta("solve for delta", statement, ranges, renyi, renyi, given, (*steps, Step(delta, "=")))
+    return _to_delta(
+        "solve for delta", statement, ranges, renyi, renyi, {CONVERSION: given}, (*steps, Step(delta, "="))
+    )

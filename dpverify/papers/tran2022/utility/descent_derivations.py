@@ -6,7 +6,7 @@ with 1 for 2/3; smoothness and a sum give the lemma.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from sympy import Rational, Symbol, sqrt
 
@@ -20,6 +20,9 @@ ALONG = Symbol("along", real=True)  # <e, u>.
 MEAN = Symbol("mean", nonnegative=True)  # Mean gradient norm.
 ALIGNED = Symbol("aligned", real=True)  # Mean of <g_t, u_t> over the run.
 NEXT = Symbol("next_loss", real=True)
+CASES: Final = "the line for both cases as in the amended lemma-5-cases"
+MEAN_OF_CASES: Final = "the mean over the run of the amended lemma-5-cases"
+MEAN_OF_FALLS: Final = "the mean over the run of the amended lemma-5-smoothness"
 
 
 def _lengths(statement: Statement) -> tuple[Any, Any, dict[str, Variable], tuple[Any, ...]]:
@@ -57,7 +60,7 @@ def large_error(statement: Statement) -> Derivation:
     _, printed = sympy_sides(statement)
     reach = Symbol("turned", real=True)
     small = (
-        Step(-g + 2 * e, "<=", "order", {"a": reach, "b": -g + 2 * e}, ("tran2022:lemma-5-cases",)),
+        Step(-g + 2 * e, "<=", "order", {"a": reach, "b": -g + 2 * e}, (CASES,)),
         Step(printed, "<=", "order", {"a": -g + 2 * e, "b": printed}),
     )
     large = (
@@ -124,17 +127,17 @@ def telescoped(statement: Statement) -> Derivation:
     _, printed = sympy_sides(statement)
     turned, fall = ALIGNED + 2 * errors / top, drop / (eta * top) + smooth * eta / 2
     premises = {
-        "tran2022:lemma-5-cases": Premise(MEAN, "<=", turned),
-        "tran2022:lemma-5-smoothness": Premise(ALIGNED, "<=", fall),
+        MEAN_OF_CASES: Premise(MEAN, "<=", turned),
+        MEAN_OF_FALLS: Premise(ALIGNED, "<=", fall),
     }
     sharp = statement.variant == "amended"
     times = 1 if sharp else Rational(3, 2)
     first = () if sharp else (Step(times * MEAN, "<=", "drop-nonnegative", {"a": MEAN, "b": MEAN / 2}),)
     steps = (
         *first,
-        Step(times * turned, "<=", "premise", {}, ("tran2022:lemma-5-cases",), note="the mean over the run"),
+        Step(times * turned, "<=", "premise", {}, (MEAN_OF_CASES,), note="the mean over the run"),
         Step(
-            times * (fall + 2 * errors / top), "<=", "premise", {}, ("tran2022:lemma-5-smoothness",),
+            times * (fall + 2 * errors / top), "<=", "premise", {}, (MEAN_OF_FALLS,),
             note="the mean over the run; the losses telescope",
         ),
         Step(printed, "="),

@@ -52,7 +52,7 @@ def _derivation(name: str, letter: Any, steps: tuple[Any, ...], premises: dict[s
 
 def sampling() -> Derivation:
     """Derive the sampling error under fresh permutations: ``G/sqrt(2N - 1)``, from the mean square of every step."""
-    claim, share = "tran2022:lemma-11-sampling", (1 / N) / (2 - 1 / N)
+    claim, share = "the mean over the run of the roots of the amended lemma-11-sampling", (1 / N) / (2 - 1 / N)
     steps = (Step(sqrt(share * G**2), "<=", "premise", {}, (claim,), context=HOLE), Step(G / sqrt(2 * N - 1), "="))
     given = {claim: Premise(SAMPLING, "<=", sqrt(share * G**2))}
     return _derivation("sampling, fresh permutations", SAMPLING, steps, given, "N", "G")
@@ -117,7 +117,7 @@ def anchor_distance() -> Derivation:
 
 def anchors() -> Derivation:
     """Derive the anchors' part under fresh permutations: ``7/6 eta L N``, twice the weighted way, on both sides."""
-    claim = "tran2022:lemma-11-anchor-drift"
+    claim = "the anchors' part is at most 2 eta L times the weighted way to them"
     weighted = cite(anchor_distance(), FAR)
     steps = (
         Step(2 * ETA * L * FAR, "<=", "premise", {}, (claim,), note="for the examples and for F; the largest over t"),
@@ -136,14 +136,14 @@ def anchors() -> Derivation:
 
 def lag() -> Derivation:
     """Derive the lag at every step: ``eta L (1-alpha)/alpha``, that is ``eta L (N-1)``."""
-    claim = "tran2022:lemma-11-drift"
+    claim = "the first term of the amended lemma-11-drift"
     steps = (Step(ETA * L * (N - 1), "<=", "premise", {}, (claim,), note="its first term, at alpha = 1/N"),)
     return _derivation("lag", LAG, steps, {claim: Premise(LAG, "<=", ETA * L * (N - 1))}, "N", "L", "eta")
 
 
 def startup() -> Derivation:
     """Derive the mean over the run of ``(1-alpha)^t G``: at most ``G N/T``."""
-    claim = "tran2022:lemma-11-drift"
+    claim = "the mean over the run of the second term of the amended lemma-11-drift"
     every = G / T * BETA * Sum(BETA**i, (i, 0, T - 1))
     steps = (
         Step(every, "<=", "premise", {}, (claim,), note="its second term, for t = i + 1"),

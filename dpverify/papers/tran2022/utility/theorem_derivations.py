@@ -19,6 +19,7 @@ from dpverify.papers.tran2022.utility import reorder_once_derivations as once
 from dpverify.papers.tran2022.utility.step_derivations import ranges
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
+from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.expressions.functions import HOLE, Log2
 from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides
@@ -26,10 +27,13 @@ from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_defin
 LETTERS: Final = (
     "gradient", "drop", "error", "sampling", "anchors", "lag", "startup", "noise", "count",
 )  # fmt: skip
-GRADIENT, DROP, ERROR, SAMPLING, ANCHORS, LAG, STARTUP, NOISE, COUNT = (
-    Symbol(name, nonnegative=True) for name in LETTERS
+GRADIENT, DROP, ERROR, SAMPLING, ANCHORS, LAG, STARTUP, NOISE = (
+    Symbol(name, nonnegative=True) for name in LETTERS[:-1]
 )
-DESCENT, MOMENTUM = "tran2022:lemma-5", "tran2022:lemma-11"
+COUNT: Final = Symbol("count", positive=True)
+DESCENT, GAP = "tran2022:lemma-5", "the loss falls by at most R"
+MOMENTUM = "the mean error is at most the sum of the means of its five parts"
+NOISE_OF_A_STEP = "tran2022:lemma-12"
 
 
 def theorem_6(statement: Statement) -> Derivation:
@@ -43,8 +47,11 @@ def theorem_6(statement: Statement) -> Derivation:
         return 4 * alpha * G * sigma * sqrt(d * count * Log2(T + 1))
 
     levels = cite(level_sum.count(), COUNT, T=T, N=N)
-    premises = {"tran2022:lemma-12": Premise(NOISE, "<=", around(COUNT)), "tran2022:theorem-6-v": levels}
-    noise = ((around(COUNT), "tran2022:lemma-12"), (around(levels.rhs), "tran2022:theorem-6-v"))
+    # The bound is the same at every step t <= T, so that it holds in the mean over the run: T stands for all of them.
+    where = {name: full[name] for name in ("alpha", "G", "sigma", "d", "T")}
+    each = refer(statement, NOISE_OF_A_STEP, NOISE, "amended", **where, V=COUNT, t=T)
+    premises = {NOISE_OF_A_STEP: each, "tran2022:theorem-6-v": levels}
+    noise = ((each.rhs, NOISE_OF_A_STEP), (around(levels.rhs), "tran2022:theorem-6-v"))
     return _derive(statement, cite(parts_of.sampling(), N=N), noise, premises)
 
 
@@ -73,9 +80,9 @@ def _derive(
         "lag": (LAG, cite(parts_of.lag(), **where)),
         "startup": (STARTUP, cite(parts_of.startup(), N=N, T=T)),
     }
-    given = {f"{MOMENTUM} ({name})": premise for name, (_, premise) in parts.items()} | {
-        DESCENT: Premise(GRADIENT, "<=", DROP / (eta * T) + L * eta / 2 + 2 * ERROR),
-        f"{DESCENT} (gap)": Premise(DROP, "<=", R),
+    given = {f"the part {name}": premise for name, (_, premise) in parts.items()} | {
+        DESCENT: refer(statement, "lemma-5", GRADIENT, "amended", drop=DROP, eta=eta, L=L, T=T, error_sum=T * ERROR),
+        GAP: Premise(DROP, "<=", R),
         MOMENTUM: Premise(ERROR, "<=", SAMPLING + ANCHORS + LAG + STARTUP + NOISE),
     }  # fmt: skip
     now = {"drop": DROP, "error": ERROR}
@@ -85,11 +92,11 @@ def _derive(
 
     steps = [Step(whole(), "<=", "premise", {}, (DESCENT,))]
     now["drop"] = R
-    steps.append(Step(whole(), "<=", "premise", {}, (f"{DESCENT} (gap)",)))
+    steps.append(Step(whole(), "<=", "premise", {}, (GAP,)))
     values: dict[str, Any] = {name: letter for name, (letter, _) in parts.items()} | {"noise": NOISE}
     now["error"] = sum(values.values(), Integer(0))
     steps.append(Step(whole(), "<=", "premise", {}, (MOMENTUM,)))
-    changes = [(name, premise.rhs, f"{MOMENTUM} ({name})") for name, (_, premise) in parts.items()]
+    changes = [(name, premise.rhs, f"the part {name}") for name, (_, premise) in parts.items()]
     changes += [("noise", bound, claim) for bound, claim in noise]
     for name, bound, claim in changes:
         values[name] = bound

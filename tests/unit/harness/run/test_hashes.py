@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from dpverify.harness.run import hashes
+from dpverify.harness.run.suite import Suite
+from dpverify.ledger import load_specs
 
 
 @pytest.fixture
@@ -133,3 +135,26 @@ def test_the_harness_itself_can_be_hashed() -> None:
     assert "dpverify.harness.statistics.effects" in closure
     assert "dpverify.ledger.results" in closure
     assert not any(name.startswith("numpy") for name in closure)
+
+
+def test_a_changed_record_makes_the_verdicts_stale_that_rest_on_it(tmp_path: Path) -> None:
+    claim = (
+        '[[claim]]\nwhere = "here"\nsource = "full"\nquote = "said"\nkind = "inequality"\nlhs = "x"\nrelation = "<="\n'
+    )
+
+    def digests(bound: str, amended: str) -> dict[str, str]:
+        texts = ("theorem", "2*x", '["lemma"]'), ("lemma", "x", '["rule"]'), ("rule", bound, "[]"), ("other", "x", "[]")
+        claims = [f'{claim}id = "{name}"\nprinted = "{printed}"\nuses = {uses}\n' for name, printed, uses in texts]
+        head = '[paper]\nkey = "toy"\ntitle = "Toy"\nauthors = ["A"]\nvenue = "here"\n[paper.texts]\nfull = "this"\n'
+        head += '[symbols.x]\nlatex = \'x\'\ndomain = "real, x > 0"\nmeaning = "a number"\n'
+        verdict = '[[verdict]]\nclaim = "rule"\nstatus = "refuted"\n[verdict.amendment]\nwhy = "too small"\n'
+        (tmp_path / "toy").mkdir(exist_ok=True)
+        (tmp_path / "toy" / "claims.toml").write_text("".join([head, *claims]))
+        (tmp_path / "toy" / "verdicts.toml").write_text(f'{verdict}formula = "{amended}"\n')
+        suite = Suite(load_specs(tmp_path), "smoke", 0)
+        return {one.record.id: case.evidence_hash for one in suite.specs.claims() for case in suite.cases(one)}
+
+    before = digests("x", "2*x")
+    assert digests("x", "2*x") == before
+    for after in (digests("x + 1", "2*x"), digests("x", "3*x")):
+        assert {name for name in before if before[name] != after[name]} == {"theorem", "lemma", "rule"}

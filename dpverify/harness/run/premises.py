@@ -1,0 +1,73 @@
+"""What becomes of proofs whose premises are other statements of the run: statuses go through the graph."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+import msgspec
+
+from dpverify.harness.run.judge import decide_status
+from dpverify.ledger.records import Status
+from dpverify.ledger.results import CheckResult
+from dpverify.ledger.statements import Reference
+
+Found = Mapping[str, Sequence[CheckResult]]  # what the checks found, by the name of the statement
+
+
+def settle(found: Found, pinned: Callable[[Reference], Status]) -> dict[str, list[CheckResult]]:
+    """Take from every proof's list the statements that are proved themselves, and give the others their status.
+
+    A statement is named as its `Reference` writes itself. ``pinned`` is asked for what the run did not judge. A proof
+    that rests on what it proves is refused. The order of the statements does not matter.
+    """
+    graph = {name: [str(ref) for check in checks for ref in check.references] for name, checks in found.items()}
+
+    @cache
+    def status_of(name: str) -> Status:
+        return decide_status(settled(name))[0]
+
+    @cache
+    def settled(name: str) -> tuple[CheckResult, ...]:
+        return tuple(_refused(check, name, graph) or _settled(check, said) for check in found[name])
+
+    def said(reference: Reference) -> str:
+        if str(reference) not in found:
+            return f"pinned {pinned(reference)}, not judged in this run"
+        return status_of(str(reference))
+
+    return {name: list(settled(name)) for name in found}
+
+
+def _settled(check: CheckResult, said: Callable[[Reference], str]) -> CheckResult:
+    """The check, with a list of premises in which no statement is that is proved, and what is said of each other."""
+    words = {str(ref): said(ref) for ref in check.references}
+    told = {str(ref): ref.said(words[str(ref)]) for ref in check.references if words[str(ref)] != "proved"}
+    given = [told.get(premise, premise) for premise in check.given if premise in told or premise not in words]
+    holds = check.status in {"proved", "proved given"}
+    status = check.status if not holds else "proved given" if given else "proved"
+    return msgspec.structs.replace(check, given=given, status=status)
+
+
+def _refused(check: CheckResult, name: str, graph: Mapping[str, Sequence[str]]) -> CheckResult | None:
+    """The check with an error, where one of its premises rests on the statement of this name that it is to prove."""
+    for reference in check.references:
+        if circle := _way(str(reference), name, graph):
+            error = f"premises run in a circle: {' -> '.join((name, *circle))}"
+            return msgspec.structs.replace(check, status="inconclusive", given=[], message=error, error=error)
+    return None
+
+
+def _way(start: str, goal: str, graph: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The shortest way from one statement to another along premises, both ends included; empty where there is none."""
+    ways: deque[tuple[str, ...]] = deque([(start,)])
+    seen = {start}
+    while ways:
+        way = ways.popleft()
+        if way[-1] == goal:
+            return way
+        ahead = [name for name in graph.get(way[-1], ()) if name not in seen]
+        seen.update(ahead)
+        ways.extend((*way, name) for name in ahead)
+    return ()

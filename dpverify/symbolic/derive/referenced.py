@@ -1,0 +1,63 @@
+"""Premises that are statements of other claims: read from their records, never typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sympy import Dummy
+
+from dpverify.ledger.errors import SpecError
+from dpverify.ledger.statements import Reference, Statement, Variant
+from dpverify.symbolic.derive.steps import DerivationError, Premise, premise_of
+from dpverify.symbolic.expressions.to_sympy import sympy_symbols
+from dpverify.symbolic.rules.base import Instance
+
+
+@dataclass(frozen=True)
+class Referenced(Premise):
+    """A premise that the record of a claim provides."""
+
+    reference: Reference = field(kw_only=True)  # the statement whose sides, relation, domains and conditions these are
+
+    def instance(self, where: Mapping[str, Any]) -> Instance:
+        """The premise as it stands: its letters have been replaced, and what stands for the quantity stays."""
+        if where:
+            raise DerivationError(f"what the letters of {self.reference} become is said where it is referred to.")
+        return super().instance(where)
+
+
+def refer(
+    statement: Statement,
+    claim: str,
+    letter: Any = None,
+    variant: Variant = "printed",
+    reading: Mapping[str, str] | None = None,
+    **where: Any,
+) -> Referenced:
+    """Refer to a statement of a claim, by its id, on which the claim of ``statement`` rests by its record.
+
+    ``letter`` stands for what the record measures, and ``where`` says what its symbols become; others stay themselves.
+    All its conditions are proven of every use. A choice of readings that is not given is that of ``statement``.
+    """
+    paper, _, own = statement.key.partition(":")
+    known = statement.siblings[own].below | {own: statement.siblings[own]} if own in statement.siblings else {}
+    claim = claim.removeprefix(f"{paper}:")
+    if claim not in known:
+        raise DerivationError(f"{statement.key} does not rest on {paper}:{claim}, so that it cannot refer to it.")
+    choices = {one.name for one in known[claim].record.reading}
+    chosen = {name: choice for name, choice in statement.reading.items() if name in choices} | dict(reading or {})
+    try:
+        record = known[claim].statement(chosen, variant)
+    except SpecError as error:
+        raise DerivationError(f"{statement.key} refers to what is not there: {error}") from None
+    if (record.lhs is None) == (letter is None):
+        raise DerivationError(f"{record.reference} has {'no formula' if letter is None else 'a formula'} on its left.")
+    symbols = sympy_symbols(record)
+    if unknown := sorted(where.keys() - symbols.keys()):
+        raise DerivationError(f"{record.reference} has no symbol {', '.join(unknown)} that could become anything.")
+    measured = None if letter is None else Dummy(str(record.quantity))
+    said = premise_of(record, measured).instance(symbols | where)
+    left = said.lhs if letter is None else letter
+    return Referenced(left, said.relation, said.rhs, said.conditions, reference=record.reference)
