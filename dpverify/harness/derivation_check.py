@@ -73,7 +73,8 @@ class DerivationCheck(Check):
         proves = checked.complete and relation in IMPLIES and not broken
         controls, slack = self._controls(context, derivation) if proves else ([], [])
         missed = missed_controls(controls) if proves else ""
-        given = taken_for_granted(derivation)
+        measured = f"{statement.quantity} is {derivation.start}"  # no record says in a formula what is measured
+        given = [*taken_for_granted(derivation), *([measured] if statement.quantity else [])]
         holds: Status = "proved given" if given else "proved"
         rests = f"cites the derivations {'; '.join(one.name for one in under)}" if under else ""
         failing = _failing(checked)

@@ -76,7 +76,8 @@ def referred_to(derivation: Derivation) -> list[Reference]:
 def typed_by_hand(derivation: Derivation) -> list[str]:
     """Names of premises, at any depth, whose formula no derivation or record of a claim gives, and claims of steps."""
     chains = _chains(derivation)
-    names = [name for one in chains for name, premise in one.premises.items() if not _provided(premise)]
+    names = [n for one in chains for n, found in one.premises.items() if not _provided(found)]
+    names += [str(relation) for one in chains for relation in _assumed(one, hidden=one is not derivation)]
     names += [name for one in chains for name in _named(one.steps) if name not in one.premises]
     return list(dict.fromkeys(names))
 
@@ -87,6 +88,26 @@ def _chains(derivation: Derivation) -> list[Derivation]:
 
 def _provided(premise: Premise) -> bool:
     return isinstance(premise, Referenced) or (isinstance(premise, Cited) and premise.derivation is not None)
+
+
+def _assumed(derivation: Derivation, *, hidden: bool) -> list[Any]:
+    """Assumptions on local letters that have a meaning: they reach what the chain starts from, or a premise.
+
+    What is assumed of other local letters only asks for values, and these are proven to exist. Of a chain that is
+    cited, what it shows at its ends is a condition where it is cited; only what is ``hidden`` is left.
+    """
+    own = set(derivation.local)
+    relations = [(a, own & _names(a)) for a in derivation.assumptions if own & _names(a)]
+    sides = [derivation.start, *(side for p in derivation.premises.values() for side in (p.lhs, p.rhs))]
+    reached = own & set[str]().union(*map(_names, sides))
+    for _ in relations:
+        reached |= set[str]().union(*(letters for _, letters in relations if letters & reached))
+    shown = _names(derivation.start) | _names(derivation.last) if hidden else set[str]()
+    return [a for a, letters in relations if letters & reached and not letters <= shown]
+
+
+def _names(expr: Any) -> set[str]:
+    return {s.name for s in sympy.sympify(expr).free_symbols}
 
 
 def _named(links: tuple[Link, ...]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.places import Place
+from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import implied, is_nonnegative
 
 _POINTS = 100
@@ -74,7 +74,7 @@ def _with_values(statement: Any, granted: Facts) -> tuple[Facts, list[Any], Any]
         sides = [side for side in reversed(sympy_sides(statement)) if side is not None]
     divisors: list[Any] = []
     while True:
-        parts = (undefined_part(side, Place(granted), {}) for side in sides)
+        parts = (undefined_part(side, Occurrence(granted), {}) for side in sides)
         part = next((part for part in parts if part is not None), None)
         if part is None or not part.is_Pow or not part.exp.is_negative or len(divisors) > _MAX_DIVISORS:
             return granted, divisors, part

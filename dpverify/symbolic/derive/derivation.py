@@ -26,7 +26,7 @@ from dpverify.symbolic.derive.steps import (
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import FalseAssumptionError
-from dpverify.symbolic.prove.places import Place
+from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import implied
 from dpverify.symbolic.rules import find_rule
 from dpverify.symbolic.rules.base import Instance
@@ -165,7 +165,7 @@ class _Checker:
 
 def _without_value(expressions: tuple[Any, ...], setting: Setting) -> str:
     """Which part of some expressions is not proven to have a value on the whole domain; empty if all are."""
-    parts = (undefined_part(expr, Place(setting.facts), setting.variables) for expr in expressions)
+    parts = (undefined_part(expr, Occurrence(setting.facts), setting.variables) for expr in expressions)
     return next((f"not proven that {part} has a value." for part in parts if part is not None), "")
 
 

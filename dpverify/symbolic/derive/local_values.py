@@ -14,7 +14,7 @@ import sympy
 from dpverify.symbolic.derive.steps import Derivation, symbol_conditions
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.facts import Facts, differences
-from dpverify.symbolic.prove.places import Place
+from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import implied, is_nonnegative
 
 
@@ -63,6 +63,6 @@ def _candidates(letter: Any, assumed: list[Any]) -> Iterator[Any]:
 
 
 def _may_be(letter: Any, value: Any, granted: Facts) -> bool:
-    if undefined_part(value, Place(granted), {}) is not None:
+    if undefined_part(value, Occurrence(granted), {}) is not None:
         return False
     return all(condition.substituted({letter.name: value}).met(granted, {}) for condition in symbol_conditions(letter))

@@ -21,7 +21,7 @@ from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal, same_terms, within
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.monotone import direction
-from dpverify.symbolic.prove.places import Place, inside_sums, sums_around
+from dpverify.symbolic.prove.places import Occurrence, inside_sums, sums_around
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 from dpverify.symbolic.rules.base import Instance, Relation
 
@@ -91,7 +91,7 @@ def _obstacle(move: Move, instance: Instance, context: Any, wanted: int) -> str:
         if unmet:
             return f"not proven: {'; '.join(unmet)}."
         for side in (small, large, *(e for c in instance.conditions for e in c.expressions())):
-            part = undefined_part(side, Place(facts), move.variables)
+            part = undefined_part(side, Occurrence(facts), move.variables)
             if part is not None:
                 return f"not proven that {part} has a value, in the rule."
     whole = small.is_integer and large.is_integer and _in_limits(context)
@@ -99,7 +99,7 @@ def _obstacle(move: Move, instance: Instance, context: Any, wanted: int) -> str:
     sign = next((name for name, proven in signs if all(proven(small, facts) for facts in known)), "real")
     letter = _letter("integer" if whole else "real", sign)
     context = context.xreplace({_LETTER: letter})
-    place = Place(move.facts).bounded(letter, small, large, frozenset(paths))
+    place = Occurrence(move.facts).bounded(letter, small, large, frozenset(paths))
     part = undefined_part(context, place, move.variables)
     if part is not None:
         return f"not proven that {part} has a value for every {letter} from {small} to {large}."
@@ -176,7 +176,7 @@ def _differs_by_multiple(move: Move, gap: Any) -> bool:
     return (
         factor is not None
         and is_nonnegative(factor, move.facts)
-        and undefined_part(factor, Place(move.facts), move.variables) is None
+        and undefined_part(factor, Occurrence(move.facts), move.variables) is None
         and are_equal(change, factor * gap, move.facts, move.refuted)
     )
 

@@ -12,7 +12,7 @@ from dpverify.symbolic.expressions.from_sympy import gaussian_integral
 from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Moment, Norm, PopCount
 from dpverify.symbolic.expressions.ranges import SetBits
 from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
-from dpverify.symbolic.prove.places import Place
+from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.series import converges
 from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_nonzero, is_positive
 
@@ -21,12 +21,12 @@ _EVERYWHERE = (
 )  # fmt: skip
 
 
-def undefined_part(expr: Any, place: Place, variables: Mapping[str, Any]) -> Any:
+def undefined_part(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Any:
     """Find the first part of an expression that is not proven to have a value at a place; None if all are."""
     return next(_parts(sympy.sympify(expr), place, variables), None)
 
 
-def _parts(expr: Any, place: Place, variables: Mapping[str, Any]) -> Iterator[Any]:
+def _parts(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Iterator[Any]:
     if expr.is_Symbol or (expr.is_number and not expr.args and expr.is_real):
         return
     if isinstance(expr, sympy.Sum):
@@ -97,7 +97,7 @@ def _nonzero(expr: Any, facts: Facts) -> bool:
     return False
 
 
-def _in_sum(expr: Any, place: Place, variables: Mapping[str, Any]) -> Iterator[Any]:
+def _in_sum(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Iterator[Any]:
     """Walk through the limits from outside to inside; the range of each index holds inside its sum only."""
     *inner, limit = expr.limits
     _, lo, hi = limit
@@ -113,7 +113,7 @@ def _in_sum(expr: Any, place: Place, variables: Mapping[str, Any]) -> Iterator[A
         yield expr
 
 
-def _in_integral(expr: Any, place: Place, variables: Mapping[str, Any]) -> Iterator[Any]:
+def _in_integral(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Iterator[Any]:
     """Only exponentials of quadratics over the real line are known: the square must have a negative coefficient."""
     try:
         closed = gaussian_integral(expr)
@@ -126,7 +126,7 @@ def _in_integral(expr: Any, place: Place, variables: Mapping[str, Any]) -> Itera
     yield from _parts(closed, place, variables)
 
 
-def _in_choice(expr: Any, place: Place, variables: Mapping[str, Any]) -> Iterator[Any]:
+def _in_choice(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Iterator[Any]:
     """Each value where it is taken; one must be taken everywhere."""
     others: list[Any] = []
     for value, condition in expr.args:

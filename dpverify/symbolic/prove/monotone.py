@@ -10,7 +10,7 @@ import sympy
 from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.prove.canonical import inner_sum
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.places import Place
+from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 
 _RISING = (sympy.exp, sympy.floor, sympy.ceiling, sympy.erf, sympy.Max, sympy.Min)
@@ -19,7 +19,7 @@ _NOT_SMOOTH = (
 )  # fmt: skip
 
 
-def direction(expr: Any, letter: Any, place: Place) -> int | None:
+def direction(expr: Any, letter: Any, place: Occurrence) -> int | None:
     """Sign of the slope in a letter: 1, -1, 0 if it does not occur, None if nothing is proven."""
     if letter not in expr.free_symbols:
         return 0
@@ -29,7 +29,7 @@ def direction(expr: Any, letter: Any, place: Place) -> int | None:
     return _by_derivative(expr, letter, place) if found is None else found
 
 
-def _by_structure(expr: Any, letter: Any, place: Place) -> int | None:
+def _by_structure(expr: Any, letter: Any, place: Occurrence) -> int | None:
     if expr.is_Add or isinstance(expr, _RISING):
         return reduce(_together, (direction(arg, letter, place) for arg in expr.args))
     if expr.is_Mul:
@@ -64,7 +64,7 @@ def _sign(expr: Any, facts: Facts) -> int | None:
     return -1 if is_nonnegative(-expr, facts) else None
 
 
-def _product(expr: Any, letter: Any, place: Place) -> int | None:
+def _product(expr: Any, letter: Any, place: Occurrence) -> int | None:
     """A constant of known sign times nonnegative factors that all move the same way."""
     constant, rest = expr.as_independent(letter, as_Add=False)
     sign = _sign(constant, place.facts)
@@ -74,7 +74,7 @@ def _product(expr: Any, letter: Any, place: Place) -> int | None:
     return _turned(reduce(_together, (direction(f, letter, place) for f in factors)), sign)
 
 
-def _power(expr: Any, letter: Any, place: Place) -> int | None:
+def _power(expr: Any, letter: Any, place: Occurrence) -> int | None:
     base, exponent = expr.args
     if letter not in exponent.free_symbols:
         moves = direction(base, letter, place)
@@ -97,7 +97,7 @@ def _power(expr: Any, letter: Any, place: Place) -> int | None:
     return None
 
 
-def _sum(expr: Any, letter: Any, place: Place) -> int | None:
+def _sum(expr: Any, letter: Any, place: Occurrence) -> int | None:
     """Term by term, where the range does not move; infinite sums and moving ends need nonnegative terms."""
     _, lo, hi = expr.limits[-1]
     fresh, inside = place.inside(expr.limits[-1])
@@ -112,7 +112,7 @@ def _sum(expr: Any, letter: Any, place: Place) -> int | None:
     return _together(direction(hi, letter, place), _turned(direction(lo, letter, place), -1))
 
 
-def _by_derivative(expr: Any, letter: Any, place: Place) -> int | None:
+def _by_derivative(expr: Any, letter: Any, place: Occurrence) -> int | None:
     """Sign of the derivative, for expressions that are smooth on the whole range."""
     if letter.is_integer or expr.has(*_NOT_SMOOTH) or not _smooth(expr, letter, place.facts):
         return None

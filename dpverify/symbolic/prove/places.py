@@ -18,7 +18,7 @@ Limits = tuple[tuple[Any, Any, Any], ...]
 
 
 @dataclass(frozen=True)
-class Place:
+class Occurrence:
     """What is known at a place of an expression; a letter lies between two values once all sums around it are entered.
 
     Inside sums the letter stands for a function of their indices, and its bounds may use them.
@@ -31,21 +31,21 @@ class Place:
     paths: frozenset[tuple[Any, ...]] = frozenset()  # indices of the sums, outermost first, inside which that holds
     path: tuple[Any, ...] = ()
 
-    def bounded(self, letter: Any, small: Any, large: Any, paths: frozenset[tuple[Any, ...]]) -> Place:
+    def bounded(self, letter: Any, small: Any, large: Any, paths: frozenset[tuple[Any, ...]]) -> Occurrence:
         """The same place in an expression with a letter."""
-        return Place(self.facts, letter, small, large, paths)._arrived()
+        return Occurrence(self.facts, letter, small, large, paths)._arrived()
 
-    def inside(self, limit: Any) -> tuple[Any, Place]:
+    def inside(self, limit: Any) -> tuple[Any, Occurrence]:
         """Step into a sum: a fresh symbol for its index, and what is known there."""
         index, lo, hi = limit
         fresh, path = _fresh(index, len(self.path)), (*self.path, index)
         known = inside_sums(self.facts, ((fresh, lo, hi),))
         if self.letter is None:
-            return fresh, Place(known, path=path)
+            return fresh, Occurrence(known, path=path)
         small, large = (side.xreplace({index: fresh}) for side in (self.small, self.large))
         return fresh, replace(self, facts=known, small=small, large=large, path=path)._arrived()
 
-    def _arrived(self) -> Place:
+    def _arrived(self) -> Occurrence:
         if self.path not in self.paths:
             return self
         known = self.facts.extended(self.letter, (self.small, self.large))

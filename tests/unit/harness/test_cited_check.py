@@ -11,9 +11,9 @@ from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.derivation_check import DerivationCheck
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.cited import Cited
+from dpverify.symbolic.derive.cited import Cited, taken_for_granted
 from dpverify.symbolic.derive.derivation import Derivation, Step
-from dpverify.symbolic.expressions.ranges import real
+from dpverify.symbolic.expressions.ranges import Variable, real
 from dpverify.symbolic.expressions.to_sympy import sympy_symbols
 
 
@@ -66,3 +66,18 @@ def test_a_cited_derivation_proves_nothing_of_the_statement_and_has_a_control(st
     assert all(control.refuted for control in found.controls)
     loose = CitedDerivationCheck("decay", "premise", build=lambda: at_most(Integer(7)))
     assert run(loose, statements["decay"]).status == "inconclusive"
+
+
+def test_what_is_assumed_of_a_letter_that_the_chain_starts_from_is_taken_for_granted() -> None:
+    size, bound, free = Symbol("size", nonnegative=True), Symbol("bound", nonnegative=True), Symbol("free", real=True)
+    ranges: dict[str, Variable] = {"bound": real(0, 9), "size": real(0, Symbol("bound")), "free": real(0, 1)}
+    step = Step(bound, "<=", "order", {"a": size, "b": bound})
+    assumed = (size <= bound, free <= bound)
+    chain = Derivation("assumes its bound", "ours", ranges, assumed, size, (step,), local=("size", "free"))
+    assert taken_for_granted(chain) == ["size <= bound"]
+
+
+def test_what_a_measured_quantity_is_stands_among_the_premises(statements: dict[str, Statement]) -> None:
+    measured = replace(statements["decay"], quantity="length", lhs=None)
+    found = run(DerivationCheck("decay", "whole", build=citing(1, 2)), measured)
+    assert (found.status, found.given) == ("proved given", ["length is 1 - x"])

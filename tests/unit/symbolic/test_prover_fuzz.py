@@ -16,7 +16,7 @@ from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.monotone import direction
-from dpverify.symbolic.prove.places import Place
+from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 
 x, y = Symbol("x", real=True), Symbol("y", positive=True)
@@ -101,7 +101,7 @@ def test_no_sign_is_proven_that_a_point_refutes(seed: int) -> None:
 def test_no_direction_is_proven_that_two_points_refute(seed: int) -> None:
     proven = 0
     for expr, facts, points in cases(100 + seed, 60):
-        moves = direction(expr, x, Place(facts))
+        moves = direction(expr, x, Occurrence(facts))
         if moves is None or x not in expr.free_symbols:
             continue
         proven += 1

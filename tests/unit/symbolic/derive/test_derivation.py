@@ -17,7 +17,7 @@ from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.monotone import direction
-from dpverify.symbolic.prove.places import Place
+from dpverify.symbolic.prove.places import Occurrence
 
 x = Symbol("x", real=True)
 y, r = Symbol("y", positive=True), Symbol("r", positive=True)
@@ -188,9 +188,9 @@ def test_directions() -> None:
         (1 / (x - Rational(3, 2)), None),
         (y, 0),
     ]:
-        assert direction(expr, x, Place(facts)) == want, expr
-    assert undefined_part(1 / x + log(x), Place(facts), {}) is None
-    assert undefined_part(y + 1 / (x - Rational(3, 2)), Place(facts), {}) == 1 / (x - Rational(3, 2))
+        assert direction(expr, x, Occurrence(facts)) == want, expr
+    assert undefined_part(1 / x + log(x), Occurrence(facts), {}) is None
+    assert undefined_part(y + 1 / (x - Rational(3, 2)), Occurrence(facts), {}) == 1 / (x - Rational(3, 2))
 
 
 def test_equal_sums_look_equal() -> None:
