@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # sympy is slow to import, and the worker of a simulation doe
 Build = Callable[[Statement], "Derivation"]
 
 IMPLIES: tuple[RelationToDerived, ...] = ("equal", "weaker")  # relations at which the derivation proves what is printed
+LONGEST = 80  # characters of a formula among the premises
 FACTORS = tuple(Fraction(text) for text in ("1.01", "1.1", "2", "10", "1000", "1e6", "1e12"))
 """How far the control moves the printed side against the derivation: 1%, or as far as its slack asks for."""
 
@@ -73,7 +74,8 @@ class DerivationCheck(Check):
         proves = checked.complete and relation in IMPLIES and not broken
         controls, slack = self._controls(context, derivation) if proves else ([], [])
         missed = missed_controls(controls) if proves else ""
-        measured = f"{statement.quantity} is {derivation.start}"  # no record says in a formula what is measured
+        start = str(derivation.start)  # no record says in a formula what is measured
+        measured = f"{statement.quantity} is {start if len(start) < LONGEST else 'what the derivation starts from'}"
         given = [*taken_for_granted(derivation), *([measured] if statement.quantity else [])]
         holds: Status = "proved given" if given else "proved"
         rests = f"cites the derivations {'; '.join(one.name for one in under)}" if under else ""
