@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError, Parameter
 from dpverify import __version__
 from dpverify.cli.audit import audit
 from dpverify.cli.bench import bench
+from dpverify.cli.certify import certify
 from dpverify.cli.doctor import doctor
 from dpverify.cli.experiments import calibrate, compare, train
 from dpverify.cli.listing import explain, list_claims
@@ -32,7 +33,7 @@ def build() -> App:
         suppress_keyboard_interrupt=False,
     )
     app.command(list_claims, name="list")
-    for command in (verify, explain, train, compare, calibrate, audit, bench, doctor):
+    for command in (verify, explain, train, compare, calibrate, audit, certify, bench, doctor):
         app.command(command)
     return app
 

@@ -1,0 +1,147 @@
+"""Expressions in the prefix format of rules and certificates, from sympy and from the formulas of the records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import sympy
+
+from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum
+from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Moment, Norm, PopCount
+
+#: Lists of an operator and its arguments; strings are letters.
+Prefix = Any
+
+
+class NotExpressibleError(ValueError):
+    """An expression has no counterpart in the prefix format."""
+
+
+_NAMES: dict[Any, str] = {
+    sympy.exp: "exp", sympy.log: "log", Log2: "log2", sympy.Abs: "abs", sympy.floor: "floor", sympy.ceiling: "ceil",
+    sympy.Max: "max", sympy.Min: "min", sympy.Mod: "mod", Bit: "bit", PopCount: "popcount", Moment: "moment",
+    Norm: "norm", Inner: "inner", sympy.Add: "+", sympy.Mul: "*",
+}  # fmt: skip
+
+
+def rational(value: Any) -> Prefix:
+    """Write a rational number."""
+    return ["q", str(value)]
+
+
+def letter_of(symbol: Any) -> str:
+    """Name of a symbol; one for each dummy."""
+    name = f"{symbol.name}_{symbol.dummy_index}" if isinstance(symbol, sympy.Dummy) else str(symbol.name)
+    name = name if name[:1].isalpha() else f"idx{name}"  # the index of a sum in canonical form
+    if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
+        raise NotExpressibleError(f"the name {name} is no letter.")
+    return name
+
+
+def from_sympy(expr: Any, guarded: bool = False) -> Prefix:
+    """Write a sympy expression; a guarded sum is a sum, since those over no integers are 0.
+
+    ``guarded``: take a guarded expression for what it guards, in contexts; they are compared with what they stand for.
+    """
+    if guarded:
+        expr = expr.replace(lambda e: isinstance(e, sympy.Piecewise) and len(e.args) == 2, lambda e: e.args[0][0])
+    expr = sympy.sympify(expr)
+    if expr.is_Rational:
+        return rational(expr)
+    if expr.is_Symbol:
+        return letter_of(expr)
+    if expr in _CONSTANTS:
+        return _CONSTANTS[expr]
+    if expr.is_Pow:
+        return ["^", from_sympy(expr.base), from_sympy(expr.exp)]
+    if isinstance(expr, sympy.Sum | sympy.Integral):
+        body = from_sympy(expr.function)
+        for index, lo, hi in expr.limits:
+            kind = "sum" if isinstance(expr, sympy.Sum) else "integral"
+            body = [kind, letter_of(index), from_sympy(lo), from_sympy(hi), body]
+        return body
+    if isinstance(expr, sympy.Piecewise):
+        return _guarded(expr)
+    if isinstance(expr, sympy.core.function.AppliedUndef):
+        (arg,) = expr.args
+        return ["apply", str(expr.func), from_sympy(arg)]
+    name = _NAMES.get(expr.func)
+    if name is None:
+        raise NotExpressibleError(f"{expr.func} has no name in certificates.")
+    return [name, *(from_sympy(arg) for arg in expr.args)]
+
+
+_CONSTANTS: dict[Any, Prefix] = {
+    sympy.oo: "oo",
+    -sympy.oo: "-oo",
+    sympy.pi: "pi",
+    sympy.E: ["exp", ["q", "1"]],
+}
+
+
+def _guarded(expr: Any) -> Prefix:
+    if len(expr.args) == 2:
+        (value, condition), (other, always) = expr.args
+        if isinstance(value, sympy.Sum) and len(value.limits) == 1 and other == 0 and always is sympy.true:
+            _, lo, hi = value.limits[0]
+            if isinstance(condition, sympy.Ge) and sympy.expand(condition.lhs - condition.rhs - hi + lo) == 0:
+                return from_sympy(value)
+    raise NotExpressibleError(f"a case split inside an expression: {expr}.")
+
+
+_RELATIONS: dict[Any, str] = {
+    sympy.LessThan: "<=", sympy.StrictLessThan: "<", sympy.GreaterThan: ">=", sympy.StrictGreaterThan: ">",
+    sympy.Eq: "=", sympy.Ne: "!=",
+}  # fmt: skip
+
+
+def conditions_of(relation: Any) -> list[Prefix]:
+    """Write a sympy relation, or a conjunction of some, as conditions."""
+    if isinstance(relation, sympy.And):
+        return [part for arg in relation.args for part in conditions_of(arg)]
+    if relation is sympy.true:
+        return []
+    name = _RELATIONS.get(type(relation))
+    if name is None:
+        raise NotExpressibleError(f"no condition of a certificate: {relation}.")
+    return [[name, from_sympy(relation.lhs), from_sympy(relation.rhs)]]
+
+
+def from_formula(node: Formula, letters: Mapping[str, Prefix]) -> Prefix:
+    """Write a formula of a record; ``letters``: what stands for the names that a record defines."""
+    match node:
+        case Num(value):
+            return rational(value)
+        case Inf():
+            return "oo"
+        case Name(name):
+            return letters.get(name, name)
+        case Neg(arg):
+            return ["*", rational(-1), from_formula(arg, letters)]
+        case Bin(op, left, right):
+            a, b = from_formula(left, letters), from_formula(right, letters)
+            return _operation(op, a, b)
+        case Call(name, args):
+            if name not in {*_NAMES.values(), "sqrt"}:
+                raise NotExpressibleError(f"the function {name} has no name in certificates.")
+            return [name, *(from_formula(arg, letters) for arg in args)]
+        case Sum(body, index, lo, hi):
+            low, high = from_formula(lo, letters), from_formula(hi, letters)
+            inner = {name: value for name, value in letters.items() if name != index}
+            return ["sum", index, low, high, from_formula(body, inner)]
+
+
+def _operation(op: str, a: Prefix, b: Prefix) -> Prefix:
+    if op == "-":
+        return ["+", a, ["*", rational(-1), b]]
+    if op == "/":
+        return ["*", a, ["^", b, rational(-1)]]
+    return ["^" if op == "**" else op, a, b]
+
+
+def from_compare(node: Compare, letters: Mapping[str, Prefix]) -> list[Prefix]:
+    """Write a chain of comparisons as conditions."""
+    sides = [from_formula(side, letters) for side in node.operands]
+    return [["=" if op == "==" else op, a, b] for a, op, b in zip(sides, node.ops, sides[1:], strict=False)]

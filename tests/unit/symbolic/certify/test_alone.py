@@ -1,0 +1,39 @@
+"""The checker by itself, in a Python that can import neither sympy nor dpverify."""
+
+import json
+from pathlib import Path
+
+from dpverify.harness.certificates import write
+from dpverify.symbolic.certify.checker import checker, checker_file
+from tests.unit.symbolic.certify.examples import CLAIMS, certified, check_alone
+
+MOST_LINES = 1260
+
+
+def test_it_accepts_what_certify_writes(tmp_path: Path) -> None:
+    for key in CLAIMS:
+        write(certified(key), tmp_path)
+    found = check_alone(tmp_path)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert f"{len(CLAIMS)} of {len(CLAIMS)} accepted" in found.stdout
+
+
+def test_it_refuses_and_says_where(tmp_path: Path) -> None:
+    text = certified(CLAIMS[0]).text
+    assert text is not None
+    data = json.loads(text)
+    data["statement"]["rhs"] = ["+", data["statement"]["rhs"], ["q", "-1"]]
+    data["statement"]["seal"] = checker().seal(data["statement"], data["table"])
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(data))
+    found = check_alone(path)
+    assert found.returncode == 1
+    assert "refused: changed.json: chain" in found.stdout
+
+
+def test_it_is_one_short_file_with_few_imports() -> None:
+    lines = checker_file().read_text().splitlines()
+    assert len(lines) <= MOST_LINES
+    imports = [line for line in lines if line.lstrip().startswith(("import ", "from "))]
+    allowed = {"__future__", "flint", "functools", "hashlib", "json", "pathlib", "re", "sys"}
+    assert {line.split()[1] for line in imports} == allowed

@@ -1,0 +1,179 @@
+"""False statements with certificates that try to prove them: refused; with the condition that is missing, accepted."""
+
+from typing import Any
+
+import pytest
+
+from dpverify.symbolic.certify.checker import checker
+from tests.unit.symbolic.certify.examples import refusal
+
+ONE, TWO, ZERO = ["q", "1"], ["q", "2"], ["q", "0"]
+
+
+def q(text: str) -> Any:
+    return ["q", text]
+
+
+def minus(a: Any, b: Any) -> Any:
+    return ["+", a, ["*", q("-1"), b]]
+
+
+def power(a: Any, b: Any) -> Any:
+    return ["^", a, b]
+
+
+def certificate(letters: dict[str, Any], lhs: Any, relation: str, rhs: Any, *conditions: Any, **parts: Any) -> Any:
+    """A certificate whose chain is one link, with some facts before it."""
+    said = {"name": "example", "letters": letters, "conditions": list(conditions)}
+    said |= {"lhs": lhs, "relation": relation, "rhs": rhs, "chain": [], "last": relation, "body": []}
+    data = {"schema": 1, "table": [], "premises": {}, "lemmas": [], "statement": said | parts.pop("statement", {})}
+    data |= parts
+    for one in (data["statement"], *data["premises"].values(), *data["lemmas"]):
+        one["seal"] = checker().seal(one, data["table"])
+    return data
+
+
+def body(*items: Any) -> dict[str, Any]:
+    return {"statement": {"body": list(items)}}
+
+
+def fact(relation: str, expr: Any, *by: Any) -> Any:
+    return {"is": [relation, expr], "by": list(by)}
+
+
+REAL, WHOLE = "real", "integer"
+X, XY, XN = {"x": REAL}, {"x": REAL, "y": REAL}, {"x": REAL, "n": WHOLE, "m": WHOLE}
+POSITIVE, NONNEGATIVE = ["<", ZERO, "x"], ["<=", ZERO, "x"]
+HALF = q("1/2")
+
+#: A name, a certificate, and the conditions with which it would be true; none where it has no such.
+PAIRS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "x <= x**2": ((X, "x", "<=", power("x", TWO)), ()),
+    "x/x = 1": ((X, ["*", "x", power("x", q("-1"))], "=", ONE), (["!=", "x", ZERO],)),
+    "sqrt(x**2) = x": ((X, power(power("x", TWO), HALF), "=", "x"), (NONNEGATIVE,)),
+    "sqrt(x)**2 = x": ((X, power(["sqrt", "x"], TWO), "=", "x"), (NONNEGATIVE,)),
+    "log(x*y)": ((XY, ["log", ["*", "x", "y"]], "=", ["+", ["log", "x"], ["log", "y"]]), (POSITIVE, ["<", ZERO, "y"])),
+    "log(x**2) = 2*log(x)": ((X, ["log", power("x", TWO)], "=", ["*", TWO, ["log", "x"]]), (POSITIVE,)),
+    "exp(log(x)) = x": ((X, ["exp", ["log", "x"]], "=", "x"), (POSITIVE,)),
+    "x**n*x**m": ((XN, ["*", power("x", "n"), power("x", "m")], "=", power("x", ["+", "n", "m"])), (POSITIVE,)),
+    "(x**n)**y": (
+        ({"x": REAL, "n": WHOLE, "y": REAL}, power(power("x", "n"), "y"), "=", power("x", ["*", "n", "y"])),
+        (POSITIVE,),
+    ),
+    "(x*y)**(1/2)": (
+        (XY, power(["*", "x", "y"], HALF), "=", ["*", power("x", HALF), power("y", HALF)]),
+        (NONNEGATIVE, ["<=", ZERO, "y"]),
+    ),
+    "sum of ones": (({"n": WHOLE}, ["sum", "i", ZERO, "n", ONE], "=", ["+", "n", ONE]), (["<=", q("-1"), "n"],)),
+    "floor(x + y) = floor(x) + y": ((XY, ["floor", ["+", "x", "y"]], "=", ["+", ["floor", "x"], "y"]), ()),
+    "floor(2**n) = 2**n": (({"n": WHOLE}, ["floor", power(TWO, "n")], "=", power(TWO, "n")), (["<=", ZERO, "n"],)),
+    "max(x, y) = x": ((XY, ["max", "x", "y"], "=", "x"), (["<=", "y", "x"],)),
+    "an index that is a letter": ((X, ["sum", "x", ZERO, TWO, "x"], "=", ["*", q("3"), "x"]), ()),
+    "pi <= 355/113 - 1/10**6": (({}, "pi", "<=", q("354999887/113000000")), ()),
+    "an undeclared letter": (({}, "x", "<=", "x"), ()),
+    "a vector is no number": (({"x": "vector"}, ZERO, "<=", power("x", TWO)), ()),
+    "a strict statement": ((X, "x", "<", ["+", "x", ONE]), ()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_false_statement_has_no_certificate(name: str) -> None:
+    statement, conditions = PAIRS[name]
+    assert refusal(certificate(*statement))
+    if conditions:
+        assert refusal(certificate(*statement, *conditions)) == ""
+
+
+def rule(name: str, **where: Any) -> list[Any]:
+    return ["instance", "rule", name, where]
+
+
+LEAK = {"within": "n", "facts": [fact(">=", "n", "combine", [], [["1", [minus("n", "%0")]], ["1", ["%0"]]])]}
+FACTS: dict[str, Any] = {
+    "a negative weight": certificate(
+        X, ZERO, "<=", ["*", q("-1"), "x"], NONNEGATIVE,
+        **body(fact(">=", ["*", q("-1"), "x"], "combine", [], [["-1", ["x"]]])),
+    ),
+    "a factor of unknown sign": certificate(
+        XY, ZERO, "<=", "y", **body(fact(">=", "y", "combine", [], [["1", ["y"]]]))
+    ),
+    "a divisor that may be negative": certificate(
+        XY, ZERO, "<=", "y", ["<=", ZERO, ["*", "x", "y"]],
+        **body(fact(">=", "y", "combine", ["x"], [["1", [["*", "x", "y"]]]])),
+    ),
+    "strict from what is not": certificate(
+        X, power("x", q("-1")), "<=", power("x", q("-1")), NONNEGATIVE,
+        **body(fact(">", "x", "combine", [], [["1", ["x"]]])),
+    ),
+    "a zero that is none": certificate(
+        XY, "x", "=", "y", **body(fact("=", minus("x", "y"), "combine", [], [["1", [], minus("x", "y")]]))
+    ),
+    "a square that may be 0": certificate(
+        X, ["log", power("x", TWO)], "<=", ["log", power("x", TWO)], **body(fact(">", power("x", TWO), "square", "x"))
+    ),
+    "a real number as a whole one": certificate(
+        X, ZERO, "<=", "x", ["<", q("-1"), "x"], **body(fact(">=", "x", "whole"))
+    ),
+    "a range's fact outside of it": certificate({"n": WHOLE}, ZERO, "<=", "n", **body(LEAK)),
+    "an index outside of its range": certificate({"n": WHOLE}, ZERO, "<=", "%0", **body(LEAK)),
+    "terms of unknown sign": certificate(
+        {"n": WHOLE, "x": REAL}, ZERO, "<=", ["sum", "i", ZERO, "n", "x"],
+        **body(fact(">=", ["sum", "i", ZERO, "n", "x"], "termwise")),
+    ),
+    "a divisor that may be 0": certificate(
+        XY, "x", "=", "y", ["=", ["*", "x", "y"], power("y", TWO)],
+        **body(fact("=", minus("x", "y"), "cleared", ["y"])),
+    ),
+    "unequal places": certificate(
+        XY, ["floor", "x"], "=", ["floor", "y"],
+        **body(fact("=", minus(["floor", "x"], ["floor", "y"]), "congruent", "h", ["floor", "h"], "x", "y")),
+    ),
+    "one case only": certificate(
+        X, ZERO, "<=", "x",
+        **body({"split": "x", "then": [], "else": [], "is": [">=", "x"]}),
+    ),
+    "a rule whose condition fails": certificate(
+        X, power("x", TWO), "<=", "x", NONNEGATIVE,
+        **body(fact(">=", minus("x", power("x", TWO)), *rule("power-decreasing", x="x", p=TWO, q=ONE))),
+    ),
+    "bernoulli with a real exponent": certificate(
+        {"x": REAL, "n": REAL}, ["+", ONE, ["*", "n", "x"]], "<=", power(["+", ONE, "x"], "n"), POSITIVE,
+        ["<=", ZERO, "n"],
+        **body(
+            fact(
+                ">=",
+                minus(power(["+", ONE, "x"], "n"), ["+", ONE, ["*", "n", "x"]]),
+                *rule("bernoulli", x="x", n="n"),
+            )
+        ),
+    ),
+    "a divergent series": certificate(
+        {"n": WHOLE}, ZERO, "<=", ONE,
+        **body(
+            {"within": "oo", "facts": []},
+            fact(">=", minus(["sum", "i", ZERO, "oo", ONE], ["sum", "i", ZERO, "n", ONE]),
+                 *rule("sum-to-infinity", f=["i", ONE], lo=ZERO, hi="n")),
+        ),
+    ),
+    "jensen for a number": certificate(
+        X, ["moment", "x", ONE], "<=", ["sqrt", ["moment", "x", TWO]],
+        **body(fact(">=", minus(["sqrt", ["moment", "x", TWO]], ["moment", "x", ONE]), *rule("jensen-sqrt", X="x"))),
+    ),
+    "a lemma that is the statement": certificate(
+        X, ZERO, "<=", "x", **body(fact(">=", "x", "instance", "lemma", "example", {"x": "x"}))
+    ),
+    "a premise whose condition fails": certificate(
+        XY, "x", "<=", "y",
+        premises={
+            "p": {"name": "p", "letters": X, "conditions": [POSITIVE], "lhs": "x", "relation": "<=", "rhs": "y"}
+        },
+        **body(fact(">=", minus("y", "x"), "instance", "premise", "p", {"x": "x"})),
+    ),
+    "a method that does not exist": certificate(X, ZERO, "<=", "x", **body(fact(">=", "x", "conclude"))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_a_false_fact_is_refused(name: str) -> None:
+    assert refusal(FACTS[name])
+    assert "malformed" not in refusal(FACTS[name])
