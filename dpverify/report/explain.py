@@ -79,7 +79,7 @@ def _evidence(console: Console, result: Result) -> None:
     title = f"{mark(result.status, console)} {result.status}{f' ({reading})' if reading else ''}"
     _line(console, f"Evidence of a stored run: {title}", STYLES[result.status])
     pin = pin_words(result)
-    lines = [result.reason, pin, *result.findings]
+    lines = [*(f"given: {premise}" for premise in result.given), result.reason, pin, *result.findings]
     lines += [f"{COUNTEREXAMPLES[e.kind]}: {_example(e)}" for e in counterexamples(result)]
     lines += [f"slack (smallest / typical): {show_slack(result.slack)}"] if result.slack else []
     lines += [f"region: {result.region}"] if result.region else []
