@@ -64,6 +64,11 @@ BY_HAND = {
     "the anchors' part is at most 2 eta L times the weighted way to them",
     "the first term of the amended lemma-11-drift",
     "the mean over the run of the second term of the amended lemma-11-drift",
+    # assumptions on letters with a meaning: a variance, the second moment, the longest vector; a place; the infimum
+    "-centre**2 + second >= own",
+    "length**2 >= second",
+    "place <= N - 1",
+    "lower <= R",
 }
 
 
