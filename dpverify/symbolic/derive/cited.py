@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sympy
@@ -22,6 +22,8 @@ class Cited(Premise):
     """A premise that a derivation of ours provides."""
 
     derivation: Derivation | None = None  # goes from what stands on the left side to what stands on the right one
+    where: Mapping[str, Any] = field(default_factory=dict)  # what its letters become
+    named: bool = False  # whether the left side is a name for what the derivation starts from
 
 
 def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
@@ -43,7 +45,7 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
             conditions += symbol_conditions(symbol)
     found = Premise(start, derivation.relation, last, tuple(conditions)).instance(where)
     left = found.lhs if letter is None else letter
-    return Cited(left, found.relation, found.rhs, found.conditions, derivation)
+    return Cited(left, found.relation, found.rhs, found.conditions, derivation, where, letter is not None)
 
 
 def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]]:
@@ -77,7 +79,7 @@ def typed_by_hand(derivation: Derivation) -> list[str]:
     """Names of premises, at any depth, whose formula no derivation or record of a claim gives, and claims of steps."""
     chains = _chains(derivation)
     names = [n for one in chains for n, found in one.premises.items() if not _provided(found)]
-    names += [str(relation) for one in chains for relation in _assumed(one, hidden=one is not derivation)]
+    names += [str(relation) for one in chains for relation in assumed_of_local(one, hidden=one is not derivation)]
     names += [name for one in chains for name in _named(one.steps) if name not in one.premises]
     return list(dict.fromkeys(names))
 
@@ -90,7 +92,7 @@ def _provided(premise: Premise) -> bool:
     return isinstance(premise, Referenced) or (isinstance(premise, Cited) and premise.derivation is not None)
 
 
-def _assumed(derivation: Derivation, *, hidden: bool) -> list[Any]:
+def assumed_of_local(derivation: Derivation, *, hidden: bool) -> list[Any]:
     """Assumptions on local letters that have a meaning: they reach what the chain starts from, or a premise.
 
     What is assumed of other local letters only asks for values, and these are proven to exist. Of a chain that is

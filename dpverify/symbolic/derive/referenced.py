@@ -20,6 +20,8 @@ class Referenced(Premise):
     """A premise that the record of a claim provides."""
 
     reference: Reference = field(kw_only=True)  # the statement whose sides, relation, domains and conditions these are
+    statement: Statement = field(kw_only=True)
+    where: Mapping[str, Any] = field(default_factory=dict, kw_only=True)  # what its letters become
     measured: bool = field(default=False, kw_only=True)  # whether the left side stands for what the record measures
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
@@ -61,4 +63,4 @@ def refer(
     measured = None if letter is None else Dummy(str(record.quantity))
     said = premise_of(record, measured).instance(symbols | where)
     sides = (said.lhs if letter is None else letter, said.relation, said.rhs, said.conditions)
-    return Referenced(*sides, reference=record.reference, measured=letter is not None)
+    return Referenced(*sides, reference=record.reference, statement=record, where=where, measured=letter is not None)
