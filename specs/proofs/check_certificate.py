@@ -60,6 +60,15 @@ class Row(tuple):
     def __lt__(self, other):
         return self.number < other.number
 
+    def __add__(self, other):
+        return row("+", self, other)
+
+    def __neg__(self):
+        return row("*", rational(-1), self)
+
+    def __sub__(self, other):
+        return self + -other
+
 
 ROWS, FORMS = {}, {}
 
@@ -80,23 +89,10 @@ def letter(name):
     return row("letter", name)
 
 
-def turned(a):
-    return row("*", rational(-1), a)
-
-
-def minus(a, b):
-    return row("+", a, turned(b))
-
-
-def fresh_letter():
-    """An index that no other sum, integral or function has, so that no substitution captures a letter."""
-    return letter(f"~{len(ROWS)}")
-
-
 def bind(index, body):
-    """An index of its own, and a body with it in the place of a letter."""
-    need(isinstance(index, str) and NAME.match(index), f"{index!r} is no name")
-    fresh = fresh_letter()
+    """A body with an index that no other sum or function has, so that no substitution captures a letter."""
+    need(NAME.match(index), f"{index!r} is no name")
+    fresh = letter(f"~{len(ROWS)}")
     return fresh[1], put(body, {index: fresh})
 
 
@@ -187,18 +183,36 @@ class Form(dict):
             total[m] = total.get(m, 0) + c
         return form_of(total)
 
-    def times(self, factor):
-        return form_of({m: c * factor for m, c in self.items()})
+    def __sub__(self, other):
+        return self + -other
 
+    @cache
     def __neg__(self):
         return self.times(-1)
 
-    def __sub__(self, other):
-        return self + -other
+    def times(self, factor):
+        return form_of({m: c * factor for m, c in self.items()})
 
     def constant(self):
         """The number that the form is, or None."""
         return fmpq(0) if not self else self.get(()) if len(self) == 1 else None
+
+    def whole(self):
+        """Whether it is a constant integer."""
+        return self.constant() is not None and self.constant().q == 1
+
+    @cache
+    def key(self):
+        """The form up to a positive rational factor."""
+        return self.times(1 / abs(self[min(self)])) if self else self
+
+    @cache
+    def content(self):
+        """The positive rational that leaves whole coefficients without a common factor."""
+        top, under = fmpz(0), fmpz(1)
+        for c in self.values():
+            top, under = top.gcd(c.p), under * c.q // under.gcd(c.q)
+        return fmpq(abs(top), under)
 
 
 def form_of(terms):
@@ -226,15 +240,6 @@ def alone(atom):
     return atom[1] if atom[0] == "base" else monomial([(atom, ONE)])
 
 
-def is_whole(form):
-    value = form.constant()
-    return value is not None and value.q == 1
-
-
-def floor_of(value):
-    return int(value.p) // int(value.q)
-
-
 @cache
 def letters_in(part):
     """Names of letters and functions in a form or an atom, its own indices "#k" among them."""
@@ -253,14 +258,6 @@ def renamed(part, old, new):
         return row(kind, *(sorted(rest) if kind == "max" else rest))
     return form_of({tuple(sorted((renamed(a, old, new), renamed(x, old, new)) for a, x in m)): c
                     for m, c in part.items()})  # fmt: skip
-
-
-def content_of(form):
-    """The positive rational that leaves whole coefficients without a common factor."""
-    top, under = fmpz(0), fmpz(1)
-    for c in form.values():
-        top, under = top.gcd(c.p), under * c.q // under.gcd(c.q)
-    return fmpq(abs(top), under)
 
 
 def ball(form, at=None):
@@ -284,11 +281,20 @@ def ball_power(atom, exponent, at):
         "log": lambda: parts[0].log(), "floor": lambda: parts[0].floor(), "base": lambda: parts[0],
         "max": lambda: reduce(arb.max, parts),
     }[kind]()  # fmt: skip
-    if is_whole(exponent):
+    if exponent.whole():
         need(exponent.constant() >= 0 or base != 0, "a division by what may be 0")
         return base ** int(exponent.constant().p)
     need(base > 0, "a power of what may not be positive")
     return (base.log() * ball(exponent, at)).exp()
+
+
+@cache
+def number_sign(form):
+    try:
+        value = ball(form)
+    except Refused:
+        return 0
+    return 3 if value > 0 else 1 if value >= 0 else 2 if value < 0 else 0
 
 
 # --------------------------------------------------------------------------------------------------------------- scopes
@@ -299,21 +305,17 @@ SAID = {">=": 1, "!=": 2, ">": 3, "=": 0}  # what is known of a form's sign: 1 i
 class Scope:
     """The facts that hold at a place, and forms of expressions under them. Cases and ranges of indices nest."""
 
-    def __init__(self, kinds, given, depth=0):
-        self.kinds, self.depth, self.given, self.own = kinds, depth, list(given), []  # what is assumed, what is proven
-        self.converging = set()  # forms of series
+    def __init__(self, kinds, facts, depth=0):
+        self.kinds, self.depth, self.converging = kinds, depth, set()  # forms of series that converge
+        self.facts = list(facts)  # (relation to 0, expression), and ("within", length, fact) for what holds in a range
         self.refresh()
-
-    def facts(self):
-        """All that is known: (relation to 0, expression), and ("within", length, fact) for what holds in a range."""
-        return self.given + self.own
 
     def refresh(self):
         """Compute all forms anew, since facts came that make some of them simpler."""
         self.index, changed = {}, True
         while changed:
             self.memo, self.missed, self.inner = {}, set(), {}
-            changed = sum(self.enter(*fact) for fact in self.facts() if fact[0] != "within") > 0
+            changed = sum(self.enter(*fact) for fact in self.facts if fact[0] != "within") > 0
 
     def enter(self, relation, e):
         """Put a fact where it is looked up; True if it changes forms that were computed before."""
@@ -323,7 +325,7 @@ class Scope:
             self.converging.add(form)
             return changed
         for one, said in ((form, SAID[relation] or 1), (-form, int(relation == "=") or SAID[relation] & 2)):
-            key = self.key(one)
+            key = one.key()
             if said & ~self.index.get(key, 0):
                 changed = changed or key in self.missed
                 self.index[key] = self.index.get(key, 0) | said
@@ -331,7 +333,7 @@ class Scope:
 
     def learn(self, *fact):
         """Add a fact that is proven."""
-        self.own.append(fact)
+        self.facts.append(fact)
         self.inner = {}
         if self.enter(*fact):
             self.refresh()
@@ -340,11 +342,11 @@ class Scope:
         """The scope of an index "%k" that runs over 0, 1, ..., length; over 0, 1, ... for oo, all reals for line."""
         key = self.range_key(length)
         if key not in self.inner:
-            name, known = f"%{self.depth}", self.facts()
-            facts = [fact for fact in known if fact[0] in SAID and is_plain(fact[1])]  # others stay outside of ranges
-            facts += [] if length == "line" else [(">=", letter(name))]
-            facts += [] if isinstance(length, str) else [(">=", minus(length, letter(name)))]
-            facts += [fact[2] for fact in known if fact[0] == "within" and self.range_key(fact[1]) is key]
+            name, index = f"%{self.depth}", letter(f"%{self.depth}")
+            facts = [fact for fact in self.facts if fact[0] in SAID and is_plain(fact[1])]  # others stay outside
+            facts += [] if length == "line" else [(">=", index)]
+            facts += [] if isinstance(length, str) else [(">=", length - index)]
+            facts += [fact[2] for fact in self.facts if fact[0] == "within" and self.range_key(fact[1]) is key]
             kinds = {**self.kinds, name: "real" if length == "line" else "integer"}
             self.inner[key] = Scope(kinds, facts, self.depth + 1)
         return self.inner[key]
@@ -354,27 +356,16 @@ class Scope:
 
     def case(self, relation, e):
         """The scope in which one fact more is assumed."""
-        return Scope(self.kinds, [*self.facts(), (relation, e)], self.depth)
+        return Scope(self.kinds, [*self.facts, (relation, e)], self.depth)
 
     # ---- signs
 
-    def key(self, form):
-        """A form up to a positive rational factor."""
-        return form.times(1 / abs(form[min(form)])) if form else form
-
     def known(self, form):
         """What the facts say of a form, or its number."""
-        key, other = self.key(form), self.key(-form)
+        key, other = form.key(), (-form).key()
         self.missed |= {key, other}
         found = self.index.get(key, 0) | self.index.get(other, 0) & 2
-        return found if found == 3 or letters_in(form) else found | self.number_sign(form)
-
-    def number_sign(self, form):
-        try:
-            value = ball(form)
-        except Refused:
-            return 0
-        return 3 if value > 0 else 1 if value >= 0 else 2 if value < 0 else 0
+        return found if found == 3 or letters_in(form) else found | number_sign(form)
 
     def sign(self, form):
         """What is known: 1 if the form is nonnegative, plus 2 if it is not 0."""
@@ -382,17 +373,14 @@ class Scope:
             return 1
         found = self.known(form)
         if found < 3 and letters_in(form):
-            signs = [self.monomial_sign(m) for m in form]
+            signs = [reduce(int.__and__, (self.power_sign(a, x) for a, x in m), 3) for m in form]
             found |= signs[0] & 2 if len(form) == 1 else 0
             found |= max(signs) if all(c > 0 and s & 1 for c, s in zip(form.values(), signs, strict=True)) else 0
         return found
 
-    def monomial_sign(self, m):
-        return reduce(int.__and__, (self.power_sign(a, x) for a, x in m), 3)
-
     def power_sign(self, atom, exponent):
         base = self.atom_sign(atom)
-        if is_whole(exponent) and exponent.constant().p % 2 == 0:
+        if exponent.whole() and exponent.constant().p % 2 == 0:
             return base | 1
         return base if base == 3 or self.integer(exponent) else base & 1
 
@@ -469,12 +457,12 @@ class Scope:
     def raised(self, e, exponent):
         """A power of an expression; one of a product or power is taken apart before anything is multiplied out."""
         op, *args = e
-        whole = is_whole(exponent)
+        whole = exponent.whole()
         if op == "*" and (whole or all(self.sign(self.form(a)) & 1 for a in args)):
             return reduce(self.product, (self.raised(a, exponent) for a in args))
         if op == "^":
             inner = self.form(args[1])
-            if (whole and is_whole(inner)) or self.sign(self.form(args[0])) & 1:
+            if (whole and inner.whole()) or self.sign(self.form(args[0])) & 1:
                 return self.raised(args[0], self.product(inner, exponent))
         return self.power(self.form(e), exponent)
 
@@ -503,7 +491,7 @@ class Scope:
             else:
                 powers.append((atom, exponent))
         for atom, exponent in powers:
-            whole = floor_of(exponent.get((), fmpq(0)))
+            whole = int(exponent.get((), fmpq(0)).floor())
             left = exponent - constant(whole)
             if atom[0] == "prime":
                 coefficient *= fmpq(int(atom[1])) ** whole
@@ -535,14 +523,14 @@ class Scope:
 
     def power(self, base, exponent):
         """A form to the power of another: a rational, atoms that may be taken out of it, and a rest."""
-        value, whole = exponent.constant(), is_whole(exponent)
+        value, whole = exponent.constant(), exponent.whole()
         if value == 0:
             return ONE
         if not base and value is not None:
             return ZERO
         if whole and 0 < value <= MOST_EXPANDED and len(base) > 1:
             return reduce(self.product, [base] * int(value.p))
-        content = content_of(base) if base else fmpq(1)
+        content = base.content() if base else fmpq(1)
         if whole and base[min(base)] < 0:
             content = -content
         result, rest = constant(-1 if content < 0 and value.p % 2 else 1), base.times(1 / content)
@@ -552,7 +540,7 @@ class Scope:
             ((factors, sign),) = rest.items()
             left = []
             for atom, x in factors:
-                if self.atom_sign(atom) & 1 or (whole and is_whole(x)):
+                if self.atom_sign(atom) & 1 or (whole and x.whole()):
                     x = self.product(x, exponent)
                     is_known = atom[0] in ("e", "prime")
                     result = self.product(result, self.known_power(atom, x) if is_known else self.joined(((atom, x),)))
@@ -567,7 +555,7 @@ class Scope:
         """A sum as one factor, which cancels against its own negative powers."""
         if len(form) < 2:
             return form
-        content = content_of(form) if form[min(form)] > 0 else -content_of(form)
+        content = form.content() if form[min(form)] > 0 else -form.content()
         return monomial([(row("base", form.times(1 / content)), ONE)], content)
 
     def logarithm(self, u):
@@ -577,7 +565,7 @@ class Scope:
             return ZERO
         if self.sign(u) < 3 or any(self.atom_sign(a) < 3 for a, _ in factors):
             return alone(row("log", u))
-        content, total = content_of(u), ZERO
+        content, total = u.content(), ZERO
         for prime, count in self.prime_powers(content):
             total += alone(row("log", alone(prime))).times(count)
         if len(u) > 1:
@@ -591,7 +579,7 @@ class Scope:
         whole = form_of({m: c for m, c in u.items() if self.integer(form_of({m: c}))})
         rest = u - whole
         value = rest.constant()
-        return whole + (constant(floor_of(value)) if value is not None else alone(row("floor", rest)))
+        return whole + (constant(value.floor()) if value is not None else alone(row("floor", rest)))
 
     def maximum(self, values):
         """The maximum of forms, without those that are known to be below another."""
@@ -603,26 +591,25 @@ class Scope:
 
     # ---- sums and integrals
 
-    def span(self, op, lo, hi):
+    def span(self, op, index, lo, hi, body):
         """What a range's index runs up to, from 0: a length, oo, or all reals for integrals."""
-        ends = [x[0] for x in (lo, hi)]
-        need(op == "sum" or ends == ["-oo", "oo"], "only integrals over all reals are known here")
-        return "line" if op == "integral" else "oo" if ends[1] == "oo" else minus(hi, lo)
+        need(op == "sum" or (lo[0], hi[0]) == ("-oo", "oo"), "only integrals over all reals are known here")
+        return "line" if op == "integral" else "oo" if hi[0] == "oo" else hi - lo
 
     def term(self, op, index, lo, hi, body):
         """The body of a sum or integral at the index of its range, with the scope of that."""
-        length, at = self.span(op, lo, hi), letter(f"%{self.depth}")
-        return put(body, {index: at if length == "line" else row("+", at, lo)}), self.inside(length)
+        length, at = self.span(op, index, lo, hi, body), letter(f"%{self.depth}")
+        return put(body, {index: at if length == "line" else at + lo}), self.inside(length)
 
     def bound(self, op, index, lo, hi, body):
         """A sum, linear in its terms, or an integral over all reals: powers that do not hold the index leave it."""
-        length, name, total = self.span(op, lo, hi), f"%{self.depth}", ZERO
+        length, name, total = self.span(op, index, lo, hi, body), f"%{self.depth}", ZERO
         key, finite = self.range_key(length), not isinstance(length, str)
         if finite:
             need(self.integer(key), "the length of a range is not known to be an integer")
             count = key.constant()
             if count is not None and count < FEW:
-                terms = (self.form(put(body, {index: row("+", lo, rational(k))})) for k in range(int(count.p) + 1))
+                terms = (self.form(put(body, {index: lo + rational(k)})) for k in range(int(count.p) + 1))
                 return reduce(Form.__add__, terms, ZERO)
         term, scope = self.term(op, index, lo, hi, body)
         inner = scope.form(term)
@@ -665,7 +652,7 @@ class Scope:
         """Refuse an expression with a part that may have no value: a division by 0, a log or root of a negative."""
         op, *args = e
         if op in ("sum", "integral"):
-            length = self.span(op, *args[1:3])
+            length = self.span(*e)
             for end in {"line": (), "oo": args[1:2]}.get(length, args[1:3]):
                 self.defined(end)
                 need(self.integer(self.form(end)), "the ends of a range are not known to be integers")
@@ -715,7 +702,7 @@ def difference(relation, a, b):
     """A relation of two expressions as one of >= > = != between an expression and 0."""
     need(relation in RELATIONS, f"{relation!r} is no relation")
     kind, turn = RELATIONS[relation]
-    return kind, minus(b, a) if turn == 1 else minus(a, b)
+    return kind, b - a if turn == 1 else a - b
 
 
 class Rule:
@@ -743,10 +730,8 @@ def condition(data, table):
         index, body = bind(index, found[2])
         return ("forall", found[1], ("sum", index, read(lo, table), read(hi, table), body))
     need(kind in ("integer", "declared"), f"{kind!r} is no condition")
-    if kind == "integer":
-        return ("integer", read(args[0], table))
-    what, *args = args
-    return (what, args[0] if what == "set-bits" else read(args[0], table), *(read(a, table) for a in args[1:]))
+    what, *args = args if kind == "declared" else data
+    return (what, *(a if what == "set-bits" and a is args[0] else read(a, table) for a in args))
 
 
 class Proof(Rule):
@@ -788,8 +773,9 @@ class Proof(Rule):
         if "within" in item:
             length = item["within"] if item["within"] in ("oo", "line") else self.read(item["within"])
             inner = scope.inside(length)
+            known = len(inner.facts)
             self.items(item["facts"], inner, "facts")
-            scope.own += [("within", length, fact) for fact in inner.own]
+            scope.facts += [("within", length, fact) for fact in inner.facts[known:]]
             scope.refresh()
             return
         relation, e = item["is"][0], self.read(item["is"][1])
@@ -797,7 +783,7 @@ class Proof(Rule):
         scope.scalar(e)
         if "split" in item:
             by = scope.scalar(self.read(item["split"]))
-            for name, inner in (("then", scope.case(">=", by)), ("else", scope.case(">", turned(by)))):
+            for name, inner in (("then", scope.case(">=", by)), ("else", scope.case(">", -by))):
                 self.items(item[name], inner, name, relation, e)
         else:
             method, *args = item["by"]
@@ -838,7 +824,7 @@ class Proof(Rule):
     def fraction(self, scope, relation, e, u):
         """It is floor(u) + 1 - u."""
         u = self.read(u)
-        self.same(scope, e, minus(row("+", row("floor", u), rational(1)), u), "it is something else")
+        self.same(scope, e, row("floor", u) + rational(1) - u, "it is something else")
         need(relation == ">", "it is positive")
 
     def whole(self, scope, relation, e):
@@ -856,20 +842,21 @@ class Proof(Rule):
 
     def ratio(self, scope, relation, e, ratio):
         """It is a series, each term of which is the one before times a ratio that is at least 0 and below 1."""
-        need(e[0] == "sum" and scope.span(*e[:1], *e[2:4]) == "oo", "no series")
+        need(e[0] == "sum" and scope.span(*e) == "oo", "no series")
         ratio = scope.scalar(self.read(ratio))
         term, inner = scope.term(*e)
-        following = put(term, {f"%{scope.depth}": row("+", letter(f"%{scope.depth}"), rational(1))})
+        index = f"%{scope.depth}"
+        following = put(term, {index: letter(index) + rational(1)})
         self.same(inner, following, row("*", ratio, term), "the terms have another ratio")
-        need(f"%{scope.depth}" not in letters_in(inner.form(ratio)), "the ratio changes")
+        need(index not in letters_in(inner.form(ratio)), "the ratio changes")
         need(scope.sign(scope.form(ratio)) & 1 and scope.sign(ONE - scope.form(ratio)) == 3, "not in [0, 1)")
 
     def congruent(self, scope, relation, e, index, context, a, b):
         """It is the difference of one expression at two equal places."""
         a, b = self.read(a), self.read(b)
-        need(scope.holds("=", scope.form(minus(a, b))), "the places are not known to be equal")
+        need(scope.holds("=", scope.form(a - b)), "the places are not known to be equal")
         index, body = bind(index, self.read(context))
-        self.same(scope, e, minus(put(body, {index: a}), put(body, {index: b})), "it is not this difference")
+        self.same(scope, e, put(body, {index: a}) - put(body, {index: b}), "it is not this difference")
         need(relation == "=", "it is 0")
 
     def instance(self, scope, relation, e, source, name, where):
@@ -893,17 +880,17 @@ class Proof(Rule):
 
     def earlier(self, scope, name, values):
         """Whether the statement is used for a smaller value of an integer that it bounds from below, and no other."""
-        gaps = [scope.form(minus(letter(name), c[2])) for c in self.conditions if c[1] == ">="]
+        gaps = [scope.form(letter(name) - c[2]) for c in self.conditions if c[1] == ">="]
         others = all(value is letter(one) for one, value in values.items() if one != name)
-        smaller = scope.sign(scope.form(minus(letter(name), values[name]))) == 3 and self.letters[name] == "integer"
+        smaller = scope.sign(scope.form(letter(name) - values[name])) == 3 and self.letters[name] == "integer"
         return others and smaller and not self.data["local"]["letters"] and any(name not in letters_in(g) for g in gaps)
 
     def value(self, scope, kind, data, source):
         """What stands for a letter, if it is of its kind."""
-        need(source == "rule" or kind in NUMBERS, "nothing may stand for what is no number")
+        need(source == "rule" or kind in ("vector", *NUMBERS), f"nothing may stand for a letter of the kind {kind}")
         if kind not in FUNCTIONS:
             value = self.read(data)
-            need(kind not in NUMBERS or scope.scalar(value), "it is no number")
+            need(scope.sort(value) == ("number" if kind in NUMBERS else kind) or kind == "random", f"it is no {kind}")
             need(kind != "integer" or scope.integer(scope.form(value)), f"not known to be an integer: {shown(value)}")
             return value
         if isinstance(data, str):

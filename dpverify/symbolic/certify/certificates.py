@@ -77,7 +77,7 @@ class Book:
 
     def proof(self, header: Mapping[str, Any], derivation: Derivation) -> dict[str, Any]:
         """Write a derivation below what it says."""
-        local = local_part(derivation, header["letters"], _symbols(derivation))
+        local = local_part(derivation, header["letters"], _symbols(derivation), strict="digest" in header)
         return _Writer(self, {**header, **local, "premises": {}, "body": []}, derivation).run()
 
 
@@ -100,13 +100,13 @@ class _Writer:
         lhs, rhs, start, last = self.proof.lhs, self.proof.rhs, read(derivation.start), read(derivation.last)
         for expr in (lhs, start):
             goals.prepare(place, expr)
-        if not goals.zero(place, place.form(k.minus(start, lhs))):
+        if not goals.zero(place, place.form(start - lhs)):
             raise NoCertificateError("the derivation starts from something else than the left side")
         chains = Chains(goals, derivation, self.cited)
         gaps = chains.links(place, derivation.start, derivation.steps, self.setting)
         for expr in (last, rhs):
             goals.prepare(place, expr)
-        relation = "=" if goals.zero(place, place.form(k.minus(rhs, last))) else self.data["relation"]
+        relation = "=" if goals.zero(place, place.form(rhs - last)) else self.data["relation"]
         if relation != "=" and not goals.known(place, *gap_of(relation, last, rhs)):
             raise NoCertificateError("the printed side is not proven to follow from the last expression")
         chains.add_up(place, (self.proof.relation, self.proof.gap), [("=", lhs, start), *gaps, (relation, last, rhs)])
@@ -117,12 +117,12 @@ class _Writer:
     def _first_facts(self) -> None:
         """Signs of letters, integers tightened, and what the derivation assumes of the statement's letters."""
         place, goals = self.place, self.goals
-        for _, expr in place.scope.facts():
-            goals.prepare(place, expr)
+        for fact in list(place.scope.facts):
+            goals.prepare(place, fact[1])
         for name, kind in self.proof.kinds.items():
             if kind in k.NUMBERS and not goals.expr(place, k.letter(name), True):
                 goals.expr(place, k.letter(name))
-        for relation, expr in place.scope.facts():
+        for relation, expr in [fact for fact in place.scope.facts if fact[0] != "within"]:
             less = place.form(expr) - k.ONE
             if relation == ">" and place.scope.integer(less) and not place.scope.sign(less) & 1:
                 place.fact(">=", written(less), "whole")

@@ -72,7 +72,7 @@ class Chains:
         relation, gap = claim
         if place.scope.holds(relation, place.form(gap)):
             return
-        up = not gaps or place.form(k.minus(gaps[-1][2], gaps[0][1])) is place.form(gap)
+        up = not gaps or place.form(gaps[-1][2] - gaps[0][1]) is place.form(gap)
         terms = []
         for kind, before, after in gaps:
             _, one = gap_of(kind, before, after)
@@ -89,7 +89,7 @@ class Chains:
             self._cases(place, old, link, list(link.cases), setting)
         elif not self._follows(place, link.relation, before, after):
             if link.rule == ALGEBRA:
-                self.goals.zero(place, place.form(k.minus(after, before)))
+                self.goals.zero(place, place.form(after - before))
             else:
                 self._rule(place, old, link, setting)
         if not self._follows(place, link.relation, before, after):
@@ -135,7 +135,7 @@ class Chains:
         if self._follows(place, relation, before, after):
             return True
         for a, b in ((before, moved.old), (moved.new, after)):
-            if not self.goals.zero(place, place.form(k.minus(b, a))):
+            if not self.goals.zero(place, place.form(b - a)):
                 return False
         way = {1: "<=", -1: ">=", 0: "="}[moved.way]
         gaps = [("=", before, moved.old), (way, moved.old, moved.new), ("=", moved.new, after)]
@@ -207,7 +207,7 @@ class Chains:
                 self.missing = f"the checker refuses the instance: {place.refusal}"
                 return None
             known = place.scope.holds(made.relation, place.form(made.gap))
-            if known or self.goals.zero(place, place.form(k.minus(made.gap, whole))):
+            if known or self.goals.zero(place, place.form(made.gap - whole)):
                 return made
             self.missing = f"the instance is not {k.shown(made.gap)}"
             return None
@@ -230,7 +230,7 @@ class Chains:
         if not known:
             gaps = self.links(place, old, case.steps, setting.narrowed(case.assumption))
             last, target = read(case.steps[-1].expr if case.steps else old), read(split.expr)
-            if not self.goals.zero(place, place.form(k.minus(target, last))):
+            if not self.goals.zero(place, place.form(target - last)):
                 raise NoCertificateError(f"the case {case.assumption} ends elsewhere")
             self.add_up(place, claim, [*gaps, ("=", last, target)])
             return
@@ -238,8 +238,8 @@ class Chains:
             raise NoCertificateError("the cases are not proven to cover the domain")
         gap, strict = known[0]
         lists: tuple[list[Any], list[Any]] = ([], [])
-        first = k.turned(gap) if strict else gap
-        sides = ((">=", first, lists[0], strict), (">", k.turned(first), lists[1], not strict))
+        first = -gap if strict else gap
+        sides = ((">=", first, lists[0], strict), (">", -first, lists[1], not strict))
         for relation, assumed, items, others in sides:
             inner = place.case(relation, assumed, items)
             if others:
@@ -254,4 +254,4 @@ def _differences(relation: Any) -> list[tuple[Expr, bool]]:
     kind, gap = k.condition(relation, ())[1:]
     if kind == "!=":
         raise NoCertificateError(f"a case with the assumption {relation}")
-    return [(gap, kind == ">"), *([(k.turned(gap), False)] if kind == "=" else [])]
+    return [(gap, kind == ">"), *([(-gap, False)] if kind == "=" else [])]

@@ -68,7 +68,7 @@ def _facts(place: FactList, form: Form) -> Iterator[Known]:
     scope = place.scope
     letters = set(k.letters_in(form))
     chosen: list[tuple[str, Expr, Form]] = []
-    usable = [fact for fact in scope.facts() if fact[0] in (">=", ">", "=")]
+    usable = [fact for fact in scope.facts if fact[0] in (">=", ">", "=")]
     left = [(r, e, scope.form(e)) for r, e in dict.fromkeys(usable)]
     grown = True
     while grown:
@@ -80,9 +80,9 @@ def _facts(place: FactList, form: Form) -> Iterator[Known]:
         grown = len(letters) > before
     seen = set()
     for relation, e, f in sorted(chosen, key=lambda fact: len(fact[2])):
-        if not f or scope.key(f) in seen:
+        if not f or f.key() in seen:
             continue
-        seen.add(scope.key(f))
+        seen.add(f.key())
         yield Known(f, relation != "=" and scope.sign(f) == 3, (e,))
         if relation == "=":
             yield Known(-f, False, (e,), negated=True)
@@ -131,7 +131,7 @@ def _squares(place: FactList, form: Form) -> Iterator[Known]:
     letters = [k.letter(n) for n in names[:6]]
     for i, a in enumerate(letters):
         for b in (*letters[i + 1 :], k.rational(1)):
-            gap = k.minus(a, b)
+            gap = a - b
             square = k.row("*", gap, gap)
             emit = [partial(place.fact, ">=", square, "square", gap)]
             yield Known(place.form(square), False, (square,), emit=emit)
@@ -142,7 +142,7 @@ def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -
     scope, one = place.scope, k.rational(1)
     if atom[0] == "e":
         u = written(exponent)
-        yield from _rule(place, "one-minus-exp", {"x": k.turned(u)})
+        yield from _rule(place, "one-minus-exp", {"x": -u})
         for found in _rule(place, "one-minus-exp", {"x": u}):
             power = k.row("exp", u)
             yield Known(scope.product(found.form, place.form(power)), False, (*found.factors, power), emit=found.emit)
@@ -179,7 +179,7 @@ def _function(goals: Any, place: FactList, atom: Any, depth: int) -> Iterator[Kn
     elif kind == "floor":
         u = written(rest[0])
         yield from _rule(place, "floor-below", {"x": u})
-        gap = k.minus(k.row("+", k.row("floor", u), k.rational(1)), u)
+        gap = (k.row("+", k.row("floor", u), k.rational(1)) - u)
         yield Known(place.form(gap), True, (gap,), emit=[lambda: place.fact(">", gap, "fraction", u)])
         for least in (0, 1):
             if goals.prove(place, rest[0] - k.constant(least), False, depth - 1):
@@ -191,7 +191,7 @@ def _function(goals: Any, place: FactList, atom: Any, depth: int) -> Iterator[Kn
         yield from _rule(place, "bit-times", {"s": s, "k": i, "x": k.rational(1)})
     elif kind == "max":
         for one in rest:
-            gap = k.minus(written(k.alone(atom)), written(one))
+            gap = (written(k.alone(atom)) - written(one))
             if goals.prove(place, place.form(gap), False, depth - 1):
                 yield Known(place.form(gap), False, (gap,))
 

@@ -38,13 +38,13 @@ class Goals:
             return True
         if depth <= 0 or len(form) > _MOST_TERMS or not k.letters_in(form):
             return False
-        key = (scope.key(form), strict)
+        key = (form.key(), strict)
         tried = place.failed.get(key, (0, 0))
-        if key in place.busy or (tried[0] >= depth and tried[1] == len(scope.facts())):
+        if key in place.busy or (tried[0] >= depth and tried[1] == len(scope.facts)):
             return False
         expr = written(form)
         if place.refuted(expr, strict):
-            place.failed[key] = _DEPTH, len(scope.facts())
+            place.failed[key] = _DEPTH, len(scope.facts)
             return False
         place.busy.add(key)
         try:
@@ -58,7 +58,7 @@ class Goals:
             pass
         finally:
             place.busy.discard(key)
-        place.failed[key] = depth, len(place.scope.facts())
+        place.failed[key] = depth, len(place.scope.facts)
         return False
 
     def apart(self, place: FactList, form: Form) -> bool:
@@ -100,10 +100,10 @@ class Goals:
         index = k.letter(f"%{place.scope.depth}")
         after = {index[1]: k.row("+", index, k.rational(1))}
         inner = place.inside("oo").scope
-        steps = [(a, inner.form(k.minus(k.put(written(x), after), written(x)))) for a, x in powers]
+        steps = [(a, inner.form((k.put(written(x), after) - written(x)))) for a, x in powers]
         ratio = written(k.monomial([(a, x) for a, x in steps if x]))
         self.prepare(place, ratio)
-        if self.expr(place, ratio) and self.expr(place, k.minus(k.rational(1), ratio), True):
+        if self.expr(place, ratio) and self.expr(place, (k.rational(1) - ratio), True):
             place.fact("converges", series, "ratio", ratio)
 
     def prepare(self, place: FactList, expr: Expr) -> None:
@@ -128,7 +128,7 @@ class Goals:
 
     def _prepare_bound(self, place: FactList, expr: Expr) -> None:
         op, index, lo, hi, body = expr
-        length = place.scope.span(op, lo, hi)
+        length = place.scope.span(*expr)
         for end in {"line": (), "oo": (lo,)}.get(length, (lo, hi)):
             self.prepare(place, end)
         if not isinstance(length, str):
@@ -165,13 +165,13 @@ class Goals:
         if not maxima:
             return False
         a, b = map(written, maxima[0][1:3])
-        return self.by_cases(place, k.minus(a, b), form, strict, depth)
+        return self.by_cases(place, (a - b), form, strict, depth)
 
     def by_cases(self, place: FactList, gap: Expr, form: Form, strict: bool, depth: int) -> bool:
         """Prove a sign where an expression is nonnegative, and where it is negative."""
         expr = written(form)
         lists: tuple[list[object], list[object]] = ([], [])
-        for relation, assumed, items in ((">=", gap, lists[0]), (">", k.turned(gap), lists[1])):
+        for relation, assumed, items in ((">=", gap, lists[0]), (">", -gap, lists[1])):
             case = place.case(relation, assumed, items)
             if not self.prove(case, case.form(expr), strict, depth - 1):
                 return False
@@ -296,7 +296,7 @@ class Goals:
                 return False
             divisors.append(divisor.times(sign))
         top = cleared(place.scope, form, divisors)
-        if not divisors or len(top) > _MOST_TERMS or place.scope.key(top) is place.scope.key(form):
+        if not divisors or len(top) > _MOST_TERMS or top.key() is form.key():
             return False
         if not self.prove(place, top, strict, depth - 1):
             return False

@@ -60,10 +60,12 @@ def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
     return {"name": name, **header, "letters": {**header["letters"], **others}}
 
 
-def local_part(derivation: Derivation, known: Collection[str], symbols: Collection[Any]) -> dict[str, Any]:
+def local_part(
+    derivation: Derivation, known: Collection[str], symbols: Collection[Any], *, strict: bool
+) -> dict[str, Any]:
     """Letters of a derivation that its statement does not have, and what is assumed of them."""
     local = {s.name: kind_of(s) for s in symbols if s.name not in known and declared(derivation, s.name) is None}
-    if unknown := sorted(local.keys() - set(derivation.local)):
+    if strict and (unknown := sorted(local.keys() - set(derivation.local))):
         raise NotExpressibleError(f"the statement says nothing of {', '.join(unknown)}")
     own = [c for s in symbols if s.name in local for one in symbol_conditions(s) for c in condition_data(one)]
     assumed = [c for a in derivation.assumptions if _names(a) & local.keys() for c in conditions_of(a)]

@@ -137,7 +137,7 @@ class InRange(FactList):
         self._tell(outer, fact)
 
     def _tell(self, outer: FactList, fact: Any) -> None:
-        outer._scope.own.append(("within", self.length, fact))
+        outer._scope.facts.append(("within", self.length, fact))
         outer.stale = True
         if isinstance(outer, InRange):
             outer._tell(outer.around, ("within", self.length, fact))

@@ -50,7 +50,7 @@ def denominators(form: Form) -> list[Form]:
                 powers[atom] = max(powers.get(atom, fmpq(0)), -value)
     found: list[Form] = []
     for atom, power in powers.items():
-        whole = k.floor_of(power)
+        whole = int(power.floor())
         found += [k.alone(atom)] * whole
         if power != whole:
             found.append(k.monomial([(atom, k.constant(power - whole))]))
@@ -178,7 +178,7 @@ def _terms(goals: Any, place: Any, ring: _Ring, choice: Any, moved: dict[Any, An
     distance = {}
     for g, bound, side, letter in choice:
         gap = k.row("+", k.letter(letter), k.rational(-bound))
-        distance[g] = gap if side > 0 else k.turned(gap)
+        distance[g] = gap if side > 0 else -gap
     terms = []
     for row, c in moved.items():
         factors: list[Any] = []

@@ -49,11 +49,11 @@ def of_atom(atom: Any) -> Expr:
 def _bound(kind: str, rest: list[Any]) -> Expr:
     body = rest[-1]
     index = f"#{min(_free(body), default=0)}"  # those of sums around it have higher numbers
-    fresh = k.fresh_letter()
+    fresh, summed = k.bind("bound", k.put(written(body), {index: k.letter("bound")}))
     ends = (k.row("-oo"), k.row("oo"))
     if kind == "sum":
         ends = k.rational(0), k.row("oo") if rest[0] == "oo" else written(rest[0])
-    return k.row(kind, fresh[1], *ends, k.put(written(body), {index: fresh}))
+    return k.row(kind, fresh, *ends, summed)
 
 
 def _free(part: Any) -> set[int]:

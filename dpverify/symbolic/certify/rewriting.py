@@ -26,7 +26,7 @@ class Rewritten:
     @property
     def gap(self) -> Expr:
         """How far it moved, as something that is not negative."""
-        return k.minus(self.new, self.old) if self.way >= 0 else k.minus(self.old, self.new)
+        return (self.new - self.old) if self.way >= 0 else (self.old - self.new)
 
     @property
     def relation(self) -> str:
@@ -124,7 +124,7 @@ class Rewriting:
         outer = k.row("*", *still) if still else k.rational(1)
         self.goals.prepare(place, outer)
         sign = 1 if self.goals.expr(place, outer) else -1
-        outer = outer if sign > 0 else k.turned(outer)
+        outer = outer if sign > 0 else -outer
         if not self.goals.expr(place, outer) or any(p.way == 0 for p in moves):
             return None
         if len(moves) > 1 and not all(self.goals.expr(place, x) for p in moves for x in (p.old, p.new)):
@@ -141,7 +141,7 @@ class Rewriting:
         power, goals = made.old[2], self.goals
         if goals.expr(place, power) and goals.expr(place, low):
             return self._by_rule(place, made, "power-monotone", {"a": low, "b": high, "p": power})
-        if not (goals.expr(place, k.turned(power)) and goals.expr(place, low, True)):
+        if not (goals.expr(place, -power) and goals.expr(place, low, True)):
             return None
         goals.expr(place, high, True)
         made = Rewritten(-made.way, made.old, made.new)
@@ -149,21 +149,21 @@ class Rewriting:
         first = self._by_rule(place, Rewritten(1, *under), "reciprocal-monotone", {"a": low, "b": high})
         if first is None or place.scope.holds(">=", place.form(made.gap)):
             return first and made
-        return self._by_rule(place, made, "power-monotone", {"a": under[0], "b": under[1], "p": k.turned(power)})
+        return self._by_rule(place, made, "power-monotone", {"a": under[0], "b": under[1], "p": -power})
 
     def _exponent(self, place: FactList, made: Rewritten, low: Expr, high: Expr) -> Rewritten | None:
         """A power whose exponent moves."""
         base, goals = made.old[1], self.goals
-        if goals.expr(place, k.minus(base, k.rational(1))):
+        if goals.expr(place, (base - k.rational(1))):
             return self._by_rule(place, made, "power-increasing", {"x": base, "p": low, "q": high})
-        if not (goals.expr(place, base) and goals.expr(place, k.minus(k.rational(1), base))):
+        if not (goals.expr(place, base) and goals.expr(place, (k.rational(1) - base))):
             return None
         made = Rewritten(-made.way, made.old, made.new)
         if goals.expr(place, low):
             return self._by_rule(place, made, "power-decreasing", {"x": base, "p": high, "q": low})
         if not goals.expr(place, base, True):
             return None
-        where = {"x": k.row("^", base, k.rational(-1)), "p": k.turned(high), "q": k.turned(low)}
+        where = {"x": k.row("^", base, k.rational(-1)), "p": -high, "q": -low}
         return self._by_rule(place, made, "power-increasing", where)
 
     def _by_rule(self, place: FactList, made: Rewritten, name: str, where: dict[str, Expr]) -> Rewritten | None:
@@ -182,15 +182,15 @@ class Rewriting:
         if has_hole(hi):
             return self._end(place, context, env)
         low, high = k.put(lo, env), k.put(hi, env)
-        length = place.scope.span("sum", low, high)
+        length = place.scope.span("sum", index, low, high, body)
         for end in (low, *(() if length == "oo" else (high,))):
             self.goals.prepare(place, end)
         inner = place.inside(length)
         found = self.moved(inner, body, {**env, index: k.row("+", low, k.letter(inner.index))})
         if found is None:
             return None
-        fresh = k.fresh_letter()
-        back = {inner.index: k.minus(fresh, low)}
+        fresh = k.letter(k.bind("i", HOLE)[0])
+        back = {inner.index: (fresh - low)}
         old, new, gap = (k.row("sum", fresh[1], low, high, k.put(x, back)) for x in (found.old, found.new, found.gap))
         made = Rewritten(found.way, old, new)
         for expr in (old, new, gap):
@@ -205,7 +205,7 @@ class Rewriting:
             return None
         low = k.put(lo, env)
         small, large = (end.old, end.new) if end.way > 0 else (end.new, end.old)
-        fresh = k.fresh_letter()
+        fresh = k.letter(k.bind("i", HOLE)[0])
         inner = k.put(body, {**env, index: fresh})
         made = Rewritten(end.way, *(k.row("sum", fresh[1], low, x, inner) for x in (end.old, end.new)))
         where = {"f": ["idx", k.put(inner, {fresh[1]: k.letter("idx")})], "lo": low, "hi": small, "more": large}
@@ -224,7 +224,7 @@ def unproven(goals: Goals, place: FactList, rule: Any, values: Mapping[str, Any]
             if kind == "forall":
                 series = k.row(*(k.put(a, values) if isinstance(a, k.Row) else a for a in args[1]))
                 expr, _ = place.scope.term(*series)
-                at = place.inside(place.scope.span(*series[:1], *series[2:4]))
+                at = place.inside(place.scope.span(*series))
             elif kind == "fact":
                 expr = k.put(args[1], values)
             elif kind in ("integer", "converges"):
