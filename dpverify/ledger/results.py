@@ -158,6 +158,13 @@ class Result(Record, frozen=True, kw_only=True):
         """The checks of the printed statement and those of its amendment."""
         return [*self.checks, *(self.amendment.checks if self.amendment is not None else [])]
 
+    @property
+    def missed_faults(self) -> list[str]:
+        """Planted faults that a check should have seen and did not, each as ``check: fault``."""
+        return [
+            f"{check.name}: {c.name} ({c.fault})" for check in self.all_checks for c in check.controls if not c.refuted
+        ]
+
 
 class RunInfo(Record, frozen=True, kw_only=True):
     """The manifest of a run."""
