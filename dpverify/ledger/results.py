@@ -161,9 +161,8 @@ class Result(Record, frozen=True, kw_only=True):
     @property
     def missed_faults(self) -> list[str]:
         """Planted faults that a check should have seen and did not, each as ``check: fault``."""
-        return [
-            f"{check.name}: {c.name} ({c.fault})" for check in self.all_checks for c in check.controls if not c.refuted
-        ]
+        missed = ((check.name, control) for check in self.all_checks for control in check.controls if not control.refuted)
+        return [f"{check}: {control.name} ({control.fault})" for check, control in missed]
 
 
 class RunInfo(Record, frozen=True, kw_only=True):
