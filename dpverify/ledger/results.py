@@ -161,8 +161,8 @@ class Result(Record, frozen=True, kw_only=True):
     @property
     def missed_faults(self) -> list[str]:
         """Planted faults that a check should have seen and did not, each as ``check: fault``."""
-        missed = ((check.name, control) for check in self.all_checks for control in check.controls if not control.refuted)
-        return [f"{check}: {control.name} ({control.fault})" for check, control in missed]
+        pairs = ((check.name, control) for check in self.all_checks for control in check.controls)
+        return [f"{check}: {control.name} ({control.fault})" for check, control in pairs if not control.refuted]
 
 
 class RunInfo(Record, frozen=True, kw_only=True):
