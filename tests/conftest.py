@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("dpverify", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("dpverify")
 
-# Whoever runs the tests may have Ctrl-C ignored, as a shell does in the background; processes that they start would too.
+# Whoever runs the tests may have Ctrl-C ignored, as a shell does in the background, and so would what tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
