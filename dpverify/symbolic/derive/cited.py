@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.statements import Reference
+from dpverify.symbolic.derive.define import Recorded
 from dpverify.symbolic.derive.derivation import Derivation, Premise
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.referenced import Referenced
@@ -74,12 +75,23 @@ def referred_to(derivation: Derivation) -> list[Reference]:
 
 
 def typed_by_hand(derivation: Derivation) -> list[str]:
-    """Names of premises, at any depth, whose formula no derivation or record of a claim gives, and claims of steps."""
+    """Facts of the literature and names of premises, at any depth, that nothing here derives, and claims of steps."""
     chains = _chains(derivation)
+    facts = [str(found.meaning) for found in _recorded(derivation) if found.is_fact]
     names = [n for one in chains for n, found in one.premises.items() if not _provided(found)]
     names += [str(relation) for one in chains for relation in _assumed(one, hidden=one is not derivation)]
     names += [name for one in chains for name in _named(one.steps) if name not in one.premises]
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys([*facts, *names]))
+
+
+def definitions_used(derivation: Derivation) -> list[str]:
+    """The definitions that a chain cites, at any depth, each once."""
+    return list(dict.fromkeys(str(found.meaning) for found in _recorded(derivation) if not found.is_fact))
+
+
+def _recorded(derivation: Derivation) -> list[Recorded]:
+    found = (premise for chain in _chains(derivation) for premise in chain.premises.values())
+    return [premise for premise in found if isinstance(premise, Recorded)]
 
 
 def _chains(derivation: Derivation) -> list[Derivation]:
@@ -87,7 +99,7 @@ def _chains(derivation: Derivation) -> list[Derivation]:
 
 
 def _provided(premise: Premise) -> bool:
-    return isinstance(premise, Referenced) or (isinstance(premise, Cited) and premise.derivation is not None)
+    return isinstance(premise, Referenced | Recorded) or (isinstance(premise, Cited) and premise.derivation is not None)
 
 
 def _assumed(derivation: Derivation, *, hidden: bool) -> list[Any]:
