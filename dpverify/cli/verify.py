@@ -24,10 +24,12 @@ def verify(
     jobs: Whole | None = None,
     json: Target | None = None,
     report: Path | None = None,
+    strict: bool = False,
 ) -> int:
     """Judge claims: derive, run, search, and hold the three against each other.
 
     ``claims``: ids such as lemma-12 or tran2022:lemma-12, or globs such as 'lemma-*'; all claims by default.
+    ``strict``: exit code 1 also where a pinned verdict is not confirmed at this budget.
     """
     if seed < 0:
         raise BadInput("--seed", seed, "must be at least 0")
@@ -54,7 +56,7 @@ def verify(
         _show(run, on_stderr=json == STDOUT)
     from dpverify.harness.run.runner import exit_code
 
-    return exit_code(run)
+    return exit_code(run, strict=strict)
 
 
 def _show(run: Run, *, on_stderr: bool) -> None:

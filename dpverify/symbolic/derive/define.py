@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -77,11 +78,12 @@ def without_letters(derivation: Derivation, meant: Meant | None) -> Derivation:
     return replace(derivation, local=tuple(name for name in derivation.local if name not in letters))
 
 
-def meant_by(statement: Statement) -> Meant | None:
+def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -> Meant | None:
     """What the quantity of a statement is; None where no record says it, or there is no quantity.
 
     A definition with a condition that the statement does not grant covers a part of it only. Its letters must have
-    values at every point of the statement's domain: else the claim would be about nothing there.
+    values at every point of the statement's domain: else the claim would be about nothing there. Functions in it are
+    declared in ``variables``.
     """
     meaning = None if statement.quantity is None else statement.definition(statement.quantity)
     if meaning is None:
@@ -90,7 +92,7 @@ def meant_by(statement: Statement) -> Meant | None:
     put = {symbol: full[name] for name, symbol in own.items() if name in full}
     letters = {name: symbol for name, symbol in own.items() if name not in full}
     formula = sympy_sides(meaning.statement)[1].xreplace(put)
-    relations = [relation.xreplace(put) for relation in sympy_conditions(meaning.statement)]
+    relations = [r.xreplace(put) for r in sympy_conditions(meaning.statement) if r.xreplace(put) is not sympy.true]
     about = tuple(r for r in relations if set(letters.values()) & r.free_symbols)
     granted = Facts().given(sympy_conditions(statement))
     obstacle = next((f"its definition asks for {r}, which the statement does not grant."
@@ -99,7 +101,7 @@ def meant_by(statement: Statement) -> Meant | None:
         obstacle = f"not proven that there are {', '.join(letters)} as its definition says, on the whole domain."
     with sympy.evaluate(False):
         uncancelled = sympy_sides(meaning.statement)[1].xreplace(put)
-    part = undefined_part(uncancelled, Occurrence(granted.given(about)), {})
+    part = undefined_part(uncancelled, Occurrence(granted.given(about)), variables or {})
     if not obstacle and part is not None:
         obstacle = f"not proven that {part} has a value in the definition of {statement.quantity}."
     return Meant(formula, letters, about, obstacle)
