@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.results import RelationToDerived
+from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting
@@ -48,6 +49,7 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     Undecided unless the chain bounds the statement's left side, in its direction, under assumptions that it grants.
     """
     clean = prepared(derivation)
+    statement = divided(statement, derivation.division)
     lhs, printed = sympy_sides(statement)
     if printed is None:
         return Conclusion("undecided", "the statement has no right side.")
