@@ -158,6 +158,12 @@ class Result(Record, frozen=True, kw_only=True):
         """The checks of the printed statement and those of its amendment."""
         return [*self.checks, *(self.amendment.checks if self.amendment is not None else [])]
 
+    @property
+    def missed_faults(self) -> list[str]:
+        """Planted faults that a check should have seen and did not, each as ``check: fault``."""
+        pairs = ((check.name, control) for check in self.all_checks for control in check.controls)
+        return [f"{check}: {control.name} ({control.fault})" for check, control in pairs if not control.refuted]
+
 
 class RunInfo(Record, frozen=True, kw_only=True):
     """The manifest of a run."""

@@ -67,6 +67,8 @@ def closing(run: Run) -> Iterator[str]:
             yield f"SOURCES DISAGREE: {item_id(result)}: {result.reason}"
         if result.contradicts:
             yield f"CONTRADICTS ITS PIN: {item_id(result)}: pinned {result.pinned}, found {result.status}."
+        for missed in result.missed_faults:
+            yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
     weak = sum("unconfirmed" in pin_words(result) for result in results)
     if weak:
         yield f"{plural(weak, 'pinned verdict')} {'is' if weak == 1 else 'are'} unconfirmed at this budget."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -56,7 +57,7 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     granted = Facts().given(sympy_conditions(statement))
     known, expressions = sympy_symbols(statement), (clean.start, clean.last, *clean.assumptions)
     rename = {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
-    granted, divisors, missing = _with_values(statement, granted)
+    granted, divisors, missing = _with_values(statement, granted, clean.variables)
     obstacle = _obstacle(clean, statement, rename, lhs, granted)
     if obstacle:
         return Conclusion("undecided", obstacle)
@@ -67,7 +68,7 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     return Conclusion(found.relation, "; ".join(filter(None, [void, found.reason])))
 
 
-def _with_values(statement: Any, granted: Facts) -> tuple[Facts, list[Any], Any]:
+def _with_values(statement: Any, granted: Facts, variables: Mapping[str, Variable]) -> tuple[Facts, list[Any], Any]:
     """Facts where the printed sides have values, divisors that are 0 elsewhere, and a part that may yet have none.
 
     Where a printed formula divides by 0 it claims nothing. Sides are built without sympy's cancelling.
@@ -76,7 +77,7 @@ def _with_values(statement: Any, granted: Facts) -> tuple[Facts, list[Any], Any]
         sides = [side for side in reversed(sympy_sides(statement)) if side is not None]
     divisors: list[Any] = []
     while True:
-        parts = (undefined_part(side, Occurrence(granted), {}) for side in sides)
+        parts = (undefined_part(side, Occurrence(granted), variables) for side in sides)
         part = next((part for part in parts if part is not None), None)
         if part is None or not part.is_Pow or not part.exp.is_negative or len(divisors) > _MAX_DIVISORS:
             return granted, divisors, part
@@ -131,8 +132,9 @@ def _cited(derivation: Derivation) -> set[str]:
         for name in set(link.premises) - names:
             names.add(name)
             premise = derivation.premises.get(name)
-            under = getattr(premise, "derivation", None)
-            names |= _cited(under) if under is not None else {str(getattr(premise, "reference", name))}
+            under = () if premise is None else premise.under
+            names |= set[str]().union(*(_cited(chain) for chain, _ in under))
+            names |= set() if under else {str(getattr(premise, "reference", name))}
     return names
 
 
