@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dpverify.ledger.formula import Bin, Call, Compare, Formula, Name, Sum, substitute, walk
 from dpverify.ledger.statements import Statement
-from dpverify.ledger.vocabulary import Domain, parse_domain
+from dpverify.ledger.vocabulary import parse_domain
 from dpverify.symbolic.derive.steps import DerivationError, Division
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_symbols
 from dpverify.symbolic.prove.facts import Facts
@@ -14,7 +14,7 @@ from dpverify.symbolic.prove.signs import implied
 
 
 def divided(statement: Statement, division: Division | None) -> Statement:
-    """Put ``quotient*by + rest`` for a letter everywhere; of the letter itself ``floor(letter/by)`` is the quotient.
+    """Define a letter by its quotient and its rest; ``floor(letter/by)`` is the quotient.
 
     A DerivationError where not every value of the letter is proven to be of that form.
     """
@@ -22,32 +22,25 @@ def divided(statement: Statement, division: Division | None) -> Statement:
         return statement
     letter, by, quotient, rest = (Name(n) for n in (division.letter, division.by, division.quotient, division.rest))
     _possible(statement, division)
-    known: dict[Formula, Formula] = {letter: Bin("+", Bin("*", quotient, by), rest)}
+    known: dict[Formula, Formula] = {}
     if division.first == 0:
-        known |= {Call("floor", (Bin("/", letter, by),)): quotient, Call("mod", (letter, by)): rest}
-
-    def put(node: Formula) -> Formula:
-        return substitute(node, known)
+        known = {Call("floor", (Bin("/", letter, by),)): quotient, Call("mod", (letter, by)): rest}
 
     def compared(one: Compare) -> Compare:
-        return Compare(one.ops, tuple(map(put, one.operands)))
+        return Compare(one.ops, tuple(substitute(side, known) for side in one.operands))
 
-    domains = {
-        name: Domain(domain.kind, tuple(map(compared, domain.constraints)))
-        for name, domain in statement.domains.items()
-        if name != letter.id
-    }
+    domains = dict(statement.domains)
     domains[quotient.id] = parse_domain(f"integer, {quotient.id} >= {division.least}")
     domains[rest.id] = parse_domain(
         f"integer, {rest.id} >= {division.first}, {rest.id} <= {by.id} - 1 + {division.first}"
     )
-    own = tuple(map(compared, statement.domains[letter.id].constraints))
+    value = Bin("+", Bin("*", quotient, by), rest)
     return replace(
         statement,
-        lhs=None if statement.lhs is None else put(statement.lhs),
-        rhs=None if statement.rhs is None else put(statement.rhs),
-        requires=(*own, *map(compared, statement.requires)),
-        let=tuple((name, put(node)) for name, node in statement.let),
+        lhs=None if statement.lhs is None else substitute(statement.lhs, known),
+        rhs=None if statement.rhs is None else substitute(statement.rhs, known),
+        requires=tuple(map(compared, statement.requires)),
+        let=((letter.id, value), *((name, substitute(node, known)) for name, node in statement.let)),
         domains=domains,
     )
 
