@@ -9,10 +9,11 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.statements import Reference
+from dpverify.symbolic.derive.conclude import letters_of_citations
 from dpverify.symbolic.derive.derivation import Derivation, Premise
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.referenced import Referenced
-from dpverify.symbolic.derive.steps import Cases, Link, symbol_conditions
+from dpverify.symbolic.derive.steps import Cases, DerivationError, Link, symbol_conditions
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules.base import Condition, Holds
 
@@ -22,6 +23,7 @@ class Cited(Premise):
     """A premise that a derivation of ours provides."""
 
     derivation: Derivation | None = None  # goes from what stands on the left side to what stands on the right one
+    start: Any = None  # its first expression, for which the left side may be a letter; given by ``cite`` alone
 
 
 def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
@@ -32,6 +34,9 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     none, where there are proven to be such values.
     """
     start, last = derivation.start, derivation.last
+    for name, meaning in letters_of_citations(derivation).items():
+        if name in where and where[name] != meaning:
+            raise DerivationError(f"{derivation.name}: {name} stands for {meaning}, and can become nothing else.")
     shown = (start, last) if letter is None else (sympy.sympify(letter), last)
     own = set(derivation.local) - {s.name for side in shown for s in side.free_symbols}
     assumed = [a for a in derivation.assumptions if not own & {s.name for s in a.free_symbols}]
@@ -43,7 +48,7 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
             conditions += symbol_conditions(symbol)
     found = Premise(start, derivation.relation, last, tuple(conditions)).instance(where)
     left = found.lhs if letter is None else letter
-    return Cited(left, found.relation, found.rhs, found.conditions, derivation)
+    return Cited(left, found.relation, found.rhs, found.conditions, derivation, found.lhs)
 
 
 def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]]:
@@ -87,7 +92,7 @@ def _chains(derivation: Derivation) -> list[Derivation]:
 
 
 def _provided(premise: Premise) -> bool:
-    return isinstance(premise, Referenced) or (isinstance(premise, Cited) and premise.derivation is not None)
+    return isinstance(premise, Referenced) or (isinstance(premise, Cited) and premise.start is not None)
 
 
 def _assumed(derivation: Derivation, *, hidden: bool) -> list[Any]:
