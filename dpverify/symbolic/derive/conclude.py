@@ -159,7 +159,8 @@ def letters_of_citations(derivation: Derivation) -> dict[str, Any]:
         elif under is not None:
             deeper = letters_of_citations(under)
             meant = {n: deeper[n] for n in deeper if n in shown | {s.name for s in premise.rhs.free_symbols}} | meant
-            start = premise.lhs if premise.start is None else premise.start
+            start = getattr(premise, "start", None)
+            start = premise.lhs if start is None else start
             for name in shown - {s.name for s in start.free_symbols}:
                 if meant.setdefault(name, start) != start:
                     raise DerivationError(f"{derivation.name}: {name} stands for two things.")
