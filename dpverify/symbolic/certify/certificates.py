@@ -140,7 +140,7 @@ class _Writer:
             lemma = self.book.lemma(premise.derivation)
             rule = self.book.checker.lemmas[lemma]
             where = {one: premise.where.get(one, sympy.Symbol(one)) for one in rule.letters}
-            if not premise.named:
+            if premise.lhs == premise.start:
                 put = {one: substitute(sympy.sympify(value), step.where) for one, value in where.items()}
                 return Source("lemma", lemma, rule, {one: where_value(value) for one, value in put.items()})
             data = {"kind": "named", "lemma": lemma, "where": {n: read(v) for n, v in where.items()}}
