@@ -115,9 +115,9 @@ def read(data, table=()):
         index, body = bind(index, body)
         return row(op, index, lo, hi, body)
     if op == "apply":
-        name, arg = args
-        need(NAME.match(name), f"{name!r} is no function")
-        return row(op, name, read(arg, table))
+        name, *args = args
+        need(NAME.match(name) and args, f"{name!r} is no function")
+        return row(op, name, *(read(a, table) for a in args))
     values = [read(a, table) for a in args]
     if op in SHORT and len(args) == 1 + ("b" in str(SHORT[op])):
         return put(read(SHORT[op]), dict(zip("ab", values, strict=False)))
@@ -145,9 +145,9 @@ def put(e, where, memo=None):
             found = where.get(args[0], e)
             need(isinstance(found, Row), f"{args[0]} is a function")
         elif op == "apply":
-            value, arg = where.get(args[0], args[0]), put(args[1], where, memo)
-            need(not isinstance(value, Row), f"{args[0]} is no function")
-            found = row(op, value, arg) if isinstance(value, str) else put(value[1], {value[0]: arg})
+            value, args = where.get(args[0], args[0]), [put(a, where, memo) for a in args[1:]]
+            need(not isinstance(value, Row) and (isinstance(value, str) or len(args) == 1), f"{e[1]} is no function")
+            found = row(op, value, *args) if isinstance(value, str) else put(value[1], {value[0]: args[0]})
         elif op in ("sum", "integral") and args[0] in where:
             lo, hi = (put(a, where, memo) for a in args[1:3])
             found = row(op, args[0], lo, hi, put(args[3], {k: v for k, v in where.items() if k != args[0]}))
@@ -242,11 +242,11 @@ def alone(atom):
 
 @cache
 def letters_in(part):
-    """Names of letters and functions in a form or an atom, its own indices "#k" among them."""
+    """Names of letters and functions in a form, atom or expression, its own indices among them."""
     if isinstance(part, Form):
         return frozenset().union(*(letters_in(x) for m in part for factor in m for x in factor))
     names = part[1:2] if part[0] in ("letter", "apply") else ()
-    return frozenset(names).union(*(letters_in(x) for x in part if isinstance(x, Form)))
+    return frozenset(names).union(*(letters_in(x) for x in part if isinstance(x, Form | Row)))
 
 
 def renamed(part, old, new):
@@ -437,7 +437,7 @@ class Scope:
             return self.bound(op, *args)
         if op == "apply":
             need(self.kinds.get(args[0]) in FUNCTIONS, f"{args[0]} is not declared as a function")
-            return alone(row(op, args[0], self.form(args[1])))
+            return alone(row(op, args[0], *map(self.form, args[1:])))
         if op == "^":
             return self.raised(args[0], self.form(args[1]))
         values = [self.form(a) for a in args]
@@ -713,6 +713,9 @@ class Rule:
         self.conditions = [condition(c, table) for c in data["conditions"]]
         self.lhs, self.rhs = read(data["lhs"], table), read(data["rhs"], table)
         self.relation, self.gap = difference(data["relation"], self.lhs, self.rhs)
+        lists = {name: kind for name, kind in self.letters.items() if isinstance(kind, list)}
+        self.declared = {name: [read(a, table) for a in kind[1:]] for name, kind in lists.items()}
+        self.letters |= {name: kind[0] for name, kind in lists.items()}
 
 
 def condition(data, table):
@@ -740,12 +743,11 @@ class Proof(Rule):
     def __init__(self, checker, data):
         super().__init__(data, checker.table)
         self.checker, self.data, self.table, local = checker, data, checker.table, data["local"]
-        self.premises = {name: Rule(p, self.table) for name, p in data["premises"].items()}
-        self.kinds, self.declared = {}, {}
-        for name, kind in {**self.letters, **local["letters"]}.items():
-            kind, *args = [kind] if isinstance(kind, str) else kind
+        self.premises = {}
+        more = Rule({**data, "letters": local["letters"]}, self.table)
+        self.kinds, self.declared = {**self.letters, **more.letters}, {**self.declared, **more.declared}
+        for name, kind in self.kinds.items():
             need(NAME.match(name) and kind in (*NUMBERS, *NO_NUMBERS, *FUNCTIONS), f"{name!r} is no letter, or no {kind}")
-            self.kinds[name], self.declared[name] = kind, [self.read(a) for a in args]
         assumed = self.conditions + [condition(c, self.table) for c in local["conditions"]]
         need(all(c[0] == "fact" for c in assumed), "only relations can be assumed")
         self.scope = Scope(self.kinds, [c[1:] for c in assumed])
@@ -755,7 +757,22 @@ class Proof(Rule):
     def read(self, data):
         return read(data, self.table)
 
+    def premise(self, data):
+        """What a premise says; one that is named says what a lemma does, with a name for the lemma's left side."""
+        if data["kind"] != "named":
+            return Rule(data, self.table)
+        lemma, values = self.checker.lemmas[data["lemma"]], {n: self.read(e) for n, e in data["where"].items()}
+        need(values.keys() == lemma.letters.keys(), f"the letters {sorted(lemma.letters)} need values")
+        rule = Rule({**lemma.data, "letters": {}, "lhs": data["lhs"]}, self.table)
+        conditions = [tuple(put(x, values) if isinstance(x, Row) else x for x in c) for c in rule.conditions]
+        rule.conditions = [c for c in conditions if all(letters_in(x) <= self.kinds.keys() for x in c[1:] if isinstance(x, Row))]
+        rule.relation, rule.gap = difference(lemma.data["relation"], rule.lhs, put(rule.rhs, values))
+        said = (data["lemma"], data["where"])
+        need(self.checker.names.setdefault(rule.lhs, said) == said, f"one name for two things: {shown(rule.lhs)}")
+        return rule
+
     def run(self):
+        self.premises = {name: self.premise(data) for name, data in self.data["premises"].items()}
         self.items(self.data["body"], self.scope, "body", self.relation, self.gap)
         self.scope.defined(self.lhs)
         self.scope.defined(self.rhs)
@@ -868,6 +885,10 @@ class Proof(Rule):
         self.checker.used.setdefault(source, set()).add(name)
         need(set(where) == set(rule.letters), f"the letters {sorted(rule.letters)} need values, not {sorted(where)}")
         values = {one: self.value(scope, rule.letters[one], value, source) for one, value in where.items()}
+        for one, said in rule.declared.items():
+            own = self.declared.get(values[one] if isinstance(values[one], str) else values[one][1], ())
+            alike = [scope.form(put(a, values)) is scope.form(b) for a, b in zip(said, own, strict=True)]
+            need(all(alike), f"{one} is declared otherwise")
         for k, one in enumerate(rule.conditions):
             need(self.met(scope, values, *one), f"condition {k} is not known")
         for side in (rule.lhs, rule.rhs):
@@ -880,21 +901,21 @@ class Proof(Rule):
 
     def earlier(self, scope, name, values):
         """Whether the statement is used for a smaller value of an integer that it bounds from below, and no other."""
-        gaps = [scope.form(letter(name) - c[2]) for c in self.conditions if c[1] == ">="]
-        others = all(value is letter(one) for one, value in values.items() if one != name)
+        same = {one for one, value in values.items() if value is letter(one)}
+        starts = [letters_in(scope.form(letter(name) - c[2])) for c in self.conditions if c[1] == ">="]
         smaller = scope.sign(scope.form(letter(name) - values[name])) == 3 and self.letters[name] == "integer"
-        return others and smaller and not self.data["local"]["letters"] and any(name not in letters_in(g) for g in gaps)
+        return smaller and not self.data["local"]["letters"] and any(start <= same for start in starts)
 
     def value(self, scope, kind, data, source):
         """What stands for a letter, if it is of its kind."""
-        need(source == "rule" or kind in ("vector", *NUMBERS), f"nothing may stand for a letter of the kind {kind}")
         if kind not in FUNCTIONS:
             value = self.read(data)
-            need(scope.sort(value) == ("number" if kind in NUMBERS else kind) or kind == "random", f"it is no {kind}")
+            wanted = "number" if kind in NUMBERS else kind
+            need(scope.sort(value) == wanted or (kind == "random" and source == "rule"), f"{shown(value)} is no {kind}")
             need(kind != "integer" or scope.integer(scope.form(value)), f"not known to be an integer: {shown(value)}")
             return value
         if isinstance(data, str):
-            need(scope.kinds.get(data) in ("bits", kind), f"{data} is no function")
+            need(scope.kinds.get(data) in (kind, "bits" if source == "rule" else kind), f"{data} is no function")
             return data
         return bind(data[0], self.read(data[1]))
 
@@ -941,14 +962,14 @@ class Checker:
     """One certificate."""
 
     def __init__(self, rules):
-        self.table, self.lemmas, self.used, self.rules = [], {}, {}, {r["name"]: r for r in rules}
+        self.table, self.lemmas, self.names, self.used, self.rules = [], {}, {}, {}, {r["name"]: r for r in rules}
 
     def run(self, data):
         need(data["schema"] == 2, "the schema is not 2")
         for one in data["table"]:
             self.table.append(read(one, self.table))
         for proof in (*data["lemmas"], data["statement"]):
-            for one in (proof, *proof["premises"].values()):
+            for one in (proof, *(p for p in proof["premises"].values() if p["kind"] != "named")):
                 need(one["seal"] == seal(one, data["table"]), f"the seal of {one['name']} is broken")
             try:
                 made = Proof(self, proof)
@@ -971,7 +992,7 @@ def given_in(data):
     """What a certificate takes without proof: names of premises with their seals, or none where nothing can prove it."""
     found = {}
     for proof in (*data["lemmas"], data["statement"]):
-        found |= {name: one["seal"] for name, one in proof["premises"].items() if one["kind"] != "definition"}
+        found |= {name: one["seal"] for name, one in proof["premises"].items() if one["kind"] not in ("definition", "named")}
         found |= {f"what is assumed of {', '.join(proof['local']['letters'])}": None} if proof["local"]["given"] else {}
     return found
 

@@ -19,6 +19,7 @@ from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of,
 from dpverify.symbolic.certify.readback import written
 from dpverify.symbolic.certify.table import with_table
 from dpverify.symbolic.derive.cited import Cited
+from dpverify.symbolic.derive.define import Recorded
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.referenced import Referenced
 from dpverify.symbolic.derive.setting import Setting
@@ -45,7 +46,8 @@ def certify(statement: Statement, derivation: Derivation, digest: str) -> Certif
         made = with_table({"lemmas": book.lemmas, "statement": book.proof(header, clean)})
         for proof in (*made["lemmas"], made["statement"]):
             for one in (proof, *proof["premises"].values()):
-                one["seal"] = k.seal(one, made["table"])
+                if one.get("kind") != "named":
+                    one["seal"] = k.seal(one, made["table"])
         return Certificate({"schema": 2, **made})
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
         return Certificate(None, str(error))
@@ -143,18 +145,20 @@ class _Writer:
             if premise.lhs == premise.start:
                 put = {one: substitute(sympy.sympify(value), step.where) for one, value in where.items()}
                 return Source("lemma", lemma, rule, {one: where_value(value) for one, value in put.items()})
-            data = {"kind": "named", "lemma": lemma, "where": {n: read(v) for n, v in where.items()}}
-            data = premise_header(premise, name, ()) | data
+            data = {"kind": "named", "lemma": lemma, "where": {n: from_sympy(v) for n, v in where.items()}}
+            data |= {"name": name, "lhs": from_sympy(premise.lhs)}
             where = {}
         elif isinstance(premise, Referenced) and not premise.measured:
             data = {"name": name, "kind": "claim", **record_header(premise.statement)}
             where = {one: premise.where.get(one, sympy.Symbol(one)) for one in data["letters"]}
         else:
             kind = "claim" if isinstance(premise, Referenced) else "given"
-            data = premise_header(premise, name, self.quantified.get(name, ())) | {"kind": kind}
+            if isinstance(premise, Recorded):
+                name, kind = str(premise.meaning), "fact" if premise.is_fact else "definition"
+            data = premise_header(premise, name, self.quantified.get(step.premises[0], ())) | {"kind": kind}
             where = {one: sympy.Symbol(one) for one in data["letters"]}
         self.data["premises"][name] = data
-        rule = self.proof.premises[name] = k.Rule(data)
+        rule = self.proof.premises[name] = self.proof.premise(data)
         put = {one: substitute(sympy.sympify(value), step.where) for one, value in where.items()}
         return Source("premise", name, rule, {one: where_value(value) for one, value in put.items()})
 

@@ -19,13 +19,15 @@ from dpverify.symbolic.certify.prefix import (
     from_sympy,
 )
 from dpverify.symbolic.derive.cited import assumed_of_local
+from dpverify.symbolic.derive.define import meant_by
 from dpverify.symbolic.derive.steps import Derivation, Premise, symbol_conditions
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, SetBits
+from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
 from dpverify.symbolic.rules.base import Holds, Instance
 
 
 def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
-    """A statement as its record has it; ``start``: what stands for the quantity on its left side."""
+    """A statement as its records have it; ``start``: what stands for a quantity that no record defines."""
     defined: dict[str, Prefix] = {}
     for name, value in statement.let:
         defined[name] = from_formula(value, defined)
@@ -33,14 +35,22 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     constraints = [c for name in statement.domains for c in statement.domains[name].constraints]
     if statement.rhs is None or statement.relation not in {"<=", ">=", "="}:
         raise NotExpressibleError("the statement has no sides with <=, >= or = between them")
+    meant = meant_by(statement)
+    letters, conditions = {name: statement.domains[name].kind for name in names}, [*constraints, *statement.requires]
+    about = () if meant is None else meant.conditions
+    letters |= {} if meant is None else {name: kind_of(symbol) for name, symbol in meant.letters.items()}
+    signs = [] if meant is None else [c for s in meant.letters.values() for c in _signs(s)]
+    left = from_sympy(start if meant is None else meant.formula) if statement.lhs is None else None
     return {
         "name": statement.key,
         "variant": statement.variant,
         "reading": statement.reading,
-        "quantity": statement.quantity,
-        "letters": {name: statement.domains[name].kind for name in names},
-        "conditions": [one for c in (*constraints, *statement.requires) for one in from_compare(c, defined)],
-        "lhs": from_sympy(start) if statement.lhs is None else from_formula(statement.lhs, defined),
+        "quantity": "" if statement.quantity is None or meant is not None else statement.quantity,
+        "definition": str(statement.definition(statement.quantity)) if meant is not None else "",
+        "letters": letters,
+        "conditions": [one for c in conditions for one in from_compare(c, defined)]
+        + [one for relation in about for one in conditions_of(relation)] + signs,
+        "lhs": left if statement.lhs is None else from_formula(statement.lhs, defined),
         "relation": statement.relation,
         "rhs": from_formula(statement.rhs, defined),
     }
@@ -67,14 +77,18 @@ def local_part(
     local = {s.name: kind_of(s) for s in symbols if s.name not in known and declared(derivation, s.name) is None}
     if strict and (unknown := sorted(local.keys() - set(derivation.local))):
         raise NotExpressibleError(f"the statement says nothing of {', '.join(unknown)}")
-    own = [c for s in symbols if s.name in local for one in symbol_conditions(s) for c in condition_data(one)]
+    own = [c for s in symbols if s.name in local for c in _signs(s)]
     assumed = [c for a in derivation.assumptions if _names(a) & local.keys() for c in conditions_of(a)]
     others = {n: declared(derivation, n) for n in derivation.variables if n not in known}
     letters = local | {n: kind for n, kind in others.items() if kind is not None}
     given = [str(a) for a in assumed_of_local(derivation, hidden=True) if _names(a) & local.keys()]
     return {"local": {
-        "letters": letters, "conditions": [c for c in own if c[0] != "integer"] + assumed, "given": given,
+        "letters": letters, "conditions": own + assumed, "given": given,
     }}  # fmt: skip
+
+
+def _signs(symbol: Any) -> list[Prefix]:
+    return [c for one in symbol_conditions(symbol) for c in condition_data(one) if c[0] != "integer"]
 
 
 def premise_header(premise: Premise, name: str, letters: Collection[str]) -> dict[str, Any]:
@@ -96,6 +110,8 @@ def declared(derivation: Derivation, name: str) -> Prefix | None:
             return ["gaussian", from_sympy(dimension), from_sympy(variance)]
         case SetBits(of):
             return ["bits", from_sympy(of)]
+        case AnyFunction() | FunctionOf():
+            return "sequence"
     return None
 
 

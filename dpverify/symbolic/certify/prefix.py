@@ -65,8 +65,7 @@ def from_sympy(expr: Any, guarded: bool = False) -> Prefix:
     if isinstance(expr, sympy.Piecewise):
         return _guarded(expr)
     if isinstance(expr, sympy.core.function.AppliedUndef):
-        (arg,) = expr.args
-        return ["apply", str(expr.func), from_sympy(arg)]
+        return ["apply", str(expr.func), *map(from_sympy, expr.args)]
     name = _NAMES.get(expr.func)
     if name is None:
         raise NotExpressibleError(f"{expr.func} has no name in certificates.")
