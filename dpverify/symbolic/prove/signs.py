@@ -55,6 +55,8 @@ def _start(expr: Any, strict: bool, facts: Facts) -> bool:
 
 @lru_cache(maxsize=50_000)
 def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+    if facts.positive:
+        expr = _without_known(expr, facts)
     if not expr.free_symbols:
         return _prove_number(expr, strict)
     if choices := _choices(expr):
@@ -75,6 +77,12 @@ def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
         or _by_certificate(expr, strict, facts, depth, products=True)
         or _by_fraction(expr, strict, facts, depth)
     )
+
+
+def _without_known(expr: Any, facts: Facts) -> Any:
+    """Leave out factors and divisors that the facts say are positive."""
+    kept = [a for a in sympy.Mul.make_args(expr) if (a.base if a.is_Pow else a) not in facts.positive]
+    return sympy.Mul(*kept) if len(kept) < len(sympy.Mul.make_args(expr)) else expr
 
 
 def _prove_number(expr: Any, strict: bool) -> bool:
