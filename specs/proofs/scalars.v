@@ -83,6 +83,12 @@ Proof.
   assert (0 <= ln x) by (rewrite <- ln_1; apply ln_le_mono; lra). nra.
 Qed.
 
+Theorem power_split : power_split_statement.
+Proof.
+  intros m n x M N I J. destruct (natural m I M) as [k ->]. destruct (natural n J N) as [l ->].
+  rewrite <- plus_INR, !power_INR. apply pow_add.
+Qed.
+
 Theorem power_at_most_one : power_at_most_one_statement.
 Proof.
   intros p x X U P. rewrite <- (power_0_r x). apply power_decreasing; lra.

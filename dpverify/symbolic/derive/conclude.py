@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.results import RelationToDerived
+from dpverify.symbolic.derive.define import meant_by, without_letters
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting
@@ -45,17 +47,23 @@ def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
 def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     """Compare a last expression with the printed side, and say what stands in the way; the steps are not checked.
 
-    Undecided unless the chain bounds the statement's left side, in its direction, under assumptions that it grants.
+    Undecided unless the chain bounds the statement's left side, in its direction, under assumptions that it grants. A
+    quantity that is defined is bounded where its formula is.
     """
-    clean = prepared(derivation)
+    meant = meant_by(statement, derivation.variables)
+    clean = without_letters(prepared(derivation), meant)
     lhs, printed = sympy_sides(statement)
     if printed is None:
         return Conclusion("undecided", "the statement has no right side.")
     granted = Facts().given(sympy_conditions(statement))
-    known, expressions = sympy_symbols(statement), (clean.start, clean.last, *clean.assumptions)
+    letters = meant.letters if meant is not None else {}
+    known, expressions = sympy_symbols(statement) | letters, (clean.start, clean.last, *clean.assumptions)
     rename = {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
-    granted, divisors, missing = _with_values(statement, granted)
-    obstacle = _obstacle(clean, statement, rename, lhs, granted)
+    granted, divisors, missing = _with_values(statement, granted, clean.variables)
+    if meant is not None:
+        lhs, granted = meant.formula, granted.given(meant.conditions)
+    obstacle = meant.obstacle if meant is not None else ""
+    obstacle = obstacle or _obstacle(clean, statement, rename, lhs, granted, letters)
     if obstacle:
         return Conclusion("undecided", obstacle)
     found = _relation(clean.last.xreplace(rename), printed, statement, clean, granted)
@@ -65,7 +73,7 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     return Conclusion(found.relation, "; ".join(filter(None, [void, found.reason])))
 
 
-def _with_values(statement: Any, granted: Facts) -> tuple[Facts, list[Any], Any]:
+def _with_values(statement: Any, granted: Facts, variables: Mapping[str, Variable]) -> tuple[Facts, list[Any], Any]:
     """Facts where the printed sides have values, divisors that are 0 elsewhere, and a part that may yet have none.
 
     Where a printed formula divides by 0 it claims nothing. Sides are built without sympy's cancelling.
@@ -74,7 +82,7 @@ def _with_values(statement: Any, granted: Facts) -> tuple[Facts, list[Any], Any]
         sides = [side for side in reversed(sympy_sides(statement)) if side is not None]
     divisors: list[Any] = []
     while True:
-        parts = (undefined_part(side, Occurrence(granted), {}) for side in sides)
+        parts = (undefined_part(side, Occurrence(granted), variables) for side in sides)
         part = next((part for part in parts if part is not None), None)
         if part is None or not part.is_Pow or not part.exp.is_negative or len(divisors) > _MAX_DIVISORS:
             return granted, divisors, part
@@ -89,7 +97,9 @@ def _evaluated(expr: Any) -> Any:
     return expr.func(*map(_evaluated, expr.args)) if expr.args else expr
 
 
-def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lhs: Any, granted: Facts) -> str:
+def _obstacle(
+    derivation: Derivation, statement: Any, rename: dict[Any, Any], lhs: Any, granted: Facts, letters: Any
+) -> str:
     if own := {statement.key, str(statement.reference)} & _cited(derivation):
         return f"the derivation of {statement.key} cites {min(own)} itself."
     wanted = {"<": "<=", ">": ">="}.get(statement.relation, statement.relation)
@@ -102,7 +112,7 @@ def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lh
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
     if theirs := sorted(set(derivation.local) & set(statement.domains)):
         return f"the derivation calls {', '.join(theirs)} local, of which the statement speaks."
-    if taken := sorted(_letters_of_citations(derivation) & set(statement.domains)):
+    if taken := sorted(_letters_of_citations(derivation) & (set(statement.domains) | set(letters))):
         return f"{', '.join(taken)} of the statement stands for the start of a derivation, or what a record measures."
     known = {s.name for s in rename.values()} | set(derivation.local)
     used = {s.name for e in (derivation.start, derivation.last, *derivation.assumptions) for s in e.free_symbols}
@@ -129,8 +139,9 @@ def _cited(derivation: Derivation) -> set[str]:
         for name in set(link.premises) - names:
             names.add(name)
             premise = derivation.premises.get(name)
-            under = getattr(premise, "derivation", None)
-            names |= _cited(under) if under is not None else {str(getattr(premise, "reference", name))}
+            under = () if premise is None else premise.under
+            names |= set[str]().union(*(_cited(chain) for chain, _ in under))
+            names |= set() if under else {str(getattr(premise, "reference", name))}
     return names
 
 

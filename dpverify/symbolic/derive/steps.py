@@ -73,6 +73,11 @@ Link: TypeAlias = Step | Cases
 class Premise(Instance):
     """What another claim provides: two sides, their relation, and the conditions that are proven of every use."""
 
+    @property
+    def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
+        """The derivations that provide it, each with what only that one is granted; none where it is typed."""
+        return ()
+
     def instance(self, where: Mapping[str, Any]) -> Instance:
         """The premise with expressions in the place of some of its symbols (none: as it stands).
 

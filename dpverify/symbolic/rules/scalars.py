@@ -10,7 +10,7 @@ from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.rules.base import Holds, IsInteger, Rule, at_most, equal
 
 a, b, c, k, p, q, x, y = (Symbol(name, real=True) for name in "abckpqxy")
-n = Symbol("n", integer=True)
+m, n = Symbol("m", integer=True), Symbol("n", integer=True)
 
 _ANY = real(-20, 20)
 _POSITIVE = real(0, 20, open_lo=True)
@@ -102,6 +102,13 @@ RULES = (
         "x**q = x**p * x**(q - p), and the second factor is at least 1.",
         (Holds(x >= 1), Holds(p <= q)),
         {"x": real(1, 9), "p": real(-5, 5), "q": real(-5, 5)},
+    ),
+    Rule(
+        "power-split",
+        equal(x ** (m + n), x**m * x**n),
+        "Repeated multiplication, m times and n times.",
+        (Holds(m >= 0), Holds(n >= 0), IsInteger(m), IsInteger(n)),
+        {"x": _ANY, "m": integer(0, 9), "n": integer(0, 9)},
     ),
     Rule(
         "power-at-most-one",
