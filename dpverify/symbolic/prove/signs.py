@@ -60,7 +60,8 @@ def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     if not expr.free_symbols:
         return _prove_number(expr, strict)
     if choices := _choices(expr):
-        return depth > 0 and not facts.refuted(expr, strict) and _by_cases(expr, choices, strict, facts, depth)
+        tried = depth > 0 and not facts.refuted(expr, strict)
+        return tried and (_by_terms(expr, strict, facts, depth) or _by_cases(expr, choices, strict, facts, depth))
     known = expr.is_positive if strict else expr.is_nonnegative
     if known is not None:
         return bool(known)
@@ -163,7 +164,9 @@ def _by_terms(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     """Prove every term of a sum by itself; not tried where a term has a negative number in front."""
     if not expr.is_Add or any(term.as_coeff_Mul()[0].is_negative for term in expr.args):
         return False
-    return all(_prove(term, strict, facts, depth - 1) for term in expr.args)
+    if strict and not any(_prove(term, True, facts, depth - 1) for term in expr.args):
+        return False
+    return all(_prove(term, False, facts, depth - 1) for term in expr.args)
 
 
 def _by_fraction(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
