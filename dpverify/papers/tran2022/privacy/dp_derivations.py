@@ -1,7 +1,7 @@
 """The (epsilon, delta) forms of Theorems 4 and 8, from their Renyi divergences by the conversion after Theorem 10.
 
-At the order ``z = 1 + c r sigma``, r^2 = log(1/delta), a divergence of ``k z/sigma^2`` leaves the exponent ``c k r/sigma
-+ c^2 k r^2 - c r epsilon sigma``, which falls with sigma; at the least sigma it is a multiple of log(1/delta).
+At the order ``1 + c r sigma``, r^2 = log(1/delta), a divergence of ``k z/sigma^2`` leaves the exponent ``c k r/sigma +
+c^2 k r^2 - c r epsilon sigma``, which falls with sigma; at the least sigma it is a multiple of log(1/delta).
 """
 
 from __future__ import annotations
