@@ -97,8 +97,8 @@ class StatementReader:
         self.place = place
         self.problems = problems
 
-    def read(self, claim: Claim, key: str, reading: dict[str, str]) -> Statement:
-        """Read the statement, without what does not parse: that is added to `problems`."""
+    def read(self, claim: Claim | None, key: str, reading: dict[str, str]) -> Statement:
+        """Read the statement, without what does not parse: that is added to `problems`; None is for no claim's."""
         wording, vocabulary = self.wording, self.vocabulary
         self.problems.extend(shape_problems(wording, self.place))
         lhs = self.part("lhs", vocabulary.formula, wording.lhs)
@@ -113,7 +113,7 @@ class StatementReader:
         return Statement(
             key=key,
             variant="amended" if wording.own else "printed",
-            kind=claim.kind,
+            kind=claim.kind if claim else "identity",
             reading=reading,
             quantity=wording.quantity,
             lhs=lhs,
@@ -168,13 +168,14 @@ class StatementReader:
             return f"unknown symbol{suggest(symbol, self.vocabulary.symbols)}"
         return "a symbol is solved for once, this one twice" if symbol in seen else ""
 
-    def hidden(self, claim: Claim) -> frozenset[str]:
+    def hidden(self, claim: Claim | None) -> frozenset[str]:
         """Look up the letters on which the constant of an order may depend."""
-        for name in claim.hides:
+        hides = claim.hides if claim else []
+        for name in hides:
             if name not in self.vocabulary.symbols:
                 rule = f"unknown symbol{suggest(name, self.vocabulary.symbols)}"
                 self.problems.append(self.place.at("hides").error(shown(name), rule))
-        return frozenset(name for name in claim.hides if name in self.vocabulary.symbols)
+        return frozenset(name for name in hides if name in self.vocabulary.symbols)
 
     def measured(self) -> Quantity | None:
         """Look up the quantity on the left side."""

@@ -96,6 +96,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
     region: str = ""
     leaves_out: str = ""
     given: list[str] = []  # premises that nothing proves; a proof that rests on any is "proved given" these
+    definitions: list[str] = []  # what a proof takes from the records of definitions
     references: list[Reference] = []  # the statements among the premises, proved or not
     seconds: float = 0.0
     kernel_disagrees: bool = False
@@ -118,6 +119,7 @@ class AmendmentResult(Record, frozen=True, kw_only=True):
     requires: list[str] = []
     status: Status
     given: list[str] = []
+    definitions: list[str] = []
     pinned: Status = "untested"
     why: str
     slack: Slack | None = None
@@ -131,6 +133,7 @@ class Result(Record, frozen=True, kw_only=True):
     reading: dict[str, str]
     status: Status
     given: list[str] = []
+    definitions: list[str] = []
     reason: str
     pinned: Status
     contradicts: bool
@@ -157,6 +160,12 @@ class Result(Record, frozen=True, kw_only=True):
     def all_checks(self) -> list[CheckResult]:
         """The checks of the printed statement and those of its amendment."""
         return [*self.checks, *(self.amendment.checks if self.amendment is not None else [])]
+
+    @property
+    def missed_faults(self) -> list[str]:
+        """Planted faults that a check should have seen and did not, each as ``check: fault``."""
+        pairs = ((check.name, control) for check in self.all_checks for control in check.controls)
+        return [f"{check}: {control.name} ({control.fault})" for check, control in pairs if not control.refuted]
 
 
 class RunInfo(Record, frozen=True, kw_only=True):

@@ -75,6 +75,14 @@ Definition power_increasing_statement : Prop :=
   p <= q ->
   (power x p) <= (power x q).
 
+Definition power_split_statement : Prop :=
+  forall (m : R) (n : R) (x : R),
+  (0) <= m ->
+  (0) <= n ->
+  is_integer m ->
+  is_integer n ->
+  (power x (m + n)) = ((power x m) * (power x n)).
+
 Definition power_at_most_one_statement : Prop :=
   forall (p : R) (x : R),
   (0) <= x ->
@@ -137,6 +145,11 @@ Definition above_min_statement : Prop :=
   forall (a : R) (b : R),
   (Rmin a b) <= a.
 
+Definition min_is_statement : Prop :=
+  forall (a : R) (b : R),
+  a <= b ->
+  (Rmin a b) = a.
+
 Definition triangle_statement : Prop :=
   forall (a : R) (b : R),
   (Rabs (a + b)) <= ((Rabs a) + (Rabs b)).
@@ -153,6 +166,18 @@ Definition floor_below_statement : Prop :=
 Definition floor_above_statement : Prop :=
   forall (x : R),
   (x + (-1)) <= (floor x).
+
+Definition floor_is_statement : Prop :=
+  forall (n : R) (x : R),
+  n <= x ->
+  x < (n + (1)) ->
+  is_integer n ->
+  (floor x) = n.
+
+Definition remainder_statement : Prop :=
+  forall (a : R) (b : R),
+  (0) < b ->
+  (modulo a b) = (a + ((-1) * b * (floor (a * (/ b))))).
 
 Definition divide_by_larger_statement : Prop :=
   forall (a : R) (b : R),
@@ -224,6 +249,21 @@ Definition sum_split_first_statement : Prop :=
   is_integer lo ->
   is_integer hi ->
   (sum_over lo hi (fun i => (f i))) = ((f lo) + (sum_over (lo + (1)) hi (fun i => (f i)))).
+
+Definition sum_split_statement : Prop :=
+  forall (f : R -> R) (hi : R) (lo : R) (m : R),
+  lo <= (m + (1)) ->
+  m <= hi ->
+  is_integer lo ->
+  is_integer hi ->
+  is_integer m ->
+  (sum_over lo hi (fun i => (f i))) = ((sum_over lo m (fun i => (f i))) + (sum_over (m + (1)) hi (fun i => (f i)))).
+
+Definition sum_scale_statement : Prop :=
+  forall (c : R) (f : R -> R) (hi : R) (lo : R),
+  is_integer lo ->
+  is_integer hi ->
+  (sum_over lo hi (fun i => (c * (f i)))) = (c * (sum_over lo hi (fun i => (f i)))).
 
 Definition sum_reverse_statement : Prop :=
   forall (f : R -> R) (hi : R) (lo : R),

@@ -25,6 +25,7 @@ from dpverify.ledger import SpecError, Specs
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import CheckResult, Result, Run, decode
 from dpverify.papers import SEARCH_SECONDS
+from dpverify.report.terminal import closing
 
 SOURCE = "tests.unit.harness.demo.demo_checks:"
 
@@ -89,6 +90,20 @@ def test_disagreeing_sources_give_exit_code_1(run: Run, demo: Specs) -> None:
     assert exit_code(run) == 1
     good = [demo.claim(f"demo:{name}") for name in ("sum", "bits", "empty", "later")]
     assert exit_code(verify(demo, good, source=SOURCE + "load")) == 0
+
+
+def test_a_missed_planted_fault_gives_exit_code_1(demo: Specs) -> None:
+    run = verify(demo, [demo.claim("demo:sloppy")], source=SOURCE + "load")
+    assert run.results[0].missed_faults == ["law: control no fault (nothing is wrong with it)"]
+    assert exit_code(run) == 1
+    assert "MISSED ITS PLANTED FAULT: demo:sloppy: law: control no fault" in "\n".join(closing(run))
+
+
+def test_an_unconfirmed_pin_gives_exit_code_1_to_who_is_strict(demo: Specs) -> None:
+    run = verify(demo, [demo.claim("demo:sum")], source=SOURCE + "load")
+    weaker = msgspec.structs.replace(run.results[0], pinned="proved")
+    again = msgspec.structs.replace(run, results=[weaker])
+    assert (exit_code(run, strict=True), exit_code(again), exit_code(again, strict=True)) == (0, 0, 1)
 
 
 def test_the_json_can_be_read_back(run: Run) -> None:
