@@ -237,14 +237,24 @@ CHECKS.add(
         "anchors",
         points=_grid(q=range(6), N=range(1, 12)),
         holds=_anchor,
-        why_sufficient="the index of the anchor and that of the epoch's first step differ by a constant for q >= 1, "
-        "and q = 0 is looked at apart",
         planted=[Planted("two iterates later", holds=partial(_anchor, shift=2), at_declared_size=True)],
         interior=lambda p: p["q"] >= 2 and p["N"] >= 3,
     ),
     _line("algorithm-2-update", "order", _lengths, _order_exists, True, "w_t from m-hat_t", False, printed=False),
     _line("algorithm-5-index", "names", NAMES, _noise_named, "zeta_i", "zeta_t", "zeta_t", printed="zeta_t"),
     _line("theorem-10-in", "queries", QUERIES, _all_queries, True, "i = 1 .. N", False, printed=False),
+    DerivationCheck("section-4-term-sensitivity", "derivation", build=derivations.derive_term),
+    *(
+        DerivationCheck(
+            claim, f"derivation-{ordering}", build=build, variants=(variant,), readings={"ordering": ordering}
+        )
+        for claim, ordering, variant, build in (
+            ("theorem-4-decay", "fresh", "amended", derivations.derive_decay),
+            ("theorem-4-decay", "once", "printed", derivations.derive_decay),
+            ("theorem-4-high-levels", "fresh", "amended", derivations.derive_directly),
+            ("theorem-4-high-levels", "once", "printed", derivations.derive_turn),
+        )
+    ),
     *(
         DerivationCheck(claim, "derivation", build=build, variants=(variant,))
         for claim, variant, build in (
@@ -261,6 +271,12 @@ CHECKS.add(
             ("theorem-4-node-noise", "amended", derivations.derive_directly),
             ("algorithm-5-index", "amended", derivations.derive_directly),
             ("theorem-10-in", "amended", derivations.derive_directly),
+            ("algorithm-2-anchors", "amended", derivations.derive_directly),
+            ("algorithm-1-noise-std", "printed", derivations.derive_directly),
+            ("algorithm-5-noise-std", "printed", derivations.derive_directly),
+            ("section-4-full-batch-sensitivity", "printed", derivations.derive_directly),
+            ("lemma-5-case-1-norm", "printed", derivations.derive_norm_shift),
+            ("proposition-18-cover", "printed", derivations.derive_cover),
         )
     ),
 )
