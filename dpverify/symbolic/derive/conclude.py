@@ -11,10 +11,11 @@ import sympy
 
 from dpverify.ledger.results import RelationToDerived
 from dpverify.symbolic.derive.define import meant_by, without_letters
+from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting
-from dpverify.symbolic.derive.steps import Cases, Derivation, symbol_conditions
+from dpverify.symbolic.derive.steps import Cases, Derivation, DerivationError, symbol_conditions
 from dpverify.symbolic.exact.numbers import EvaluationError, compare
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.ranges import Range, Variable
@@ -50,6 +51,7 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     Undecided unless the chain bounds the statement's left side, in its direction, under assumptions that it grants. A
     quantity that is defined is bounded where its formula is.
     """
+    statement = divided(statement, derivation.division)
     meant = meant_by(statement, derivation.variables)
     clean = without_letters(prepared(derivation), meant)
     lhs, printed = sympy_sides(statement)
@@ -112,7 +114,7 @@ def _obstacle(
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
     if theirs := sorted(set(derivation.local) & set(statement.domains)):
         return f"the derivation calls {', '.join(theirs)} local, of which the statement speaks."
-    if taken := sorted(_letters_of_citations(derivation) & (set(statement.domains) | set(letters))):
+    if taken := sorted(letters_of_citations(derivation).keys() & (set(statement.domains) | set(letters))):
         return f"{', '.join(taken)} of the statement stands for the start of a derivation, or what a record measures."
     known = {s.name for s in rename.values()} | set(derivation.local)
     used = {s.name for e in (derivation.start, derivation.last, *derivation.assumptions) for s in e.free_symbols}
@@ -145,12 +147,26 @@ def _cited(derivation: Derivation) -> set[str]:
     return names
 
 
-def _letters_of_citations(derivation: Derivation) -> set[str]:
-    """Letters for what cited derivations start from, or records measure: they mean that, and nothing else."""
-    cited = [(p.lhs, getattr(p, "derivation", None)) for p in derivation.premises.values()]
-    starts = {left.name for left, under in cited if under is not None and left.is_Symbol and left != under.start}
-    measured = (p.lhs for p in derivation.premises.values() if getattr(p, "measured", False))
-    return starts.union(*({s.name for s in left.free_symbols} for left in measured))
+def letters_of_citations(derivation: Derivation) -> dict[str, Any]:
+    """Letters for what cited derivations start from, or records measure, with it: they mean that, and nothing else.
+
+    So do those of a cited derivation's own citations, where its two ends show them.
+    """
+    meant: dict[str, Any] = {}
+    for premise in derivation.premises.values():
+        shown = {s.name for s in premise.lhs.free_symbols}
+        under = getattr(premise, "derivation", None)
+        if getattr(premise, "measured", False):
+            meant |= dict.fromkeys(shown)
+        elif under is not None:
+            deeper = letters_of_citations(under)
+            meant = {n: deeper[n] for n in deeper if n in shown | {s.name for s in premise.rhs.free_symbols}} | meant
+            start = getattr(premise, "start", None)
+            start = premise.lhs if start is None else start
+            for name in shown - {s.name for s in start.free_symbols}:
+                if meant.setdefault(name, start) != start:
+                    raise DerivationError(f"{derivation.name}: {name} stands for two things.")
+    return meant
 
 
 def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:
