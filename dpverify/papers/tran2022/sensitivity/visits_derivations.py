@@ -33,8 +33,11 @@ ABOVE: Final = "levels above"
 def derive_count_first(statement: Statement) -> Derivation:
     """Derive the number of nodes inside [1, 2N]: two on each level of short nodes, and one above (appendix E.1)."""
     both = {"c": Integer(2), "lo": 0, "hi": SHORT}
-    steps = (Step(2 * SHORT + 3, "=", "sum-constant", both, context=HOLE + 1),)
-    start = Sum(Integer(2), (b, 0, SHORT)) + 1
+    steps = (
+        *_one_per_epoch(j, Sum(HOLE, (j, 0, SHORT)) + 1, 2 * N),
+        Step(2 * SHORT + 3, "=", "sum-constant", both, context=HOLE + 1),
+    )
+    start = Sum(_of_level(j, 2 * N), (j, 0, SHORT)) + 1
     return Derivation("level by level", "ours", {"N": integer(1, 3000)}, sympy_conditions(statement), start, steps)
 
 
@@ -77,20 +80,20 @@ def _later(above: Any) -> tuple[Any, tuple[Step, ...]]:
     )
 
 
-def _of_level(level: Any) -> Any:
+def _of_level(level: Any, steps: Any = T) -> Any:
     """Nodes of a level that one example reaches: all of them, or one for each epoch that they meet."""
-    nodes = floor(T / 2**level)
+    nodes = floor(steps / 2**level)
     return Min(nodes, ceiling(2**level * nodes / N))
 
 
-def _one_per_epoch(level: Any, around: Any) -> tuple[Step, Step]:
+def _one_per_epoch(level: Any, around: Any, steps: Any = T) -> tuple[Step, Step]:
     """From the nodes of a level to the epochs, in the place of ``HOLE``."""
-    nodes = floor(T / 2**level)
+    nodes, all_of_them = floor(steps / 2**level), steps / 2**level
     met = ceiling(2**level * nodes / N)
     return (
         Step.within(around, met, "above-min", {"a": met, "b": nodes}),
-        Step.within(around.xreplace({HOLE: ceiling(2**level * HOLE / N)}), T / 2**level, "floor-below",
-                    {"x": T / 2**level}),
+        Step.within(around.xreplace({HOLE: ceiling(2**level * HOLE / N)}), all_of_them, "floor-below",
+                    {"x": all_of_them}),
     )  # fmt: skip
 
 
