@@ -125,6 +125,7 @@ class Amendment(Record, frozen=True, kw_only=True):
     requires: list[str] | None = None
     let: list[Let] | None = None
     status: Status = "untested"
+    tight: bool = False  # as in Verdict
     why: str
 
 
@@ -134,6 +135,7 @@ class Verdict(Record, frozen=True, kw_only=True):
     claim: str
     reading: dict[str, str] = {}
     status: Status
+    tight: bool = False  # whether the printed side is reached: a search that no longer finds so is not what it was
     reason: str = ""
     findings: list[str] = []
     amendment: Amendment | None = None
