@@ -134,7 +134,7 @@ def _amendment(
         formula=text.formula,
         statement=text.statement,
         latex=statement.latex(),
-        requires=[to_text(condition) for condition in statement.requires],
+        requires=[*map(to_text, statement.requires), *(text.assumes or [])],
         status=decide_status(checks)[0],
         given=given(checks),
         definitions=definitions(checks),
