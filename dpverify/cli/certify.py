@@ -18,8 +18,9 @@ FAULTY = 1  # exit code where a certificate is missing, or proves another word
 def certify(*claims: str, out: Path, paper: str | None = None, specs: Path | None = None) -> int:
     """Write a certificate of every verdict that a derivation proves, as JSON, and say which have none and why.
 
-    ``specs/proofs/check_certificate.py`` checks them, without dpverify. Fails where one is missing that is not listed in
-    ``specs/proofs/without_certificate.toml``, or proves another word than the pinned one. ``out``: folder they go to.
+    ``specs/proofs/check_certificate.py`` checks them, without dpverify. A run over all claims fails where one is
+    missing that ``specs/proofs/without_certificate.toml`` does not list, or proves another word than the pinned
+    one. ``out``: folder that they go to.
     """
     from dpverify.harness.certificates import certify_claims, faults, without_certificate, write
     from dpverify.ledger import load_specs

@@ -1,6 +1,6 @@
 """Check certificates: JSON files that prove an inequality or equation between real expressions, step by step.
 
-    python check_certificate.py [--rules rules.json] FILE_OR_FOLDER...
+    python check_certificate.py FILE_OR_FOLDER...
 
 Nothing is searched for. A certificate lists facts, each with the way it follows from those before it; the program
 recomputes every one and refuses the file, with the place, at the first that does not follow. The exit code is 0 if all
@@ -47,9 +47,6 @@ class Refused(Exception):  # noqa: N818  it is an answer, no error
 def need(condition, why):
     if not condition:
         raise Refused(why)
-
-
-# ---------------------------------------------------------------------------------------------------------- expressions
 
 
 class Row(tuple):
@@ -169,9 +166,6 @@ def shown(e):
     return words[-1] if e[0] in ("q", "letter", *CONSTANTS) else f"({' '.join(words)})"
 
 
-# ---------------------------------------------------------------------------------------------------------------- forms
-
-
 class Form(dict):
     """A polynomial {monomial: coefficient}; a monomial is a sorted tuple of (atom, exponent). Equal ones are one."""
 
@@ -260,32 +254,31 @@ def renamed(part, old, new):
                     for m, c in part.items()})  # fmt: skip
 
 
-def ball(form, at=None):
-    """An enclosure of a form's values, where its letters are in the balls ``at``."""
+def ball(form):
+    """An enclosure of a form without letters."""
     total = arb(0)
     for m, c in form.items():
         term = arb(c)
         for atom, exponent in m:
-            term *= ball_power(atom, exponent, at or {})
+            term *= ball_power(atom, exponent)
         total += term
     return total
 
 
-def ball_power(atom, exponent, at):
+def ball_power(atom, exponent):
     kind, *rest = atom
-    need(kind in ("e", "pi", "prime", "log", "floor", "base", "max") or rest[0] in at, f"no number for {kind}")
-    parts = [ball(part, at) for part in rest if isinstance(part, Form)]
+    need(kind in ("e", "pi", "prime", "log", "floor", "base", "max"), f"no number is known for {kind}")
+    parts = [ball(part) for part in rest if isinstance(part, Form)]
     need(kind != "log" or parts[0] > 0, "a logarithm of what may not be positive")
-    base = {
-        "e": lambda: arb(1).exp(), "pi": arb.pi, "prime": lambda: arb(int(rest[0])), "letter": lambda: at[rest[0]],
-        "log": lambda: parts[0].log(), "floor": lambda: parts[0].floor(), "base": lambda: parts[0],
-        "max": lambda: reduce(arb.max, parts),
-    }[kind]()  # fmt: skip
+    if kind in ("log", "floor", "base", "max"):
+        base = parts[0].log() if kind == "log" else parts[0].floor() if kind == "floor" else reduce(arb.max, parts)
+    else:
+        base = arb(1).exp() if kind == "e" else arb.pi() if kind == "pi" else arb(int(rest[0]))
     if exponent.whole():
         need(exponent.constant() >= 0 or base != 0, "a division by what may be 0")
         return base ** int(exponent.constant().p)
     need(base > 0, "a power of what may not be positive")
-    return (base.log() * ball(exponent, at)).exp()
+    return (base.log() * ball(exponent)).exp()
 
 
 @cache
@@ -296,8 +289,6 @@ def number_sign(form):
         return 0
     return 3 if value > 0 else 1 if value >= 0 else 2 if value < 0 else 0
 
-
-# --------------------------------------------------------------------------------------------------------------- scopes
 
 SAID = {">=": 1, "!=": 2, ">": 3, "=": 0}  # what is known of a form's sign: 1 if it is nonnegative, 2 if it is not 0
 
@@ -496,10 +487,9 @@ class Scope:
             if atom[0] == "prime":
                 coefficient *= fmpq(int(atom[1])) ** whole
                 exponent = left
-            elif atom[0] == "base" and 0 < whole <= MOST_EXPANDED:
-                if not left or self.may_merge(atom, left, constant(whole)):
-                    extra += [atom[1]] * whole
-                    exponent = left
+            elif atom[0] == "base" and 0 < whole <= MOST_EXPANDED and self.may_merge(atom, left, constant(whole)):
+                extra += [atom[1]] * whole
+                exponent = left
             found += [(atom, exponent)] if exponent else []
         return reduce(self.product, extra, monomial(found, coefficient))
 
@@ -625,7 +615,7 @@ class Scope:
         return total
 
     def closed(self, key, rest):
-        """The form of a sum or integral, by the form of what is summed; its index is "#k", with the least possible k."""
+        """The form of a sum or integral by that of its terms; its index becomes "#k", with the least possible k."""
         height = max((int(n[1:]) for n in letters_in(rest) if n.startswith("#")), default=-1)
         rest = renamed(rest, f"%{self.depth}", f"#{height + 1}")
         return alone(row("integral", rest) if key == "line" else row("sum", key, rest))
@@ -693,8 +683,6 @@ class Scope:
         return e
 
 
-# ------------------------------------------------------------------------------------------------- rules and conditions
-
 RELATIONS = {"<=": (">=", 1), "<": (">", 1), ">=": (">=", -1), ">": (">", -1), "=": ("=", 1), "!=": ("!=", 1)}
 
 
@@ -747,7 +735,9 @@ class Proof(Rule):
         more = Rule({**data, "letters": local["letters"]}, self.table)
         self.kinds, self.declared = {**self.letters, **more.letters}, {**self.declared, **more.declared}
         for name, kind in self.kinds.items():
-            need(NAME.match(name) and kind in (*NUMBERS, *NO_NUMBERS, *FUNCTIONS), f"{name!r} is no letter, or no {kind}")
+            need(
+                NAME.match(name) and kind in (*NUMBERS, *NO_NUMBERS, *FUNCTIONS), f"{name!r} is no letter, or no {kind}"
+            )
         assumed = self.conditions + [condition(c, self.table) for c in local["conditions"]]
         need(all(c[0] == "fact" for c in assumed), "only relations can be assumed")
         self.scope = Scope(self.kinds, [c[1:] for c in assumed])
@@ -765,7 +755,9 @@ class Proof(Rule):
         need(values.keys() == lemma.letters.keys(), f"the letters {sorted(lemma.letters)} need values")
         rule = Rule({**lemma.data, "letters": {}, "lhs": data["lhs"]}, self.table)
         conditions = [tuple(put(x, values) if isinstance(x, Row) else x for x in c) for c in rule.conditions]
-        rule.conditions = [c for c in conditions if all(letters_in(x) <= self.kinds.keys() for x in c[1:] if isinstance(x, Row))]
+        rule.conditions = [
+            c for c in conditions if all(letters_in(x) <= self.kinds.keys() for x in c[1:] if isinstance(x, Row))
+        ]
         rule.relation, rule.gap = difference(lemma.data["relation"], rule.lhs, put(rule.rhs, values))
         said = (data["lemma"], data["where"])
         need(self.checker.names.setdefault(rule.lhs, said) == said, f"one name for two things: {shown(rule.lhs)}")
@@ -897,7 +889,9 @@ class Proof(Rule):
         needed = {">=": (">=",), ">": (">", ">="), "=": ("=", ">=")}[rule.relation]
         gap = put(rule.gap, values)
         need(relation in needed, "the instance says less")
-        need(scope.form(e) in (scope.form(gap), -scope.form(gap))[: 1 + (rule.relation == "=")], "it says another thing")
+        need(
+            scope.form(e) in (scope.form(gap), -scope.form(gap))[: 1 + (rule.relation == "=")], "it says another thing"
+        )
 
     def earlier(self, scope, name, values):
         """Whether the statement is used for a smaller value of an integer that it bounds from below, and no other."""
@@ -955,6 +949,7 @@ def seal(data, table):
 
     letters = {name: full(kind) for name, kind in data["letters"].items()}
     said = [letters, *(full(data[key]) for key in ("conditions", "lhs", "relation", "rhs"))]
+    said += [full(data["local"]["conditions"])] if data.get("local", {}).get("conditions") else []
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -971,11 +966,8 @@ class Checker:
         for proof in (*data["lemmas"], data["statement"]):
             for one in (proof, *(p for p in proof["premises"].values() if p["kind"] != "named")):
                 need(one["seal"] == seal(one, data["table"]), f"the seal of {one['name']} is broken")
-            try:
-                made = Proof(self, proof)
-                made.run()
-            except Refused as error:
-                raise Refused(f"{proof['name']}: {error}") from None
+            made = Proof(self, proof)
+            made.run()
             self.lemmas[proof["name"]] = made
         return self.used
 
@@ -989,32 +981,28 @@ def check(data, rules):
 
 
 def given_in(data):
-    """What a certificate takes without proof: names of premises with their seals, or none where nothing can prove it."""
-    found = {}
+    """What a certificate takes without proof: names of premises with their seals, or None where none can be proven."""
+    found = {data["statement"]["quantity"]: None} if data["statement"].get("quantity") else {}
     for proof in (*data["lemmas"], data["statement"]):
-        found |= {name: one["seal"] for name, one in proof["premises"].items() if one["kind"] not in ("definition", "named")}
-        found |= {f"what is assumed of {', '.join(proof['local']['letters'])}": None} if proof["local"]["given"] else {}
+        found |= {
+            name: one["seal"] for name, one in proof["premises"].items() if one["kind"] in ("claim", "fact", "given")
+        }
+        found |= dict.fromkeys(proof["local"]["given"])
     return found
 
 
 def open_premises(seals, given, seen=()):
     """Names of premises that no accepted certificate proves; what is proven from itself is not."""
-    found = []
+    found = {}
     for name, one in given.items():
-        below = seals.get(one) if one not in seen else None
-        if below is None:
-            found.append(name)
-        else:
-            found += open_premises(seals, below, (*seen, one))
-    return list(dict.fromkeys(found))
+        below = None if one in seen else seals.get(one)
+        found |= {name: None} if below is None else dict.fromkeys(open_premises(seals, below, (*seen, one)))
+    return list(found)
 
 
 def main(words):
-    rules_file = Path(__file__).with_name("rules.json")
-    if words[:1] == ["--rules"]:
-        rules_file, words = Path(words[1]), words[2:]
     files = [f for w in words for f in (sorted(Path(w).glob("*.json")) if Path(w).is_dir() else [Path(w)])]
-    rules, accepted = json.loads(rules_file.read_text())["rules"], {}
+    rules, accepted = json.loads(Path(__file__).with_name("rules.json").read_text())["rules"], {}
     for file in files:
         try:
             data = json.loads(file.read_text())

@@ -30,7 +30,7 @@ AXIOMS = {
 class Recording(k.Proof):
     """A proof that notes every combination once it is accepted."""
 
-    goals = []  # noqa: RUF012  one list for all
+    goals = []  # one list for all
 
     def combine(self, scope, relation, e, divisors, terms):
         """Note what is combined, and to what."""

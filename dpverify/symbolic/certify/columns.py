@@ -133,7 +133,7 @@ def _squares(place: FactList, form: Form) -> Iterator[Known]:
         for b in (*letters[i + 1 :], k.rational(1)):
             gap = a - b
             square = k.row("*", gap, gap)
-            emit = [partial(place.fact, ">=", square, "square", gap)]
+            emit: list[Callable[[], bool]] = [partial(place.fact, ">=", square, "square", gap)]
             yield Known(place.form(square), False, (square,), emit=emit)
 
 
@@ -179,7 +179,7 @@ def _function(goals: Any, place: FactList, atom: Any, depth: int) -> Iterator[Kn
     elif kind == "floor":
         u = written(rest[0])
         yield from _rule(place, "floor-below", {"x": u})
-        gap = (k.row("+", k.row("floor", u), k.rational(1)) - u)
+        gap = k.row("+", k.row("floor", u), k.rational(1)) - u
         yield Known(place.form(gap), True, (gap,), emit=[lambda: place.fact(">", gap, "fraction", u)])
         for least in (0, 1):
             if goals.prove(place, rest[0] - k.constant(least), False, depth - 1):
@@ -191,7 +191,7 @@ def _function(goals: Any, place: FactList, atom: Any, depth: int) -> Iterator[Kn
         yield from _rule(place, "bit-times", {"s": s, "k": i, "x": k.rational(1)})
     elif kind == "max":
         for one in rest:
-            gap = (written(k.alone(atom)) - written(one))
+            gap = written(k.alone(atom)) - written(one)
             if goals.prove(place, place.form(gap), False, depth - 1):
                 yield Known(place.form(gap), False, (gap,))
 

@@ -28,7 +28,7 @@ def by_equal_places(goals: Any, place: FactList, form: Form) -> bool:
             hole = k.letter("HOLE")
             context = hole if first[0] == "base" else k.row(*first[:-1], hole)
             context = context if exponent is k.ONE else k.row("^", context, written(exponent))
-            gap = (power(second, exponent) - power(first, exponent))
+            gap = power(second, exponent) - power(first, exponent)
             place.fact("=", gap, "congruent", "HOLE", context, written(second[-1]), written(first[-1]))
             terms = [["1", [written(factor), gap]], *([["1", [written(moved)]]] if moved else [])]
             return place.fact("=", written(form), "combine", [], terms)

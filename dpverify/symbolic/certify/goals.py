@@ -100,7 +100,7 @@ class Goals:
         index = k.letter(f"%{place.scope.depth}")
         after = {index[1]: k.row("+", index, k.rational(1))}
         inner = place.inside("oo").scope
-        steps = [(a, inner.form((k.put(written(x), after) - written(x)))) for a, x in powers]
+        steps = [(a, inner.form(k.put(written(x), after) - written(x))) for a, x in powers]
         ratio = written(k.monomial([(a, x) for a, x in steps if x]))
         self.prepare(place, ratio)
         if self.expr(place, ratio) and self.expr(place, (k.rational(1) - ratio), True):

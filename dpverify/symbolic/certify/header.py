@@ -36,7 +36,8 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     if statement.rhs is None or statement.relation not in {"<=", ">=", "="}:
         raise NotExpressibleError("the statement has no sides with <=, >= or = between them")
     meant = meant_by(statement)
-    letters, conditions = {name: statement.domains[name].kind for name in names}, [*constraints, *statement.requires]
+    letters: dict[str, str] = {name: statement.domains[name].kind for name in names}
+    conditions = [*constraints, *statement.requires]
     about = () if meant is None else meant.conditions
     letters |= {} if meant is None else {name: kind_of(symbol) for name, symbol in meant.letters.items()}
     signs = [] if meant is None else [c for s in meant.letters.values() for c in _signs(s)]
@@ -46,10 +47,11 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
         "variant": statement.variant,
         "reading": statement.reading,
         "quantity": "" if statement.quantity is None or meant is not None else statement.quantity,
-        "definition": str(statement.definition(statement.quantity)) if meant is not None else "",
+        "definition": str(statement.definition(statement.quantity or "")) if meant is not None else "",
         "letters": letters,
         "conditions": [one for c in conditions for one in from_compare(c, defined)]
-        + [one for relation in about for one in conditions_of(relation)] + signs,
+        + [one for relation in about for one in conditions_of(relation)]
+        + signs,
         "lhs": left if statement.lhs is None else from_formula(statement.lhs, defined),
         "relation": statement.relation,
         "rhs": from_formula(statement.rhs, defined),

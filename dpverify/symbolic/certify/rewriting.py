@@ -84,7 +84,9 @@ class Rewriting:
             return None
         if op == "+":
             terms = [["1", [p.gap]] for p in moves]
-            return self._known(place, Rewritten(*ways, k.row(op, *old), k.row(op, *new)), "combine", [], terms)
+            return self._known(
+                place, Rewritten(max(ways, key=abs), k.row(op, *old), k.row(op, *new)), "combine", [], terms
+            )
         if op == "*":
             return self._times(place, parts, old, new)
         if len(moves) > 1:

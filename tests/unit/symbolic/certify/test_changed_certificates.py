@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dpverify.symbolic.certify.checker import k
+from dpverify.symbolic.certify.checker import k as checker
 from tests.unit.symbolic.certify.examples import refusal
 
 Place = tuple[Any, ...]
@@ -119,7 +119,7 @@ def test_a_changed_certificate_is_refused_or_proves_the_same_statement(certifica
 
 def sealed(data: Any) -> Any:
     """The same with a seal that fits what is said now."""
-    data["statement"]["seal"] = k.seal(data["statement"], data["table"])
+    data["statement"]["seal"] = checker.seal(data["statement"], data["table"])
     return data
 
 

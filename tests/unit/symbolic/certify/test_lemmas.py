@@ -65,8 +65,8 @@ def with_lemma(name: Any = "s") -> Any:
     """That s <= 1 for s the name of x*(1 - x)*4, by a lemma."""
     start = ["*", q("4"), "x", minus(ONE, "x")]
     root = minus(["*", TWO, "x"], ONE)
-    lemma = certificate({"x": "real"}, start, "<=", ONE,
-                        **body(fact(">=", minus(ONE, start), "square", root)))["statement"] | {"name": "lemma"}  # fmt: skip
+    squared = body(fact(">=", minus(ONE, start), "square", root))
+    lemma = certificate({"x": "real"}, start, "<=", ONE, **squared)["statement"] | {"name": "lemma"}
     named = {"name": "p", "kind": "named", "lemma": "lemma", "where": {"x": "y"}, "lhs": name}
     said = fact(">=", minus(ONE, name), "instance", "premise", "p", {})
     used = fact(">=", minus(ONE, q("1/2")), "combine", [], [["1/2", []]])
