@@ -17,9 +17,11 @@ from dpverify.symbolic.certify.instances import replaced, where_value
 from dpverify.symbolic.certify.place import FactList, Writing
 from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy
 from dpverify.symbolic.certify.readback import written
+from dpverify.symbolic.certify.rewriting import unproven
 from dpverify.symbolic.certify.table import with_table
 from dpverify.symbolic.derive.cited import Cited
 from dpverify.symbolic.derive.define import Recorded
+from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.referenced import Referenced
 from dpverify.symbolic.derive.setting import Setting
@@ -27,6 +29,7 @@ from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.rules.base import substitute
 
 _POINTS = 24
+_NO_LETTERS: dict[str, Any] = {"letters": {}, "conditions": [], "given": []}
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,11 @@ def certify(statement: Statement, derivation: Derivation, digest: str) -> Certif
     try:
         clean = prepared(derivation)
         header = record_header(statement, clean.start) | {"digest": digest}
-        made = with_table({"lemmas": book.lemmas, "statement": book.proof(header, clean)})
+        if clean.division is None:
+            proof = book.proof(header, clean)
+        else:
+            proof = book.divided(header, record_header(divided(statement, clean.division), clean.start), clean)
+        made = with_table({"lemmas": book.lemmas, "statement": proof})
         for proof in (*made["lemmas"], made["statement"]):
             for one in (proof, *proof["premises"].values()):
                 if one.get("kind") != "named":
@@ -72,8 +79,7 @@ class Book:
             proof = self.proof(lemma_header(clean, name), clean)
         except NoCertificateError as error:
             raise NoCertificateError(f"{derivation.name}: {error}") from None
-        self.lemmas.append(proof)
-        self.checker.lemmas[name] = Writing(self.checker, proof)
+        self._keep(name, proof)
         self.known.append((derivation, name))
         return name
 
@@ -81,6 +87,36 @@ class Book:
         """Write a derivation below what it says."""
         local = local_part(derivation, header["letters"], _symbols(derivation), strict="digest" in header)
         return _Writer(self, {**header, **local, "premises": {}, "body": []}, derivation).run()
+
+
+    def divided(self, header: dict[str, Any], lemma: dict[str, Any], derivation: Derivation) -> dict[str, Any]:
+        """Write a statement about a whole letter as a lemma about its quotient and rest, and put those for them."""
+        assert (division := derivation.division) is not None
+        name = f"{division.letter} = {division.quotient}*{division.by} + {division.rest}"
+        self._keep(name, self.proof(lemma | {"name": name}, derivation))
+        writer = _Writer(self, {**header, "premises": {}, "body": [], "local": _NO_LETTERS}, derivation)
+        place, goals, rule = writer.place, writer.goals, self.checker.lemmas[name]
+        letter, by = k.letter(division.letter), k.letter(division.by)
+        shifted = letter - k.rational(division.first)
+        quotient = k.row("floor", k.row("*", shifted, k.row("^", by, k.rational(-1))))
+        values = {one: k.letter(one) for one in rule.letters}
+        values |= {division.quotient: quotient, division.rest: letter - k.row("*", by, quotient)}
+        goals.expr(place, by, True)
+        for expr in (*values.values(), writer.proof.lhs, writer.proof.rhs):
+            goals.prepare(place, expr)
+        if left := unproven(goals, place, rule, values):
+            raise NoCertificateError(f"{name}: not proven: {'; '.join(left)}")
+        if not place.fact(rule.relation, k.put(rule.gap, values), "instance", "lemma", name, values):
+            raise NoCertificateError(f"{name}: {place.refusal}")
+        place.scope.defined(writer.proof.lhs)
+        place.scope.defined(writer.proof.rhs)
+        if not place.scope.holds(writer.proof.relation, place.form(writer.proof.gap)):
+            raise NoCertificateError(f"{name}: that is not what the statement says")
+        return writer.data
+
+    def _keep(self, name: str, proof: dict[str, Any]) -> None:
+        self.lemmas.append(proof)
+        self.checker.lemmas[name] = Writing(self.checker, proof)
 
 
 class _Writer:
