@@ -32,6 +32,8 @@ def are_equal(left: Any, right: Any, facts: Facts, refuted: Callable[[Any], bool
     for form in _forms(renamed, facts):
         if form == 0:
             return True
+    if any(not applied.is_integer for applied in difference.atoms(sympy.core.function.AppliedUndef)):
+        return False  # of a function's values nothing is known
     return is_nonnegative(difference, facts) and is_nonnegative(-difference, facts)
 
 
