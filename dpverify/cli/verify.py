@@ -51,8 +51,7 @@ def verify(
                 early=early,
             )  # fmt: skip
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
-        stack.callback(_write_report, run, loaded, report)
-        stack.callback(write_record, run, json)
+        stack.callback(_write, run, loaded, report, json)
         _show(run, on_stderr=json == STDOUT)
     from dpverify.harness.run.runner import exit_code
 
@@ -85,13 +84,21 @@ def _check_report(folder: Path | None) -> None:
         raise BadInput("--report", folder, f"holds a report that cannot be read ({error})") from error
 
 
-def _write_report(run: Run, specs: Specs, folder: Path | None) -> None:
+def _write(run: Run, specs: Specs, folder: Path | None, json: str | None) -> None:
+    """Write the report and the JSON, both or neither where both are files; what cannot be written keeps the other."""
     if folder is None:
+        write_record(run, json)
         return
+    from dpverify.ledger.records import encode
     from dpverify.report.collect import ReportError
     from dpverify.report.pages.write import write_report
 
+    target = Path(json).absolute() if json not in {None, STDOUT} else None
+    together = {target: encode(run)} if target is not None and (target.is_file() or not target.exists()) else {}
     try:
-        write_report([run], folder, specs.papers)
+        write_report([run], folder, specs.papers, together)
     except (ReportError, OSError) as error:
+        write_record(run, json)
         raise BadInput("--report", folder, f"cannot be written ({error})") from error
+    if not together:
+        write_record(run, json)

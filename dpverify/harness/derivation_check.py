@@ -59,8 +59,15 @@ class DerivationCheck(Check):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check, compare and control; a step that fails is our error, or, in the paper's chain, a finding."""
-        from dpverify.symbolic.derive.cited import derivations_under, referred_to, taken_for_granted, typed_by_hand
+        from dpverify.symbolic.derive.cited import (
+            definitions_used,
+            derivations_under,
+            referred_to,
+            taken_for_granted,
+            typed_by_hand,
+        )
         from dpverify.symbolic.derive.conclude import compare_with
+        from dpverify.symbolic.derive.define import meant_by, without_letters
         from dpverify.symbolic.derive.derivation import check_derivation
 
         del block
@@ -74,9 +81,13 @@ class DerivationCheck(Check):
         proves = checked.complete and relation in IMPLIES and not broken
         controls, slack = self._controls(context, derivation) if proves else ([], [])
         missed = missed_controls(controls) if proves else ""
-        start = str(derivation.start)  # no record says in a formula what is measured
-        measured = f"{statement.quantity} is {start if len(start) < LONGEST else 'what the derivation starts from'}"
-        given = [*taken_for_granted(derivation), *([measured] if statement.quantity else [])]
+        given = taken_for_granted(without_letters(derivation, meant_by(statement)))
+        meaning = statement.definition(statement.quantity) if statement.quantity else None
+        if statement.quantity and meaning is None:
+            start = str(derivation.start)  # no record says in a formula what is measured
+            start = start if len(start) < LONGEST else "what the derivation starts from"
+            given.append(f"{statement.quantity} is {start}")
+        measured = [] if meaning is None else [str(meaning)]
         holds: Status = "proved given" if given else "proved"
         rests = f"cites the derivations {'; '.join(one.name for one in under)}" if under else ""
         failing = _failing(checked)
@@ -92,6 +103,7 @@ class DerivationCheck(Check):
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
             given=given if proves else [],
+            definitions=[*measured, *definitions_used(derivation)] if proves else [],
             references=referred_to(derivation) if proves else [],
             derivation=checked,
             relation_to_derived=relation,

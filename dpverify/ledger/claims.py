@@ -11,6 +11,7 @@ from functools import cached_property
 
 import msgspec
 
+from dpverify.ledger.definitions import Glossary
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.reading import StatementReader, amended_wording, printed_wording
 from dpverify.ledger.records import Amendment, Claim, Status, Verdict
@@ -28,6 +29,7 @@ class ClaimSpec:
     verdicts: tuple[Verdict, ...] = ()
     file: str = ""
     siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, repr=False)  # the paper's claims by id
+    glossary: Glossary = field(default_factory=Glossary, repr=False)  # the paper's definitions
 
     @property
     def key(self) -> str:
@@ -106,7 +108,7 @@ class ClaimSpec:
                 raise place.at("amendment").error("", "this reading has no amendment")
             wording = amended_wording(self.record, verdict.amendment)
         read = StatementReader(wording, self.vocabulary, place, Problems()).read(self.record, self.key, chosen)
-        return replace(read, siblings=self.siblings)
+        return replace(read, siblings=self.siblings, glossary=self.glossary)
 
 
 def _formulas(record: Claim | Amendment) -> Iterator[str]:

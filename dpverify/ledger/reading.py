@@ -93,14 +93,14 @@ class StatementReader:
         self.place = place
         self.problems = problems
 
-    def read(self, claim: Claim, key: str, reading: dict[str, str]) -> Statement:
-        """Read the statement, without what does not parse: that is added to `problems`."""
+    def read(self, claim: Claim | None, key: str, reading: dict[str, str]) -> Statement:
+        """Read the statement, without what does not parse: that is added to `problems`; None is for no claim's."""
         wording, vocabulary = self.wording, self.vocabulary
         self.problems.extend(shape_problems(wording, self.place))
         lhs = self.part("lhs", vocabulary.formula, wording.lhs)
         rhs = self.part("formula", vocabulary.formula, wording.formula)
         requires = self.parts("requires", vocabulary.relation, wording.requires)
-        assumes = self.parts("assumes", vocabulary.tag, claim.assumes)
+        assumes = self.parts("assumes", vocabulary.tag, claim.assumes if claim else ())
         let = self.definitions()
         nodes = (lhs, rhs, *requires, *(value for _, value in let))
         names = {name for node in nodes if node is not None for name in free_names(node)} | {name for name, _ in let}
@@ -108,7 +108,7 @@ class StatementReader:
         return Statement(
             key=key,
             variant="amended" if wording.own else "printed",
-            kind=claim.kind,
+            kind=claim.kind if claim else "identity",
             reading=reading,
             quantity=wording.quantity,
             lhs=lhs,

@@ -96,6 +96,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
     region: str = ""
     leaves_out: str = ""
     given: list[str] = []  # premises that nothing proves; a proof that rests on any is "proved given" these
+    definitions: list[str] = []  # what a proof takes from the records of definitions
     references: list[Reference] = []  # the statements among the premises, proved or not
     seconds: float = 0.0
     kernel_disagrees: bool = False
@@ -118,6 +119,7 @@ class AmendmentResult(Record, frozen=True, kw_only=True):
     requires: list[str] = []
     status: Status
     given: list[str] = []
+    definitions: list[str] = []
     pinned: Status = "untested"
     why: str
     slack: Slack | None = None
@@ -131,6 +133,7 @@ class Result(Record, frozen=True, kw_only=True):
     reading: dict[str, str]
     status: Status
     given: list[str] = []
+    definitions: list[str] = []
     reason: str
     pinned: Status
     contradicts: bool

@@ -12,6 +12,7 @@ from dpverify.ledger.vocabulary import Domain, Tag, Vocabulary
 
 if TYPE_CHECKING:
     from dpverify.ledger.claims import ClaimSpec
+    from dpverify.ledger.definitions import Glossary, Meaning
 
 Variant: TypeAlias = Literal["printed", "amended"]
 
@@ -56,11 +57,17 @@ class Statement:
     measured: Quantity | None = None  # the paper's record of ``quantity``
     # The paper's claims by id: where references to other statements are looked up. They are not what it says.
     siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, compare=False, repr=False)
+    glossary: Glossary | None = field(default=None, compare=False, repr=False)  # where definitions are looked up
 
     @property
     def reference(self) -> Reference:
         """Which statement this is."""
         return Reference(claim=self.key, reading=self.reading, variant=self.variant)
+
+    def definition(self, name: str, part: str = "") -> Meaning | None:
+        """What a name of the paper means here, a quantity's or a function's; None where no record says it."""
+        claim = self.key.partition(":")[2]
+        return None if self.glossary is None else self.glossary.definition(name, claim, self.reading, part)
 
     @property
     def let_names(self) -> tuple[str, ...]:

@@ -84,7 +84,8 @@ def why(result: Result) -> str:
         point = f"at {show_point(first.parameters)}: " if first.parameters else ""
         return f"{point}{show_sides(first)}"
     given = f"given {', '.join(result.given)}: " if result.given and "given" not in result.reason else ""
-    return given + " ".join(result.reason.split())
+    defined = f" (by definition: {'; '.join(result.definitions)})" if result.definitions else ""
+    return given + " ".join(result.reason.split()) + defined
 
 
 def mark(status: Status, console: Console) -> str:

@@ -44,6 +44,11 @@ def given(checks: Sequence[CheckResult]) -> list[str]:
     return [] if any(check.status == "proved" for check in checks) else min(found, key=len, default=[])
 
 
+def definitions(checks: Sequence[CheckResult]) -> list[str]:
+    """Definitions that the proofs among the checks start from or cite."""
+    return list(dict.fromkeys(text for check in checks for text in check.definitions))
+
+
 def judge(
     claim: ClaimSpec,
     reading: dict[str, str],
@@ -69,6 +74,7 @@ def judge(
         reading=reading,
         status=status,
         given=given(printed),
+        definitions=definitions(printed),
         reason=reason,
         pinned=pinned,
         contradicts=against,
@@ -130,6 +136,7 @@ def _amendment(
         requires=[to_text(condition) for condition in statement.requires],
         status=decide_status(checks)[0],
         given=given(checks),
+        definitions=definitions(checks),
         pinned=text.status,
         why=text.why,
         slack=sharpest([check.slack for check in checks if check.slack is not None]),

@@ -190,6 +190,8 @@ class _Reader:
                 made = Bin(symbol, self.formula(left, depth + 1, bound), self.formula(right, depth + 1, bound))
                 if symbol == "**":
                     self.check_exponent(right, made.right)
+                elif symbol == "/" and _constant(made.right) == 0:
+                    raise self.error(node, "a formula does not divide by 0")
                 return made
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self.call(node, name, args, depth, bound)
@@ -253,7 +255,7 @@ class _Reader:
 
 
 def _constant(node: Formula) -> Fraction | None:
-    """Return the value of an exponent made of numbers and + - * /, or None if it is made of anything else."""
+    """Return the value of a formula made of numbers and + - * /, or None if it is made of anything else."""
     match node:
         case Num(value):
             return value

@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.statements import Reference
+from dpverify.symbolic.derive.define import Recorded
 from dpverify.symbolic.derive.derivation import Derivation, Premise
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.referenced import Referenced
@@ -89,16 +90,27 @@ def referred_to(derivation: Derivation) -> list[Reference]:
 
 
 def typed_by_hand(derivation: Derivation) -> list[str]:
-    """Names of premises, at any depth, whose formula no derivation or record of a claim gives, and claims of steps."""
+    """Facts of the literature and names of premises, at any depth, that nothing here derives, and claims of steps."""
     chains = [(derivation, None), *((chain, granted) for _, chain, granted in _walked(derivation))]
-    names = [n for one, granted in chains for n, p in one.premises.items() if p != granted and not _provided(p)]
+    names = [str(found.meaning) for found in _recorded(derivation) if found.is_fact]
+    names += [n for one, granted in chains for n, p in one.premises.items() if p != granted and not _provided(p)]
     names += [str(relation) for one, _ in chains for relation in _assumed(one, hidden=one is not derivation)]
     names += [name for one, _ in chains for name in _named(one.steps) if name not in one.premises]
     return list(dict.fromkeys(names))
 
 
+def definitions_used(derivation: Derivation) -> list[str]:
+    """The definitions that a chain cites, at any depth, each once."""
+    return list(dict.fromkeys(str(found.meaning) for found in _recorded(derivation) if not found.is_fact))
+
+
+def _recorded(derivation: Derivation) -> list[Recorded]:
+    chains = [derivation, *(chain for _, chain in derivations_under(derivation))]
+    return [premise for chain in chains for premise in chain.premises.values() if isinstance(premise, Recorded)]
+
+
 def _provided(premise: Premise) -> bool:
-    return isinstance(premise, Referenced) or bool(premise.under)
+    return isinstance(premise, Referenced | Recorded) or bool(premise.under)
 
 
 def _assumed(derivation: Derivation, *, hidden: bool) -> list[Any]:

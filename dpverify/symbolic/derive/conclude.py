@@ -10,6 +10,7 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.results import RelationToDerived
+from dpverify.symbolic.derive.define import meant_by, without_letters
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting
@@ -46,17 +47,23 @@ def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
 def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     """Compare a last expression with the printed side, and say what stands in the way; the steps are not checked.
 
-    Undecided unless the chain bounds the statement's left side, in its direction, under assumptions that it grants.
+    Undecided unless the chain bounds the statement's left side, in its direction, under assumptions that it grants. A
+    quantity that is defined is bounded where its formula is.
     """
-    clean = prepared(derivation)
+    meant = meant_by(statement, derivation.variables)
+    clean = without_letters(prepared(derivation), meant)
     lhs, printed = sympy_sides(statement)
     if printed is None:
         return Conclusion("undecided", "the statement has no right side.")
     granted = Facts().given(sympy_conditions(statement))
-    known, expressions = sympy_symbols(statement), (clean.start, clean.last, *clean.assumptions)
+    letters = meant.letters if meant is not None else {}
+    known, expressions = sympy_symbols(statement) | letters, (clean.start, clean.last, *clean.assumptions)
     rename = {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
     granted, divisors, missing = _with_values(statement, granted, clean.variables)
-    obstacle = _obstacle(clean, statement, rename, lhs, granted)
+    if meant is not None:
+        lhs, granted = meant.formula, granted.given(meant.conditions)
+    obstacle = meant.obstacle if meant is not None else ""
+    obstacle = obstacle or _obstacle(clean, statement, rename, lhs, granted, letters)
     if obstacle:
         return Conclusion("undecided", obstacle)
     found = _relation(clean.last.xreplace(rename), printed, statement, clean, granted)
@@ -90,7 +97,9 @@ def _evaluated(expr: Any) -> Any:
     return expr.func(*map(_evaluated, expr.args)) if expr.args else expr
 
 
-def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lhs: Any, granted: Facts) -> str:
+def _obstacle(
+    derivation: Derivation, statement: Any, rename: dict[Any, Any], lhs: Any, granted: Facts, letters: Any
+) -> str:
     if own := {statement.key, str(statement.reference)} & _cited(derivation):
         return f"the derivation of {statement.key} cites {min(own)} itself."
     wanted = {"<": "<=", ">": ">="}.get(statement.relation, statement.relation)
@@ -103,7 +112,7 @@ def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lh
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
     if theirs := sorted(set(derivation.local) & set(statement.domains)):
         return f"the derivation calls {', '.join(theirs)} local, of which the statement speaks."
-    if taken := sorted(_letters_of_citations(derivation) & set(statement.domains)):
+    if taken := sorted(_letters_of_citations(derivation) & (set(statement.domains) | set(letters))):
         return f"{', '.join(taken)} of the statement stands for the start of a derivation, or what a record measures."
     known = {s.name for s in rename.values()} | set(derivation.local)
     used = {s.name for e in (derivation.start, derivation.last, *derivation.assumptions) for s in e.free_symbols}

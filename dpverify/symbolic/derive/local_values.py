@@ -23,12 +23,13 @@ def without_local_values(derivation: Derivation, rename: dict[Any, Any], granted
     own = set(derivation.local)
     assumed = [a.xreplace(rename) for a in derivation.assumptions if own & {s.name for s in a.free_symbols}]
     letters = sorted({s for a in assumed for s in a.free_symbols if s.name in own}, key=str)
-    if _have_values(tuple(letters), assumed, granted):
+    if have_values(tuple(letters), assumed, granted):
         return ""
     return f"not proven that there are values of {', '.join(map(str, letters))} as assumed, on the whole domain."
 
 
-def _have_values(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -> bool:
+def have_values(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -> bool:
+    """Whether values of letters are found, as expressions in the others, of which all that is assumed is proven."""
     for letter in letters:
         rest = tuple(other for other in letters if other != letter)
         for value in dict.fromkeys(_candidates(letter, assumed)):
@@ -36,7 +37,7 @@ def _have_values(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -
                 continue
             put = [a.xreplace({letter: value}) for a in assumed]
             open_ones = [a for a in put if a is not sympy.true and not a.free_symbols.isdisjoint(rest)]
-            if all(_implied(a, granted) for a in put if a not in open_ones) and _have_values(rest, open_ones, granted):
+            if all(_implied(a, granted) for a in put if a not in open_ones) and have_values(rest, open_ones, granted):
                 return True
     return not letters
 

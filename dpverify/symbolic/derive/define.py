@@ -1,0 +1,107 @@
+"""Premises that definitions and facts of a paper provide, and what a claim's measured quantity is by its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import sympy
+
+from dpverify.ledger.definitions import Fact, Meaning
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.local_values import have_values
+from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, premise_of
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides, sympy_symbols
+from dpverify.symbolic.prove.defined import undefined_part
+from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.places import Occurrence
+from dpverify.symbolic.prove.signs import implied
+
+
+@dataclass(frozen=True)
+class Recorded(Premise):
+    """A premise that a definition or a fact of the paper's record provides."""
+
+    meaning: Meaning = field(kw_only=True)
+
+    @property
+    def is_fact(self) -> bool:
+        """Whether it is a fact of the literature, which stays given; a definition does not."""
+        return isinstance(self.meaning.record, Fact)
+
+
+def define(statement: Statement, name: str, letter: Any = None, part: str = "", **where: Any) -> Recorded:
+    """Give what a quantity or a function of the paper is as a premise with ``=``, its conditions included.
+
+    ``letter`` stands for a quantity on the left side; ``part`` is ``start`` or ``step`` for a recursion; ``where`` says
+    what letters become. All conditions are proven of every use.
+    """
+    meaning = statement.definition(name, part)
+    if meaning is None:
+        raise DerivationError(f"no record says what {' '.join(filter(None, [part, name]))} is in {statement.key}.")
+    if (meaning.statement.lhs is None) == (letter is None):
+        raise DerivationError(f"{name} is a {'quantity: give' if letter is None else 'function, and has'} a letter.")
+    return _premise(statement, meaning, letter, where)
+
+
+def known_fact(statement: Statement, name: str, **where: Any) -> Recorded:
+    """Give a fact of the literature as a premise: what rests on it is proved given it."""
+    meaning = None if statement.glossary is None else statement.glossary.fact(name)
+    if meaning is None:
+        raise DerivationError(f"no record of the paper of {statement.key} has the fact {name}.")
+    return _premise(statement, meaning, None, where)
+
+
+def _premise(statement: Statement, meaning: Meaning, letter: Any, where: dict[str, Any]) -> Recorded:
+    symbols, full = sympy_symbols(meaning.statement), sympy_definitions(statement)
+    if unknown := sorted(where.keys() - symbols.keys()):
+        raise DerivationError(f"{meaning.record.name} has no letter {', '.join(unknown)} that could become anything.")
+    solved = {name: full[name] for name in statement.let_names if name in symbols}
+    said = premise_of(meaning.statement, letter).instance(symbols | solved | where)
+    return Recorded(said.lhs, said.relation, said.rhs, said.conditions, meaning=meaning)
+
+
+@dataclass(frozen=True)
+class Meant:
+    """The formula that a claim's quantity is, in the claim's letters."""
+
+    formula: Any
+    letters: dict[str, Any]  # what it introduces, by name; a claim about the quantity is one for all their values
+    conditions: tuple[Any, ...]  # on these letters
+    obstacle: str = ""  # why the definition does not cover the claim
+
+
+def without_letters(derivation: Derivation, meant: Meant | None) -> Derivation:
+    """The derivation, in which the letters of a definition are no more its own than those of the claim."""
+    letters = () if meant is None else meant.letters
+    return replace(derivation, local=tuple(name for name in derivation.local if name not in letters))
+
+
+def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -> Meant | None:
+    """What the quantity of a statement is; None where no record says it, or there is no quantity.
+
+    A definition with a condition that the statement does not grant covers a part of it only. Its letters must have
+    values at every point of the statement's domain: else the claim would be about nothing there. Functions in it are
+    declared in ``variables``.
+    """
+    meaning = None if statement.quantity is None else statement.definition(statement.quantity)
+    if meaning is None:
+        return None
+    full, own = sympy_definitions(statement), sympy_symbols(meaning.statement)
+    put = {symbol: full[name] for name, symbol in own.items() if name in full}
+    letters = {name: symbol for name, symbol in own.items() if name not in full}
+    formula = sympy_sides(meaning.statement)[1].xreplace(put)
+    relations = [r.xreplace(put) for r in sympy_conditions(meaning.statement) if r.xreplace(put) is not sympy.true]
+    about = tuple(r for r in relations if set(letters.values()) & r.free_symbols)
+    granted = Facts().given(sympy_conditions(statement))
+    obstacle = next((f"its definition asks for {r}, which the statement does not grant."
+                     for r in relations if r not in about and not implied(r, granted)), "")  # fmt: skip
+    if not obstacle and not have_values(tuple(sorted(letters.values(), key=str)), list(about), granted):
+        obstacle = f"not proven that there are {', '.join(letters)} as its definition says, on the whole domain."
+    with sympy.evaluate(False):
+        uncancelled = sympy_sides(meaning.statement)[1].xreplace(put)
+    part = undefined_part(uncancelled, Occurrence(granted.given(about)), variables or {})
+    if not obstacle and part is not None:
+        obstacle = f"not proven that {part} has a value in the definition of {statement.quantity}."
+    return Meant(formula, letters, about, obstacle)
