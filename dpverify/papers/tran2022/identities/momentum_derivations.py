@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sympy import Integer, Symbol
@@ -17,7 +18,6 @@ from dpverify.papers.tran2022.identities.sum_steps import (
     definitions,
     full_grad,
     full_momentum,
-    functions,
     grad,
     i,
     joined,
@@ -29,7 +29,7 @@ from dpverify.papers.tran2022.identities.sum_steps import (
     variables,
     weighted,
 )
-from dpverify.symbolic.derive.induction import Hypothesis, Induction, by_induction
+from dpverify.symbolic.derive.induction import Hypothesis, by_induction
 from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.derive.steps import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
@@ -94,7 +94,8 @@ def equation_2(statement: Statement) -> Derivation:
 def full_batch(statement: Statement) -> Derivation:
     """``tran2022:section-4-full-batch-recursion``: the gradients at w_(t-1) cancel."""
     last = (1 - GAMMA) * (full_grad(t - 1) + full_grad(t) - full_grad(t - 1)) + GAMMA * full_grad(t)
-    return _chain(statement, "full-batch recursion", full_grad(t), by(HOLE, last))
+    chain = _chain(statement, "full-batch recursion", full_grad(t), by(HOLE, last))
+    return replace(chain, assumptions=())
 
 
 def lemma_11_sum(statement: Statement) -> Derivation:
@@ -103,7 +104,7 @@ def lemma_11_sum(statement: Statement) -> Derivation:
     def total(last: Any) -> Any:
         return BETA ** (last - 1) * full_grad(1) + ALPHA * weighted(full_grad(i), 2, last)
 
-    first, new = BETA ** (u - 1) * full_grad(1), ALPHA * full_grad(u + 1)
+    first, new, later = BETA ** (u - 1) * full_grad(1), ALPHA * full_grad(u + 1), weighted(full_grad(i), 2, u + 1)
     said = definitions(statement, "full_momentum/start", "full_momentum/step")
     base = _chain(statement, "Lemma 11's momentum at 1", full_momentum(1),
                   known(HOLE, full_grad(1), "full_momentum/start"), by(HOLE, total(1)), **said)  # fmt: skip
@@ -113,7 +114,7 @@ def lemma_11_sum(statement: Statement) -> Derivation:
         known(BETA * HOLE + new, total(u), "hypothesis"),
         *put_in(BETA * first + ALPHA * HOLE + new, BETA, 1, u - i, full_grad(i), 2, u),
         joined(BETA * first + ALPHA * HOLE, BETA ** (u + 1 - i) * full_grad(i), 2, u + 1, u),
-        by(HOLE * full_grad(1) + ALPHA * weighted(full_grad(i), 2, u + 1), BETA**u, "power-split", x=BETA, m=1, n=u - 1),
+        by(HOLE * full_grad(1) + ALPHA * later, BETA**u, "power-split", x=BETA, m=1, n=u - 1),
         **said, hypothesis=Hypothesis(full_momentum(u), "=", total(u), letter=u),
     )  # fmt: skip
     induction = by_induction(u, 1, base=base, step=step)
@@ -131,12 +132,13 @@ def lemma_11_difference(statement: Statement) -> Derivation:
     def apart(at: Any) -> Any:
         return full_momentum(at) - full_grad(at)
 
-    first, new = BETA ** (u - 1) * apart(1), BETA * (full_grad(u) - full_grad(u + 1))
+    first, at_next = BETA ** (u - 1) * apart(1), full_grad(u + 1)
+    new = BETA * (full_grad(u) - at_next)
     said = definitions(statement, "full_momentum/step")
     base = _chain(statement, "the difference at 1", apart(1), by(HOLE, total(1)))
     step = _chain(
         statement, "the difference at the next step", apart(u + 1),
-        known(HOLE - full_grad(u + 1), BETA * full_momentum(u) + ALPHA * full_grad(u + 1), "full_momentum/step", t=u + 1),
+        known(HOLE - at_next, BETA * full_momentum(u) + ALPHA * at_next, "full_momentum/step", t=u + 1),
         by(HOLE, BETA * apart(u) + new),
         known(BETA * HOLE + new, total(u), "hypothesis"),
         *put_in(BETA * first + BETA * HOLE + new, BETA, 1, u - i, change, 2, u),

@@ -8,6 +8,7 @@ from typing import Any
 from sympy import Function, Integer, Lambda, Piecewise, Sum, Symbol
 
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.define import define
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
@@ -53,7 +54,7 @@ def functions(statement: Statement) -> dict[str, Variable]:
 
 
 def _recursion(function: Any, term: Any, first: int, start: Any) -> Any:
-    return Piecewise((start, _B <= first), (BETA * function(_B - 1) + ALPHA * term(_B), True))
+    return Piecewise((start, first >= _B), (BETA * function(_B - 1) + ALPHA * term(_B), True))
 
 
 def variables(statement: Statement, **ranges: Variable) -> Mapping[str, Variable]:
@@ -67,17 +68,7 @@ WEIGHTS = (ALPHA <= 1, GAMMA < 1)
 
 def definitions(statement: Statement, *names: str) -> dict[str, Premise]:
     """Definitions of functions as premises, by name; ``momentum/start`` is one part of a recursion."""
-    known = {
-        "G_win": Premise(G_win(_A, _B), "=", weighted(anchor_grad(i), _A, _B)),
-        "Delta_win": Premise(Delta_win(_A, _B), "=", weighted(anchor_grad(i)-anchor_before(i), _A, _B)),
-        "r_win": Premise(r_win(_A, _B), "=", weighted(grad(i)-anchor_grad(i), _A, _B)),
-        "anchor_before": Premise(anchor_before(t), "=", anchor_grad(t-N)),
-        "momentum/start": Premise(momentum(0), "=", Integer(0)),
-        "momentum/step": Premise(momentum(t), "=", BETA*momentum(t-1)+ALPHA*grad(t)),
-        "full_momentum/start": Premise(full_momentum(1), "=", full_grad(1)),
-        "full_momentum/step": Premise(full_momentum(t), "=", BETA*full_momentum(t-1)+ALPHA*full_grad(t)),
-    }
-    return {name: known[name] for name in names}
+    return {name: define(statement, name.partition("/")[0], part=name.partition("/")[2]) for name in names}
 
 
 def by(context: Any, new: Any, rule: str = ALGEBRA, **where: Any) -> Step:
