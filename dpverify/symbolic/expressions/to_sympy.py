@@ -80,6 +80,20 @@ def guarded_sum(body: Any, index: Any, lo: Any, hi: Any) -> Any:
     return total if length.is_nonnegative else sympy.Piecewise((total, sympy.Ge(hi, lo)), (0, True))
 
 
+def unguarded(expr: Any) -> Any:
+    """Write sums without their guards, as derivations read them: a sum over no integers is 0."""
+
+    def guards(e: Any) -> bool:
+        if not isinstance(e, sympy.Piecewise) or e.args[1:] != ((0, True),) or not isinstance(e.args[0][0], sympy.Sum):
+            return False
+        total, condition = e.args[0]
+        (_, lo, hi), *more = total.limits
+        gap = condition.gts - condition.lts if isinstance(condition, sympy.Ge | sympy.Le) else sympy.nan
+        return not more and sympy.expand(gap - (hi - lo)) == 0
+
+    return expr.replace(guards, lambda e: e.args[0][0])
+
+
 def to_relations(node: Compare, symbols: Mapping[str, Any]) -> tuple[Any, ...]:
     """Build sympy relations from a chain of comparisons, without those that the symbols' assumptions imply."""
     sides = [to_sympy(side, symbols) for side in node.operands]
