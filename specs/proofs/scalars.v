@@ -166,6 +166,18 @@ Proof. intros x. apply floor_bounds. Qed.
 Theorem floor_above : floor_above_statement.
 Proof. intros x. generalize (floor_bounds x). lra. Qed.
 
+Theorem min_is : min_is_statement.
+Proof. intros a b H. now apply Rmin_left. Qed.
+
+Theorem floor_is : floor_is_statement.
+Proof.
+  intros n x A B [z E]. rewrite E in *. generalize (floor_bounds x). unfold floor. intros [C D].
+  f_equal. apply Z.le_antisymm; apply Zlt_succ_le; apply lt_IZR; rewrite succ_IZR; lra.
+Qed.
+
+Theorem remainder : remainder_statement.
+Proof. intros a b B. unfold modulo, Rdiv. ring. Qed.
+
 Theorem divide_by_larger : divide_by_larger_statement.
 Proof.
   intros a b A B. apply Rmult_le_reg_r with (r := a + b); [lra |].

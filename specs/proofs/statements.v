@@ -145,6 +145,11 @@ Definition above_min_statement : Prop :=
   forall (a : R) (b : R),
   (Rmin a b) <= a.
 
+Definition min_is_statement : Prop :=
+  forall (a : R) (b : R),
+  a <= b ->
+  (Rmin a b) = a.
+
 Definition triangle_statement : Prop :=
   forall (a : R) (b : R),
   (Rabs (a + b)) <= ((Rabs a) + (Rabs b)).
@@ -161,6 +166,18 @@ Definition floor_below_statement : Prop :=
 Definition floor_above_statement : Prop :=
   forall (x : R),
   (x + (-1)) <= (floor x).
+
+Definition floor_is_statement : Prop :=
+  forall (n : R) (x : R),
+  n <= x ->
+  x < (n + (1)) ->
+  is_integer n ->
+  (floor x) = n.
+
+Definition remainder_statement : Prop :=
+  forall (a : R) (b : R),
+  (0) < b ->
+  (modulo a b) = (a + ((-1) * b * (floor (a * (/ b))))).
 
 Definition divide_by_larger_statement : Prop :=
   forall (a : R) (b : R),

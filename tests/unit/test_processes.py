@@ -16,7 +16,7 @@ import pytest
 
 from dpverify.processes import process_pool
 
-LONG = 60.0
+LONG = 600.0
 """Seconds of work that nobody waits for."""
 
 
@@ -31,7 +31,6 @@ def test_processes_are_waited_for_and_end_by_themselves(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wait", [True, False])
 def test_an_exception_ends_processes_at_work_and_no_others(wait: bool, tmp_path: Path) -> None:
-    began = time.monotonic()
     with process_pool(1, wait=False) as other:
         first = other.submit(os.getpid).result()
         with suppress(KeyboardInterrupt), process_pool(1, _work, (tmp_path / "early", 0.0), wait=wait) as pool:
@@ -44,16 +43,14 @@ def test_an_exception_ends_processes_at_work_and_no_others(wait: bool, tmp_path:
     _gone(first)
     assert (tmp_path / "early").exists()
     assert not (tmp_path / "late").exists()
-    assert time.monotonic() - began < LONG / 2
 
 
 def test_processes_at_work_are_ended_where_nobody_waits(tmp_path: Path) -> None:
-    began = time.monotonic()
     with process_pool(1, wait=False) as pool:
         pid = pool.submit(os.getpid).result()
         _under_way(pool.submit(_work, tmp_path / "late", LONG))
     _gone(pid)
-    assert time.monotonic() - began < LONG / 2
+    assert not (tmp_path / "late").exists()
 
 
 def _work(mark: Path, seconds: float) -> None:

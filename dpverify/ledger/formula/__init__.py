@@ -21,6 +21,7 @@ from dpverify.ledger.formula.tree import (
     Sum,
     children,
     free_names,
+    substitute,
     walk,
 )
 
@@ -47,6 +48,7 @@ __all__ = [
     "latex",
     "parse",
     "parse_relation",
+    "substitute",
     "to_text",
     "walk",
 ]

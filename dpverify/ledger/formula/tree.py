@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -134,3 +134,21 @@ def free_names(node: Node) -> frozenset[str]:
             return _NONE
         case _:
             return _NONE.union(*map(free_names, children(node)))
+
+
+def substitute(node: Formula, known: Mapping[Formula, Formula]) -> Formula:
+    """Put formulas in the place of others, the outermost first; the index of a sum hides what speaks of its name."""
+    if node in known:
+        return known[node]
+    match node:
+        case Neg(arg):
+            return Neg(substitute(arg, known))
+        case Bin(op, left, right):
+            return Bin(op, substitute(left, known), substitute(right, known))
+        case Call(function, args):
+            return Call(function, tuple(substitute(arg, known) for arg in args))
+        case Sum(body, index, lo, hi):
+            inner = {old: new for old, new in known.items() if index not in free_names(old)}
+            return Sum(substitute(body, inner), index, substitute(lo, known), substitute(hi, known))
+        case _:
+            return node

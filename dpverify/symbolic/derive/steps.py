@@ -147,6 +147,21 @@ def symbol_conditions(symbol: Any) -> list[Condition]:
 
 
 @dataclass(frozen=True)
+class Division:
+    """``letter = quotient*by + rest`` with ``first <= rest < first + by``: a whole letter of the statement, divided.
+
+    What is derived for all such quotients, at least ``least``, and rests holds for all values of the letter.
+    """
+
+    letter: str
+    by: str  # another whole letter of the statement
+    quotient: str
+    rest: str
+    first: int = 0
+    least: int = 0  # ``letter >= least*by + first`` is proven of the statement
+
+
+@dataclass(frozen=True)
 class Derivation:
     """A chain of steps from a starting expression to a bound."""
 
@@ -162,6 +177,7 @@ class Derivation:
     # Variables that the bounded quantity ranges over, and not the statement (such as t in E||noise_t||).
     local: tuple[str, ...] = ()
     letters: Mapping[str, str] = field(default_factory=dict)  # LaTeX of symbols, for the report
+    division: Division | None = None  # of a letter that the steps do not have, by its quotient and rest
 
     @property
     def last(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sympy
-from sympy import Abs, Max, Min, Symbol, exp, floor, log, sqrt
+from sympy import Abs, Max, Min, Mod, Symbol, exp, floor, log, sqrt
 
 from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.expressions.ranges import integer, real
@@ -189,6 +189,13 @@ RULES = (
         {"a": _ANY, "b": _ANY},
     ),
     Rule(
+        "min-is",
+        equal(Min(a, b), a),
+        "The minimum is the smaller argument.",
+        (Holds(a <= b),),
+        {"a": _ANY, "b": _ANY},
+    ),
+    Rule(
         "triangle",
         at_most(Abs(a + b), Abs(a) + Abs(b)),
         "a + b <= |a| + |b| and -(a + b) <= |a| + |b|.",
@@ -215,6 +222,20 @@ RULES = (
         "The definition of floor: x < floor(x) + 1.",
         (),
         {"x": _ANY},
+    ),
+    Rule(
+        "floor-is",
+        equal(floor(x), n),
+        "The definition of floor: n is the one whole number in (x - 1, x].",
+        (Holds(n <= x), Holds(x < n + 1), IsInteger(n)),
+        {"x": _ANY, "n": integer(-20, 20)},
+    ),
+    Rule(
+        "remainder",
+        equal(Mod(a, b), a - b * floor(a / b)),
+        "The definition of the remainder.",
+        (Holds(b > 0),),
+        {"a": _ANY, "b": _POSITIVE},
     ),
     Rule(
         "divide-by-larger",
