@@ -14,7 +14,7 @@ from dpverify.ledger.formula import BUILTINS, Call, free_names, walk
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.local_values import have_values
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, check_fixed, premise_of
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides, sympy_symbols, unguarded
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides, sympy_symbols
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.places import Occurrence
@@ -69,7 +69,7 @@ def _premise(statement: Statement, meaning: Meaning, letter: Any, where: dict[st
     said = premise_of(meaning.statement, letter).instance(symbols | solved | where)
     names = fixed_names(statement, said.lhs, said.rhs)
     check_fixed(where, names)
-    return Recorded(said.lhs, said.relation, unguarded(said.rhs), said.conditions, meaning=meaning, names=names)
+    return Recorded(said.lhs, said.relation, said.rhs, said.conditions, meaning=meaning, names=names)
 
 
 def fixed_names(statement: Statement, *sides: Any) -> frozenset[str]:

@@ -16,7 +16,7 @@ from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionO
 
 ALPHA, GAMMA = Symbol("alpha", positive=True), Symbol("gamma", positive=True)
 N, T, t = (Symbol(name, integer=True, positive=True) for name in ("N", "T", "t"))
-q, r, k = (Symbol(name, integer=True, nonnegative=True) for name in "qrk")
+q, r, k = (Symbol(name, integer=True, nonnegative=True) for name in ("epochs", "rest", "k"))
 i, j = Symbol("i", integer=True), Symbol("j", integer=True)
 
 BETA, KEEP = 1 - ALPHA, 1 - GAMMA

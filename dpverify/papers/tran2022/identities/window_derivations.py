@@ -25,10 +25,8 @@ from dpverify.papers.tran2022.identities.sum_steps import (
     by,
     definitions,
     i,
-    joined,
     k,
     known,
-    put_in,
     r,
     split,
     taken_out,
@@ -46,9 +44,11 @@ keep = Symbol("keep", real=True)
 x = Function("x", real=True)
 
 
-def chain(statement: Statement, name: str, start: Any, *steps: Step, given: Any = (), **premises: Premise) -> Derivation:
+def chain(
+    statement: Statement, name: str, start: Any, *steps: Step, given: Any = (), **premises: Premise
+) -> Derivation:
     """A derivation in the letters of the windows."""
-    ranges = {"T": integer(1, 16), "r": integer(0, N - 1), "k": integer(0, 4), "q": integer(0, 4)}
+    ranges = {"T": integer(1, 16), "rest": integer(0, N - 1), "k": integer(0, 4), "epochs": integer(0, 4)}
     return Derivation(name, "ours", variables(statement, **ranges), (*WEIGHTS, *given), start, steps, premises)
 
 
