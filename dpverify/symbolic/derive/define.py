@@ -98,6 +98,20 @@ def fixed_names(statement: Statement, *sides: Any) -> frozenset[str]:
     return frozenset(functions | letters).union(*({s.name for s in symbols} for symbols in solved))
 
 
+def hidden_letters(statement: Statement) -> tuple[dict[str, Any], list[Any]]:
+    """Letters that a statement has in the definitions of its functions only, and the domains that they have there."""
+    sides = [side for side in sympy_sides(statement) if side is not None]
+    names = fixed_names(statement, *sides) - statement.domains.keys()
+    letters: dict[str, Any] = {}
+    conditions: dict[Any, None] = {}
+    for meaning in () if statement.glossary is None or not names else statement.glossary.meanings:
+        own = {name: symbol for name, symbol in sympy_symbols(meaning.statement).items() if name in names}
+        letters |= own
+        asked = sympy_conditions(meaning.statement) if meaning.statement.lhs is not None and own else ()
+        conditions |= dict.fromkeys(one for one in asked if one.free_symbols <= set(own.values()))
+    return letters, list(conditions)
+
+
 @dataclass(frozen=True)
 class Meant:
     """The formula that a claim's quantity is, in the claim's letters."""

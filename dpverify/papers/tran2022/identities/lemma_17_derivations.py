@@ -18,6 +18,7 @@ from dpverify.papers.tran2022.identities.sum_steps import (
     KEEP,
     G_win,
     N,
+    T,
     by,
     i,
     j,
@@ -32,15 +33,16 @@ from dpverify.papers.tran2022.identities.window_derivations import (
     chain,
     keep,
     latest,
+    window_identity,
     windows_unrolled,
 )
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.induction import Hypothesis, by_induction
-from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Division
+from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Division, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import integer, real
-from dpverify.symbolic.expressions.to_sympy import sympy_sides
+from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
 from dpverify.symbolic.expressions.whole_functions import AnyFunction
 from dpverify.symbolic.rules.sequences import convolution
 
@@ -104,34 +106,103 @@ def lemma_17(statement: Statement) -> Derivation:
 def _printed(statement: Statement, letter: str, least: int = 0) -> tuple[Division, Any, Any]:
     """The letter as q*N + r, and both sides with that in its place."""
     division = Division(letter, "N", q.name, r.name, least=least)
-    left, right = sympy_sides(divided(statement, division))
+    ours = {symbol.name: symbol for symbol in (q, r)}
+    left, right = (
+        side.xreplace({s: ours[s.name] for s in side.free_symbols if s.name in ours})
+        for side in sympy_sides(divided(statement, division))
+    )
     return division, left, right
 
 
-def as_printed(statement: Statement) -> Derivation:
-    """Lemma 17, its last line, and equations 3 and 8: the first window apart, and the weights as they are printed."""
-    division, left, right = _printed(statement, "t" if "t" in statement.domains else "T")
-    power, factor = BETA**N, ALPHA if left.has(ALPHA) else 1
+def with_first_apart(statement: Statement) -> Derivation:
+    """The lemma with the sums as they are printed: from i = 1 on, and the weights in the other order."""
+    power = BETA**N
 
     def windows(weight: Any, begin: int) -> Any:
         return Sum(weight * V(statement, q - i), (i, begin, q - 1))
 
     ours, theirs = convolution(power, KEEP, i, j), convolution(KEEP, power, i, j)
-    start = BETA ** (N * q) * G_win(1, r) + convolution(power, KEEP, q, j) * U(0)
+    first = BETA ** (N * q) * G_win(1, r) + convolution(power, KEEP, q, j) * U(0)
     body = Lambda(i, theirs * V(statement, q - i))
-    ranges = {"lo": 0, "hi": q - 1}
-    some = by(factor * (start + HOLE), Sum(body(i), (i, 0, 0)) + windows(theirs, 1), "sum-split", f=body, m=0, **ranges)
-    none = (
-        by(factor * (start + HOLE), 0, "empty-sum", f=body, **ranges),
-        by(factor * (start + HOLE), windows(theirs, 1), "empty-sum", f=body, lo=1, hi=q - 1),
-    )
-    last = by(HOLE, right)
-    reverse = by(factor * start + factor * Sum(HOLE * V(statement, q - i), (i, 0, q - 1)), theirs, "sum-reverse",
-                 f=Lambda(j, power**j * KEEP ** (i - 1 - j)), lo=0, hi=i - 1)  # fmt: skip
-    cases = Cases(right, "=", (Case(q >= 1, (some, last)), Case(q <= 0, (*none, last))))
-    whole = chain(
-        statement, f"{statement.key} as printed", left,
-        known(factor * HOLE, start + windows(ours, 0), "lemma 17"), reverse, cases,
+    ranges = {"f": body, "hi": q - 1}
+    some = by(first + HOLE, Sum(body(i), (i, 0, 0)) + windows(theirs, 1), "sum-split", lo=0, m=0, **ranges)
+    none = (by(first + HOLE, 0, "empty-sum", lo=0, **ranges),
+            by(first + HOLE, windows(theirs, 1), "empty-sum", lo=1, **ranges))  # fmt: skip
+    last = first + windows(theirs, 1)
+    return chain(
+        statement, "Lemma 17 from i = 1 on", G_win(1, q * N + r),
+        known(HOLE, first + windows(ours, 0), "lemma 17"),
+        by(first + Sum(HOLE * V(statement, q - i), (i, 0, q - 1)), theirs, "sum-reverse",
+           f=Lambda(j, power**j * KEEP ** (i - 1 - j)), lo=0, hi=i - 1),
+        Cases(last, "=", (Case(q >= 1, (some, by(HOLE, last))), Case(q <= 0, none))),
         **{"lemma 17": cite(lemma_17(statement))},
     )  # fmt: skip
+
+
+def as_printed(statement: Statement) -> Derivation:
+    """Lemma 17, its last line, and equations 3 and 8, which has the factor alpha."""
+    least = 1 if statement.key.endswith("last-line") else 0
+    division, left, right = _printed(statement, "t" if "t" in statement.domains else "T", least)
+    factor, said = ALPHA if left.has(ALPHA) else 1, cite(with_first_apart(statement))
+    whole = chain(statement, "Lemma 17 as printed", left, known(factor * HOLE, said.rhs, "lemma 17"), by(HOLE, right),
+                  **{"lemma 17": said})  # fmt: skip
+    return replace(whole, division=division)
+
+
+def two_epochs(statement: Statement) -> Derivation:
+    """``tran2022:lemma-17-q2``: equation 9 twice, and the window identity."""
+    now, before, first = G_win(T - N + 1, T), G_win(T - 2 * N + 1, T - N), G_win(1, T - 2 * N)
+    right, power = sympy_sides(statement)[1], BETA**N
+    premises: dict[str, Premise] = {"latest": cite(latest(statement)), "before": cite(latest(statement), T=T - N)}
+    steps: list[Step] = []
+    if statement.reading["ordering"] == "once":
+        said = cite(window_identity(statement))
+        premises["window"] = said
+        steps.append(known(BETA ** (2 * N) * first + power * before + HOLE, said.rhs, "window"))
+    return chain(
+        statement, "two whole epochs", G_win(1, T),
+        known(HOLE, power * G_win(1, T - N) + now, "latest"),
+        known(power * HOLE + now, power * first + before, "before"),
+        by(HOLE * first + power * before + now, BETA ** (2 * N), "power-split", x=BETA, m=N, n=N),
+        *steps, by(HOLE, right), given=(T >= 2 * N,), **premises,
+    )  # fmt: skip
+
+
+def _ending(right: Any) -> tuple[Step, ...]:
+    """Write what the windows come to as it is printed; what fresh orders leave over has one power of 1 - gamma more."""
+    power = KEEP ** (j + 1)
+    if not right.has(power):
+        return (by(HOLE, right),)
+    apart = by(HOLE, right.xreplace({power: KEEP * KEEP**j}))
+    return apart, by(right.xreplace({power: HOLE}), power, "power-split", x=KEEP, m=1, n=j)
+
+
+def unrolled(statement: Statement) -> Derivation:
+    """``tran2022:lemma-17-unrolled``: the window that lies so many windows back."""
+    window = sympy_symbols(statement)["window"]
+    said = cite(windows_unrolled(statement), k=q - window)
+    division, left, right = _printed(statement, "T", 1)
+    whole = chain(statement, "windows unrolled, as printed", left, known(HOLE, said.rhs, "unrolled"), *_ending(right),
+                  given=(window <= q,), unrolled=said)  # fmt: skip
+    return replace(whole, division=division, variables={**whole.variables, "window": integer(1, 4)})
+
+
+def one_step(statement: Statement) -> Derivation:
+    """``tran2022:lemma-17-step``: equation 9, and the latest window unrolled."""
+    division, left, right = _printed(statement, "T", 1)
+    before, said = BETA**N * G_win(1, (q - 1) * N + r), cite(windows_unrolled(statement), k=q - 1)
+    whole = chain(
+        statement, "one step of the lemma", left,
+        known(HOLE, before + U(q - 1), "latest"), known(before + HOLE, said.rhs, "unrolled"), *_ending(right),
+        given=(q >= 1,), latest=cite(latest(statement), T=q * N + r), unrolled=said,
+    )  # fmt: skip
+    return replace(whole, division=division)
+
+
+def hypothesis(statement: Statement) -> Derivation:
+    """``tran2022:lemma-17-hypothesis`` as amended: the lemma for one epoch less."""
+    division, left, right = _printed(statement, "T", 2)
+    said = cite(with_first_apart(statement), **{q.name: q - 1})
+    whole = chain(statement, "the lemma for one epoch less", left, known(HOLE, said.rhs, "lemma 17"), by(HOLE, right),
+                  given=(q >= 2,), **{"lemma 17": said})  # fmt: skip
     return replace(whole, division=division)

@@ -63,9 +63,6 @@ def variables(statement: Statement, **ranges: Variable) -> Mapping[str, Variable
     return {**weights, "N": integer(1, 4), **ranges, **functions(statement)}
 
 
-WEIGHTS = (ALPHA <= 1, GAMMA < 1)
-
-
 def definitions(statement: Statement, *names: str) -> dict[str, Premise]:
     """Definitions of functions as premises, by name; ``momentum/start`` is one part of a recursion."""
     return {name: define(statement, name.partition("/")[0], part=name.partition("/")[2]) for name in names}

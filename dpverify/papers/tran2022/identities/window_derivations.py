@@ -12,10 +12,10 @@ from sympy import Function, Lambda, Sum, Symbol
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.identities.sum_steps import (
+    ALPHA,
     BETA,
     GAMMA,
     KEEP,
-    WEIGHTS,
     Delta_win,
     G_win,
     N,
@@ -35,9 +35,10 @@ from dpverify.papers.tran2022.identities.sum_steps import (
 )
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.induction import Hypothesis, by_induction
-from dpverify.symbolic.derive.steps import Derivation, Premise, Step
+from dpverify.symbolic.derive.steps import Derivation, Link, Premise
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_sides
 from dpverify.symbolic.expressions.whole_functions import AnyFunction
 
 keep = Symbol("keep", real=True)
@@ -45,11 +46,13 @@ x = Function("x", real=True)
 
 
 def chain(
-    statement: Statement, name: str, start: Any, *steps: Step, given: Any = (), **premises: Premise
+    statement: Statement, name: str, start: Any, *steps: Link, given: Any = (), **premises: Premise
 ) -> Derivation:
     """A derivation in the letters of the windows."""
     ranges = {"T": integer(1, 16), "rest": integer(0, N - 1), "k": integer(0, 4), "epochs": integer(0, 4)}
-    return Derivation(name, "ours", variables(statement, **ranges), (*WEIGHTS, *given), start, steps, premises)
+    order = statement.reading.get("ordering")
+    title = f"{name}, with {order} orders" if order else name
+    return Derivation(title, "ours", variables(statement, **ranges), (ALPHA <= 1, *given), start, steps, premises)
 
 
 def latest(statement: Statement) -> Derivation:
@@ -67,27 +70,33 @@ def latest(statement: Statement) -> Derivation:
     )  # fmt: skip
 
 
-def one_order(statement: Statement) -> Derivation:
-    """The window identity under one order of the examples: Delta of a window is G of it less G of the one before."""
-    now, before = G_win(T - N + 1, T), G_win(T - 2 * N + 1, T - N)
-    windows = weighted(anchor_grad(i), T - N + 1, T), weighted(anchor_grad(i), T - 2 * N + 1, T - N)
-    change = Derivation(
-        "Delta under one order", "ours", variables(statement, T=integer(1, 16)), (*WEIGHTS, T >= 2 * N),
-        Delta_win(T - N + 1, T),
-        (
-            known(HOLE, weighted(anchor_grad(i) - anchor_before(i), T - N + 1, T), "Delta_win", first=T - N + 1, last=T),
-            known(weighted(anchor_grad(i) - HOLE, T - N + 1, T), anchor_grad(i - N), "anchor_before", t=i),
-            by(HOLE, windows[0] - windows[1]),
-            known(HOLE - windows[1], now, "G_win", first=T - N + 1, last=T),
-            known(now - HOLE, before, "G_win", first=T - 2 * N + 1, last=T - N),
-        ),
-        definitions(statement, "Delta_win", "anchor_before", "G_win"),
+def window_before(statement: Statement) -> Derivation:
+    """Delta of a window under one order of the examples: G of it, less G of the one before."""
+    now, before = (T - N + 1, T), (T - 2 * N + 1, T - N)
+    one, two = (weighted(anchor_grad(i), *ends) for ends in (now, before))
+    return chain(
+        statement, "Delta under one order", Delta_win(*now),
+        known(HOLE, weighted(anchor_grad(i) - anchor_before(i), *now), "Delta_win", first=T - N + 1, last=T),
+        known(weighted(anchor_grad(i) - HOLE, *now), anchor_grad(i - N), "anchor_before", t=i),
+        by(HOLE, one - two),
+        known(HOLE - two, G_win(*now), "G_win", first=T - N + 1, last=T),
+        known(G_win(*now) - HOLE, G_win(*before), "G_win", first=T - 2 * N + 1, last=T - N),
+        given=(T >= 2 * N,), **definitions(statement, "Delta_win", "anchor_before", "G_win"),
     )  # fmt: skip
+
+
+def window_identity(statement: Statement) -> Derivation:
+    """G of a window by its Delta and the window before; under fresh orders what is left over stands there too."""
+    now, before, change = G_win(T - N + 1, T), G_win(T - 2 * N + 1, T - N), Delta_win(T - N + 1, T)
+    given = (T >= 2 * N,)
+    if statement.reading["ordering"] == "fresh":
+        last = sympy_sides(statement)[1]
+        return chain(statement, "window identity, with what is left over", now, by(HOLE, last), given=given)
     return chain(
         statement, "window identity", now,
         by(HOLE, KEEP * (now - before) + GAMMA * now + KEEP * before),
-        known(KEEP * HOLE + GAMMA * now + KEEP * before, Delta_win(T - N + 1, T), "change"),
-        given=(T >= 2 * N,), change=cite(change),
+        known(KEEP * HOLE + GAMMA * now + KEEP * before, change, "change"),
+        given=given, change=cite(window_before(statement)),
     )  # fmt: skip
 
 
@@ -103,9 +112,9 @@ def V(statement: Statement, epoch: Any) -> Any:  # noqa: N802
     return KEEP * change + GAMMA * U(epoch) + KEEP * left_over
 
 
-def next_sum(statement: Statement) -> Derivation:
+def next_sum() -> Derivation:
     """A sum of any terms x, each weighed with keep for every number that it lies back, from one end to the next."""
-    old, new = keep**i * x(k - i), keep**i * x(k + 1 - i)
+    new = keep**i * x(k + 1 - i)
     return Derivation(
         "a weighted sum and the next one", "ours", {"k": integer(0, 9), "keep": real(0, 1), "x": AnyFunction()}, (),
         Sum(new, (i, 0, k)),
@@ -123,11 +132,11 @@ def windows_unrolled(statement: Statement) -> Derivation:
     def total(epoch: Any) -> Any:
         return KEEP**epoch * U(0) + Sum(KEEP**i * V(statement, epoch - i), (i, 0, epoch - 1))
 
-    premises: dict[str, Premise] = {"next": cite(next_sum(statement), keep=KEEP, x=Lambda(i, V(statement, i)))}
+    premises: dict[str, Premise] = {"next": cite(next_sum(), keep=KEEP, x=Lambda(i, V(statement, i)))}
     at = V(statement, k + 1)
     first = by(HOLE, at + KEEP * U(k))
     if statement.reading["ordering"] == "once":
-        premises["window"] = cite(one_order(statement), T=(k + 2) * N + r)
+        premises["window"] = cite(window_identity(statement), T=(k + 2) * N + r)
         first = known(HOLE, at + KEEP * U(k), "window")
     later = Sum(KEEP**i * V(statement, k - i), (i, 0, k - 1))
     step = chain(
