@@ -9,11 +9,12 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.statements import Reference
+from dpverify.symbolic.derive.conclude import letters_of_citations
 from dpverify.symbolic.derive.define import Recorded
 from dpverify.symbolic.derive.derivation import Derivation, Premise
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.referenced import Referenced
-from dpverify.symbolic.derive.steps import Cases, Link, symbol_conditions
+from dpverify.symbolic.derive.steps import Cases, DerivationError, Link, symbol_conditions
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules.base import Condition, Holds
 
@@ -23,6 +24,7 @@ class Cited(Premise):
     """A premise that a derivation of ours provides."""
 
     derivation: Derivation | None = None  # goes from what stands on the left side to what stands on the right one
+    start: Any = None  # its first expression, for which the left side may be a letter; given by ``cite`` alone
 
     @property
     def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
@@ -38,6 +40,9 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     none, where there are proven to be such values.
     """
     start, last = derivation.start, derivation.last
+    for name, meaning in letters_of_citations(derivation).items():
+        if name in where and where[name] != meaning:
+            raise DerivationError(f"{derivation.name}: {name} stands for {meaning}, and can become nothing else.")
     shown = (start, last) if letter is None else (sympy.sympify(letter), last)
     own = set(derivation.local) - {s.name for side in shown for s in side.free_symbols}
     assumed = [a for a in derivation.assumptions if not own & {s.name for s in a.free_symbols}]
@@ -49,7 +54,7 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
             conditions += symbol_conditions(symbol)
     found = Cited(start, derivation.relation, last, tuple(conditions), derivation).instance(where)
     left = found.lhs if letter is None else letter
-    return Cited(left, found.relation, found.rhs, found.conditions, derivation)
+    return Cited(left, found.relation, found.rhs, found.conditions, derivation, found.lhs)
 
 
 def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]]:
@@ -110,7 +115,8 @@ def _recorded(derivation: Derivation) -> list[Recorded]:
 
 
 def _provided(premise: Premise) -> bool:
-    return isinstance(premise, Referenced | Recorded) or bool(premise.under)
+    made = not isinstance(premise, Cited) or premise.start is not None
+    return isinstance(premise, Referenced | Recorded) or (made and bool(premise.under))
 
 
 def _assumed(derivation: Derivation, *, hidden: bool) -> list[Any]:

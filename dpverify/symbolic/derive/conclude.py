@@ -9,13 +9,14 @@ from typing import Any
 
 import sympy
 
+from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import RelationToDerived
 from dpverify.symbolic.derive.define import hidden_letters, meant_by, without_letters
 from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting
-from dpverify.symbolic.derive.steps import Cases, Derivation, symbol_conditions
+from dpverify.symbolic.derive.steps import Cases, Derivation, DerivationError, symbol_conditions
 from dpverify.symbolic.exact.numbers import EvaluationError, compare
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.ranges import Range, Variable
@@ -23,6 +24,8 @@ from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.growth import NoMonomialsError
+from dpverify.symbolic.prove.orders import OrderProof, bounded
 from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import implied, is_nonnegative
 
@@ -69,11 +72,32 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     obstacle = obstacle or _obstacle(clean, statement, rename, lhs, granted, letters)
     if obstacle:
         return Conclusion("undecided", obstacle)
-    found = _relation(clean.last.xreplace(rename), printed, statement, clean, granted)
+    last = clean.last.xreplace(rename)
+    if statement.relation in ORDERS:
+        found = _order(last, statement, () if meant is None else meant.conditions)
+    else:
+        found = _relation(last, printed, statement, clean, granted)
     if missing and found.relation in {"equal", "weaker"}:
         return Conclusion("undecided", f"not proven that the printed {missing} has a value on the whole domain.")
     void = "; ".join(f"nothing is claimed where {divisor} = 0" for divisor in divisors)
     return Conclusion(found.relation, "; ".join(filter(None, [void, found.reason])))
+
+
+def order_of(last: Any, statement: Any, about: tuple[Any, ...] = ()) -> OrderProof:
+    """The proof that a last expression is of the order that a statement says, or a NoMonomialsError.
+
+    ``about``: conditions on the letters that the definition of what is measured introduces.
+    """
+    printed, relations = sympy_sides(statement)[1], (*sympy_conditions(statement), *about)
+    return bounded(last, printed, relations, statement.relation == "O~", statement.hides)
+
+
+def _order(last: Any, statement: Any, about: tuple[Any, ...]) -> Conclusion:
+    try:
+        order_of(last, statement, about)
+    except NoMonomialsError as error:
+        return Conclusion("undecided", str(error))
+    return Conclusion("weaker")
 
 
 def _with_values(statement: Any, granted: Facts, variables: Mapping[str, Variable]) -> tuple[Facts, list[Any], Any]:
@@ -105,7 +129,7 @@ def _obstacle(
 ) -> str:
     if own := {statement.key, str(statement.reference)} & _cited(derivation):
         return f"the derivation of {statement.key} cites {min(own)} itself."
-    wanted = {"<": "<=", ">": ">="}.get(statement.relation, statement.relation)
+    wanted = {"<": "<=", ">": ">=", "O": "<=", "O~": "<="}.get(statement.relation, statement.relation)
     if derivation.relation not in {"=", wanted}:
         return f"the derivation is a chain of {derivation.relation}, the statement has {statement.relation}."
     if statement.relation in {"<", ">"}:
@@ -115,7 +139,7 @@ def _obstacle(
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
     if theirs := sorted(set(derivation.local) & set(statement.domains)):
         return f"the derivation calls {', '.join(theirs)} local, of which the statement speaks."
-    if taken := sorted(_letters_of_citations(derivation) & (set(statement.domains) | set(letters))):
+    if taken := sorted(letters_of_citations(derivation).keys() & (set(statement.domains) | set(letters))):
         return f"{', '.join(taken)} of the statement stands for the start of a derivation, or what a record measures."
     known = {s.name for s in rename.values()} | set(derivation.local)
     used = {s.name for e in (derivation.start, derivation.last, *derivation.assumptions) for s in e.free_symbols}
@@ -148,12 +172,26 @@ def _cited(derivation: Derivation) -> set[str]:
     return names
 
 
-def _letters_of_citations(derivation: Derivation) -> set[str]:
-    """Letters for what cited derivations start from, or records measure: they mean that, and nothing else."""
-    cited = [(p.lhs, getattr(p, "derivation", None)) for p in derivation.premises.values()]
-    starts = {left.name for left, under in cited if under is not None and left.is_Symbol and left != under.start}
-    measured = (p.lhs for p in derivation.premises.values() if getattr(p, "measured", False))
-    return starts.union(*({s.name for s in left.free_symbols} for left in measured))
+def letters_of_citations(derivation: Derivation) -> dict[str, Any]:
+    """Letters for what cited derivations start from, or records measure, with it: they mean that, and nothing else.
+
+    So do those of a cited derivation's own citations, where its two ends show them.
+    """
+    meant: dict[str, Any] = {}
+    for premise in derivation.premises.values():
+        shown = {s.name for s in premise.lhs.free_symbols}
+        under = getattr(premise, "derivation", None)
+        if getattr(premise, "measured", False):
+            meant |= dict.fromkeys(shown)
+        elif under is not None:
+            deeper = letters_of_citations(under)
+            meant = {n: deeper[n] for n in deeper if n in shown | {s.name for s in premise.rhs.free_symbols}} | meant
+            start = getattr(premise, "start", None)
+            start = premise.lhs if start is None else start
+            for name in shown - {s.name for s in start.free_symbols}:
+                if meant.setdefault(name, start) != start:
+                    raise DerivationError(f"{derivation.name}: {name} stands for two things.")
+    return meant
 
 
 def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:
