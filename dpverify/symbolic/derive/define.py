@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.definitions import Fact, Meaning
+from dpverify.ledger.formula import Compare, Formula, Name, substitute
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.local_values import have_values
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, premise_of
@@ -76,6 +77,44 @@ class Meant:
     letters: dict[str, Any]  # what it introduces, by name; a claim about the quantity is one for all their values
     conditions: tuple[Any, ...]  # on these letters
     obstacle: str = ""  # why the definition does not cover the claim
+
+
+def reworded(statement: Statement) -> Statement:
+    """The statement with what the definition of its quantity says of its symbols in their place, such as a norm.
+
+    The letters in which that is said become the statement's, and what the definition asks of them its conditions; that
+    there are such letters is proven, or a `DerivationError` raised.
+    """
+    meaning = None if statement.quantity is None else statement.definition(statement.quantity)
+    if meaning is None:
+        return statement
+    said = meaning.statement
+    stated: dict[Formula, Formula] = {
+        Name(n): v for n, v in said.let if n in statement.domains.keys() - set(statement.let_names)
+    }
+    if not stated:
+        return statement
+    letters = said.domains.keys() - statement.domains.keys() - set(said.let_names)
+    symbols = {name: symbol for name, symbol in sympy_symbols(said).items() if name in letters}
+    asked = [relation for relation in sympy_conditions(said) if relation.free_symbols & set(symbols.values())]
+    if not have_values(tuple(symbols.values()), asked, Facts()):
+        raise DerivationError(
+            f"not proven that there are {', '.join(symbols)} as the definition of {said.quantity} says."
+        )
+
+    def put(one: Compare) -> Compare:
+        return Compare(one.ops, tuple(substitute(side, stated) for side in one.operands))
+
+    domains = statement.domains | {name: said.domains[name] for name in letters}
+    return replace(
+        statement,
+        rhs=None if statement.rhs is None else substitute(statement.rhs, stated),
+        let=tuple((name, substitute(value, stated)) for name, value in statement.let),
+        requires=(*map(put, statement.requires), *said.requires),
+        domains={name: replace(found, constraints=tuple(map(put, found.constraints)))
+                 for name, found in domains.items() if Name(name) not in stated},
+        symbols=statement.symbols | {name: said.symbols[name] for name in letters},
+    )  # fmt: skip
 
 
 def without_letters(derivation: Derivation, meant: Meant | None) -> Derivation:

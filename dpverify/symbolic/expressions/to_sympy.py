@@ -8,10 +8,10 @@ from typing import Any
 
 import sympy
 
-from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, free_names
+from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Integral, Name, Neg, Num, Sum, free_names
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import compare, to_value
-from dpverify.symbolic.expressions.functions import Bit, Log2
+from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Norm
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log": sympy.log,
@@ -25,6 +25,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": sympy.Min,
     "max": sympy.Max,
     "abs": sympy.Abs,
+    "norm": Norm,
+    "inner": Inner,
+    "density": lambda x, s: sympy.exp(-(x**2) / (2 * s**2)) / (s * sympy.sqrt(2 * sympy.pi)),
 }
 
 RELATIONS: dict[str, Callable[..., Any]] = {
@@ -63,6 +66,9 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any]) -> Any:
         case Call(name, args):
             function = FUNCTIONS.get(name) or sympy.Function(name, real=True)
             return function(*(to_sympy(arg, symbols) for arg in args))
+        case Integral(body, index):
+            x = sympy.Symbol(index, real=True)
+            return sympy.Integral(to_sympy(body, {**symbols, index: x}), (x, -sympy.oo, sympy.oo))
         case Sum(body, index, lo, hi):
             low, high = to_sympy(lo, symbols), to_sympy(hi, symbols)
             i = sympy.Symbol(index, integer=True)
@@ -91,6 +97,8 @@ def to_relations(node: Compare, symbols: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def symbol_for(name: str, kind: str, constraints: tuple[Compare, ...]) -> Any:
     """Build a symbol with the assumptions that its domain gives by itself: its kind, and its sign if a bound has it."""
+    if kind == "vector":
+        return sympy.Symbol(name)
     assumptions = {"integer" if kind == "integer" else "real": True}
     for constraint in constraints:
         pairs = zip(constraint.operands, constraint.ops, constraint.operands[1:], strict=False)
