@@ -17,6 +17,7 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "floor": (1, 1),
     "ceil": (1, 1),
     "mod": (2, 2),
+    "popcount": (1, 1),  # binary digits 1 of an integer
     "bit": (2, 2),  # bit(s, i): the i-th binary digit of s, from 0
     "sqrt": (1, 1),
     "exp": (1, 1),

@@ -11,7 +11,7 @@ import sympy
 
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import RelationToDerived
-from dpverify.symbolic.derive.define import meant_by, reworded, without_letters
+from dpverify.symbolic.derive.define import evaluated, meant_by, reworded, without_letters
 from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
@@ -112,15 +112,11 @@ def _with_values(statement: Any, granted: Facts, variables: Mapping[str, Variabl
         part = next((part for part in parts if part is not None), None)
         if part is None or not part.is_Pow or not part.exp.is_negative or len(divisors) > _MAX_DIVISORS:
             return granted, divisors, part
-        divisor = _evaluated(part.base)
+        divisor = evaluated(part.base)
         if divisor in divisors or not divisor.free_symbols or not is_nonnegative(divisor, granted):
             return granted, divisors, part
         divisors.append(divisor)
         granted = granted.given([divisor > 0])
-
-
-def _evaluated(expr: Any) -> Any:
-    return expr.func(*map(_evaluated, expr.args)) if expr.args else expr
 
 
 def _obstacle(

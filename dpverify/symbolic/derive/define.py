@@ -13,6 +13,7 @@ from dpverify.ledger.formula import Compare, Formula, Name, substitute
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.local_values import have_values
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, premise_of
+from dpverify.symbolic.expressions.functions import Inner, Norm
 from dpverify.symbolic.expressions.to_sympy import (
     guarded_sum,
     sympy_conditions,
@@ -57,6 +58,8 @@ def known_fact(statement: Statement, name: str, **where: Any) -> Recorded:
     meaning = None if statement.glossary is None else statement.glossary.fact(name)
     if meaning is None:
         raise DerivationError(f"no record of the paper of {statement.key} has the fact {name}.")
+    if own := sorted(where.keys() & meaning.record.letters.keys()):
+        raise DerivationError(f"{', '.join(own)} stands for what the fact {name} says, and for nothing else.")
     return _premise(statement, meaning, None, where)
 
 
@@ -145,11 +148,17 @@ def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -
         obstacle = f"not proven that there are {', '.join(letters)} as its definition says, on the whole domain."
     with sympy.evaluate(False):
         uncancelled = sympy_sides(meaning.statement)[1].xreplace(put)
-    part = undefined_part(uncancelled, Occurrence(granted.given(about)), variables or {})
+    vectors = {one: evaluated(one) for one in uncancelled.atoms(Norm, Inner)}
+    part = undefined_part(uncancelled.xreplace(vectors), Occurrence(granted.given(about)), variables or {})
     if not obstacle and part is not None:
         obstacle = f"not proven that {part} has a value in the definition of {statement.quantity}."
     formula = _unguarded(sympy_sides(meaning.statement)[1].xreplace(put), granted.given(about))
     return Meant(formula, letters, about, obstacle)
+
+
+def evaluated(expr: Any) -> Any:
+    """The expression as sympy makes it where it evaluates."""
+    return expr.func(*map(evaluated, expr.args)) if expr.args else expr
 
 
 def _unguarded(expr: Any, granted: Facts) -> Any:

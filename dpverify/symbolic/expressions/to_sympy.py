@@ -11,7 +11,7 @@ import sympy
 from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Integral, Name, Neg, Num, Sum, free_names
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import compare, to_value
-from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Norm
+from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Norm, PopCount
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log": sympy.log,
@@ -20,6 +20,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ceil": sympy.ceiling,
     "mod": sympy.Mod,
     "bit": Bit,
+    "popcount": PopCount,
     "sqrt": sympy.sqrt,
     "exp": sympy.exp,
     "min": sympy.Min,
