@@ -130,6 +130,7 @@ class Amendment(Record, frozen=True, kw_only=True):
     assumes: list[str] | None = None
     let: list[Let] | None = None
     status: Status = "untested"
+    tight: bool = False  # as in Verdict
     why: str
 
 
@@ -139,6 +140,7 @@ class Verdict(Record, frozen=True, kw_only=True):
     claim: str
     reading: dict[str, str] = {}
     status: Status
+    tight: bool = False  # whether the printed side is reached: a search that no longer finds so is not what it was
     reason: str = ""
     findings: list[str] = []
     amendment: Amendment | None = None

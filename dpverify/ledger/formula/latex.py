@@ -27,7 +27,7 @@ _LOOSE, _TERM, _SIGNED, _FACTOR, _ATOM = range(5)
 
 _COMPARISONS: dict[Comparison, str] = {"<": "<", "<=": r"\le", ">": ">", ">=": r"\ge", "==": "="}
 _FENCES = {"floor": (r"\lfloor", r"\rfloor"), "ceil": (r"\lceil", r"\rceil"), "abs": (r"\lvert", r"\rvert")}
-_FENCES |= {"norm": (r"\lVert", r"\rVert"), "inner": (r"\langle", r"\rangle")}
+_FENCES |= {"norm": (r"\lVert", r"\rVert"), "dot": (r"\langle", r"\rangle")}
 _OPERATORS = {"log": r"\log", "log2": r"\log_2", "exp": r"\exp", "min": r"\min", "max": r"\max"}
 _PLACE = re.compile("#([1-9])")
 _SUPERSCRIPT = re.compile(r"('|\^(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))(_(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))?$")

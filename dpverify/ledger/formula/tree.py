@@ -25,7 +25,7 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "max": (2, 20),
     "abs": (1, 1),
     "norm": (1, 1),  # of a vector, in definitions
-    "inner": (2, 2),
+    "dot": (2, 2),
     "density": (2, 2),  # density(x, s): of a normal law with mean 0 and deviation s
 }
 
