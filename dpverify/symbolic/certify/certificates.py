@@ -88,10 +88,10 @@ class Book:
         local = local_part(derivation, header["letters"], _symbols(derivation), strict="digest" in header)
         return _Writer(self, {**header, **local, "premises": {}, "body": []}, derivation).run()
 
-
     def divided(self, header: dict[str, Any], lemma: dict[str, Any], derivation: Derivation) -> dict[str, Any]:
         """Write a statement about a whole letter as a lemma about its quotient and rest, and put those for them."""
-        assert (division := derivation.division) is not None
+        division = derivation.division
+        assert division is not None
         name = f"{division.letter} = {division.quotient}*{division.by} + {division.rest}"
         self._keep(name, self.proof(lemma | {"name": name}, derivation))
         writer = _Writer(self, {**header, "premises": {}, "body": [], "local": _NO_LETTERS}, derivation)
