@@ -765,7 +765,7 @@ class Proof(Rule):
 
     def run(self):
         self.premises = {name: self.premise(data) for name, data in self.data["premises"].items()}
-        self.items(self.data["body"], self.scope, "body", self.relation, self.gap)
+        self.items(self.data["body"], self.scope, f"{self.data['name']}: body", self.relation, self.gap)
         self.scope.defined(self.lhs)
         self.scope.defined(self.rhs)
 
