@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,7 +11,8 @@ from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
 from dpverify.harness.planted import moved_side
 from dpverify.harness.search.search_check import SearchCheck
-from dpverify.ledger.records import Status
+from dpverify.ledger.formula import free_names, parse, to_text
+from dpverify.ledger.records import ORDERS, Status
 from dpverify.ledger.results import CheckResult, ControlResult, DerivationResult, Method, RelationToDerived
 from dpverify.ledger.statements import Statement
 
@@ -164,12 +165,24 @@ def _moved_against(derivation: Derivation, statement: Statement) -> ControlResul
 
     relation: RelationToDerived = "undecided"
     for factor in FACTORS:
-        # One of the two directions is sharper, whatever the sign and the relation; the other one follows all the more.
-        for moved in (1 / factor, factor):
-            relation = conclude(derivation, moved_side(statement, "*", moved))
+        for fault, moved in _moves(statement, factor):
+            relation = conclude(derivation, moved)
             if relation not in IMPLIES:
-                return _moved(f"printed*{moved}", relation, refuted=True, smallest=factor == FACTORS[0])
+                return _moved(fault, relation, refuted=True, smallest=factor == FACTORS[0])
     return _moved(f"printed by a factor of {FACTORS[-1]}", relation, refuted=False, smallest=True)
+
+
+def _moves(statement: Statement, factor: Fraction) -> Iterator[tuple[str, Statement]]:
+    """A right side times a number, or, of an order, times a power of one of its letters."""
+    # One of the two directions is sharper, whatever the sign and the relation; the other one follows all the more.
+    if statement.relation in ORDERS and statement.rhs is not None:
+        for letter in sorted(free_names(statement.rhs)):
+            for power in (1 - factor, factor - 1):
+                rhs = parse(f"({to_text(statement.rhs)})*{letter}**({power})")
+                yield f"printed*{letter}**({power})", replace(statement, rhs=rhs)
+    else:
+        for moved in (1 / factor, factor):
+            yield f"printed*{moved}", moved_side(statement, "*", moved)
 
 
 def _moved(fault: str, relation: str, *, refuted: bool, smallest: bool) -> ControlResult:

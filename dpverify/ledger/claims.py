@@ -69,6 +69,9 @@ class ClaimSpec:
         """Canonical JSON of this record, or an amendment of it, and its symbols' domains; not `transcription`."""
         fields = msgspec.to_builtins(record)
         fields.pop("transcription", None)
+        for name, empty in (("hides", []), ("assumes", None)):  # what most records say nothing of
+            if fields.get(name, empty) == empty:
+                fields.pop(name, None)
         fields["domains"] = self.vocabulary.domain_texts(_formulas(record))
         return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
@@ -114,9 +117,10 @@ class ClaimSpec:
 def _formulas(record: Claim | Amendment) -> Iterator[str]:
     """Yield every formula, condition, assumption and defined symbol of a record."""
     if isinstance(record, Claim):
-        yield from (record.lhs or "", record.printed or "", *record.assumes)
+        yield from (record.lhs or "", record.printed or "", *record.hides)
     else:
         yield record.formula or ""
+    yield from record.assumes or ()
     yield from record.requires or ()
     for let in record.let or ():
         yield from (let.symbol, let.value)

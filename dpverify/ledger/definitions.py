@@ -119,7 +119,7 @@ def read_glossary(file: DefinitionsFile, vocabulary: Vocabulary, place: Place, p
 def _read(record: Definition | Fact, vocabulary: Vocabulary, place: Place, problems: Problems) -> Meaning:
     own = _with_letters(record, vocabulary, place, problems)
     quantity, left, relation = _left(record)
-    wording = Wording(quantity, left, relation, record.formula, None, record.requires, record.let)
+    wording = Wording(quantity, left, relation, record.formula, None, record.requires, [], record.let)
     statement = StatementReader(wording, own, place, problems).read(None, place.claim, {})
     if isinstance(record, Definition):
         problems.extend(_definition_problems(record, statement, vocabulary, place))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dpverify.ledger.formula import Compare, Formula
-from dpverify.ledger.records import Function, Kind, Quantity, Record, Relation, Symbol
+from dpverify.ledger.records import ORDERS, Function, Kind, Quantity, Record, Relation, Symbol
 from dpverify.ledger.vocabulary import Domain, Tag, Vocabulary
 
 if TYPE_CHECKING:
@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
 Variant: TypeAlias = Literal["printed", "amended"]
 
-_RELATIONS: Mapping[Relation, str] = {"<=": r"\le", ">=": r"\ge", "=": "=", "<": "<", ">": ">"}
+_RELATIONS: Mapping[Relation, str] = {
+    "<=": r"\le",
+    ">=": r"\ge",
+    "=": "=",
+    "<": "<",
+    ">": ">",
+    "O": "O",
+    "O~": r"\tilde O",
+}
 
 
 class Reference(Record, frozen=True, kw_only=True):
@@ -57,6 +65,7 @@ class Statement:
     measured: Quantity | None = None  # the paper's record of ``quantity``
     # The paper's claims by id: where references to other statements are looked up. They are not what it says.
     siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, compare=False, repr=False)
+    hides: frozenset[str] = frozenset()  # symbols that the constant of O or O~ may depend on
     glossary: Glossary | None = field(default=None, compare=False, repr=False)  # where definitions are looked up
 
     @property
@@ -85,7 +94,10 @@ class Statement:
             return ""
         measured = self.measured.latex if self.measured else ""
         left = measured if self.lhs is None else self.formula_latex(self.lhs)
-        return f"{left} {_RELATIONS[self.relation]} {self.formula_latex(self.rhs)}"
+        right = self.formula_latex(self.rhs)
+        if self.relation in ORDERS:
+            return rf"{left} = {_RELATIONS[self.relation]}\left({right}\right)"
+        return f"{left} {_RELATIONS[self.relation]} {right}"
 
     def formula_latex(self, node: Formula | Compare) -> str:
         """Return a formula or condition of the statement as LaTeX, in the paper's letters."""

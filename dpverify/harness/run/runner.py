@@ -71,11 +71,12 @@ def verify(
 def exit_code(run: Run, *, strict: bool = False) -> int:
     """130 after Ctrl-C; 1 where a pin is contradicted, sources disagree, a check broke or missed its fault; else 0.
 
+    1 also where the slack of a statement that is pinned as tight has moved.
     ``strict``: 1 also where a pinned verdict is not confirmed.
     """
     if run.run.interrupted:
         return 130
-    red = any(r.contradicts or r.sources_disagree or errors(r) or r.missed_faults for r in run.results)
+    red = any(r.contradicts or r.sources_disagree or errors(r) or r.missed_faults or r.loosened for r in run.results)
     return int(red or (strict and any(map(unconfirmed, run.results))))
 
 

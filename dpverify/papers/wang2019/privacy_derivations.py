@@ -1,13 +1,14 @@
-"""Derivations of the privacy records: the Gaussian divergence, variances put in, the last display of appendix C."""
+"""Derivations of the privacy records: Gaussian divergence, variances put in, a minimum, appendix C's last display."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sympy import Expr, Integral, Symbol, exp, log, oo, pi, sqrt
+from sympy import E, Expr, Integral, Rational, Symbol, exp, log, oo, pi, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step
+from dpverify.symbolic.derive.steps import Link
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Range, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
@@ -68,6 +69,28 @@ def derive_last(statement: Statement) -> Derivation:
     return _one_step(statement, start, tangent, Step(end, "="))
 
 
+def derive_min(statement: Statement) -> Derivation:
+    """Derive the minimum after C.1 by two chords of exp: up to y = 1/sigma^2 = 3/4 and from there to 10/7."""
+    start, end = sympy_sides(statement)
+    y = 1 / sympy_symbols(statement)["sigma"] ** 2
+    first, second = 4 * (exp(y) - 1), 2 * exp(y)
+    middle, last = Rational(3, 4), Rational(10, 7)
+
+    def chord(context: Any, above: Any, width: Any) -> tuple[Step, Step]:
+        line = context.xreplace({HOLE: 1 - (1 - exp(width)) * above / width})
+        instance = {"x": E, "y": above, "d": width}
+        return Step(line, "<=", "power-chord", instance, context=context), Step.order(HOLE, line, end)
+
+    flat = Step.within(HOLE, first, "above-min", {"a": first, "b": second})
+    steep = Step.within(HOLE, second, "above-min", {"a": second, "b": first})
+    split = Step(2 * exp(middle) * exp(y - middle), "=")
+    cases = (
+        Case(y <= middle, (flat, *chord(4 * (HOLE - 1), y, middle))),
+        Case(y > middle, (steep, split, *chord(2 * exp(middle) * HOLE, y - middle, last - middle))),
+    )
+    return _one_step(statement, start, Cases(end, "<=", cases))
+
+
 def derive_order(statement: Statement) -> Derivation:
     """Derive that the choice of alpha gives epsilon for every iterate: the order put in, and at most T iterations."""
     symbols = sympy_symbols(statement)
@@ -79,6 +102,6 @@ def derive_order(statement: Statement) -> Derivation:
     return _one_step(statement, start, put_in, whole, Step(end, "="))
 
 
-def _one_step(statement: Statement, start: Any, *steps: Step) -> Derivation:
+def _one_step(statement: Statement, start: Any, *steps: Link) -> Derivation:
     begin: Expr = start
     return Derivation("algebra", "ours", _ranges(statement), sympy_conditions(statement), begin, tuple(steps))

@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy
 
+from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import RelationToDerived
 from dpverify.symbolic.derive.define import meant_by, without_letters
 from dpverify.symbolic.derive.divided import divided
@@ -23,6 +24,8 @@ from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.growth import NoMonomialsError
+from dpverify.symbolic.prove.orders import OrderProof, bounded
 from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import implied, is_nonnegative
 from dpverify.symbolic.rules.base import Condition
@@ -69,11 +72,32 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     obstacle = obstacle or _obstacle(clean, statement, rename, lhs, granted, letters)
     if obstacle:
         return Conclusion("undecided", obstacle)
-    found = _relation(clean.last.xreplace(rename), printed, statement, clean, granted)
+    last = clean.last.xreplace(rename)
+    if statement.relation in ORDERS:
+        found = _order(last, statement, () if meant is None else meant.conditions)
+    else:
+        found = _relation(last, printed, statement, clean, granted)
     if missing and found.relation in {"equal", "weaker"}:
         return Conclusion("undecided", f"not proven that the printed {missing} has a value on the whole domain.")
     void = "; ".join(f"nothing is claimed where {divisor} = 0" for divisor in divisors)
     return Conclusion(found.relation, "; ".join(filter(None, [void, found.reason])))
+
+
+def order_of(last: Any, statement: Any, about: tuple[Any, ...] = ()) -> OrderProof:
+    """The proof that a last expression is of the order that a statement says, or a NoMonomialsError.
+
+    ``about``: conditions on the letters that the definition of what is measured introduces.
+    """
+    printed, relations = sympy_sides(statement)[1], (*sympy_conditions(statement), *about)
+    return bounded(last, printed, relations, statement.relation == "O~", statement.hides)
+
+
+def _order(last: Any, statement: Any, about: tuple[Any, ...]) -> Conclusion:
+    try:
+        order_of(last, statement, about)
+    except NoMonomialsError as error:
+        return Conclusion("undecided", str(error))
+    return Conclusion("weaker")
 
 
 def _with_values(statement: Any, granted: Facts, variables: Mapping[str, Variable]) -> tuple[Facts, list[Any], Any]:
@@ -105,7 +129,7 @@ def _obstacle(
 ) -> str:
     if own := {statement.key, str(statement.reference)} & _cited(derivation):
         return f"the derivation of {statement.key} cites {min(own)} itself."
-    wanted = {"<": "<=", ">": ">="}.get(statement.relation, statement.relation)
+    wanted = {"<": "<=", ">": ">=", "O": "<=", "O~": "<="}.get(statement.relation, statement.relation)
     if derivation.relation not in {"=", wanted}:
         return f"the derivation is a chain of {derivation.relation}, the statement has {statement.relation}."
     if statement.relation in {"<", ">"}:

@@ -12,7 +12,13 @@ from dpverify.ledger.definitions import Fact, Meaning
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.local_values import have_values
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, premise_of
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides, sympy_symbols
+from dpverify.symbolic.expressions.to_sympy import (
+    guarded_sum,
+    sympy_conditions,
+    sympy_definitions,
+    sympy_sides,
+    sympy_symbols,
+)
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.places import Occurrence
@@ -91,7 +97,6 @@ def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -
     full, own = sympy_definitions(statement), sympy_symbols(meaning.statement)
     put = {symbol: full[name] for name, symbol in own.items() if name in full}
     letters = {name: symbol for name, symbol in own.items() if name not in full}
-    formula = sympy_sides(meaning.statement)[1].xreplace(put)
     relations = [r.xreplace(put) for r in sympy_conditions(meaning.statement) if r.xreplace(put) is not sympy.true]
     about = tuple(r for r in relations if set(letters.values()) & r.free_symbols)
     granted = Facts().given(sympy_conditions(statement))
@@ -104,4 +109,17 @@ def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -
     part = undefined_part(uncancelled, Occurrence(granted.given(about)), variables or {})
     if not obstacle and part is not None:
         obstacle = f"not proven that {part} has a value in the definition of {statement.quantity}."
+    formula = _unguarded(sympy_sides(meaning.statement)[1].xreplace(put), granted.given(about))
     return Meant(formula, letters, about, obstacle)
+
+
+def _unguarded(expr: Any, granted: Facts) -> Any:
+    """The expression, without a guard against fewer than no terms at every sum that is proven to need none."""
+    if not expr.args:
+        return expr
+    expr = expr.func(*(_unguarded(arg, granted) for arg in expr.args))
+    if expr.is_Piecewise and isinstance(total := expr.args[0][0], sympy.Sum):
+        _, low, high = total.limits[0]
+        if expr == guarded_sum(total.function, total.limits[0][0], low, high) and implied(high >= low - 1, granted):
+            return total
+    return expr

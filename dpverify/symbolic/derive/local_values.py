@@ -56,6 +56,7 @@ def _candidates(letter: Any, assumed: list[Any]) -> Iterator[Any]:
             slope = sympy.diff(difference, letter) if letter in difference.free_symbols else sympy.Integer(0)
             if slope != 0 and letter not in slope.free_symbols:
                 yield letter - difference / slope
+                yield letter - difference / slope + 1
                 yield sympy.expand((letter * slope - difference) / slope)
         for other in sorted(relation.free_symbols - {letter}, key=str):
             yield from (other, other + 1)

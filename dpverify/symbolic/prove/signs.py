@@ -57,12 +57,14 @@ def _start(expr: Any, strict: bool, facts: Facts) -> bool:
 def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     if not expr.free_symbols:
         return _prove_number(expr, strict)
+    if expr in facts.positive or (not strict and expr in facts.nonnegative):
+        return True
     if choices := _choices(expr):
         return depth > 0 and not facts.refuted(expr, strict) and _by_cases(expr, choices, strict, facts, depth)
     known = expr.is_positive if strict else expr.is_nonnegative
     if known is not None:
         return bool(known)
-    if isinstance(expr, sympy.exp) or expr in facts.positive or (not strict and expr in facts.nonnegative):
+    if isinstance(expr, sympy.exp):
         return True
     if depth <= 0 or expr.count_ops() > _MAX_OPERATIONS or facts.refuted(expr, strict):
         return False

@@ -125,14 +125,12 @@ CHECKS.add(
         "square",
         points=_scales,
         lhs=_box_variance,
-        why_sufficient="both sides are the same monomial, 4^2 = 16, with the box's own V",
     ),
     ExhaustiveCheck(
         "algorithm-5-noise-std",
         "divergence",
         points=_ratios,
         lhs=_variance_for_divergence,
-        why_sufficient="z Delta^2/(2 v) = z rho^2/2 has one solution v, for every order z the same",
     ),
     DerivationCheck("section-2-nodes", "derivation", build=derive_proposition_18, variants=("amended",)),
     SearchCheck(
@@ -146,8 +144,6 @@ CHECKS.add(
         "one-step",
         points=_full_batches,
         holds=_full_batch(2),
-        why_sufficient="both sides are L eta/N times a constant: one example of N changes, and its gradient and its "
-        "neighbour's move by at most L eta each over one step",
         planted=[Planted("half of the constant", holds=_full_batch(1), at_declared_size=True)],
     ),
     RuleCheck(
