@@ -21,7 +21,7 @@ from dpverify.symbolic.exact.numbers import EvaluationError, compare
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.ranges import Range, Variable
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
-from dpverify.symbolic.prove.defined import undefined_part
+from dpverify.symbolic.prove.defined import evaluated, undefined_part
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.growth import NoMonomialsError
@@ -113,15 +113,11 @@ def _with_values(statement: Any, granted: Facts, variables: Mapping[str, Variabl
         part = next((part for part in parts if part is not None), None)
         if part is None or not part.is_Pow or not part.exp.is_negative or len(divisors) > _MAX_DIVISORS:
             return granted, divisors, part
-        divisor = _evaluated(part.base)
+        divisor = evaluated(part.base)
         if divisor in divisors or not divisor.free_symbols or not is_nonnegative(divisor, granted):
             return granted, divisors, part
         divisors.append(divisor)
         granted = granted.given([divisor > 0])
-
-
-def _evaluated(expr: Any) -> Any:
-    return expr.func(*map(_evaluated, expr.args)) if expr.args else expr
 
 
 def _obstacle(

@@ -373,7 +373,7 @@ def test_a_letter_becomes_what_it_stands_for_with_what_is_assumed_there() -> Non
     named = cite(chain(x, order(x, Integer(1)), given=[x <= 1], local=("x",), where={"x": real(0, 1)}), p)
     under = chain(2 * p, Step(Integer(2), "<=", "premise", {}, ("named",)), premises={"named": named},
                   where={"p": real(0, 1)}, local=("p",))  # fmt: skip
-    over = chain(2 * x, Step(Integer(2), "<=", "premise", {}, ("under",)), premises={"under": cite(under, p=x)}, given=[x > 0],
-                 where={"x": real(0, 1)})  # fmt: skip
+    over = chain(2 * x, Step(Integer(2), "<=", "premise", {}, ("under",)), given=[x > 0],
+                 premises={"under": cite(under, p=x)}, where={"x": real(0, 1)})  # fmt: skip
     assert "not proven: x <= 1" in check_derivation(over, points=20).steps[1].note
     assert check_derivation(replace(over, assumptions=(x > 0, x <= 1)), points=20).complete

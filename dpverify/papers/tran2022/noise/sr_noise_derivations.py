@@ -12,7 +12,7 @@ from typing import Any, Final
 from sympy import Eq, Mod, Rational, Sum, Symbol, floor
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.noise import sr_shares_derivations as shares
+from dpverify.papers.tran2022.noise import decays_derivations as decays
 from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP, by_concavity, k, set_bits_in_order
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Step
@@ -92,11 +92,11 @@ def var_1_step(statement: Statement) -> Derivation:
     alpha, t = full["alpha"], full["t"]
     r = Mod(t, full["N"])
     after, digits = (1 - alpha) ** (2 * (t - r)), 1 + Log2(r)
-    given = cite(shares.prefix_digits(), alpha=alpha, s=r)
+    given = cite(decays.prefix_digits(), alpha=alpha, s=r)
     slower = {"x": 1 - alpha, "p": 2 * (t - r), "q": t - r}
     steps = (
         Step(after * digits * scale, "<=", "premise", {}, (NODES,)),
-        Step(2 * after * digits * scale, "<=", "drop-nonnegative", {"a": digits, "b": digits}, context=after * scale * HOLE),
+        Step.within(after * scale * HOLE, 2 * digits, "drop-nonnegative", {"a": digits, "b": digits}),
         Step(
             2 * (1 - alpha) ** (t - r) * digits * scale, "<=", "power-decreasing", slower,
             note="the printed exponent is half of what squaring gives",
@@ -112,17 +112,13 @@ def var_1(statement: Statement) -> Derivation:
     """Derive ``tran2022:lemma-7-var-1``: popcount(r) <= log2(r + 1) <= log2 N."""
     full, scale, variables = _prefix(statement, 1)
     alpha, n, t = (full[name] for name in ("alpha", "N", "t"))
-    r = Mod(t, n)
-    given = cite(shares.prefix(), alpha=alpha, s=r)
+    given = cite(decays.prefix_after(), alpha=alpha, N=n, t=t)
     steps = (
-        Step(given.lhs * scale, "<=", "power-at-most-one", {"x": 1 - alpha, "p": 2 * (t - r)}, context=HOLE * given.lhs * scale),
         Step(given.rhs * scale, "<=", "premise", {}, (NODES,)),
-        Step(Log2(n) * scale, "<=", "log2-monotone", {"a": r + 1, "b": n}),
-        Step(4 * Log2(n) * scale, "<=", "drop-nonnegative", {"a": Log2(n), "b": 3 * Log2(n)}, context=HOLE * scale),
+        Step(4 * given.rhs * scale, "<=", "drop-nonnegative", {"a": Log2(n), "b": 3 * Log2(n)}, context=HOLE * scale),
     )
-    start = (1 - alpha) ** (2 * (t - r)) * given.lhs * scale
     return Derivation(
-        "set bits of r", "ours", variables, (alpha <= 1,), start, steps, {NODES: given}, local=("several",)
+        "set bits of r", "ours", variables, (alpha <= 1,), given.lhs * scale, steps, {NODES: given}, local=("several",)
     )
 
 
@@ -150,7 +146,7 @@ def var_5(statement: Statement) -> Derivation:
         "t": integer(1, top),
         "pos": SetBits(t),
     }
-    start = scale * shares.decays(t, alpha)
+    start = scale * decays.decays(t, alpha)
     return Derivation("set bits in order", "ours", variables, (alpha <= 1, t <= top), start, steps, local=("pos",))
 
 

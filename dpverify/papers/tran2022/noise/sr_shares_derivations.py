@@ -1,7 +1,4 @@
-"""What Lemma 7's five terms are made of, derived: squared decays of nodes, and squared weights of windows.
-
-COMPOSE(1, s) has one node per set bit i of s, whose noise decays with ``(1-alpha)^(s mod 2^i)``; a window of N steps has
-such a run of v steps behind one of p steps that goes up, p + v = N (NOTES.md, "COMPOSE in closed form").
+"""What Lemma 7's five terms are made of, derived: squared weights of windows, with the squared decays of nodes.
 
 The weights ``c_k = sum_{j<k} B^j u^{k-1-j}``, with ``u = 1 - gamma`` and ``B = (1-alpha)^N``, are a convolution of two
 geometric sequences. The paper bounds each of them by Corollary 15, which needs alpha N well above 1. Their squares are
@@ -15,20 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from sympy import Eq, Integer, Lambda, Max, Mod, Piecewise, Rational, Sum, Symbol, exp, floor
+from sympy import Eq, Integer, Lambda, Max, Piecewise, Rational, Sum, Symbol, exp
 
-from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP, by_concavity, i, j, k
+from dpverify.papers.tran2022.noise.decays_derivations import ALPHA, STEP, N, T, prefix_after, run, window
+from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP, j, k
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.conclude import letters_of_citations
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step
-from dpverify.symbolic.expressions.functions import HOLE, Bit, Log2, PopCount
+from dpverify.symbolic.expressions.functions import HOLE, Log2
 from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
 
 Wrap = Callable[[Any], Any]
 
-ALPHA: Final = Symbol("alpha", positive=True)
-N, T, STEP = (Symbol(name, integer=True, positive=True) for name in ("N", "T", "t"))
-S: Final = Symbol("s", integer=True, nonnegative=True)
 KEEP, RHO = Symbol("keep", positive=True), Symbol("rho", positive=True)
 WINDOWS, EPOCHS = (Symbol(name, integer=True, nonnegative=True) for name in ("windows", "q"))
 SCALE, EARLY, LATER, DRIFT, DECAYS, WEIGHT = (
@@ -36,80 +31,20 @@ SCALE, EARLY, LATER, DRIFT, DECAYS, WEIGHT = (
 )
 SQUARES, PREFIX, RUN, COEFFICIENT = (Symbol(name, real=True) for name in ("squares", "prefix", "run", "c"))
 MEANT: Final = ("prefix", "weight", "squares", "run", "decays")
-LETTERS: Final = {"keep": "u", "rho": r"\rho", "windows": "n", "decays": "D", "weight": "c_q", "squares": "S", "prefix": "P", "run": "F"}
+LETTERS: Final = {
+    "keep": "u",
+    "rho": r"\rho",
+    "windows": "n",
+    "decays": "D",
+    "weight": "c_q",
+    "squares": "S",
+    "prefix": "P",
+    "run": "F",
+}
 SHRUNK: Final = (1 - exp(-1)) ** 2
 RANGES: Final[dict[str, Variable]] = {
     "keep": real(0, 1, open_lo=True, open_hi=True), "windows": integer(0, 8),
 }  # fmt: skip
-
-
-def decays(s: Any, alpha: Any) -> Any:
-    """Squared decays of the nodes of COMPOSE(1, s)."""
-    return Sum(Bit(s, i) * (1 - alpha) ** (2 * Mod(s, 2**i)), (i, 0, s))
-
-
-def prefix() -> Derivation:
-    """Derive ``log2(s + 1)`` for the squared decays of COMPOSE(1, s): none is above 1, and they are counted."""
-    return _prefix("nodes of a prefix", 0, Step(Log2(S + 1), "<=", "popcount-log2", {"n": S}))
-
-
-def prefix_digits() -> Derivation:
-    """Derive ``1 + log2(s)`` for them: no more than s has binary digits."""
-    width = Step(1 + floor(Log2(S)), "<=", "popcount-width", {"n": S})
-    return _prefix("digits of a prefix", 1, width, Step(1 + Log2(S), "<=", "floor-below", {"x": Log2(S)}))
-
-
-def prefix_after() -> Derivation:
-    """Derive ``log2(N)`` for the squared decays of COMPOSE(1, r) and the steps after it, r the remainder of t by N."""
-    r = Mod(STEP, N)
-    given = cite(prefix(), s=r)
-    steps = (
-        Step.within(HOLE * given.lhs, Integer(1), "power-at-most-one", {"x": 1 - ALPHA, "p": 2 * (STEP - r)}),
-        Step(given.rhs, "<=", "premise", {}, ("the nodes",)),
-        Step(Log2(N), "<=", "log2-monotone", {"a": r + 1, "b": N}),
-    )
-    ranges = {"N": integer(1, 40), "t": integer(1, 60), "alpha": real(0, 1, open_lo=True)}
-    start = (1 - ALPHA) ** (2 * (STEP - r)) * given.lhs
-    return Derivation("the prefix and after", "ours", ranges, (ALPHA <= 1,), start, steps, {"the nodes": given})
-
-
-def run() -> Derivation:
-    """Derive ``log2(T + 1)`` for the squared decays of COMPOSE(1, t), t <= T."""
-    given = cite(prefix(), s=STEP)
-    steps = (
-        Step(given.rhs, "<=", "premise", {}, ("the nodes",)),
-        Step(Log2(T + 1), "<=", "log2-monotone", {"a": STEP + 1, "b": T + 1}),
-    )
-    ranges = {"T": integer(1, 60), "t": integer(1, T), "alpha": real(0, 1, open_lo=True)}
-    return Derivation("the run", "ours", ranges, (ALPHA <= 1, STEP <= T), given.lhs, steps, {"the nodes": given})
-
-
-def _prefix(name: str, least: int, *counted: Step) -> Derivation:
-    steps = (
-        Step(Sum(Bit(S, i), (i, 0, S)), "<=", "power-at-most-one", {"x": 1 - ALPHA, "p": 2 * Mod(S, 2**i)}),
-        Step(PopCount(S), "=", "bits-sum", {"s": S, "R": S}),
-        *counted,
-    )
-    ranges = {"s": integer(least, 40), "alpha": real(0, 1, open_lo=True)}
-    return Derivation(name, "ours", ranges, (ALPHA <= 1, S >= least), decays(S, ALPHA), steps)
-
-
-def window() -> Derivation:
-    """Derive ``2 log2(1 + N/2)`` for the squared decays of N steps: two runs of nodes, none with a decay above 1."""
-    after = DOWN + UP - Mod(UP, 2 ** (i + 1))
-    counted = Sum(Bit(UP, i), (i, 0, UP)), Sum(Bit(DOWN, i), (i, 0, DOWN))
-    up, down = Sum(Bit(UP, i) * (1 - ALPHA) ** (2 * after), (i, 0, UP)), decays(DOWN, ALPHA)
-    steps = (
-        Step(counted[0] + down, "<=", "power-at-most-one", {"x": 1 - ALPHA, "p": 2 * after}),
-        Step(sum(counted), "<=", "power-at-most-one", {"x": 1 - ALPHA, "p": 2 * Mod(DOWN, 2**i)}),
-        Step(PopCount(UP) + counted[1], "=", "bits-sum", {"s": UP, "R": UP}),
-        Step(PopCount(UP) + PopCount(DOWN), "=", "bits-sum", {"s": DOWN, "R": DOWN}),
-        *by_concavity(N),
-    )
-    ranges = {"N": integer(1, 40), "alpha": real(0, 1, open_lo=True), "p": integer(1, N), "v": integer(N - UP, N - UP)}
-    return Derivation(
-        "nodes of a window", "ours", ranges, (ALPHA <= 1, Eq(UP + DOWN, N)), up + down, steps, local=("p", "v")
-    )
 
 
 def weight(base: Any, count: Any) -> Any:
@@ -243,8 +178,7 @@ def other_terms(more: int) -> Derivation:
 
 
 def five_terms() -> Derivation:
-    """Derive the total of Lemma 7's five terms, but for the scales of the first two, of the next two and of the last."""
-    log_n, count = Log2(N), 2 * Log2(1 + N / 2)
+    """Derive the total of Lemma 7's five terms, but for three scales."""
     block = cite(all_squares(), SQUARES, windows=Max(EPOCHS - 1, 0))
     premises = {
         "the prefix": cite(prefix_after(), PREFIX), "the weight": cite(first_window(), WEIGHT, windows=EPOCHS),

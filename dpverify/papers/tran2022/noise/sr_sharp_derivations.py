@@ -8,6 +8,7 @@ from sympy import Eq, Rational, Symbol, log, sqrt
 
 from dpverify.papers.tran2022.noise import sr_shares_derivations as shares
 from dpverify.papers.tran2022.noise import sr_total_derivations as lemma_7
+from dpverify.papers.tran2022.noise.decays_derivations import STEP
 from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Step
@@ -41,7 +42,7 @@ def variance() -> Derivation:
         "sigma": real(0, 3, open_lo=True), "G": real(0, 3, open_lo=True), "L": real(0, 3),
         "p": integer(1, N), "v": integer(N - UP, N - UP),
     }  # fmt: skip
-    assumptions = (ALPHA * N >= 1, ALPHA <= 1, GAMMA < 1, shares.STEP <= T, Eq(UP + DOWN, N))
+    assumptions = (ALPHA * N >= 1, ALPHA <= 1, GAMMA < 1, STEP <= T, Eq(UP + DOWN, N))
     return Derivation(
         "the five terms, not rounded", "ours", variables, assumptions, given.lhs, steps, {FIVE_TERMS: given},
         local=("t", "q", "p", "v"),

@@ -94,7 +94,9 @@ def var(statement: Statement) -> Derivation:
     )  # fmt: skip
     _, printed = sympy_sides(statement)
 
-    def simpler(of_g: Any, of_delta: Any, nodes: Any = 2 * Log2(1 + n / 2)) -> Any:
+    count = 2 * Log2(1 + n / 2)
+
+    def simpler(of_g: Any, of_delta: Any, nodes: Any = count) -> Any:
         early = unit * squared["delta_G"] * full["V_first"] * (log_n + nodes / SHRUNK)
         windows = nodes * later * (squared["delta_G"] * of_g + squared["delta_Delta"] * of_delta) / SHRUNK
         return early + windows + later * squared["delta_r"] * Log2(top + 1)
@@ -115,11 +117,11 @@ def var(statement: Statement) -> Derivation:
         Cases(last, "<=", (Case(n >= 2, (several,)), Case(n <= 1, one))),
         Step(printed, "="),
     )
-    usual = ranges(statement)
-    variables: dict[str, Variable] = {
+    first: dict[str, Variable] = {
         "several": integer(0, 1), "N": integer(1, 1 + 7 * SEVERAL), "T": integer(1, 60), "t": integer(1, top),
-        "alpha": real(1 / n, 1), **{key: usual[key] for key in usual if key not in {"N", "T", "t", "alpha"}}, "p": integer(1, n), "v": integer(n - UP, n - UP),
+        "alpha": real(1 / n, 1), "p": integer(1, n), "v": integer(n - UP, n - UP),
     }  # fmt: skip
+    variables = first | {name: usual for name, usual in ranges(statement).items() if name not in first}
     assumptions = (*sympy_conditions(statement), alpha <= 1, alpha * n >= 1, 2 * gamma <= 1, Eq(UP + DOWN, n))
     return Derivation(
         "the five terms", "ours", variables, assumptions, given.lhs, steps, {FIVE: given}, local=(*SIZES, "p", "v")

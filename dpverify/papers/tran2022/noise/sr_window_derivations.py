@@ -16,11 +16,11 @@ from sympy import Eq, Integer, Lambda, Max, Rational, Sum, Symbol, exp, floor
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.noise import sr_shares_derivations as shares
-from dpverify.papers.tran2022.noise.sr_shares_derivations import KEEP, RHO, SHRUNK, j
-from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP
+from dpverify.papers.tran2022.noise.sr_shares_derivations import KEEP, RHO
+from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP, j
 from dpverify.symbolic.derive.cited import Cited, cite
 from dpverify.symbolic.derive.derivation import Derivation, Step
-from dpverify.symbolic.expressions.functions import HOLE, Log2
+from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_definitions, sympy_sides, sympy_symbols
 
@@ -93,12 +93,14 @@ def _first_line(statement: Statement, full: Full, given: Cited, more: int) -> De
 
 
 def _third(full: Full) -> Cited:
-    scale = full["alpha"] ** 2 * full["gamma"] ** 2 * full["delta_G"] ** 2 * full["sigma"] ** 2 * 4 * full["T"] / full["N"]
+    scale = (
+        full["alpha"] ** 2 * full["gamma"] ** 2 * full["delta_G"] ** 2 * full["sigma"] ** 2 * 4 * full["T"] / full["N"]
+    )
     return cite(shares.other_terms(0), scale=scale, windows=_before(full), **_common(full))
 
 
 def _fourth(full: Full) -> Cited:
-    scale = full["alpha"] ** 2 * full["delta_Delta"] ** 2 * full["sigma"] ** 2 * 4 * full["T"] / full["N"]
+    scale = (full["alpha"] * full["delta_Delta"] * full["sigma"]) ** 2 * 4 * full["T"] / full["N"]
     return cite(shares.other_terms(1), scale=scale, windows=_before(full), **_common(full))
 
 

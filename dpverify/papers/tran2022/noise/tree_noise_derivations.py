@@ -7,12 +7,12 @@ are up to log2(T + 1).
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from sympy import Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.noise import sr_shares_derivations as shares
+from dpverify.papers.tran2022.noise import decays_derivations as decays
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.derive.referenced import refer
@@ -32,7 +32,7 @@ def derive_lemma_12_var(statement: Statement) -> Derivation:
     symbols = sympy_symbols(statement)
     t, top, alpha = (symbols[name] for name in ("t", "T", "alpha"))
     node = 16 * alpha**2 * symbols["G"] ** 2 * symbols["sigma"] ** 2 * symbols["V"]
-    given = cite(shares.prefix(), alpha=alpha, s=t)
+    given = cite(decays.prefix(), alpha=alpha, s=t)
     steps = (
         Step(node * given.rhs, "<=", "premise", {}, (NODES,)),
         Step(node * Log2(top + 1), "<=", "log2-monotone", {"a": t + 1, "b": top + 1}),
