@@ -166,6 +166,17 @@ Proof. intros x. apply floor_bounds. Qed.
 Theorem floor_above : floor_above_statement.
 Proof. intros x. generalize (floor_bounds x). lra. Qed.
 
+Theorem floor_of_small : floor_of_small_statement.
+Proof.
+  intros k x X H. rewrite power_pos by lra. unfold floor.
+  rewrite (Int_part_unique _ 0%Z); [reflexivity | |].
+  - apply Rlt_le, Rmult_lt_0_compat; [lra | apply exp_pos].
+  - rewrite <- (exp_ln x) at 1 by lra. rewrite <- exp_plus, Rplus_0_l, <- exp_0 at 1.
+    apply exp_increasing. unfold log2 in H. generalize ln2_pos. intros P.
+    apply Rmult_lt_compat_r with (r := ln 2) in H; [| exact P].
+    unfold Rdiv in H. rewrite Rmult_assoc, Rinv_l, Rmult_1_r in H by lra. lra.
+Qed.
+
 Theorem min_is : min_is_statement.
 Proof. intros a b H. now apply Rmin_left. Qed.
 

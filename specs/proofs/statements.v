@@ -167,6 +167,12 @@ Definition floor_above_statement : Prop :=
   forall (x : R),
   (x + (-1)) <= (floor x).
 
+Definition floor_of_small_statement : Prop :=
+  forall (k : R) (x : R),
+  (0) < x ->
+  (log2 x) < k ->
+  (floor (x * (power (2) ((-1) * k)))) = (0).
+
 Definition floor_is_statement : Prop :=
   forall (n : R) (x : R),
   n <= x ->
@@ -359,6 +365,13 @@ Definition sum_by_blocks_statement : Prop :=
   is_integer top ->
   (0) <= top ->
   (sum_over (1) top (fun t => (f (floor (t * (/ n)))))) <= (n * (sum_over (0) (floor ((/ n) * top)) (fun i => (f i)))).
+
+Definition equal_arguments_statement : Prop :=
+  forall (f : R -> R) (m : R) (n : R),
+  m = n ->
+  is_integer m ->
+  is_integer n ->
+  (f m) = (f n).
 
 Definition power_chord_statement : Prop :=
   forall (d : R) (x : R) (y : R),

@@ -55,7 +55,7 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     for symbol in sorted(start.free_symbols | last.free_symbols, key=str):
         if symbol.name not in derivation.local:
             conditions += symbol_conditions(symbol)
-    found = Premise(start, derivation.relation, last, tuple(conditions)).instance(where)
+    found = Cited(start, derivation.relation, last, tuple(conditions), derivation).instance(where)
     left = found.lhs if letter is None else letter
     inside = {s for s in start.free_symbols if s.name in own}
     hidden: list[Condition] = [Holds(a) for a in derivation.assumptions if inside & a.free_symbols]

@@ -9,7 +9,7 @@ from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.rules.base import Holds, IsInteger, Rule, at_most, equal
 
-a, b, c, p, q, x, y = (Symbol(name, real=True) for name in "abcpqxy")
+a, b, c, k, p, q, x, y = (Symbol(name, real=True) for name in "abckpqxy")
 m, n = Symbol("m", integer=True), Symbol("n", integer=True)
 
 _ANY = real(-20, 20)
@@ -222,6 +222,13 @@ RULES = (
         "The definition of floor: x < floor(x) + 1.",
         (),
         {"x": _ANY},
+    ),
+    Rule(
+        "floor-of-small",
+        equal(floor(x / 2**k), sympy.Integer(0)),
+        "0 < x < 2**k, as log2(x) < k: no multiple of 2**k is among the numbers from 1 to x.",
+        (Holds(x > 0), Holds(Log2(x) < k)),
+        {"k": real(-3, 9), "x": real(0, 2**k, open_lo=True, open_hi=True)},
     ),
     Rule(
         "floor-is",
