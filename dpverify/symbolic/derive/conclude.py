@@ -11,7 +11,7 @@ import sympy
 
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import RelationToDerived
-from dpverify.symbolic.derive.define import hidden_letters, meant_by, without_letters
+from dpverify.symbolic.derive.define import hidden_letters, meant_by, reworded, without_letters
 from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
@@ -55,7 +55,7 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     Undecided unless the chain bounds the statement's left side, in its direction, under assumptions that it grants. A
     quantity that is defined is bounded where its formula is.
     """
-    statement = divided(statement, derivation.division)
+    statement = reworded(divided(statement, derivation.division))
     meant = meant_by(statement, derivation.variables)
     clean = without_letters(prepared(derivation), meant)
     lhs, printed = sympy_sides(statement)
