@@ -154,6 +154,8 @@ def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -
         return
     base = k.alone(atom)
     b, x = written(base), written(exponent)
+    if atom == k.row("prime", "2") and scope.integer(exponent):
+        yield from _rule(place, "power-of-two-grows", {"k": x})
     if not goals.prove(place, exponent, False, depth - 1):
         return
     if goals.prove(place, k.ONE - base, False, depth - 1):
