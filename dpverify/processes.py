@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from threading import Thread
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
@@ -22,6 +24,21 @@ def _interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin(prepare: Callable[..., object] | None, arguments: tuple[Any, ...]) -> None:
+    """Begin a worker, which ends when the process that started it does, whatever ended that."""
+    import multiprocessing
+    from multiprocessing.connection import wait
+
+    def watch(sentinel: int) -> None:
+        wait([sentinel])
+        os._exit(1)
+
+    if (parent := multiprocessing.parent_process()) is not None:
+        Thread(target=watch, args=(parent.sentinel,), daemon=True).start()
+    if prepare is not None:
+        prepare(*arguments)
 
 
 @contextmanager
@@ -47,7 +64,7 @@ def process_pool(
                 return super().submit(fn, *args, **kwargs)
 
     before = set(multiprocessing.active_children())
-    pool = Pool(workers, multiprocessing.get_context("spawn"), prepare, arguments)
+    pool = Pool(workers, multiprocessing.get_context("spawn"), _begin, (prepare, arguments))
     done = False
     try:
         yield pool

@@ -212,6 +212,7 @@ class PinItem(ClaimItem):
             against.append(f"pinned {result.pinned}, but {result.status}: {result.reason}")
             if (amendment := result.amendment) is not None:
                 against.append(f"amendment pinned {amendment.pinned}, and {amendment.status}")
+        against += [f"no longer tight: slack of what is {form}, pinned as 1" for form in result.loosened]
         if against:
             self.fail(
                 against, [line for job, one in zip(self.case.jobs, found, strict=True) for line in describe(job, one)]

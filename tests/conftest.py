@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import signal
 from collections.abc import Iterator
 from importlib.metadata import version
 
@@ -12,6 +13,10 @@ from hypothesis import HealthCheck, settings
 # A deadline measures the machine, not the code; the draws of a run are the same on every machine.
 settings.register_profile("dpverify", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("dpverify")
+
+# Whoever runs the tests may have Ctrl-C ignored, as a shell does in the background, and so would what tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header() -> str:

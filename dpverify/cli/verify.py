@@ -24,10 +24,12 @@ def verify(
     jobs: Whole | None = None,
     json: Target | None = None,
     report: Path | None = None,
+    strict: bool = False,
 ) -> int:
     """Judge claims: derive, run, search, and hold the three against each other.
 
     ``claims``: ids such as lemma-12 or tran2022:lemma-12, or globs such as 'lemma-*'; all claims by default.
+    ``strict``: exit code 1 also where a pinned verdict is not confirmed at this budget.
     """
     if seed < 0:
         raise BadInput("--seed", seed, "must be at least 0")
@@ -49,12 +51,11 @@ def verify(
                 early=early,
             )  # fmt: skip
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
-        stack.callback(_write_report, run, loaded, report)
-        stack.callback(write_record, run, json)
+        stack.callback(_write, run, loaded, report, json)
         _show(run, on_stderr=json == STDOUT)
     from dpverify.harness.run.runner import exit_code
 
-    return exit_code(run)
+    return exit_code(run, strict=strict)
 
 
 def _show(run: Run, *, on_stderr: bool) -> None:
@@ -83,13 +84,21 @@ def _check_report(folder: Path | None) -> None:
         raise BadInput("--report", folder, f"holds a report that cannot be read ({error})") from error
 
 
-def _write_report(run: Run, specs: Specs, folder: Path | None) -> None:
+def _write(run: Run, specs: Specs, folder: Path | None, json: str | None) -> None:
+    """Write the report and the JSON, both or neither where both are files; what cannot be written keeps the other."""
     if folder is None:
+        write_record(run, json)
         return
+    from dpverify.ledger.records import encode
     from dpverify.report.collect import ReportError
     from dpverify.report.pages.write import write_report
 
+    target = Path(json).absolute() if json not in {None, STDOUT} else None
+    together = {target: encode(run)} if target is not None and (target.is_file() or not target.exists()) else {}
     try:
-        write_report([run], folder, specs.papers)
+        write_report([run], folder, specs.papers, together)
     except (ReportError, OSError) as error:
+        write_record(run, json)
         raise BadInput("--report", folder, f"cannot be written ({error})") from error
+    if not together:
+        write_record(run, json)

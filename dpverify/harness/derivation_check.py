@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,7 +11,8 @@ from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
 from dpverify.harness.planted import moved_side
 from dpverify.harness.search.search_check import SearchCheck
-from dpverify.ledger.records import Status
+from dpverify.ledger.formula import free_names, parse, to_text
+from dpverify.ledger.records import ORDERS, Status
 from dpverify.ledger.results import CheckResult, ControlResult, DerivationResult, Method, RelationToDerived
 from dpverify.ledger.statements import Statement
 
@@ -59,12 +60,19 @@ class DerivationCheck(Check):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check, compare and control; a step that fails is our error, or, in the paper's chain, a finding."""
-        from dpverify.symbolic.derive.cited import derivations_under, referred_to, taken_for_granted, typed_by_hand
+        from dpverify.symbolic.derive.cited import (
+            definitions_used,
+            derivations_under,
+            referred_to,
+            taken_for_granted,
+            typed_by_hand,
+        )
         from dpverify.symbolic.derive.conclude import compare_with
+        from dpverify.symbolic.derive.define import meant_by, reworded, without_letters
         from dpverify.symbolic.derive.derivation import check_derivation
 
         del block
-        statement, points, seed = context.statement, context.budget.points, context.seed
+        statement, points, seed = reworded(context.statement), context.budget.points, context.seed
         derivation = self.build(statement)
         checked = check_derivation(derivation, points=points, seed=seed)
         conclusion = compare_with(derivation, statement)
@@ -74,9 +82,13 @@ class DerivationCheck(Check):
         proves = checked.complete and relation in IMPLIES and not broken
         controls, slack = self._controls(context, derivation) if proves else ([], [])
         missed = missed_controls(controls) if proves else ""
-        start = str(derivation.start)  # no record says in a formula what is measured
-        measured = f"{statement.quantity} is {start if len(start) < LONGEST else 'what the derivation starts from'}"
-        given = [*taken_for_granted(derivation), *([measured] if statement.quantity else [])]
+        given = taken_for_granted(without_letters(derivation, meant_by(statement)))
+        meaning = statement.definition(statement.quantity) if statement.quantity else None
+        if statement.quantity and meaning is None:
+            start = str(derivation.start)  # no record says in a formula what is measured
+            start = start if len(start) < LONGEST else "what the derivation starts from"
+            given.append(f"{statement.quantity} is {start}")
+        measured = [] if meaning is None else [str(meaning)]
         holds: Status = "proved given" if given else "proved"
         rests = f"cites the derivations {'; '.join(one.name for one in under)}" if under else ""
         failing = _failing(checked)
@@ -92,6 +104,7 @@ class DerivationCheck(Check):
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
             given=given if proves else [],
+            definitions=[*measured, *definitions_used(derivation)] if proves else [],
             references=referred_to(derivation) if proves else [],
             derivation=checked,
             relation_to_derived=relation,
@@ -152,12 +165,24 @@ def _moved_against(derivation: Derivation, statement: Statement) -> ControlResul
 
     relation: RelationToDerived = "undecided"
     for factor in FACTORS:
-        # One of the two directions is sharper, whatever the sign and the relation; the other one follows all the more.
-        for moved in (1 / factor, factor):
-            relation = conclude(derivation, moved_side(statement, "*", moved))
+        for fault, moved in _moves(statement, factor):
+            relation = conclude(derivation, moved)
             if relation not in IMPLIES:
-                return _moved(f"printed*{moved}", relation, refuted=True, smallest=factor == FACTORS[0])
+                return _moved(fault, relation, refuted=True, smallest=factor == FACTORS[0])
     return _moved(f"printed by a factor of {FACTORS[-1]}", relation, refuted=False, smallest=True)
+
+
+def _moves(statement: Statement, factor: Fraction) -> Iterator[tuple[str, Statement]]:
+    """A right side times a number, or, of an order, times a power of one of its letters."""
+    # One of the two directions is sharper, whatever the sign and the relation; the other one follows all the more.
+    if statement.relation in ORDERS and statement.rhs is not None:
+        for letter in sorted(free_names(statement.rhs)):
+            for power in (1 - factor, factor - 1):
+                rhs = parse(f"({to_text(statement.rhs)})*{letter}**({power})")
+                yield f"printed*{letter}**({power})", replace(statement, rhs=rhs)
+    else:
+        for moved in (1 / factor, factor):
+            yield f"printed*{moved}", moved_side(statement, "*", moved)
 
 
 def _moved(fault: str, relation: str, *, refuted: bool, smallest: bool) -> ControlResult:

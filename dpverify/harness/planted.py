@@ -9,7 +9,7 @@ from typing import Literal
 
 from dpverify.harness.context import Point
 from dpverify.harness.sides import LeftSide
-from dpverify.ledger.formula import Bin, Call, Formula, Name, Neg, Num, Sum, free_names, parse
+from dpverify.ledger.formula import Bin, Name, Num, free_names, parse, substitute
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import Exact
 
@@ -50,7 +50,7 @@ class Planted:
         """Statement with the planted right side; itself where the fault is elsewhere."""
         if not self.rhs or statement.rhs is None:
             return statement
-        return replace(statement, rhs=substitute(parse(self.rhs), PRINTED, statement.rhs))
+        return replace(statement, rhs=substitute(parse(self.rhs), {Name(PRINTED): statement.rhs}))
 
 
 def moved_side(statement: Statement, op: Literal["*", "+"], number: Fraction) -> Statement:
@@ -59,21 +59,3 @@ def moved_side(statement: Statement, op: Literal["*", "+"], number: Fraction) ->
         raise ValueError(f"{statement.key}: a statement in words has no right side to change.")
     sides = (Num(number), statement.rhs) if op == "*" else (statement.rhs, Num(number))
     return replace(statement, rhs=Bin(op, *sides))
-
-
-def substitute(node: Formula, name: str, value: Formula) -> Formula:
-    """Put a formula in the place of a name; the index of a sum that has the name hides it."""
-    match node:
-        case Name(own):
-            return value if own == name else node
-        case Neg(arg):
-            return Neg(substitute(arg, name, value))
-        case Bin(op, left, right):
-            return Bin(op, substitute(left, name, value), substitute(right, name, value))
-        case Call(function, args):
-            return Call(function, tuple(substitute(arg, name, value) for arg in args))
-        case Sum(body, index, lo, hi):
-            inner = body if index == name else substitute(body, name, value)
-            return Sum(inner, index, substitute(lo, name, value), substitute(hi, name, value))
-        case _:
-            return node

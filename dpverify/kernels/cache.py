@@ -4,7 +4,8 @@ Numba's own cache numbers its files and keeps an index beside them. Two processe
 once may pick the same number, and the index is written before the file that it names; either way one of them can be
 handed the machine code of another function. It also looks at one source file only, so that a kernel which calls a
 kernel of another file stays as it was when that one changes. A verifier cannot live with either. Here a file's name is
-the digest of the code, of every kernel and constant that it reaches, of the signature and of the compiler; it is
+the digest of the code, of every kernel and constant that it reaches, of the signature and of the compiler with its
+options; it is
 written aside and moved into place, so a file is there whole or not at all, and no index can disagree with it.
 """
 
@@ -16,6 +17,7 @@ import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
+import llvmlite  # type: ignore[import-untyped]  # no py.typed
 import numba
 
 MOST_FILES = 64  # Files kept for one function: past that, the oldest go
@@ -24,7 +26,7 @@ MOST_FILES = 64  # Files kept for one function: past that, the oldest go
 def file_name(base: str, code: Iterable[object], settings: object) -> str:
     """Name the file of a function: ``code`` is what it is compiled from, ``settings`` those of the compiler."""
     digest = hashlib.sha256()
-    for part in (*code, numba.__version__, sys.version_info[:2], settings):
+    for part in (*code, numba.__version__, llvmlite.__version__, sys.version_info[:2], settings):
         digest.update(repr(part).encode() + b"\n")
     return f"{base}.{digest.hexdigest()[:32]}.nbc"
 

@@ -1,4 +1,4 @@
-"""A digest of all that decides what a function compiles to: its code, its constants, and the kernels that it calls."""
+"""A digest of all that decides what a function compiles to: its code, its constants, its options, and what it calls."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+from numba.core.registry import cpu_target
 
 
-def fingerprint(function: FunctionType) -> str:
-    """Digest a function's code and everything of ours that it reaches.
+def fingerprint(function: Any) -> str:
+    """Digest a function's or a kernel's code and everything of ours that it reaches.
 
     64 hexadecimal digits. Equal in every process with the same sources; another when the body of the function, a
-    constant, a value in its closure, or any of these in a kernel that it calls, is changed.
+    constant, a value in its closure, an option of the compiler, or any of these in what it calls, is changed: in a
+    kernel, in an intrinsic, or in what overloads a plain function.
     """
     digest = hashlib.sha256()
-    for part in _function(function, set()):
+    for part in _value(function, (), set()):
         digest.update(part.encode() + b"\n")
     return digest.hexdigest()
 
@@ -55,12 +57,24 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
+def _overloads(function: FunctionType) -> Iterator[FunctionType]:
+    """Yield what compiled code runs in the place of a plain function: numba keeps it beside the function, not in it."""
+    context = cpu_target.typing_context
+    context.refresh()  # takes in what was overloaded since
+    known = context._lookup_global(function)
+    for template in getattr(known, "templates", ()):
+        if isinstance(body := getattr(template, "_overload_func", None), FunctionType):
+            yield body
+
+
 def _value(value: Any, names: tuple[str, ...], seen: set[int]) -> Iterator[str]:
     """Describe something that a function refers to; ``names`` are those it looks up, in case of a module of ours."""
-    body = getattr(value, "py_func", value)
+    body = getattr(value, "py_func", getattr(value, "_defn", value))  # of a kernel, of an intrinsic
     if isinstance(body, FunctionType):
-        yield f"options {getattr(value, 'targetoptions', None)}"
-        yield from _function(body, seen) if body is not value else (f"function {body.__module__} {body.__qualname__}",)
+        yield f"options {sorted(getattr(value, 'targetoptions', {}).items())}"
+        yield from _function(body, seen)
+        for replacement in _overloads(body) if body is value else ():
+            yield from _function(replacement, seen)
     elif isinstance(value, ModuleType):
         yield f"module {value.__name__}"
         if value.__name__.partition(".")[0] == __name__.partition(".")[0]:

@@ -1,6 +1,7 @@
 """All parts of numba that it does not promise to keep: what is patched, what is called, and what is built on.
 
-A new release may break them. Nothing else in the package touches them, so it is mended here;
+A new release may break them. Nothing else in the package touches them, but for ``fingerprint``, which asks what stands
+behind a kernel, an intrinsic and an overloaded function, so it is mended here;
 ``tests/unit/kernels/test_numba_internals.py`` says which part broke, and what to do.
 """
 
@@ -48,7 +49,7 @@ _without_value: Callable[[Any], Any] = types.unliteral
 
 def prepare(compiled: Any) -> None:
     """Give a jitted function our cache, and let it be called with a number written out as with a variable."""
-    compiled._cache = KernelCache.of(compiled.py_func)
+    compiled._cache = KernelCache.of(compiled)
     compiled.get_call_template = partial(_typed_as_variables, compiled.get_call_template)
 
 
@@ -70,16 +71,20 @@ def without_dispatch(compiled: Any, arguments: tuple[object, ...]) -> Any:
 class KernelCache(FunctionCache):
     """The cache of one kernel; numba calls ``load_overload`` before it compiles and ``save_overload`` after."""
 
+    compiled: Any  # the kernel, with its options
+
     @classmethod
-    def of(cls, py_func: Any) -> KernelCache | NullCache:
+    def of(cls, compiled: Any) -> KernelCache | NullCache:
         """Make the cache of a function, or none where it has no source file or no folder can be written to.
 
         In ``NUMBA_CACHE_DIR``, else beside the source file, else in the user's cache folder.
         """
         try:
-            return cls(py_func)
+            made = cls(compiled.py_func)
         except (RuntimeError, OSError):
             return NullCache()
+        made.compiled = compiled
+        return made
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         arguments = _arguments(sig)
@@ -106,7 +111,7 @@ class KernelCache(FunctionCache):
 
     def _file(self, arguments: tuple[Any, ...], codegen: Any) -> Path:
         settings = [vars(config)[name] for name in OPTIONS]
-        parts = (fingerprint(self._py_func), *map(_name_of, arguments), codegen.magic_tuple())
+        parts = (fingerprint(self.compiled), *map(_name_of, arguments), codegen.magic_tuple())
         return Path(self.cache_path) / file_name(self._impl.filename_base, parts, settings)
 
 
@@ -118,7 +123,7 @@ def _arguments(sig: Any) -> tuple[Any, ...]:
 def _name_of(type_: Any) -> str:
     """Name an argument's type: a kernel by its contents, because its own name holds an address."""
     if isinstance(type_, types.Dispatcher):
-        return fingerprint(type_.dispatcher.py_func)
+        return fingerprint(type_.dispatcher)
     if isinstance(type_, types.NamedTuple):  # numba's name has the types of the fields, and not theirs
         return f"{type_}{type_.fields}{[_name_of(field) for field in type_.types]}"
     return str(type_)

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import msgspec
 
+from dpverify.ledger.definitions import Glossary
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.reading import StatementReader, amended_wording, printed_wording
 from dpverify.ledger.records import Amendment, Claim, Status, Verdict
@@ -28,6 +29,7 @@ class ClaimSpec:
     verdicts: tuple[Verdict, ...] = ()
     file: str = ""
     siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, repr=False)  # the paper's claims by id
+    glossary: Glossary = field(default_factory=Glossary, repr=False)  # the paper's definitions
 
     @property
     def key(self) -> str:
@@ -67,6 +69,9 @@ class ClaimSpec:
         """Canonical JSON of this record, or an amendment of it, and its symbols' domains; not `transcription`."""
         fields = msgspec.to_builtins(record)
         fields.pop("transcription", None)
+        for name, empty in (("hides", []), ("assumes", None)):  # what most records say nothing of
+            if fields.get(name, empty) == empty:
+                fields.pop(name, None)
         fields["domains"] = self.vocabulary.domain_texts(_formulas(record))
         return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
@@ -106,15 +111,16 @@ class ClaimSpec:
                 raise place.at("amendment").error("", "this reading has no amendment")
             wording = amended_wording(self.record, verdict.amendment)
         read = StatementReader(wording, self.vocabulary, place, Problems()).read(self.record, self.key, chosen)
-        return replace(read, siblings=self.siblings)
+        return replace(read, siblings=self.siblings, glossary=self.glossary)
 
 
 def _formulas(record: Claim | Amendment) -> Iterator[str]:
     """Yield every formula, condition, assumption and defined symbol of a record."""
     if isinstance(record, Claim):
-        yield from (record.lhs or "", record.printed or "", *record.assumes)
+        yield from (record.lhs or "", record.printed or "", *record.hides)
     else:
         yield record.formula or ""
+    yield from record.assumes or ()
     yield from record.requires or ()
     for let in record.let or ():
         yield from (let.symbol, let.value)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, get_args
 import msgspec
 
 from dpverify.ledger.chapters import ChaptersFile, chapter_problems
+from dpverify.ledger.definitions import Definition, DefinitionsFile
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.papers import PaperReader
 from dpverify.ledger.reading import find_cycle
@@ -46,6 +47,7 @@ _TABLES: dict[str, type[Record]] = {"symbols": Symbol, "functions": Function, "q
 _ARRAYS: dict[type[Record], tuple[str, str, type[Record]]] = {
     ClaimsFile: ("claim", "id", Claim),
     VerdictsFile: ("verdict", "claim", Verdict),
+    DefinitionsFile: ("definition", "name", Definition),
 }
 """Arrays of tables whose entries are named in errors: the array, the field that names an entry, and its record."""
 _AT = re.compile(r"(?P<rule>.*) - at `\$(?P<path>.*)`", re.DOTALL)
@@ -142,6 +144,7 @@ def _value_at(data: object, path: str) -> object:
 CLAIMS = "claims.toml"
 VERDICTS = "verdicts.toml"
 CHAPTERS = "chapters.toml"
+DEFINITIONS = "definitions.toml"
 PROOFS = "proofs"  # the one folder of specs that is no paper: proofs of the rules of derivations
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -163,7 +166,8 @@ def load_specs(directory: Path | str | None = None) -> Specs:
     Parameters
     ----------
     directory
-        It has a folder per paper, with ``claims.toml`` and perhaps ``verdicts.toml`` and ``chapters.toml``. None for
+        It has a folder per paper, with ``claims.toml`` and perhaps ``verdicts.toml``, ``definitions.toml`` and
+        ``chapters.toml``. None for
         the specs that come with dpverify.
 
     Raises
@@ -210,17 +214,19 @@ def _paper_folders(directory: Path, problems: Problems) -> list[Path]:
 
 def _read_paper(folder: Path, problems: Problems) -> PaperSpec | None:
     """Read one paper, or return None where its claims cannot be read."""
-    places = [Place(shown_path(folder / name)) for name in (CLAIMS, VERDICTS, CHAPTERS)]
+    places = [Place(shown_path(folder / name)) for name in (CLAIMS, VERDICTS, DEFINITIONS, CHAPTERS)]
     claims = _read_file(folder / CLAIMS, ClaimsFile, places[0], problems)
-    verdicts, chapters = VerdictsFile(), ChaptersFile()
+    verdicts, definitions, chapters = VerdictsFile(), DefinitionsFile(), ChaptersFile()
     if _is_there(folder / VERDICTS):
         verdicts = _read_file(folder / VERDICTS, VerdictsFile, places[1], problems) or verdicts
+    if _is_there(folder / DEFINITIONS):
+        definitions = _read_file(folder / DEFINITIONS, DefinitionsFile, places[2], problems) or definitions
     if claims is None:
         return None
-    paper = PaperReader(folder.name, places[0], places[1], problems).read(claims, verdicts)
+    paper = PaperReader(folder.name, places[:3], problems).read(claims, verdicts, definitions)
     if _is_there(folder / CHAPTERS):
-        chapters = _read_file(folder / CHAPTERS, ChaptersFile, places[2], problems) or chapters
-    problems.extend(chapter_problems(chapters, paper.claims, places[2]))
+        chapters = _read_file(folder / CHAPTERS, ChaptersFile, places[3], problems) or chapters
+    problems.extend(chapter_problems(chapters, paper.claims, places[3]))
     return replace(paper, chapters=tuple(chapters.chapter))
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from dpverify.ledger.claims import ClaimSpec, full_id, reading_problems
+from dpverify.ledger.definitions import DefinitionsFile, read_glossary, unknown_claims
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.reading import StatementReader, amended_wording, printed_wording
 from dpverify.ledger.records import Claim, ClaimsFile, PaperInfo, Verdict, VerdictsFile
@@ -24,16 +25,16 @@ _CHOICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 class PaperReader:
     """Reads one paper."""
 
-    def __init__(self, folder: str, claims_place: Place, verdicts_place: Place, problems: Problems) -> None:
+    def __init__(self, folder: str, places: Sequence[Place], problems: Problems) -> None:
         self.folder = folder
-        self.claims_place = claims_place
-        self.verdicts_place = verdicts_place
+        self.claims_place, self.verdicts_place, self.definitions_place = places
         self.problems = problems
 
-    def read(self, claims: ClaimsFile, verdicts: VerdictsFile) -> PaperSpec:
+    def read(self, claims: ClaimsFile, verdicts: VerdictsFile, definitions: DefinitionsFile) -> PaperSpec:
         """Read the paper; what is wrong with it is added to `problems`."""
         self.problems.extend(_paper_problems(claims.paper, self.folder, self.claims_place))
         vocabulary = read_vocabulary(claims, self.claims_place, self.problems)
+        glossary = read_glossary(definitions, vocabulary, self.definitions_place, self.problems)
         by_claim: dict[str, list[Verdict]] = {}
         for verdict in verdicts.verdict:
             by_claim.setdefault(full_id(verdict.claim, self.folder), []).append(verdict)
@@ -41,7 +42,7 @@ class PaperReader:
         for record in claims.claim:
             place = self.claims_place.of(record.id)
             mine = tuple(by_claim.get(full_id(record.id, self.folder), ()))
-            spec = ClaimSpec(record, self.folder, vocabulary, mine, place.file, specs)
+            spec = ClaimSpec(record, self.folder, vocabulary, mine, place.file, specs, glossary)
             if record.id in specs:
                 self.problems.append(place.at("id").error(shown(record.id), "an id is given once, this one twice"))
                 continue
@@ -52,6 +53,7 @@ class PaperReader:
             reader.read(record, spec.key, {})
             if len(self.problems) == before:
                 self.check_verdicts(spec)
+        self.problems.extend(unknown_claims(definitions, specs, self.definitions_place))
         known = {spec.key: spec for spec in specs.values()}
         for key, found in by_claim.items():
             if key not in known:

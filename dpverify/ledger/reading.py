@@ -24,6 +24,7 @@ class Wording:
     formula: str | None
     words: str | None
     requires: list[str]
+    assumes: list[str]
     let: list[Let]
     own: frozenset[str] = frozenset()
 
@@ -38,7 +39,7 @@ class Wording:
 def printed_wording(claim: Claim) -> Wording:
     """Return the text of a claim as printed."""
     left, right = (claim.quantity, claim.lhs, claim.relation), (claim.printed, claim.statement)
-    return Wording(*left, *right, claim.requires, claim.let)
+    return Wording(*left, *right, claim.requires, claim.assumes, claim.let)
 
 
 def amended_wording(claim: Claim, amendment: Amendment) -> Wording:
@@ -51,8 +52,11 @@ def amended_wording(claim: Claim, amendment: Amendment) -> Wording:
         formula=amendment.formula,
         words=amendment.statement,
         requires=claim.requires if amendment.requires is None else amendment.requires,
+        assumes=claim.assumes if amendment.assumes is None else amendment.assumes,
         let=claim.let if amendment.let is None else amendment.let,
-        own=frozenset(name for name in ("relation", "requires", "let") if getattr(amendment, name) is not None)
+        own=frozenset(
+            name for name in ("relation", "requires", "assumes", "let") if getattr(amendment, name) is not None
+        )
         | {"formula", "words"},
     )
 
@@ -68,7 +72,7 @@ def shape_problems(wording: Wording, place: Place) -> Iterator[SpecError]:
         yield wrong("formula", "neither" if wording.formula is None else "both", rule)
     elif wording.formula is not None:
         if wording.relation is None:
-            yield wrong("relation", "", "a formula needs a relation: <= >= = < >")
+            yield wrong("relation", "", "a formula needs a relation: <= >= = < > O O~")
         if (wording.lhs is None) == (wording.quantity is None):
             value = "neither" if wording.lhs is None else "both"
             yield wrong("lhs", value, "the left side is exactly one of lhs and quantity")
@@ -93,22 +97,23 @@ class StatementReader:
         self.place = place
         self.problems = problems
 
-    def read(self, claim: Claim, key: str, reading: dict[str, str]) -> Statement:
-        """Read the statement, without what does not parse: that is added to `problems`."""
+    def read(self, claim: Claim | None, key: str, reading: dict[str, str]) -> Statement:
+        """Read the statement, without what does not parse: that is added to `problems`; None is for no claim's."""
         wording, vocabulary = self.wording, self.vocabulary
         self.problems.extend(shape_problems(wording, self.place))
         lhs = self.part("lhs", vocabulary.formula, wording.lhs)
         rhs = self.part("formula", vocabulary.formula, wording.formula)
         requires = self.parts("requires", vocabulary.relation, wording.requires)
-        assumes = self.parts("assumes", vocabulary.tag, claim.assumes)
+        assumes = self.parts("assumes", vocabulary.tag, wording.assumes)
         let = self.definitions()
         nodes = (lhs, rhs, *requires, *(value for _, value in let))
         names = {name for node in nodes if node is not None for name in free_names(node)} | {name for name, _ in let}
-        names = vocabulary.with_domains(names)
+        hides = self.hidden(claim)
+        names = vocabulary.with_domains(names | hides)
         return Statement(
             key=key,
             variant="amended" if wording.own else "printed",
-            kind=claim.kind,
+            kind=claim.kind if claim else "identity",
             reading=reading,
             quantity=wording.quantity,
             lhs=lhs,
@@ -122,6 +127,7 @@ class StatementReader:
             symbols={name: vocabulary.symbols[name] for name in sorted(names)},
             functions=vocabulary.functions,
             measured=self.measured(),
+            hides=hides,
         )
 
     def part(self, field: str, parse: Callable[[str], T], text: str | None) -> T | None:
@@ -161,6 +167,15 @@ class StatementReader:
         if symbol not in self.vocabulary.symbols:
             return f"unknown symbol{suggest(symbol, self.vocabulary.symbols)}"
         return "a symbol is solved for once, this one twice" if symbol in seen else ""
+
+    def hidden(self, claim: Claim | None) -> frozenset[str]:
+        """Look up the letters on which the constant of an order may depend."""
+        hides = claim.hides if claim else []
+        for name in hides:
+            if name not in self.vocabulary.symbols:
+                rule = f"unknown symbol{suggest(name, self.vocabulary.symbols)}"
+                self.problems.append(self.place.at("hides").error(shown(name), rule))
+        return frozenset(name for name in hides if name in self.vocabulary.symbols)
 
     def measured(self) -> Quantity | None:
         """Look up the quantity on the left side."""

@@ -18,10 +18,13 @@ Kind = Literal[
     "utility-rate",
     "algorithm",
 ]
-Relation = Literal["<=", ">=", "=", "<", ">"]
+Relation = Literal["<=", ">=", "=", "<", ">", "O", "O~"]
 Status = Literal["proved", "proved given", "argued", "not refuted", "refuted", "inconclusive", "untested"]
 SourceText = Literal["full", "main", "both"]
 
+
+ORDERS: tuple[Relation, ...] = ("O", "O~")
+"""The left side is at most a constant times the right one; with the tilde, times a power of logarithms as well."""
 
 HOLDS: tuple[Status, ...] = ("proved", "proved given", "argued", "not refuted")
 """What is said of a statement that nothing speaks against, the strongest word first."""
@@ -97,6 +100,7 @@ class Claim(Record, frozen=True, kw_only=True):
     quantity: str | None = None
     lhs: str | None = None
     printed: str | None = None
+    hides: list[str] = []
     statement: str | None = None
     requires: list[str] = []
     assumes: list[str] = []
@@ -123,8 +127,10 @@ class Amendment(Record, frozen=True, kw_only=True):
     statement: str | None = None
     relation: Relation | None = None
     requires: list[str] | None = None
+    assumes: list[str] | None = None
     let: list[Let] | None = None
     status: Status = "untested"
+    tight: bool = False  # as in Verdict
     why: str
 
 
@@ -134,6 +140,7 @@ class Verdict(Record, frozen=True, kw_only=True):
     claim: str
     reading: dict[str, str] = {}
     status: Status
+    tight: bool = False  # whether the printed side is reached: a search that no longer finds so is not what it was
     reason: str = ""
     findings: list[str] = []
     amendment: Amendment | None = None

@@ -66,11 +66,18 @@ class ControlResult(Record, frozen=True, kw_only=True):
     statistic: str = ""
 
 
+REACHED = 0.01  # how near a printed side has to come to what it bounds, to be called reached
+
+
 class Slack(Record, frozen=True, kw_only=True):
     """Printed divided by exact: the smallest found and a typical value."""
 
     min: Number
     typical: Number
+
+
+def _above_1(slack: Slack) -> bool:
+    return float(slack.min.float) > 1.0 + REACHED
 
 
 class Vacuous(Record, frozen=True, kw_only=True):
@@ -96,6 +103,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
     region: str = ""
     leaves_out: str = ""
     given: list[str] = []  # premises that nothing proves; a proof that rests on any is "proved given" these
+    definitions: list[str] = []  # what a proof takes from the records of definitions
     references: list[Reference] = []  # the statements among the premises, proved or not
     seconds: float = 0.0
     kernel_disagrees: bool = False
@@ -118,7 +126,9 @@ class AmendmentResult(Record, frozen=True, kw_only=True):
     requires: list[str] = []
     status: Status
     given: list[str] = []
+    definitions: list[str] = []
     pinned: Status = "untested"
+    tight: bool = False
     why: str
     slack: Slack | None = None
     checks: list[CheckResult] = []
@@ -131,8 +141,10 @@ class Result(Record, frozen=True, kw_only=True):
     reading: dict[str, str]
     status: Status
     given: list[str] = []
+    definitions: list[str] = []
     reason: str
     pinned: Status
+    tight: bool = False  # whether our verdict says that the printed side is reached
     contradicts: bool
     sources_disagree: bool
     record_hash: str
@@ -157,6 +169,20 @@ class Result(Record, frozen=True, kw_only=True):
     def all_checks(self) -> list[CheckResult]:
         """The checks of the printed statement and those of its amendment."""
         return [*self.checks, *(self.amendment.checks if self.amendment is not None else [])]
+
+    @property
+    def loosened(self) -> list[str]:
+        """Slacks above 1 of statements whose verdict says that their printed side is reached."""
+        judged = [("printed", self.tight, self.slack)]
+        if self.amendment is not None:
+            judged.append(("amended", self.amendment.tight, self.amendment.slack))
+        return [f"{form}: {slack.min.float}" for form, tight, slack in judged if tight and slack and _above_1(slack)]
+
+    @property
+    def missed_faults(self) -> list[str]:
+        """Planted faults that a check should have seen and did not, each as ``check: fault``."""
+        pairs = ((check.name, control) for check in self.all_checks for control in check.controls)
+        return [f"{check}: {control.name} ({control.fault})" for check, control in pairs if not control.refuted]
 
 
 class RunInfo(Record, frozen=True, kw_only=True):

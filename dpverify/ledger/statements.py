@@ -7,15 +7,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dpverify.ledger.formula import Compare, Formula
-from dpverify.ledger.records import Function, Kind, Quantity, Record, Relation, Symbol
+from dpverify.ledger.records import ORDERS, Function, Kind, Quantity, Record, Relation, Symbol
 from dpverify.ledger.vocabulary import Domain, Tag, Vocabulary
 
 if TYPE_CHECKING:
     from dpverify.ledger.claims import ClaimSpec
+    from dpverify.ledger.definitions import Glossary, Meaning
 
 Variant: TypeAlias = Literal["printed", "amended"]
 
-_RELATIONS: Mapping[Relation, str] = {"<=": r"\le", ">=": r"\ge", "=": "=", "<": "<", ">": ">"}
+_RELATIONS: Mapping[Relation, str] = {
+    "<=": r"\le",
+    ">=": r"\ge",
+    "=": "=",
+    "<": "<",
+    ">": ">",
+    "O": "O",
+    "O~": r"\tilde O",
+}
 
 
 class Reference(Record, frozen=True, kw_only=True):
@@ -56,11 +65,18 @@ class Statement:
     measured: Quantity | None = None  # the paper's record of ``quantity``
     # The paper's claims by id: where references to other statements are looked up. They are not what it says.
     siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, compare=False, repr=False)
+    hides: frozenset[str] = frozenset()  # symbols that the constant of O or O~ may depend on
+    glossary: Glossary | None = field(default=None, compare=False, repr=False)  # where definitions are looked up
 
     @property
     def reference(self) -> Reference:
         """Which statement this is."""
         return Reference(claim=self.key, reading=self.reading, variant=self.variant)
+
+    def definition(self, name: str, part: str = "") -> Meaning | None:
+        """What a name of the paper means here, a quantity's or a function's; None where no record says it."""
+        claim = self.key.partition(":")[2]
+        return None if self.glossary is None else self.glossary.definition(name, claim, self.reading, part)
 
     @property
     def let_names(self) -> tuple[str, ...]:
@@ -78,7 +94,10 @@ class Statement:
             return ""
         measured = self.measured.latex if self.measured else ""
         left = measured if self.lhs is None else self.formula_latex(self.lhs)
-        return f"{left} {_RELATIONS[self.relation]} {self.formula_latex(self.rhs)}"
+        right = self.formula_latex(self.rhs)
+        if self.relation in ORDERS:
+            return rf"{left} = {_RELATIONS[self.relation]}\left({right}\right)"
+        return f"{left} {_RELATIONS[self.relation]} {right}"
 
     def formula_latex(self, node: Formula | Compare) -> str:
         """Return a formula or condition of the statement as LaTeX, in the paper's letters."""

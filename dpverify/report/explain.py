@@ -79,7 +79,9 @@ def _evidence(console: Console, result: Result) -> None:
     title = f"{mark(result.status, console)} {result.status}{f' ({reading})' if reading else ''}"
     _line(console, f"Evidence of a stored run: {title}", STYLES[result.status])
     pin = pin_words(result)
-    lines = [*(f"given: {premise}" for premise in result.given), result.reason, pin, *result.findings]
+    lines = [f"given: {premise}" for premise in result.given]
+    lines += [f"by definition: {definition}" for definition in result.definitions]
+    lines += [result.reason, pin, *result.findings]
     lines += [f"{COUNTEREXAMPLES[e.kind]}: {_example(e)}" for e in counterexamples(result)]
     lines += [f"slack (smallest / typical): {show_slack(result.slack)}"] if result.slack else []
     lines += [f"region: {result.region}"] if result.region else []
@@ -118,6 +120,7 @@ def _amended(amendment: AmendmentResult | None) -> Iterator[str]:
     if amendment is None:
         return
     yield f"corrected ({amendment.status}): {amendment.formula or amendment.statement or ''}; {amendment.why}"
+    yield from (f"by definition: {definition}" for definition in amendment.definitions)
     if amendment.slack:
         yield f"its slack (smallest / typical): {show_slack(amendment.slack)}"
     yield from (f"corrected, {_check(check)}" for check in amendment.checks)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+
+import msgspec
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.errors import printable
@@ -100,6 +103,9 @@ FIGURES = {"comparison": "comparison-", "benchmarks": "bench-"}
 """Pages of a report's folder that are made of other data than verdicts, and how the names of their figures begin."""
 
 
+NEW = ".new"  # in a report's folder: files that are finished, and not yet all in their places
+
+
 def outdated(folder: Path, wanted: Mapping[str, bytes], page: str = "") -> list[str]:
     """Files that are missing or have another content, in the order of ``wanted``, then those whose data are gone.
 
@@ -111,20 +117,47 @@ def outdated(folder: Path, wanted: Mapping[str, bytes], page: str = "") -> list[
     return [*changed, *(name for name in names if name not in wanted and _page_of(name) == page)]
 
 
-def update(folder: Path, files: Mapping[str, bytes], page: str = "") -> list[str]:
-    """Write the files that differ, none of them ever seen half written, and take those away whose data are gone."""
+def update(
+    folder: Path, files: Mapping[str, bytes], page: str = "", elsewhere: Mapping[Path, bytes] | None = None
+) -> list[str]:
+    """Write the files that differ, and take those away whose data are gone: all of it or nothing, whatever ends it.
+
+    All is written aside first, and moved into place from there; a later call ends what was begun.
+    ``elsewhere``: files outside the folder that belong to it, by their absolute paths. The files that changed, sorted.
+    """
+    finish(folder)
     names = outdated(folder, files, page)
-    for name in names:
-        path = folder / name
-        if name in files:
+    wanted = {name: files.get(name) for name in names} | {str(path): text for path, text in (elsewhere or {}).items()}
+    aside = folder / f"{NEW}.part"
+    shutil.rmtree(aside, ignore_errors=True)  # of a run that was ended before it had written all
+    aside.mkdir(parents=True)
+    for number, content in enumerate(wanted.values()):
+        if content is not None:
+            (aside / str(number)).write_bytes(content)
+    (aside / "names").write_bytes(msgspec.json.encode(list(wanted)))
+    aside.rename(folder / NEW)  # until here the folder is as it was; from here on it is the new one
+    finish(folder)
+    return sorted(names)
+
+
+def finish(folder: Path) -> None:
+    """Put in their places what an update has written aside, and did not come to move."""
+    if not (folder / NEW).is_dir():
+        return
+    names = msgspec.json.decode((folder / NEW / "names").read_bytes(), type=list[str])
+    for number, name in enumerate(names):
+        path, written = folder / name, folder / NEW / str(number)
+        if written.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, files[name])
+            _replace(path, written.read_bytes())
         else:
-            path.unlink()
+            path.unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # another file is in it
                 if path.parent != folder:
                     path.parent.rmdir()
-    return sorted(names)
+    shutil.rmtree(folder / f"{NEW}.part", ignore_errors=True)
+    (folder / NEW).rename(folder / f"{NEW}.part")  # done, even if what follows is cut off
+    shutil.rmtree(folder / f"{NEW}.part")
 
 
 def _page_of(name: str) -> str:

@@ -67,6 +67,10 @@ def closing(run: Run) -> Iterator[str]:
             yield f"SOURCES DISAGREE: {item_id(result)}: {result.reason}"
         if result.contradicts:
             yield f"CONTRADICTS ITS PIN: {item_id(result)}: pinned {result.pinned}, found {result.status}."
+        for missed in result.missed_faults:
+            yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
+        for form in result.loosened:
+            yield f"NO LONGER TIGHT: {item_id(result)}, slack of what is {form}; its verdict says 1."
     weak = sum("unconfirmed" in pin_words(result) for result in results)
     if weak:
         yield f"{plural(weak, 'pinned verdict')} {'is' if weak == 1 else 'are'} unconfirmed at this budget."
@@ -82,7 +86,8 @@ def why(result: Result) -> str:
         point = f"at {show_point(first.parameters)}: " if first.parameters else ""
         return f"{point}{show_sides(first)}"
     given = f"given {', '.join(result.given)}: " if result.given and "given" not in result.reason else ""
-    return given + " ".join(result.reason.split())
+    defined = f" (by definition: {'; '.join(result.definitions)})" if result.definitions else ""
+    return given + " ".join(result.reason.split()) + defined
 
 
 def mark(status: Status, console: Console) -> str:

@@ -83,6 +83,12 @@ Proof.
   assert (0 <= ln x) by (rewrite <- ln_1; apply ln_le_mono; lra). nra.
 Qed.
 
+Theorem power_split : power_split_statement.
+Proof.
+  intros m n x M N I J. destruct (natural m I M) as [k ->]. destruct (natural n J N) as [l ->].
+  rewrite <- plus_INR, !power_INR. apply pow_add.
+Qed.
+
 Theorem power_at_most_one : power_at_most_one_statement.
 Proof.
   intros p x X U P. rewrite <- (power_0_r x). apply power_decreasing; lra.
@@ -159,6 +165,29 @@ Proof. intros x. apply floor_bounds. Qed.
 
 Theorem floor_above : floor_above_statement.
 Proof. intros x. generalize (floor_bounds x). lra. Qed.
+
+Theorem floor_of_small : floor_of_small_statement.
+Proof.
+  intros k x X H. rewrite power_pos by lra. unfold floor.
+  rewrite (Int_part_unique _ 0%Z); [reflexivity | |].
+  - apply Rlt_le, Rmult_lt_0_compat; [lra | apply exp_pos].
+  - rewrite <- (exp_ln x) at 1 by lra. rewrite <- exp_plus, Rplus_0_l, <- exp_0 at 1.
+    apply exp_increasing. unfold log2 in H. generalize ln2_pos. intros P.
+    apply Rmult_lt_compat_r with (r := ln 2) in H; [| exact P].
+    unfold Rdiv in H. rewrite Rmult_assoc, Rinv_l, Rmult_1_r in H by lra. lra.
+Qed.
+
+Theorem min_is : min_is_statement.
+Proof. intros a b H. now apply Rmin_left. Qed.
+
+Theorem floor_is : floor_is_statement.
+Proof.
+  intros n x A B [z E]. rewrite E in *. generalize (floor_bounds x). unfold floor. intros [C D].
+  f_equal. apply Z.le_antisymm; apply Zlt_succ_le; apply lt_IZR; rewrite succ_IZR; lra.
+Qed.
+
+Theorem remainder : remainder_statement.
+Proof. intros a b B. unfold modulo, Rdiv. ring. Qed.
 
 Theorem divide_by_larger : divide_by_larger_statement.
 Proof.

@@ -157,6 +157,9 @@ Proof.
   apply Rmult_le_pos; [apply pos_INR | left; now apply Rinv_0_lt_compat].
 Qed.
 
+Theorem equal_arguments : equal_arguments_statement.
+Proof. intros f a b H A B. now rewrite H. Qed.
+
 Theorem power_chord : power_chord_statement.
 Proof.
   intros d x y X Y L D. destruct (Req_dec y 0) as [-> | N]; [rewrite power_0_r; lra |].

@@ -75,6 +75,14 @@ Definition power_increasing_statement : Prop :=
   p <= q ->
   (power x p) <= (power x q).
 
+Definition power_split_statement : Prop :=
+  forall (m : R) (n : R) (x : R),
+  (0) <= m ->
+  (0) <= n ->
+  is_integer m ->
+  is_integer n ->
+  (power x (m + n)) = ((power x m) * (power x n)).
+
 Definition power_at_most_one_statement : Prop :=
   forall (p : R) (x : R),
   (0) <= x ->
@@ -137,6 +145,11 @@ Definition above_min_statement : Prop :=
   forall (a : R) (b : R),
   (Rmin a b) <= a.
 
+Definition min_is_statement : Prop :=
+  forall (a : R) (b : R),
+  a <= b ->
+  (Rmin a b) = a.
+
 Definition triangle_statement : Prop :=
   forall (a : R) (b : R),
   (Rabs (a + b)) <= ((Rabs a) + (Rabs b)).
@@ -153,6 +166,24 @@ Definition floor_below_statement : Prop :=
 Definition floor_above_statement : Prop :=
   forall (x : R),
   (x + (-1)) <= (floor x).
+
+Definition floor_of_small_statement : Prop :=
+  forall (k : R) (x : R),
+  (0) < x ->
+  (log2 x) < k ->
+  (floor (x * (power (2) ((-1) * k)))) = (0).
+
+Definition floor_is_statement : Prop :=
+  forall (n : R) (x : R),
+  n <= x ->
+  x < (n + (1)) ->
+  is_integer n ->
+  (floor x) = n.
+
+Definition remainder_statement : Prop :=
+  forall (a : R) (b : R),
+  (0) < b ->
+  (modulo a b) = (a + ((-1) * b * (floor (a * (/ b))))).
 
 Definition divide_by_larger_statement : Prop :=
   forall (a : R) (b : R),
@@ -224,6 +255,21 @@ Definition sum_split_first_statement : Prop :=
   is_integer lo ->
   is_integer hi ->
   (sum_over lo hi (fun i => (f i))) = ((f lo) + (sum_over (lo + (1)) hi (fun i => (f i)))).
+
+Definition sum_split_statement : Prop :=
+  forall (f : R -> R) (hi : R) (lo : R) (m : R),
+  lo <= (m + (1)) ->
+  m <= hi ->
+  is_integer lo ->
+  is_integer hi ->
+  is_integer m ->
+  (sum_over lo hi (fun i => (f i))) = ((sum_over lo m (fun i => (f i))) + (sum_over (m + (1)) hi (fun i => (f i)))).
+
+Definition sum_scale_statement : Prop :=
+  forall (c : R) (f : R -> R) (hi : R) (lo : R),
+  is_integer lo ->
+  is_integer hi ->
+  (sum_over lo hi (fun i => (c * (f i)))) = (c * (sum_over lo hi (fun i => (f i)))).
 
 Definition sum_reverse_statement : Prop :=
   forall (f : R -> R) (hi : R) (lo : R),
@@ -320,6 +366,13 @@ Definition sum_by_blocks_statement : Prop :=
   (0) <= top ->
   (sum_over (1) top (fun t => (f (floor (t * (/ n)))))) <= (n * (sum_over (0) (floor ((/ n) * top)) (fun i => (f i)))).
 
+Definition equal_arguments_statement : Prop :=
+  forall (f : R -> R) (m : R) (n : R),
+  m = n ->
+  is_integer m ->
+  is_integer n ->
+  (f m) = (f n).
+
 Definition power_chord_statement : Prop :=
   forall (d : R) (x : R) (y : R),
   (0) <= x ->
@@ -346,6 +399,12 @@ Definition popcount_width_statement : Prop :=
   (1) <= n ->
   is_integer n ->
   (popcount n) <= ((floor (log2 n)) + (1)).
+
+Definition below_next_power_statement : Prop :=
+  forall (n : R),
+  (1) <= n ->
+  is_integer n ->
+  (n + (1)) <= (power (2) ((floor (log2 n)) + (1))).
 
 Definition popcount_digits_statement : Prop :=
   forall (R_ : R) (s : R),
@@ -459,3 +518,11 @@ Definition cauchy_schwarz_statement : Prop :=
 Definition norm_square_statement : Prop :=
   forall (dim : nat) (u : vector) (w : vector),
   ((euclid dim (plus_vector u w)) ^ 2) = (((2) * (inner dim u w)) + ((euclid dim u) ^ 2) + ((euclid dim w) ^ 2)).
+
+Definition inner_of_sum_statement : Prop :=
+  forall (dim : nat) (u : vector) (w : vector),
+  (inner dim u (plus_vector u w)) = ((inner dim u w) + ((euclid dim u) ^ 2)).
+
+Definition norm_difference_statement : Prop :=
+  forall (dim : nat) (u : vector) (w : vector),
+  ((euclid dim u) + ((-1) * (euclid dim w))) <= (euclid dim (plus_vector u w)).

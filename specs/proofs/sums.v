@@ -133,6 +133,18 @@ Proof.
   rewrite sum_terms_first. now rewrite plus_IZR.
 Qed.
 
+Theorem sum_split : sum_split_statement.
+Proof.
+  intros f hi lo m L H I J K. integers. rewrite <- plus_IZR in L. apply le_IZR in L. apply le_IZR in H.
+  rewrite <- plus_IZR, !sum_over_Z.
+  replace (Z.to_nat (hi0 - lo0 + 1)) with (Z.to_nat (m0 - lo0 + 1) + Z.to_nat (hi0 - (m0 + 1) + 1))%nat by lia.
+  rewrite sum_terms_app. f_equal. f_equal.
+  rewrite INR_IZR_INZ, Z2Nat.id by lia. rewrite <- plus_IZR. f_equal. lia.
+Qed.
+
+Theorem sum_scale : sum_scale_statement.
+Proof. intros c f hi lo L H. integers. rewrite !sum_over_Z. apply sum_terms_scale. Qed.
+
 Lemma sum_terms_reverse : forall (f : R -> R) (lo : R) (n : nat),
   sum_terms f lo n = sum_terms (fun i => f (lo + (INR n - 1) + lo - i)) lo n.
 Proof.

@@ -44,6 +44,11 @@ def given(checks: Sequence[CheckResult]) -> list[str]:
     return [] if any(check.status == "proved" for check in checks) else min(found, key=len, default=[])
 
 
+def definitions(checks: Sequence[CheckResult]) -> list[str]:
+    """Definitions that the proofs among the checks start from or cite."""
+    return list(dict.fromkeys(text for check in checks for text in check.definitions))
+
+
 def judge(
     claim: ClaimSpec,
     reading: dict[str, str],
@@ -69,8 +74,10 @@ def judge(
         reading=reading,
         status=status,
         given=given(printed),
+        definitions=definitions(printed),
         reason=reason,
         pinned=pinned,
+        tight=verdict is not None and verdict.tight,
         contradicts=against,
         sources_disagree=bool(sources_disagree(printed) or sources_disagree(amended)),
         record_hash=claim.record_hash,
@@ -127,10 +134,12 @@ def _amendment(
         formula=text.formula,
         statement=text.statement,
         latex=statement.latex(),
-        requires=[to_text(condition) for condition in statement.requires],
+        requires=[*map(to_text, statement.requires), *(text.assumes or [])],
         status=decide_status(checks)[0],
         given=given(checks),
+        definitions=definitions(checks),
         pinned=text.status,
+        tight=text.tight,
         why=text.why,
         slack=sharpest([check.slack for check in checks if check.slack is not None]),
         checks=list(checks),

@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 
 from dpverify.harness.run.engine import Report, run_jobs
+from dpverify.harness.run.judge import unconfirmed
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.harness.run.registry import PAPERS
 from dpverify.harness.run.suite import Suite, declared, judged
@@ -67,11 +68,16 @@ def verify(
     return Run(run=info, papers=papers, results=results)
 
 
-def exit_code(run: Run) -> int:
-    """130 after Ctrl-C; 1 where a pin is contradicted, the sources disagree, or a check broke; else 0."""
+def exit_code(run: Run, *, strict: bool = False) -> int:
+    """130 after Ctrl-C; 1 where a pin is contradicted, sources disagree, a check broke or missed its fault; else 0.
+
+    1 also where the slack of a statement that is pinned as tight has moved.
+    ``strict``: 1 also where a pinned verdict is not confirmed.
+    """
     if run.run.interrupted:
         return 130
-    return int(any(r.contradicts or r.sources_disagree or errors(r) for r in run.results))
+    red = any(r.contradicts or r.sources_disagree or errors(r) or r.missed_faults or r.loosened for r in run.results)
+    return int(red or (strict and any(map(unconfirmed, run.results))))
 
 
 def errors(result: Result) -> list[str]:

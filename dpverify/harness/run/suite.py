@@ -33,11 +33,13 @@ class JudgedReading:
 
     @property
     def evidence_hash(self) -> str:
-        """Hash of the record, the amendment, the records below, and the checks' code; it reads many files."""
+        """Hash of all records that are judged or cited, and of the checks' code; it reads many files."""
         verdict = self.claim.verdict(self.reading)
         amendment = None if verdict is None else verdict.amendment
         judged = self.claim.record_hash + ("" if amendment is None else self.claim.text(amendment))
         judged += "".join(claim.corrected_hash for claim in self.claim.below.values())
+        if any(job.find().method == "derivation" for job in self.jobs):
+            judged += self.claim.glossary.digest
         return evidence_hash(judged, self.modules)
 
     @property

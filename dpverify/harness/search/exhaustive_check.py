@@ -16,6 +16,7 @@ from dpverify.harness.search.granted import not_granted
 from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.formula import to_text
+from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import CheckResult, ControlResult, Method, Number
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import to_number
@@ -52,9 +53,9 @@ class ExhaustiveCheck(Check):
             raise ValueError(f"check {self.name!r} must plant a fault: a rule that nothing breaks cannot fail.")
 
     def can_judge(self, statement: Statement) -> bool:
-        """Whether there is a rule, or two sides and a relation."""
+        """Whether there is a rule, or two sides and a relation that holds or fails at a point."""
         sides = statement.rhs is not None and (self.lhs is not None or statement.lhs is not None)
-        return self.holds is not None or sides
+        return self.holds is not None or (sides and statement.relation not in ORDERS)
 
     def cost(self, context: Context) -> float:
         """Declared core seconds; few sets of points take as much."""

@@ -24,6 +24,7 @@ from dpverify.harness.search.rationals import Values
 from dpverify.harness.search.search import Findings, interior_of, largest_violation, search, simplest_violation
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.formula import decimal_text, parse_relation, to_text
+from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import parse_domain
@@ -54,8 +55,9 @@ class SearchCheck(Check):
     divisible: ClassVar[bool] = True
 
     def can_judge(self, statement: Statement) -> bool:
-        """Whether there are two sides and a relation."""
-        return statement.rhs is not None and (self.lhs is not None or statement.lhs is not None)
+        """Whether there are two sides and a relation that holds or fails at a point."""
+        sides = statement.rhs is not None and (self.lhs is not None or statement.lhs is not None)
+        return sides and statement.relation not in ORDERS
 
     def cost(self, context: Context) -> float:
         """Declared core seconds: the search, and once more for each control."""

@@ -13,6 +13,7 @@ from dpverify.ledger.formula.tree import (
     Comparison,
     Formula,
     Inf,
+    Integral,
     Name,
     Neg,
     Node,
@@ -21,6 +22,7 @@ from dpverify.ledger.formula.tree import (
     Sum,
     children,
     free_names,
+    substitute,
     walk,
 )
 
@@ -34,6 +36,7 @@ __all__ = [
     "Formula",
     "FormulaError",
     "Inf",
+    "Integral",
     "Name",
     "Neg",
     "Node",
@@ -47,6 +50,7 @@ __all__ = [
     "latex",
     "parse",
     "parse_relation",
+    "substitute",
     "to_text",
     "walk",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -17,16 +17,20 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "floor": (1, 1),
     "ceil": (1, 1),
     "mod": (2, 2),
+    "popcount": (1, 1),  # binary digits 1 of an integer
     "bit": (2, 2),  # bit(s, i): the i-th binary digit of s, from 0
     "sqrt": (1, 1),
     "exp": (1, 1),
     "min": (2, 20),
     "max": (2, 20),
     "abs": (1, 1),
+    "norm": (1, 1),  # of a vector, in definitions
+    "dot": (2, 2),
+    "density": (2, 2),  # density(x, s): of a normal law with mean 0 and deviation s
 }
 
 #: Words that neither a symbol nor a bound index nor a paper's function may take.
-RESERVED = frozenset(BUILTINS) | {"sum", "oo"}
+RESERVED = frozenset(BUILTINS) | {"sum", "integral", "oo"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,11 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
+class Integral(Sum):
+    """The integral of `body` over all real `index`, from minus infinity to infinity."""
+
+
+@dataclass(frozen=True, slots=True)
 class Compare:
     """A chain of comparisons: one operator less than operands."""
 
@@ -134,3 +143,21 @@ def free_names(node: Node) -> frozenset[str]:
             return _NONE
         case _:
             return _NONE.union(*map(free_names, children(node)))
+
+
+def substitute(node: Formula, known: Mapping[Formula, Formula]) -> Formula:
+    """Put formulas in the place of others, the outermost first; the index of a sum hides what speaks of its name."""
+    if node in known:
+        return known[node]
+    match node:
+        case Neg(arg):
+            return Neg(substitute(arg, known))
+        case Bin(op, left, right):
+            return Bin(op, substitute(left, known), substitute(right, known))
+        case Call(function, args):
+            return Call(function, tuple(substitute(arg, known) for arg in args))
+        case Sum(body, index, lo, hi):
+            inner = {old: new for old, new in known.items() if index not in free_names(old)}
+            return Sum(substitute(body, inner), index, substitute(lo, known), substitute(hi, known))
+        case _:
+            return node

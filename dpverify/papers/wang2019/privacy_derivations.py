@@ -1,13 +1,14 @@
-"""Derivations of the privacy records: the Gaussian divergence, variances put in, the last display of appendix C."""
+"""Derivations of the privacy records: Gaussian divergence, variances put in, a minimum, appendix C's last display."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sympy import Expr, Integral, Symbol, exp, log, oo, pi, sqrt
+from sympy import E, Expr, Integral, Rational, Symbol, exp, log, oo, pi, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step
+from dpverify.symbolic.derive.steps import Link
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Range, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
@@ -39,7 +40,8 @@ def _ranges(statement: Statement) -> dict[str, Range]:
 
 def derive_gaussian(statement: Statement) -> Derivation:
     """Derive two Gaussians' divergence, alpha Delta^2/(2 sigma^2), from the integral, by completing the square."""
-    z, shift, s = (sympy_symbols(statement)[name] for name in ("alpha", "Delta", "sigma"))
+    z, most, s = (sympy_symbols(statement)[name] for name in ("alpha", "Delta", "sigma"))
+    shift = Symbol("apart", nonnegative=True)
     density = s * sqrt(2 * pi)
     integrand = exp(-(x**2) / (2 * s**2)) ** z * exp(-((x - shift) ** 2) / (2 * s**2)) ** (1 - z) / density
     rest, centre = z * (z - 1) * shift**2 / (2 * s**2), (1 - z) * shift
@@ -48,9 +50,12 @@ def derive_gaussian(statement: Statement) -> Derivation:
         Step(log(Integral(squared, (x, -oo, oo))) / (z - 1), "=", note="complete the square"),
         Step(log(exp(rest)) / (z - 1), "=", "gaussian-integral", {"k": rest, "c": centre, "s": s}),
         Step(z * shift**2 / (2 * s**2), "="),
+        Step(z * most**2 / (2 * s**2), "<=", "power-monotone", {"a": shift, "b": most, "p": 2}),
     )
     start = log(Integral(integrand, (x, -oo, oo))) / (z - 1)
-    return Derivation("complete the square", "ours", _ranges(statement), sympy_conditions(statement), start, steps)
+    conditions = (*sympy_conditions(statement), shift <= most)
+    return Derivation("complete the square", "ours", {**_ranges(statement), "apart": real(0, most)}, conditions, start,
+                      steps, local=("apart",))  # fmt: skip
 
 
 def derive_by_algebra(statement: Statement) -> Derivation:
@@ -68,6 +73,28 @@ def derive_last(statement: Statement) -> Derivation:
     return _one_step(statement, start, tangent, Step(end, "="))
 
 
+def derive_min(statement: Statement) -> Derivation:
+    """Derive the minimum after C.1 by two chords of exp: up to y = 1/sigma^2 = 3/4 and from there to 10/7."""
+    start, end = sympy_sides(statement)
+    y = 1 / sympy_symbols(statement)["sigma"] ** 2
+    first, second = 4 * (exp(y) - 1), 2 * exp(y)
+    middle, last = Rational(3, 4), Rational(10, 7)
+
+    def chord(context: Any, above: Any, width: Any) -> tuple[Step, Step]:
+        line = context.xreplace({HOLE: 1 - (1 - exp(width)) * above / width})
+        instance = {"x": E, "y": above, "d": width}
+        return Step(line, "<=", "power-chord", instance, context=context), Step.order(HOLE, line, end)
+
+    flat = Step.within(HOLE, first, "above-min", {"a": first, "b": second})
+    steep = Step.within(HOLE, second, "above-min", {"a": second, "b": first})
+    split = Step(2 * exp(middle) * exp(y - middle), "=")
+    cases = (
+        Case(y <= middle, (flat, *chord(4 * (HOLE - 1), y, middle))),
+        Case(y > middle, (steep, split, *chord(2 * exp(middle) * HOLE, y - middle, last - middle))),
+    )
+    return _one_step(statement, start, Cases(end, "<=", cases))
+
+
 def derive_order(statement: Statement) -> Derivation:
     """Derive that the choice of alpha gives epsilon for every iterate: the order put in, and at most T iterations."""
     symbols = sympy_symbols(statement)
@@ -79,6 +106,6 @@ def derive_order(statement: Statement) -> Derivation:
     return _one_step(statement, start, put_in, whole, Step(end, "="))
 
 
-def _one_step(statement: Statement, start: Any, *steps: Step) -> Derivation:
+def _one_step(statement: Statement, start: Any, *steps: Link) -> Derivation:
     begin: Expr = start
     return Derivation("algebra", "ours", _ranges(statement), sympy_conditions(statement), begin, tuple(steps))

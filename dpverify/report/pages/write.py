@@ -17,7 +17,7 @@ from dpverify.ledger.results import Run, decode
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report.collect import ReportError, by_paper, pictures
 from dpverify.report.drawings import overview
-from dpverify.report.files import outdated, update
+from dpverify.report.files import finish, outdated, update
 from dpverify.report.pages.figures import svg
 from dpverify.report.pages.index import OVERVIEW, index_page, totals
 from dpverify.report.pages.layout import INDEX, OTHERS
@@ -52,21 +52,29 @@ def decode_run(name: str, content: bytes) -> Run:
     return run
 
 
-def write_report(runs: Sequence[Run], directory: Path, papers: Papers | None = None) -> list[str]:
+def write_report(
+    runs: Sequence[Run],
+    directory: Path,
+    papers: Papers | None = None,
+    elsewhere: Mapping[Path, bytes] | None = None,
+) -> list[str]:
     """Record runs, no paper in two of them, and write the report; returns the files that changed, sorted.
 
     ``papers``: the specs that were judged, for the chapters; of a paper that is not among them, the bundled ones.
+    ``elsewhere``: files outside the folder that are written with it or not at all, by their absolute paths.
     """
+    finish(directory)
     new = by_paper(runs)
     pages = render({**_read(directory, besides=new), **new}, papers, other_pages(directory))
     data = {f"data/{key}.json": encode(run) for key, run in new.items()}
     for name, content in data.items():
         decode_run(name, content)  # what cannot be read back, such as a NaN that is no string, is not recorded
-    return update(directory, {**data, **pages})
+    return update(directory, {**data, **pages}, elsewhere=elsewhere)
 
 
 def regenerate(directory: Path) -> list[str]:
     """Write everything but the data anew, from the data. The files that changed or went away, sorted."""
+    finish(directory)
     return update(directory, _rendered(directory))
 
 

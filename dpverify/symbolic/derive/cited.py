@@ -9,10 +9,12 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.statements import Reference
+from dpverify.symbolic.derive.conclude import letters_of_citations
+from dpverify.symbolic.derive.define import Recorded
 from dpverify.symbolic.derive.derivation import Derivation, Premise
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.referenced import Referenced
-from dpverify.symbolic.derive.steps import Cases, Link, symbol_conditions
+from dpverify.symbolic.derive.steps import Cases, DerivationError, Link, symbol_conditions
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules.base import Condition, Holds
 
@@ -22,6 +24,12 @@ class Cited(Premise):
     """A premise that a derivation of ours provides."""
 
     derivation: Derivation | None = None  # goes from what stands on the left side to what stands on the right one
+    start: Any = None  # its first expression, for which the left side may be a letter; given by ``cite`` alone
+
+    @property
+    def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
+        """The derivation, which is granted nothing."""
+        return () if self.derivation is None else ((self.derivation, None),)
 
 
 def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
@@ -32,6 +40,9 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     none, where there are proven to be such values.
     """
     start, last = derivation.start, derivation.last
+    for name, meaning in letters_of_citations(derivation).items():
+        if name in where and where[name] != meaning:
+            raise DerivationError(f"{derivation.name}: {name} stands for {meaning}, and can become nothing else.")
     shown = (start, last) if letter is None else (sympy.sympify(letter), last)
     own = set(derivation.local) - {s.name for side in shown for s in side.free_symbols}
     assumed = [a for a in derivation.assumptions if not own & {s.name for s in a.free_symbols}]
@@ -41,21 +52,31 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     for symbol in sorted(start.free_symbols | last.free_symbols, key=str):
         if symbol.name not in derivation.local:
             conditions += symbol_conditions(symbol)
-    found = Premise(start, derivation.relation, last, tuple(conditions)).instance(where)
+    found = Cited(start, derivation.relation, last, tuple(conditions), derivation).instance(where)
     left = found.lhs if letter is None else letter
-    return Cited(left, found.relation, found.rhs, found.conditions, derivation)
+    return Cited(left, found.relation, found.rhs, found.conditions, derivation, found.lhs)
 
 
 def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]]:
     """Yield the derivations that a chain rests on, and those that they rest on, each once, by their premise's name."""
     seen: list[Derivation] = []
+    for name, chain, _ in _walked(derivation):
+        if chain not in seen:
+            seen.append(chain)
+            yield name, chain
+
+
+def _walked(derivation: Derivation) -> Iterator[tuple[str, Derivation, Premise | None]]:
+    """Yield what a chain rests on, with what each one alone is granted: the hypothesis, in the step of an induction."""
+    seen: list[tuple[Derivation, Premise | None]] = []
     todo = list(derivation.premises.items())
     while todo:
         name, premise = todo.pop(0)
-        if isinstance(premise, Cited) and premise.derivation is not None and premise.derivation not in seen:
-            seen.append(premise.derivation)
-            yield name, premise.derivation
-            todo += premise.derivation.premises.items()
+        for chain, granted in premise.under:
+            if (chain, granted) not in seen:
+                seen.append((chain, granted))
+                yield name, chain, granted
+                todo += chain.premises.items()
 
 
 def taken_for_granted(derivation: Derivation) -> list[str]:
@@ -68,26 +89,34 @@ def taken_for_granted(derivation: Derivation) -> list[str]:
 
 def referred_to(derivation: Derivation) -> list[Reference]:
     """The statements that a chain refers to, at any depth, each once."""
-    found = (premise.reference for chain in _chains(derivation) for premise in chain.premises.values()
-             if isinstance(premise, Referenced))  # fmt: skip
+    chains = [derivation, *(chain for _, chain in derivations_under(derivation))]
+    found = (p.reference for chain in chains for p in chain.premises.values() if isinstance(p, Referenced))
     return list({str(reference): reference for reference in found}.values())
 
 
 def typed_by_hand(derivation: Derivation) -> list[str]:
-    """Names of premises, at any depth, whose formula no derivation or record of a claim gives, and claims of steps."""
-    chains = _chains(derivation)
-    names = [n for one in chains for n, found in one.premises.items() if not _provided(found)]
-    names += [str(relation) for one in chains for relation in _assumed(one, hidden=one is not derivation)]
-    names += [name for one in chains for name in _named(one.steps) if name not in one.premises]
+    """Facts of the literature and names of premises, at any depth, that nothing here derives, and claims of steps."""
+    chains = [(derivation, None), *((chain, granted) for _, chain, granted in _walked(derivation))]
+    names = [str(found.meaning) for found in _recorded(derivation) if found.is_fact]
+    names += [n for one, granted in chains for n, p in one.premises.items() if p != granted and not _provided(p)]
+    names += [str(relation) for one, _ in chains for relation in _assumed(one, hidden=one is not derivation)]
+    names += [name for one, _ in chains for name in _named(one.steps) if name not in one.premises]
     return list(dict.fromkeys(names))
 
 
-def _chains(derivation: Derivation) -> list[Derivation]:
-    return [derivation, *(found for _, found in derivations_under(derivation))]
+def definitions_used(derivation: Derivation) -> list[str]:
+    """The definitions that a chain cites, at any depth, each once."""
+    return list(dict.fromkeys(str(found.meaning) for found in _recorded(derivation) if not found.is_fact))
+
+
+def _recorded(derivation: Derivation) -> list[Recorded]:
+    chains = [derivation, *(chain for _, chain in derivations_under(derivation))]
+    return [premise for chain in chains for premise in chain.premises.values() if isinstance(premise, Recorded)]
 
 
 def _provided(premise: Premise) -> bool:
-    return isinstance(premise, Referenced) or (isinstance(premise, Cited) and premise.derivation is not None)
+    made = not isinstance(premise, Cited) or premise.start is not None
+    return isinstance(premise, Referenced | Recorded) or (made and bool(premise.under))
 
 
 def _assumed(derivation: Derivation, *, hidden: bool) -> list[Any]:

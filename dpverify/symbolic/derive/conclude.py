@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import sympy
 
+from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import RelationToDerived
+from dpverify.symbolic.derive.define import evaluated, hidden_letters, meant_by, reworded, without_letters
+from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting
-from dpverify.symbolic.derive.steps import Cases, Derivation, symbol_conditions
+from dpverify.symbolic.derive.steps import Cases, Derivation, DerivationError, symbol_conditions
 from dpverify.symbolic.exact.numbers import EvaluationError, compare
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.ranges import Range, Variable
@@ -20,6 +24,8 @@ from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.growth import NoMonomialsError
+from dpverify.symbolic.prove.orders import OrderProof, bounded
 from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import implied, is_nonnegative
 
@@ -45,27 +51,56 @@ def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
 def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     """Compare a last expression with the printed side, and say what stands in the way; the steps are not checked.
 
-    Undecided unless the chain bounds the statement's left side, in its direction, under assumptions that it grants.
+    Undecided unless the chain bounds the statement's left side, in its direction, under assumptions that it grants. A
+    quantity that is defined is bounded where its formula is.
     """
-    clean = prepared(derivation)
+    statement = reworded(divided(statement, derivation.division))
+    meant = meant_by(statement, derivation.variables)
+    clean = without_letters(prepared(derivation), meant)
     lhs, printed = sympy_sides(statement)
     if printed is None:
         return Conclusion("undecided", "the statement has no right side.")
     granted = Facts().given(sympy_conditions(statement))
-    known, expressions = sympy_symbols(statement), (clean.start, clean.last, *clean.assumptions)
+    letters, conditions = hidden_letters(statement)
+    granted, letters = granted.given(conditions), letters | (meant.letters if meant is not None else {})
+    known, expressions = sympy_symbols(statement) | letters, (clean.start, clean.last, *clean.assumptions)
     rename = {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
-    granted, divisors, missing = _with_values(statement, granted)
-    obstacle = _obstacle(clean, statement, rename, lhs, granted)
+    granted, divisors, missing = _with_values(statement, granted, clean.variables)
+    if meant is not None:
+        lhs, granted = meant.formula, granted.given(meant.conditions)
+    obstacle = meant.obstacle if meant is not None else ""
+    obstacle = obstacle or _obstacle(clean, statement, rename, lhs, granted, letters)
     if obstacle:
         return Conclusion("undecided", obstacle)
-    found = _relation(clean.last.xreplace(rename), printed, statement, clean, granted)
+    last = clean.last.xreplace(rename)
+    if statement.relation in ORDERS:
+        found = _order(last, statement, () if meant is None else meant.conditions)
+    else:
+        found = _relation(last, printed, statement, clean, granted)
     if missing and found.relation in {"equal", "weaker"}:
         return Conclusion("undecided", f"not proven that the printed {missing} has a value on the whole domain.")
     void = "; ".join(f"nothing is claimed where {divisor} = 0" for divisor in divisors)
     return Conclusion(found.relation, "; ".join(filter(None, [void, found.reason])))
 
 
-def _with_values(statement: Any, granted: Facts) -> tuple[Facts, list[Any], Any]:
+def order_of(last: Any, statement: Any, about: tuple[Any, ...] = ()) -> OrderProof:
+    """The proof that a last expression is of the order that a statement says, or a NoMonomialsError.
+
+    ``about``: conditions on the letters that the definition of what is measured introduces.
+    """
+    printed, relations = sympy_sides(statement)[1], (*sympy_conditions(statement), *about)
+    return bounded(last, printed, relations, statement.relation == "O~", statement.hides)
+
+
+def _order(last: Any, statement: Any, about: tuple[Any, ...]) -> Conclusion:
+    try:
+        order_of(last, statement, about)
+    except NoMonomialsError as error:
+        return Conclusion("undecided", str(error))
+    return Conclusion("weaker")
+
+
+def _with_values(statement: Any, granted: Facts, variables: Mapping[str, Variable]) -> tuple[Facts, list[Any], Any]:
     """Facts where the printed sides have values, divisors that are 0 elsewhere, and a part that may yet have none.
 
     Where a printed formula divides by 0 it claims nothing. Sides are built without sympy's cancelling.
@@ -74,25 +109,23 @@ def _with_values(statement: Any, granted: Facts) -> tuple[Facts, list[Any], Any]
         sides = [side for side in reversed(sympy_sides(statement)) if side is not None]
     divisors: list[Any] = []
     while True:
-        parts = (undefined_part(side, Occurrence(granted), {}) for side in sides)
+        parts = (undefined_part(side, Occurrence(granted), variables) for side in sides)
         part = next((part for part in parts if part is not None), None)
         if part is None or not part.is_Pow or not part.exp.is_negative or len(divisors) > _MAX_DIVISORS:
             return granted, divisors, part
-        divisor = _evaluated(part.base)
+        divisor = evaluated(part.base)
         if divisor in divisors or not divisor.free_symbols or not is_nonnegative(divisor, granted):
             return granted, divisors, part
         divisors.append(divisor)
         granted = granted.given([divisor > 0])
 
 
-def _evaluated(expr: Any) -> Any:
-    return expr.func(*map(_evaluated, expr.args)) if expr.args else expr
-
-
-def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lhs: Any, granted: Facts) -> str:
+def _obstacle(
+    derivation: Derivation, statement: Any, rename: dict[Any, Any], lhs: Any, granted: Facts, letters: Any
+) -> str:
     if own := {statement.key, str(statement.reference)} & _cited(derivation):
         return f"the derivation of {statement.key} cites {min(own)} itself."
-    wanted = {"<": "<=", ">": ">="}.get(statement.relation, statement.relation)
+    wanted = {"<": "<=", ">": ">=", "O": "<=", "O~": "<="}.get(statement.relation, statement.relation)
     if derivation.relation not in {"=", wanted}:
         return f"the derivation is a chain of {derivation.relation}, the statement has {statement.relation}."
     if statement.relation in {"<", ">"}:
@@ -102,7 +135,7 @@ def _obstacle(derivation: Derivation, statement: Any, rename: dict[Any, Any], lh
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
     if theirs := sorted(set(derivation.local) & set(statement.domains)):
         return f"the derivation calls {', '.join(theirs)} local, of which the statement speaks."
-    if taken := sorted(_letters_of_citations(derivation) & set(statement.domains)):
+    if taken := sorted(letters_of_citations(derivation).keys() & (set(statement.domains) | set(letters))):
         return f"{', '.join(taken)} of the statement stands for the start of a derivation, or what a record measures."
     known = {s.name for s in rename.values()} | set(derivation.local)
     used = {s.name for e in (derivation.start, derivation.last, *derivation.assumptions) for s in e.free_symbols}
@@ -129,17 +162,32 @@ def _cited(derivation: Derivation) -> set[str]:
         for name in set(link.premises) - names:
             names.add(name)
             premise = derivation.premises.get(name)
-            under = getattr(premise, "derivation", None)
-            names |= _cited(under) if under is not None else {str(getattr(premise, "reference", name))}
+            under = () if premise is None else premise.under
+            names |= set[str]().union(*(_cited(chain) for chain, _ in under))
+            names |= set() if under else {str(getattr(premise, "reference", name))}
     return names
 
 
-def _letters_of_citations(derivation: Derivation) -> set[str]:
-    """Letters for what cited derivations start from, or records measure: they mean that, and nothing else."""
-    cited = [(p.lhs, getattr(p, "derivation", None)) for p in derivation.premises.values()]
-    starts = {left.name for left, under in cited if under is not None and left.is_Symbol and left != under.start}
-    measured = (p.lhs for p in derivation.premises.values() if getattr(p, "measured", False))
-    return starts.union(*({s.name for s in left.free_symbols} for left in measured))
+def letters_of_citations(derivation: Derivation) -> dict[str, Any]:
+    """Letters for what cited derivations start from, or records measure, with it: they mean that, and nothing else.
+
+    So do those of a cited derivation's own citations, where its two ends show them.
+    """
+    meant: dict[str, Any] = {}
+    for premise in derivation.premises.values():
+        shown = {s.name for s in premise.lhs.free_symbols}
+        under = getattr(premise, "derivation", None)
+        if getattr(premise, "measured", False):
+            meant |= dict.fromkeys(shown)
+        elif under is not None:
+            deeper = letters_of_citations(under)
+            meant = {n: deeper[n] for n in deeper if n in shown | {s.name for s in premise.rhs.free_symbols}} | meant
+            start = getattr(premise, "start", None)
+            start = premise.lhs if start is None else start
+            for name in shown - {s.name for s in start.free_symbols}:
+                if meant.setdefault(name, start) != start:
+                    raise DerivationError(f"{derivation.name}: {name} stands for two things.")
+    return meant
 
 
 def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.results import DerivationResult, StepResult, StepStatus
-from dpverify.symbolic.derive.conclude import conclude
+from dpverify.symbolic.derive.conclude import conclude, letters_of_citations
 from dpverify.symbolic.derive.matching import Move, justified
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
@@ -40,7 +40,7 @@ def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -
     ``fails`` (certainly violated at a point). A malformed derivation raises a `DerivationError`.
     """
     clean = prepared(derivation)
-    _ = clean.relation
+    _ = clean.relation, letters_of_citations(clean)
     checker = _Checker(clean)
     setting = Setting(clean.variables, checker.symbols, clean.assumptions, points, seed)
     start = checker.result(clean.start, "", "start", "proved", note="the expression to be bounded")

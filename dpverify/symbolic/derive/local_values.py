@@ -12,6 +12,7 @@ from typing import Any
 import sympy
 
 from dpverify.symbolic.derive.steps import Derivation, symbol_conditions
+from dpverify.symbolic.expressions.functions import Norm
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.facts import Facts, differences
 from dpverify.symbolic.prove.places import Occurrence
@@ -23,20 +24,26 @@ def without_local_values(derivation: Derivation, rename: dict[Any, Any], granted
     own = set(derivation.local)
     assumed = [a.xreplace(rename) for a in derivation.assumptions if own & {s.name for s in a.free_symbols}]
     letters = sorted({s for a in assumed for s in a.free_symbols if s.name in own}, key=str)
-    if _have_values(tuple(letters), assumed, granted):
+    if have_values(tuple(letters), assumed, granted):
         return ""
     return f"not proven that there are values of {', '.join(map(str, letters))} as assumed, on the whole domain."
 
 
-def _have_values(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -> bool:
+def have_values(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -> bool:
+    """Whether values of letters are found, as expressions in the others, of which all that is assumed is proven."""
     for letter in letters:
         rest = tuple(other for other in letters if other != letter)
+        sizes = () if letter.is_real else (0, 1)  # of a vector, of whose norm alone the assumptions speak
+        if any(
+            have_values(rest, [a.xreplace({Norm(letter): sympy.Integer(n)}) for a in assumed], granted) for n in sizes
+        ):
+            return True
         for value in dict.fromkeys(_candidates(letter, assumed)):
             if not value.free_symbols.isdisjoint(letters) or not _may_be(letter, value, granted):
                 continue
             put = [a.xreplace({letter: value}) for a in assumed]
             open_ones = [a for a in put if a is not sympy.true and not a.free_symbols.isdisjoint(rest)]
-            if all(_implied(a, granted) for a in put if a not in open_ones) and _have_values(rest, open_ones, granted):
+            if all(_implied(a, granted) for a in put if a not in open_ones) and have_values(rest, open_ones, granted):
                 return True
     return not letters
 
@@ -55,6 +62,7 @@ def _candidates(letter: Any, assumed: list[Any]) -> Iterator[Any]:
             slope = sympy.diff(difference, letter) if letter in difference.free_symbols else sympy.Integer(0)
             if slope != 0 and letter not in slope.free_symbols:
                 yield letter - difference / slope
+                yield letter - difference / slope + 1
                 yield sympy.expand((letter * slope - difference) / slope)
         for other in sorted(relation.free_symbols - {letter}, key=str):
             yield from (other, other + 1)

@@ -15,6 +15,7 @@ from dpverify.symbolic.derive.premise_ranges import in_order
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Link, Step, bare, chained
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import SetBits
+from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
 
 _BINDERS = (sympy.Sum, sympy.Integral)
 
@@ -69,8 +70,11 @@ class _Cleaner:
 
     def function(self, function: Any) -> Any:
         """Replace a function by one of the same name with the assumptions that its declaration grants."""
-        if not isinstance(self.derivation.variables.get(str(function)), SetBits):
-            raise DerivationError(f"{self.derivation.name}: the function {function} is not declared as SetBits.")
+        declared = self.derivation.variables.get(str(function))
+        if isinstance(declared, AnyFunction | FunctionOf):
+            return sympy.Function(str(function), real=True)
+        if not isinstance(declared, SetBits):
+            raise DerivationError(f"{self.derivation.name}: the function {function} is not declared.")
         return sympy.Function(str(function), integer=True, nonnegative=True)
 
     def link(self, link: Link) -> Link:

@@ -11,6 +11,7 @@ import sympy
 from dpverify.symbolic.expressions.from_sympy import gaussian_integral
 from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Moment, Norm, PopCount
 from dpverify.symbolic.expressions.ranges import SetBits
+from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
 from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
 from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.series import converges
@@ -61,6 +62,8 @@ def _has_value(expr: Any, facts: Facts, variables: Mapping[str, Any]) -> bool:
     if isinstance(declared, SetBits):
         (k,) = args
         return k.is_integer and is_positive(k, facts) and is_nonnegative(PopCount(declared.of) - k, facts)
+    if isinstance(declared, AnyFunction | FunctionOf):
+        return len(args) == declared.arity and all(arg.is_integer for arg in args)
     return False
 
 

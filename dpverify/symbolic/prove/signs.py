@@ -55,14 +55,19 @@ def _start(expr: Any, strict: bool, facts: Facts) -> bool:
 
 @lru_cache(maxsize=50_000)
 def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+    if facts.positive:
+        expr = _without_known(expr, facts)
     if not expr.free_symbols:
         return _prove_number(expr, strict)
+    if expr in facts.positive or (not strict and expr in facts.nonnegative):
+        return True
     if choices := _choices(expr):
-        return depth > 0 and not facts.refuted(expr, strict) and _by_cases(expr, choices, strict, facts, depth)
+        tried = depth > 0 and not facts.refuted(expr, strict)
+        return tried and (_by_terms(expr, strict, facts, depth) or _by_cases(expr, choices, strict, facts, depth))
     known = expr.is_positive if strict else expr.is_nonnegative
     if known is not None:
         return bool(known)
-    if isinstance(expr, sympy.exp) or expr in facts.positive or (not strict and expr in facts.nonnegative):
+    if isinstance(expr, sympy.exp):
         return True
     if depth <= 0 or expr.count_ops() > _MAX_OPERATIONS or facts.refuted(expr, strict):
         return False
@@ -75,6 +80,12 @@ def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
         or _by_shift(expr, strict, facts, depth)
         or _by_fraction(expr, strict, facts, depth)
     )
+
+
+def _without_known(expr: Any, facts: Facts) -> Any:
+    """Leave out factors and divisors that the facts say are positive."""
+    kept = [a for a in sympy.Mul.make_args(expr) if (a.base if a.is_Pow else a) not in facts.positive]
+    return sympy.Mul(*kept) if len(kept) < len(sympy.Mul.make_args(expr)) else expr
 
 
 def _prove_number(expr: Any, strict: bool) -> bool:
@@ -155,7 +166,9 @@ def _by_terms(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     """Prove every term of a sum by itself; not tried where a term has a negative number in front."""
     if not expr.is_Add or any(term.as_coeff_Mul()[0].is_negative for term in expr.args):
         return False
-    return all(_prove(term, strict, facts, depth - 1) for term in expr.args)
+    if strict and not any(_prove(term, True, facts, depth - 1) for term in expr.args):
+        return False
+    return all(_prove(term, False, facts, depth - 1) for term in expr.args)
 
 
 def _by_fraction(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sympy
-from sympy import Abs, Max, Min, Symbol, exp, floor, log, sqrt
+from sympy import Abs, Max, Min, Mod, Symbol, exp, floor, log, sqrt
 
 from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.expressions.ranges import integer, real
-from dpverify.symbolic.rules.base import Holds, IsInteger, Rule, at_most
+from dpverify.symbolic.rules.base import Holds, IsInteger, Rule, at_most, equal
 
-a, b, c, p, q, x, y = (Symbol(name, real=True) for name in "abcpqxy")
-n = Symbol("n", integer=True)
+a, b, c, k, p, q, x, y = (Symbol(name, real=True) for name in "abckpqxy")
+m, n = Symbol("m", integer=True), Symbol("n", integer=True)
 
 _ANY = real(-20, 20)
 _POSITIVE = real(0, 20, open_lo=True)
@@ -104,6 +104,13 @@ RULES = (
         {"x": real(1, 9), "p": real(-5, 5), "q": real(-5, 5)},
     ),
     Rule(
+        "power-split",
+        equal(x ** (m + n), x**m * x**n),
+        "Repeated multiplication, m times and n times.",
+        (Holds(m >= 0), Holds(n >= 0), IsInteger(m), IsInteger(n)),
+        {"x": _ANY, "m": integer(0, 9), "n": integer(0, 9)},
+    ),
+    Rule(
         "power-at-most-one",
         at_most(x**p, sympy.Integer(1)),
         "A number in [0, 1] to a nonnegative power is in [0, 1], with 0**0 = 1.",
@@ -182,6 +189,13 @@ RULES = (
         {"a": _ANY, "b": _ANY},
     ),
     Rule(
+        "min-is",
+        equal(Min(a, b), a),
+        "The minimum is the smaller argument.",
+        (Holds(a <= b),),
+        {"a": _ANY, "b": _ANY},
+    ),
+    Rule(
         "triangle",
         at_most(Abs(a + b), Abs(a) + Abs(b)),
         "a + b <= |a| + |b| and -(a + b) <= |a| + |b|.",
@@ -208,6 +222,27 @@ RULES = (
         "The definition of floor: x < floor(x) + 1.",
         (),
         {"x": _ANY},
+    ),
+    Rule(
+        "floor-of-small",
+        equal(floor(x / 2**k), sympy.Integer(0)),
+        "0 < x < 2**k, as log2(x) < k: no multiple of 2**k is among the numbers from 1 to x.",
+        (Holds(x > 0), Holds(Log2(x) < k)),
+        {"k": real(-3, 9), "x": real(0, 2**k, open_lo=True, open_hi=True)},
+    ),
+    Rule(
+        "floor-is",
+        equal(floor(x), n),
+        "The definition of floor: n is the one whole number in (x - 1, x].",
+        (Holds(n <= x), Holds(x < n + 1), IsInteger(n)),
+        {"x": _ANY, "n": integer(-20, 20)},
+    ),
+    Rule(
+        "remainder",
+        equal(Mod(a, b), a - b * floor(a / b)),
+        "The definition of the remainder.",
+        (Holds(b > 0),),
+        {"a": _ANY, "b": _POSITIVE},
     ),
     Rule(
         "divide-by-larger",

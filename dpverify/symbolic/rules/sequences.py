@@ -164,6 +164,14 @@ RULES = (
         {"f": Lambda(i, 1 / (3 + i**2))},
     ),
     Rule(
+        "equal-arguments",
+        equal(f(m), f(n)),
+        "A function has one value at equal numbers.",
+        (Same(m, n), IsInteger(m), IsInteger(n)),
+        {"m": integer(-3, 9), "n": integer(m, m)},
+        {"f": Lambda(i, 1 / (3 + i**2))},
+    ),
+    Rule(
         "power-chord",
         at_most(x**y, 1 - (1 - x**d) * y / d),
         "x**y is convex in y, so on [0, d] it lies below the chord from (0, 1) to (d, x**d); 0**y is 0 for y > 0.",

@@ -89,6 +89,22 @@ RULES = (
         {"f": _EXAMPLE},
     ),
     Rule(
+        "sum-split",
+        equal(Sum(f(i), (i, lo, hi)), Sum(f(i), (i, lo, m)) + Sum(f(i), (i, m + 1, hi))),
+        "The terms up to m, and those after it.",
+        (Holds(lo <= m + 1), Holds(m <= hi), IsInteger(lo), IsInteger(hi), IsInteger(m)),
+        {"lo": integer(-3, 5), "hi": integer(-3, 30), "m": integer(-4, 30)},
+        {"f": _EXAMPLE},
+    ),
+    Rule(
+        "sum-scale",
+        equal(Sum(c * f(i), (i, lo, hi)), c * Sum(f(i), (i, lo, hi))),
+        "A common factor is taken out of every term.",
+        (IsInteger(lo), IsInteger(hi)),
+        {"lo": integer(-3, 5), "hi": integer(-3, 30), "c": real(-2, 2)},
+        {"f": _EXAMPLE},
+    ),
+    Rule(
         "sum-reverse",
         equal(Sum(f(i), (i, lo, hi)), Sum(f(lo + hi - i), (i, lo, hi))),
         "i -> lo + hi - i maps the range onto itself.",

@@ -16,7 +16,7 @@ from dpverify.calibrate.command import summary
 from dpverify.calibrate.records import CalibrateRequest, Calibration
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accounting.algorithm_1.once import largest_sum
-from dpverify.papers.tran2022.accounting.noise import largest_weight
+from dpverify.papers.tran2022.accounting.noise import AccountedRun, largest_weight, unit_noise
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_safe import certify
@@ -210,6 +210,27 @@ def test_the_gap_between_the_bounds_is_told(changes: dict[str, Any]) -> None:
         assert f"its lower bound there is {low:.6g}" in text
         assert f"sigma cannot be below {least:.6g}" in text
     assert ("what a run shows may be less" in text) == (request.algorithm == "sr-nsgd")
+
+
+@pytest.mark.parametrize("algorithm", ["dp-nsgd", "sr-nsgd"])
+def test_what_is_certified_rests_on_the_upper_bound_of_mu(algorithm: str) -> None:
+    """A run for which the two bounds of mu differ by more than any rounding; the lower one must certify nothing."""
+    request = ask(algorithm=algorithm, n=300, steps=30_000, smoothness=2.0)
+    result = calibrate(request)
+    run = {name: value for name, value in msgspec.structs.asdict(result.run).items() if name not in {"n", "d"}}
+    bounds = unit_noise(algorithm, AccountedRun(examples=request.n, **run)).mu
+    assert bounds.lower < bounds.upper * (1 - 5e-7)
+    for name in ("printed", "proof", "exact"):
+        sigma, bought = (float(getattr(trio, name)) for trio in (result.sigma, result.bought))
+        assert certify(bounds.upper / sigma * (1 - 1e-12), bought, request.delta)
+        assert not certify(bounds.upper / sigma * (1 + 1e-6), bought, request.delta)
+        if result.certified[name]:
+            assert certify(bounds.upper / sigma * (1 - 1e-12), request.epsilon, request.delta)
+    assert result.certified["exact"]
+    assert result.epsilon_bought == result.bought.printed
+    assert result.delta_bought >= delta_of(bounds.upper / float(result.sigma.printed), request.epsilon)
+    assert result.mu[0] == pytest.approx(bounds.lower / float(result.sigma.exact), rel=1e-9)
+    assert result.mu[1] == pytest.approx(bounds.upper / float(result.sigma.exact), rel=1e-9)
 
 
 def test_the_bounds_agree_where_every_pattern_was_looked_at_and_not_in_a_long_run() -> None:

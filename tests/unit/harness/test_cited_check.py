@@ -36,7 +36,7 @@ def citing(larger: int, smaller: int) -> Callable[[Statement], Derivation]:
         x = sympy_symbols(statement)["x"]
         step = Step(Integer(smaller), "<=", "order", {"a": Integer(larger), "b": Integer(smaller)})
         cited = Derivation("cited one", "ours", {}, (), Integer(larger), (step,))
-        premise = Cited(Integer(larger), "<=", Integer(smaller), (), cited)
+        premise = Cited(Integer(larger), "<=", Integer(smaller), (), cited, Integer(larger))
         steps = (Step(sympy.exp(-x), "<=", "one-minus-exp", {"x": x}),)
         return Derivation(
             "convexity", "ours", {"x": real(0, 10, open_lo=True)}, (), 1 - x, steps, {"the cited one": premise}

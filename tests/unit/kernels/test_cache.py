@@ -47,6 +47,35 @@ print(outer(total, np.arange(3.0)))
 """
 """Not run before: compiled against what another process left in the cache."""
 
+BEHIND = """
+from numba import types
+from numba.extending import intrinsic, overload
+from dpverify.kernels.jit import kernel, step_kernel
+
+def plain(x):
+    return x
+
+@intrinsic
+def emitted(_, x):
+    def emit(context, builder, signature, arguments):
+        return builder.fadd(arguments[0], context.get_constant(types.float64, {emitted}))
+    return types.float64(types.float64), emit
+
+@overload(plain)
+def _plain(x):
+    def found(x):
+        return emitted(x) + {overloaded}
+    return found
+
+@{kind}
+def outer(x):
+    return plain(x)
+
+print(outer(0.0))
+print("hits", sum(outer.stats.cache_hits.values()))
+"""
+"""A kernel whose result is decided by an intrinsic and by what overloads a plain function."""
+
 
 def start(folder: Path, *kinds: str, **environment: str) -> subprocess.Popen[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
@@ -109,6 +138,20 @@ def test_a_changed_kernel_of_another_file_is_seen_and_a_damaged_file_is_not_used
     for file in folder.rglob("*.nbc"):
         file.write_bytes(file.read_bytes()[:-1])
     assert finish(start(folder, "f8")) == ["12.0 5.0", "hits 0"]
+
+
+@pytest.mark.slow
+def test_what_stands_behind_a_name_and_the_options_are_seen_from_a_warm_cache(folder: Path) -> None:
+    def run(emitted: str = "1.0", overloaded: str = "10.0", kind: str = "kernel") -> list[str]:
+        text = BEHIND.format(emitted=emitted, overloaded=overloaded, kind=kind)
+        (folder / "caller.py").write_text(text, encoding="utf-8")
+        return finish(start(folder))
+
+    assert run() == ["11.0", "hits 0"]
+    assert run(emitted="2.0") == ["12.0", "hits 0"]
+    assert run(overloaded="20.0") == ["21.0", "hits 0"]
+    assert run(kind="step_kernel") == ["11.0", "hits 0"]
+    assert run() == ["11.0", "hits 1"]
 
 
 @pytest.fixture

@@ -344,3 +344,26 @@ def test_a_letter_that_only_conditions_hold_keeps_its_domain(make_statement: Any
     one = chain(q, replace(half, where={"q": q, "N": Integer(1)}), given=[q <= 3], premises={"x:claim": whole},
                 where={"q": real(0, 3)})  # fmt: skip
     assert check_derivation(one, points=20).complete
+
+
+@pytest.mark.parametrize("taken", [{}, {"p": y}])
+def test_a_letter_for_the_start_of_a_citation_stays_one_for_whoever_cites_on(taken: Any, make_statement: Any) -> None:
+    named = cite(chain(q, order(q, q + 2)), p)
+    under = chain(2 * p, Step(2 * q + 4, "<=", "premise", {}, ("named",)), premises={"named": named},
+                  where={"p": real(0, 1)}, local=("p",))  # fmt: skip
+    assert check_derivation(under, points=20).complete
+    if taken:
+        with pytest.raises(DerivationError, match="p stands for"):
+            cite(under, **taken)
+        return
+    over = chain(2 * p, Step(2 * q + 4, "<=", "premise", {}, ("under",)), premises={"under": cite(under)},
+                 where={"p": real(0, 1)})  # fmt: skip
+    claim = make_statement("2*p", "<=", "2*q + 4", {"p": "real, p > 0", "q": "real, q >= 0"})
+    assert "p of the statement stands for" in compare_with(over, claim).reason
+
+
+def test_a_letter_stands_for_the_start_of_one_citation_only() -> None:
+    named = {"low": cite(chain(q, order(q, q + 1)), p), "high": cite(chain(q + 9, order(q + 9, q + 10)), p)}
+    both = chain(p, Step(q + 1, "<=", "premise", {}, ("low",)), premises=named, where={"p": real(0, 1)}, local=("p",))
+    with pytest.raises(DerivationError, match="two things"):
+        check_derivation(both, points=20)

@@ -25,11 +25,12 @@ from dpverify.symbolic.expressions.to_sympy import guarded_sum, sympy_conditions
 j = Symbol("j", integer=True)
 VISITS = Symbol("k", integer=True, nonnegative=True)  # Visits whose weights form the geometric sum
 PLACE = Symbol("p", integer=True, positive=True)  # Place in its epoch: of the last step of the node, or of the visits
-SHIFT = Symbol("s", integer=True, nonnegative=True)  # Steps from the last visit to the end of the node
+SHIFT = Symbol("shift", integer=True, nonnegative=True)  # Steps from the last visit to the end of the node
 
 N, ALPHA = Symbol("N", integer=True, positive=True), Symbol("alpha", positive=True)
 RANGES: dict[str, Range] = {
-    "N": integer(1, 60), "alpha": real(0, 1, open_lo=True), "k": integer(0, 9), "p": integer(1, N), "s": integer(0, N),
+    "N": integer(1, 60), "alpha": real(0, 1, open_lo=True), "k": integer(0, 9), "p": integer(1, N),
+    "shift": integer(0, N),
     "G": real(0, 5, open_lo=True), "eta": real(0, 5, open_lo=True), "L": real(0, 5),
 }  # fmt: skip
 
@@ -183,4 +184,6 @@ def _chain(name: str, statement: Statement, start: Any, steps: Sequence[Step]) -
         granted = [ALPHA * N >= 1]  # as the record has it, times N: the prover is quicker with a product
     inside = [PLACE <= N] if "p" in used else []
     ranges = {name: RANGES[name] for name in RANGES if name in used}
-    return Derivation(name, "ours", ranges, (ALPHA <= 1, *granted, *inside), start, tuple(steps), local=("k", "p", "s"))
+    return Derivation(
+        name, "ours", ranges, (ALPHA <= 1, *granted, *inside), start, tuple(steps), local=("k", "p", "shift")
+    )

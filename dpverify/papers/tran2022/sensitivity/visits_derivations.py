@@ -33,8 +33,11 @@ ABOVE: Final = "levels above"
 def derive_count_first(statement: Statement) -> Derivation:
     """Derive the number of nodes inside [1, 2N]: two on each level of short nodes, and one above (appendix E.1)."""
     both = {"c": Integer(2), "lo": 0, "hi": SHORT}
-    steps = (Step(2 * SHORT + 3, "=", "sum-constant", both, context=HOLE + 1),)
-    start = Sum(Integer(2), (b, 0, SHORT)) + 1
+    steps = (
+        *_one_per_epoch(j, Sum(HOLE, (j, 0, SHORT)) + 1, 2 * N),
+        Step(2 * SHORT + 3, "=", "sum-constant", both, context=HOLE + 1),
+    )
+    start = Sum(_of_level(j, 2 * N), (j, 0, SHORT)) + 1
     return Derivation("level by level", "ours", {"N": integer(1, 3000)}, sympy_conditions(statement), start, steps)
 
 
@@ -77,29 +80,60 @@ def _later(above: Any) -> tuple[Any, tuple[Step, ...]]:
     )
 
 
+def _of_level(level: Any, steps: Any = T) -> Any:
+    """Nodes of a level that one example reaches: all of them, or one for each epoch that they meet."""
+    nodes = floor(steps / 2**level)
+    return Min(nodes, ceiling(2**level * nodes / N))
+
+
+def _one_per_epoch(level: Any, around: Any, steps: Any = T) -> tuple[Step, Step]:
+    """From the nodes of a level to the epochs, in the place of ``HOLE``."""
+    nodes, all_of_them = floor(steps / 2**level), steps / 2**level
+    met = ceiling(2**level * nodes / N)
+    return (
+        Step.within(around, met, "above-min", {"a": met, "b": nodes}),
+        Step.within(around.xreplace({HOLE: ceiling(2**level * HOLE / N)}), all_of_them, "floor-below",
+                    {"x": all_of_them}),
+    )  # fmt: skip
+
+
 def derive_level_count(statement: Statement) -> Derivation:
-    """Derive ``ceil(T/N)`` for one level: no more nodes than epochs, and no more than there are (appendix D.1)."""
-    epochs, nodes = ceiling(T / N), floor(T / 2 ** sympy_symbols(statement)["level"])
-    steps = (Step(epochs, "<=", "above-min", {"a": epochs, "b": nodes}),)
+    """Derive ``ceil(T/N)`` for one level: no more nodes than epochs (appendix D.1)."""
+    level = sympy_symbols(statement)["level"]
     ranges = {"T": integer(1, 300), "N": integer(1, 300), "level": integer(0, SHORT)}
-    return Derivation("one per epoch", "ours", ranges, sympy_conditions(statement), Min(epochs, nodes), steps)
+    steps = _one_per_epoch(level, HOLE)
+    return Derivation("one per epoch", "ours", ranges, sympy_conditions(statement), _of_level(level), steps)
 
 
 def derive_v(statement: Statement) -> Derivation:
-    """Derive V with whole epochs (D.1). Levels above floor(log2 T) have no node, so both readings of R serve."""
-    depth, height, epochs = sympy_symbols(statement)["depth"], floor(Log2(T)), ceiling(T / N)
-    above = guarded_sum(floor(T / 2**j), j, floor(Log2(N) + 1), depth)
-    if statement.key.endswith("theorem-4-v"):  # the same number, written min(R + 1, floor(log2(N) + 1))
-        there, bound = Min(height + 1, SHORT + 1), Min(depth + 1, SHORT + 1)
-    else:
-        there, bound = Min(height, SHORT) + 1, Min(depth, SHORT) + 1
-    steps = (
-        Step(there * epochs + above, "=", "sum-constant", {"c": epochs, "lo": 0, "hi": there - 1}),
-        Step(bound * epochs + above, "<=", "order", {"a": height, "b": depth}),
+    """Derive V with whole epochs (D.1): one node for each on short levels, and all nodes of the others."""
+    depth, epochs = sympy_symbols(statement)["depth"], ceiling(T / N)
+    _, end = sympy_sides(statement)
+    (guarded,) = end.atoms(Piecewise)
+    (least,) = end.atoms(Min)
+    more = 1 if statement.key.endswith("theorem-4-v") else 0  # inside the minimum or outside
+    low, above = end - guarded, Sum(floor(T / 2**j), (j, SHORT + 1, depth))
+    rest = Sum(_of_level(j), (j, SHORT + 1, depth))
+    some = (
+        Step(Sum(_of_level(j), (j, 0, SHORT)) + rest, "=", "sum-split",
+             {"f": Lambda(j, _of_level(j)), "lo": 0, "hi": depth, "m": SHORT}),
+        *_one_per_epoch(j, Sum(HOLE, (j, 0, SHORT)) + rest),
+        Step((SHORT + 1) * epochs + rest, "=", "sum-constant", {"c": epochs, "lo": 0, "hi": SHORT}),
+        Step.within((SHORT + 1) * epochs + Sum(HOLE, (j, SHORT + 1, depth)), floor(T / 2**j), "above-min",
+                    {"a": floor(T / 2**j), "b": ceiling(2**j * floor(T / 2**j) / N)}),
+        Step(low + above, "="),
+    )  # fmt: skip
+    none = (
+        *_one_per_epoch(j, Sum(HOLE, (j, 0, depth))),
+        Step((depth + 1) * epochs, "=", "sum-constant", {"c": epochs, "lo": 0, "hi": depth}),
+        Step(low, "=", "min-is", {"a": depth + more, "b": SHORT + more}, context=low.xreplace({least: HOLE})),
+        Step(low + above, "=", "empty-sum", _levels(T, SHORT, depth), context=low + HOLE),
     )
-    ranges = {"T": integer(1, 300), "N": integer(1, 300), "depth": integer(height, height + 1)}
-    start = Sum(epochs, (b, 0, there - 1)) + above
-    return Derivation("level by level", "ours", ranges, sympy_conditions(statement), start, steps)
+    cases = Cases(low + above, "<=", (Case(depth >= SHORT + 1, some), Case(depth <= SHORT, none)))
+    whole = Step(end, "=", "guarded-sum", _levels(T, SHORT, depth), context=low + HOLE)
+    ranges = {"T": integer(1, 300), "N": integer(1, 300), "depth": integer(floor(Log2(T)), floor(Log2(T)) + 1)}
+    start = Sum(_of_level(j), (j, 0, depth))
+    return Derivation("level by level", "ours", ranges, sympy_conditions(statement), start, (cases, whole))
 
 
 def derive_distance(statement: Statement) -> Derivation:

@@ -19,9 +19,10 @@ from dpverify.harness import (
     Point,
     SearchCheck,
 )
+from dpverify.harness.derivation_check import derived_and_searched
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.wang2019.privacy_derivations import derive_gaussian, derive_last
+from dpverify.papers.wang2019.privacy_derivations import derive_gaussian, derive_last, derive_min
 from dpverify.papers.wang2019.subsampling_bounds import c_1_bound, c_1_tail, c_1_tail_terms, pair_divergence
 from dpverify.symbolic.exact.evaluate import decide
 from dpverify.symbolic.exact.numbers import Exact, ball
@@ -37,11 +38,6 @@ SMALL: dict[str, tuple[int | str, int]] = {"order": (2, 60), "sigma": ("1/10", 2
 CORNERS: tuple[Mapping[str, int | str], ...] = (
     {"order": 2, "tau": "1/100", "sigma": 2},
     {"order": 2, "tau": "1/10", "sigma": 2},
-)
-PIECES = {0: "7/10", 1: "7/10", 2: "10/7"}
-CONVEX = (
-    "4 (e^x - 1)/x grows with x = 1/sigma^2, so its value at x = 0.7 decides below it; 2 e^x - 6 x is convex, so its "
-    "values at 0.7 and 1/0.7 decide between them"
 )
 
 
@@ -115,19 +111,6 @@ def _binomial(divisor: int) -> Rule:
     return _at_most(lambda p: (Fraction(comb(int(p["order"]), int(p["j"]))), p["order"] ** int(p["j"]) / divisor))
 
 
-def _pieces(budget: Budget) -> Iterator[dict[str, int | str]]:
-    for piece, x in PIECES.items():
-        yield {"piece": piece, "x": x}
-
-
-def _below(factor: Fraction) -> Rule:
-    def sides(point: Point) -> tuple[Exact, Exact]:
-        x = ball(point["x"])
-        return (4 * x.expm1() if point["piece"] == 0 else 2 * x.exp()), ball(factor) * x
-
-    return _at_most(sides)
-
-
 def _inside(budget: Budget) -> Iterator[dict[str, int | str]]:
     """Points at which the conditions of appendix C's end, and C.2, hold."""
     for order, tau, sigma in ((2, "1/18", 1), (2, "1/100", 2), (3, "1/10000", 2), (20, "1/1000000", 10)):
@@ -180,16 +163,7 @@ CHECKS.add(
         region=GRID,
         leaves_out="the theorem is cited; it is tried on one pair of neighbours",
     ),
-    ExhaustiveCheck(
-        "lemma-3-7-min",
-        "three-values",
-        points=_pieces,
-        holds=_below(Fraction(6)),
-        where=["sigma**2 >= 0.7"],
-        why_sufficient=CONVEX,
-        planted=[Planted("5.5 instead of 6", holds=_below(Fraction(11, 2)))],
-    ),
-    SearchCheck("lemma-3-7-min", "search"),
+    *derived_and_searched("lemma-3-7-min", derive_min),
     ExhaustiveCheck(
         "lemma-3-7-sum-terms",
         "grid",

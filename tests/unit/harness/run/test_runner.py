@@ -23,8 +23,9 @@ from dpverify.harness.run.task_pool import DIED
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger import SpecError, Specs
 from dpverify.ledger.records import encode
-from dpverify.ledger.results import CheckResult, Result, Run, decode
+from dpverify.ledger.results import CheckResult, Number, Result, Run, Slack, decode
 from dpverify.papers import SEARCH_SECONDS
+from dpverify.report.terminal import closing
 
 SOURCE = "tests.unit.harness.demo.demo_checks:"
 
@@ -89,6 +90,34 @@ def test_disagreeing_sources_give_exit_code_1(run: Run, demo: Specs) -> None:
     assert exit_code(run) == 1
     good = [demo.claim(f"demo:{name}") for name in ("sum", "bits", "empty", "later")]
     assert exit_code(verify(demo, good, source=SOURCE + "load")) == 0
+
+
+def test_a_missed_planted_fault_gives_exit_code_1(demo: Specs) -> None:
+    run = verify(demo, [demo.claim("demo:sloppy")], source=SOURCE + "load")
+    assert run.results[0].missed_faults == ["law: control no fault (nothing is wrong with it)"]
+    assert exit_code(run) == 1
+    assert "MISSED ITS PLANTED FAULT: demo:sloppy: law: control no fault" in "\n".join(closing(run))
+
+
+def test_an_unconfirmed_pin_gives_exit_code_1_to_who_is_strict(demo: Specs) -> None:
+    run = verify(demo, [demo.claim("demo:sum")], source=SOURCE + "load")
+    weaker = msgspec.structs.replace(run.results[0], pinned="proved")
+    again = msgspec.structs.replace(run, results=[weaker])
+    assert (exit_code(run, strict=True), exit_code(again), exit_code(again, strict=True)) == (0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("slack", "tight", "code"), [(1.0, True, 0), (1.009, True, 0), (1.42, True, 1), (1.42, False, 0)]
+)
+def test_a_tight_statement_whose_slack_moves_gives_exit_code_1(
+    demo: Specs, slack: float, tight: bool, code: int
+) -> None:
+    run = verify(demo, [demo.claim("demo:sum")], source=SOURCE + "load")
+    number = Number(float=slack)
+    one = msgspec.structs.replace(run.results[0], tight=tight, slack=Slack(min=number, typical=number))
+    again = msgspec.structs.replace(run, results=[one])
+    assert exit_code(again) == code
+    assert ("NO LONGER TIGHT: demo:sum" in "\n".join(closing(again))) == bool(code)
 
 
 def test_the_json_can_be_read_back(run: Run) -> None:

@@ -80,7 +80,7 @@ def _differences(budget: Budget) -> Iterable[dict[str, Any]]:
         for n in range(1, 9):
             for t in range(n + 1, epochs * n + 1):
                 for eta in (Fraction(1, 4), Fraction(1, 2**30)):
-                    yield {"N": n, "t": t, "alpha": Fraction(1, n), "eta": eta, "L": smooth, "G": G}
+                    yield {"N": n, "t": t, "q": t // n, "alpha": Fraction(1, n), "eta": eta, "L": smooth, "G": G}
 
 
 def _scales_with_distance(point: Point, statement: Statement) -> Outcome:
@@ -125,14 +125,12 @@ CHECKS.add(
         "square",
         points=_scales,
         lhs=_box_variance,
-        why_sufficient="both sides are the same monomial, 4^2 = 16, with the box's own V",
     ),
     ExhaustiveCheck(
         "algorithm-5-noise-std",
         "divergence",
         points=_ratios,
         lhs=_variance_for_divergence,
-        why_sufficient="z Delta^2/(2 v) = z rho^2/2 has one solution v, for every order z the same",
     ),
     DerivationCheck("section-2-nodes", "derivation", build=derive_proposition_18, variants=("amended",)),
     SearchCheck(
@@ -146,8 +144,6 @@ CHECKS.add(
         "one-step",
         points=_full_batches,
         holds=_full_batch(2),
-        why_sufficient="both sides are L eta/N times a constant: one example of N changes, and its gradient and its "
-        "neighbour's move by at most L eta each over one step",
         planted=[Planted("half of the constant", holds=_full_batch(1), at_declared_size=True)],
     ),
     RuleCheck(
@@ -155,8 +151,6 @@ CHECKS.add(
         "visits",
         points=_differences,
         holds=of_variant(_scales_with_distance, _corrected),
-        why_sufficient="under one permutation the visits lie N steps apart and all but the first have a partner of "
-        "the same weight (geometric series); under fresh ones the weights telescope to 1 - (1-alpha)^(N-1)",
         planted=[Planted("first visit, or a step of decay", holds=FAULTY, at_declared_size=True)],
         region="N up to 8, alpha = 1/N, up to 5 epochs (smoke), 9, 17; O(.) is tried with the constant 1000",
         interior=lambda p: p["N"] >= 3 and p["t"] >= 2 * p["N"],

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
 from itertools import product
 from typing import Any, cast
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck, of_variant
+from dpverify.harness import Budget, DerivationCheck, Outcome, PaperChecks, Planted, Point, RuleCheck, of_variant
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.boxes import box_derivations as derivations
 from dpverify.papers.tran2022.boxes import box_indices_bounds as box_indices
+from dpverify.papers.tran2022.boxes import term_derivations as terms
 from dpverify.papers.tran2022.trees.aggregation_bounds import aggregation_renyi
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 
@@ -172,26 +174,6 @@ def _grid(**ranges: Iterable[int]) -> Points:
     return lambda _: (dict(zip(names, numbers, strict=True)) for numbers in product(*values))
 
 
-WHY_SUFFICIENT = {
-    "algorithm-1-epochs": "with T = qN + r the loops give N steps to each of the q whole epochs and r to the last one, "
-    "in order, whatever q, N and r are; a permutation is drawn before the steps of its epoch",
-    "algorithm-2-loop": "as algorithm-1-epochs",
-    "algorithm-3-k": "k = 0 is always among them, since a = 1 mod 1 and a <= b, and 2^k <= b - a + 1 bounds them",
-    "algorithm-3-recursion": "a' = a + 2^k is one beyond the interval's end and at most b + 1, so b - a falls until a' "
-    "= b + 1",
-    "algorithm-2-node-range": "2^k divides t exactly if t = (a+1) 2^k, and then t - 2^k + 1 = a 2^k + 1: the two sets "
-    "are the same by renaming, and a node is made at t, its last step",
-    "algorithm-2-delta-available": "for i <= q - 1 the window begins at t - iN + 1 >= r + N + 1 > N, for i >= 1 it "
-    "ends by t, and COMPOSE stays inside it",
-    "algorithm-4-empty-prefix": "r = 0 is the only case in which Algorithm 3 has no k (algorithm-3-k)",
-    "algorithm-4-first-window": "r + N <= t exactly if q >= 1, that is t >= N",
-    "algorithm-4-loop": "t - (i-1)N <= t exactly if i >= 1",
-    "algorithm-2-update": "w_{t+1} needs step t only, so the steps can be done one after the other",
-    "algorithm-5-index": "the two names are the same for every i",
-    "theorem-10-in": "with i = 1 .. K every query is counted, which is how the proof of Theorem 10 uses IN(s)",
-}
-
-
 def _line(
     claim: str,
     name: str,
@@ -202,7 +184,6 @@ def _line(
     wrong: Any,
     *,
     printed: Any = None,
-    where: Sequence[str] = (),
 ) -> RuleCheck:
     """Check a line by a rule that takes what it says, and what it says wrongly; ``printed`` where it is corrected."""
 
@@ -214,8 +195,6 @@ def _line(
         name,
         points=points,
         holds=of(said) if printed is None else of_variant(of(printed), of(said)),
-        where=where,
-        why_sufficient=WHY_SUFFICIENT[claim],
         planted=[Planted(fault, holds=of(wrong), at_declared_size=True)],
     )
 
@@ -240,19 +219,58 @@ CHECKS.add(
         False,
         printed=False,
     ),
-    _line("algorithm-4-first-window", "windows", STEPS, _first_window, 0, "one step later", 1, where=["t >= N"]),
+    _line("algorithm-4-first-window", "windows", STEPS, _first_window, 0, "one step later", 1),
     _line("algorithm-4-loop", "windows", STEPS, _loop_windows, 1, "i from 0", 0, printed=0),
     RuleCheck(
         "algorithm-2-anchors",
         "anchors",
         points=_grid(q=range(6), N=range(1, 12)),
         holds=_anchor,
-        why_sufficient="the index of the anchor and that of the epoch's first step differ by a constant for q >= 1, "
-        "and q = 0 is looked at apart",
         planted=[Planted("two iterates later", holds=partial(_anchor, shift=2), at_declared_size=True)],
         interior=lambda p: p["q"] >= 2 and p["N"] >= 3,
     ),
     _line("algorithm-2-update", "order", _lengths, _order_exists, True, "w_t from m-hat_t", False, printed=False),
     _line("algorithm-5-index", "names", NAMES, _noise_named, "zeta_i", "zeta_t", "zeta_t", printed="zeta_t"),
     _line("theorem-10-in", "queries", QUERIES, _all_queries, True, "i = 1 .. N", False, printed=False),
+    DerivationCheck("section-4-term-sensitivity", "derivation", build=derivations.derive_term),
+    *(
+        DerivationCheck(
+            claim, f"derivation-{ordering}", build=build, variants=(variant,), readings={"ordering": ordering}
+        )
+        for claim, ordering, variant, build in (
+            ("theorem-4-decay", "fresh", "amended", derivations.derive_decay),
+            ("theorem-4-decay", "once", "printed", derivations.derive_decay),
+            ("theorem-4-high-levels", "fresh", "amended", derivations.derive_directly),
+            ("theorem-4-high-levels", "once", "printed", derivations.derive_turn),
+            ("section-4-momentum-difference", "fresh", "amended", terms.derive_difference_fresh),
+            ("section-4-momentum-difference", "once", "amended", terms.derive_difference_once),
+        )
+    ),
+    *(
+        DerivationCheck(claim, "derivation", build=build, variants=(variant,))
+        for claim, variant, build in (
+            ("algorithm-1-epochs", "printed", derivations.derive_number_of_step),
+            ("algorithm-2-loop", "amended", derivations.derive_number_of_step),
+            ("algorithm-3-k", "printed", derivations.derive_largest_k),
+            ("algorithm-3-recursion", "printed", derivations.derive_directly),
+            ("algorithm-2-delta-available", "printed", derivations.derive_by_epochs),
+            ("algorithm-4-empty-prefix", "amended", derivations.derive_by_epochs),
+            ("algorithm-4-first-window", "amended", derivations.derive_by_epochs),
+            ("algorithm-4-loop", "amended", derivations.derive_directly),
+            ("algorithm-2-update", "amended", derivations.derive_directly),
+            ("section-4-two-noises", "amended", derivations.derive_directly),
+            ("theorem-4-node-noise", "amended", derivations.derive_directly),
+            ("algorithm-5-index", "amended", derivations.derive_directly),
+            ("theorem-10-in", "amended", derivations.derive_directly),
+            ("algorithm-2-anchors", "amended", derivations.derive_directly),
+            ("algorithm-1-noise-std", "printed", derivations.derive_directly),
+            ("algorithm-5-noise-std", "printed", derivations.derive_directly),
+            ("section-4-full-batch-sensitivity", "printed", derivations.derive_directly),
+            ("lemma-5-case-1-norm", "printed", derivations.derive_norm_shift),
+            ("proposition-18-cover", "printed", derivations.derive_cover),
+            ("lemma-11-cross-same-epoch", "amended", derivations.derive_directly),
+            ("section-3-cover", "printed", terms.derive_cover_count),
+            ("algorithm-2-node-range", "printed", terms.derive_node_range),
+        )
+    ),
 )

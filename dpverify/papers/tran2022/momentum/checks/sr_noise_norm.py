@@ -258,7 +258,6 @@ CHECKS.add(
         "against-the-box",
         points=lambda _: ({"N": n, "t": t} for n in range(1, 9) for t in range(1, 5 * n)),
         holds=_choice,
-        why_sufficient="both rules depend on the order of t and 2N only, and all three orders occur",
         planted=[Planted("the choice by t <= N", holds=lambda point, st: _choice(point, st, 1), at_declared_size=True)],
     ),
     RuleCheck(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
-from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.privacy import RUNS, Corner, at_depth, depth_value
-from dpverify.papers.tran2022.privacy.checks.sides import momentum_delta, tail_points, value_of, within_delta
+from dpverify.papers.tran2022.privacy.checks.sides import momentum_delta, value_of
+from dpverify.papers.tran2022.privacy.dp_derivations import derive_theorem_4_dp
 from dpverify.papers.tran2022.privacy.signs_bounds import sign_delta, sign_divergence, sign_law
 from dpverify.papers.tran2022.sensitivity.checks.nodes import depth_of
 from dpverify.symbolic.exact.numbers import ball
@@ -22,15 +22,6 @@ NOT_PRIVATE: list[Corner] = [  # One condition broken: epsilon far above log(1/d
     {"T": 64, "N": 1, "alpha": "1/1000", "epsilon": 5, "delta": "1/100", "sigma": "0.86"},
     {"T": 1, "N": 100, "alpha": 1, "epsilon": 5, "delta": "1/100", "sigma": "0.86"},
 ]
-
-
-DELTAS = [Fraction(99, 100), Fraction(3, 4), *(Fraction(1, 10**exponent) for exponent in (1, 2, 5, 10, 50, 300, 2000))]
-SHARES = [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(7, 3)]
-
-TAIL = (
-    "mu <= 1/sigma <= epsilon/(2 r) with r = sqrt(log(1/delta)), so delta(epsilon) <= P(Z > x) <= exp(-x^2/2)/2 for "
-    "x = epsilon/mu - mu/2 >= 2 r - epsilon/(4 r) >= (2 - 7/12) r > sqrt(2) r, and exp(-r^2) = delta"
-)
 
 
 def _sign_points(budget: Budget) -> Iterator[Corner]:
@@ -95,23 +86,7 @@ CHECKS.add(
         )
         for depth in ("levels", "height")
     ),
-    ExhaustiveCheck(
-        "theorem-4-dp",
-        "tail",
-        points=tail_points(DELTAS, SHARES),
-        holds=within_delta(Fraction(1), 2, Fraction(1)),
-        where=["alpha >= 1/N", "4*T >= N", "sigma >= 2*sqrt(log(1/delta))/epsilon", "epsilon <= 7/3*log(1/delta)"],
-        why_sufficient=TAIL,
-        planted=[
-            Planted(
-                "epsilon up to 2.8 log(1/delta)",
-                holds=within_delta(Fraction(1), 2, Fraction(6, 5)),
-                at_declared_size=True,
-            )
-        ],
-        region="epsilon/log(1/delta) up to 7/3, delta from 0.99 down to 1e-2000",
-        variants=("amended",),
-    ),
+    DerivationCheck("theorem-4-dp", "derivation", build=derive_theorem_4_dp, variants=("amended",)),
     *(
         ExhaustiveCheck(
             claim,

@@ -154,7 +154,6 @@ CHECKS.add(
         "nodes",
         points=_nodes,
         holds=_node_noise(Fraction(16)),
-        why_sufficient="the box has one variance for all nodes",
         planted=[Planted("15 for 16", holds=_node_noise(Fraction(15)), at_declared_size=True)],
         region="every node of a short run",
     ),

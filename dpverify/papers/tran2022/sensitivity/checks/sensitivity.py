@@ -153,8 +153,6 @@ PRINTED = ("printed",)
 _SMOOTH: Region = {**LARGE, "L": ("1/16", 16)}  # With L = 0 both sides are 0
 _FAR: Region = {**_SMOOTH, "N": (2, 2**12)}  # With N = 1 no step is away from its anchor: both sides are 0
 
-_BOTH = "both terms are proportional to eta, L N for Delta and L (p - 1) < L N for r, twice for the two neighbours"
-
 CHECKS.add(
     _search("theorem-4-sensitivity-sum", momentum, nodes.ends("node_start", "node_end"), SHARP, SMALL),
     _brute("theorem-4-sensitivity-sum", "node_start", "node_end", _anywhere),
@@ -191,7 +189,6 @@ CHECKS.add(
         "terms",
         points=_small_terms,
         holds=_terms_are_small(lambda N: N),
-        why_sufficient=_BOTH,
         planted=[
             Planted("one step less than an epoch", holds=_terms_are_small(lambda N: N - 1), at_declared_size=True)
         ],

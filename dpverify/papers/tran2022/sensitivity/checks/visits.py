@@ -123,13 +123,6 @@ def _touched_if_half(point: Point, statement: Statement) -> Outcome:
     return _unavoidable(int(point["a"]) * length, length, N, statement)
 
 
-_LATER_THAN = "the j-th visit back is at the step end - s - jN, with s >= 0, whatever N and the node"
-_EPOCHS = (
-    "the j-th visit back is at least j epochs before the node's last epoch, so at least (j-1)N + 1 steps before its end"
-)
-_TURN = "a node of level b > floor(log2 N) has more than N steps in a row, and any N in a row use every example"
-_WHOLE = "2N - 1 steps in a row hold N that make one epoch, and every epoch uses every example"
-
 CHECKS.add(
     _search(
         "theorem-4-terms",
@@ -146,7 +139,6 @@ CHECKS.add(
             readings={"ordering": ordering},
             points=_node_points,
             holds=_decay,
-            why_sufficient=_LATER_THAN if ordering == "once" else _EPOCHS,
             planted=[Planted("no visit at the last step", holds=_decay_one_step_more, at_declared_size=True)],
             region="every node of a short run, N up to its length, every pattern of visits",
         )
@@ -159,8 +151,6 @@ CHECKS.add(
             readings={"ordering": ordering},
             points=_wide_nodes,
             holds=_touched,
-            where=["level > floor(log2(N))" if ordering == "once" else "2**level >= 2*N - 1"],
-            why_sufficient=_TURN if ordering == "once" else _WHOLE,
             planted=[Planted("nodes shorter than an epoch", holds=_touched_if_half)],
             region="two levels above floor(log2 N), 2N nodes in a row on each",
         )

@@ -170,8 +170,6 @@ CHECKS.add(
         "ends",
         points=_lengths,
         holds=lambda point, statement: _length_between(point, Fraction(1, 2)),
-        why_sufficient="scaled to |g| = 1, |g + e| takes all values from 1 - |e| to 1 + |e|; both ends are linear in "
-        "|e|, so |e| = 0 and |e| = 1/2 decide",
         planted=[
             Planted("1/2 for 21/40", holds=lambda p, s: _length_between(p, Fraction(21, 40)), at_declared_size=True)
         ],

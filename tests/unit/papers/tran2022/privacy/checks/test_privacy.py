@@ -15,12 +15,9 @@ from dpverify.papers.tran2022.accounting.algorithm_2_sides import exact_sums, no
 from dpverify.papers.tran2022.accounting.sandwich import AuditedRun, sandwich
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
 from dpverify.papers.tran2022.privacy.level_bounds import (
-    broken_step,
     family_bounds,
-    heaviest,
     part_bound,
     printed_v,
-    squares_bound,
 )
 from dpverify.papers.tran2022.privacy.signs_bounds import sign_delta, sign_divergence, sign_law
 from dpverify.privacy.gaussian import delta_of, epsilon_of
@@ -28,22 +25,8 @@ from dpverify.privacy.participation import ORDERINGS, Ordering, patterns
 from dpverify.symbolic.exact.numbers import to_ball
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
-def test_bound_on_squares_is_above_every_pattern_and_below_what_v_allows(ordering: Ordering) -> None:
-    for N in range(1, 8):
-        for T in range(1, 9):
-            exact, _ = largest_sum(T, N, Fraction(1, N), ordering)
-            assert exact <= squares_bound(T, N)
-            if 4 * T >= N:
-                assert (
-                    squares_bound(T, N)
-                    <= 4 * printed_v(T, N, T.bit_length() - 1)
-                    <= 4 * printed_v(T, N, T.bit_length())
-                )
-
-
 def test_theorem_4_is_sharp_in_its_constants() -> None:
-    assert 4 * printed_v(1, 4, 0) == squares_bound(1, 4) == 1  # 4T >= N cannot be weakened
+    assert 4 * printed_v(1, 4, 0) == largest_sum(1, 4, Fraction(1), "fresh")[0] == 1  # 4T >= N cannot be weakened
     used = tree_sum_of_squares(1089, 1025, 1 / 1025, accuracy=1.01).lower / float(4 * printed_v(1089, 1025, 11))
     assert 0.5 < used <= 1
 
@@ -54,18 +37,6 @@ def test_with_one_permutation_five_eighths_of_theorem_4_are_enough() -> None:
             if T >= N:
                 used = tree_sum_of_squares(T, N, 1 / N, "once").upper
                 assert used <= (1 / (1 - math.exp(-1))) ** 2 * float(printed_v(T, N, T.bit_length()))
-
-
-def test_steps_of_the_bound_see_a_pattern_that_breaks_them() -> None:
-    assert broken_step(8, 2, Fraction(1, 2), (2, 3, 6, 7)) == ""
-    assert "squares add up" in broken_step(8, 8, Fraction(1, 100), (1, 2, 3, 4))  # four visits in one epoch
-    assert "weight is above" in broken_step(8, 1, Fraction(1, 100), (1, 2, 3, 4, 5, 6, 7, 8))  # alpha below 1/N
-
-
-def test_caps_on_weights_are_above_their_suprema() -> None:
-    assert float(heaviest(3)) >= 2 + math.exp(-1)
-    assert float(heaviest(4)) >= 1 + 1 / (1 - math.exp(-1)) > float(heaviest(4)) - 1e-3
-    assert [heaviest(1), heaviest(2)] == [1, 2]
 
 
 def test_law_of_a_sign_agrees_with_a_simulation_of_algorithm_1() -> None:

@@ -64,6 +64,10 @@ BY_HAND = {
     "the anchors' part is at most 2 eta L times the weighted way to them",
     "the first term of the amended lemma-11-drift",
     "the mean over the run of the second term of the amended lemma-11-drift",
+    # a root of a cited mean square, and a mean of cited roots
+    "part (b)",
+    "the change",
+    "the mean over the steps",
     # assumptions on letters with a meaning: a variance, the second moment, the longest vector; a place; the infimum
     "-centre**2 + second >= own",
     "length**2 >= second",

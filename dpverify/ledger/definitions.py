@@ -1,0 +1,191 @@
+"""What a measured quantity is, and what a function of the paper is, as formulas; and facts of the literature."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import msgspec
+
+from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
+from dpverify.ledger.formula import Call, FormulaError, Name, children
+from dpverify.ledger.reading import StatementReader, Wording
+from dpverify.ledger.records import Let, Record, Relation, Symbol
+from dpverify.ledger.statements import Statement
+from dpverify.ledger.vocabulary import Domain, Vocabulary
+
+
+class Definition(Record, frozen=True, kw_only=True):
+    """An equation that says what a quantity or a function of ``claims.toml`` is, with the words that justify it.
+
+    Letters that the formula introduces stand for every value in their domain: a bound on the quantity is a bound on
+    the formula for all of them.
+    """
+
+    name: str
+    at: str | None = None  # the left side of a function's equation, such as ``momentum(t)``
+    formula: str
+    part: str = ""  # which of several equations of one function: ``start``, ``step``
+    requires: list[str] = []
+    let: list[Let] = []
+    letters: dict[str, Symbol] = {}
+    claims: list[str] = []  # ids of the claims that mean this by the name; all of the paper's where there are none
+    reading: dict[str, str] = {}
+    where: str
+    quote: str
+    words: str
+
+
+class Fact(Record, frozen=True, kw_only=True):
+    """A theorem of the literature that derivations may take for granted: it is shown with its citation."""
+
+    name: str
+    citation: str
+    lhs: str
+    relation: Relation
+    formula: str
+    requires: list[str] = []
+    let: list[Let] = []
+    letters: dict[str, Symbol] = {}
+    words: str
+
+
+class DefinitionsFile(Record, frozen=True, kw_only=True):
+    """``specs/<paper>/definitions.toml``."""
+
+    definition: list[Definition] = []
+    fact: list[Fact] = []
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """A definition or a fact with its formulas parsed."""
+
+    record: Definition | Fact
+    statement: Statement  # both sides, conditions and domains; a definition of a quantity has no left side
+
+    def __str__(self) -> str:
+        record, asked = self.record, self.record.requires
+        if isinstance(record, Fact):
+            return f"{record.words} ({record.citation})"
+        domains = (letter.domain.partition(", ")[2] for letter in record.letters.values())
+        conditions = ", ".join(filter(None, [*domains, *asked]))
+        with_these = ", ".join(f"{let.symbol} = {let.value}" for let in record.let)
+        said = f"{record.at or record.name} = {record.formula}{f' with {with_these}' if with_these else ''}"
+        return f"{said} for {conditions}" if conditions else said
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """The definitions and facts of a paper."""
+
+    meanings: tuple[Meaning, ...] = ()
+
+    def definition(self, name: str, claim: str, reading: Mapping[str, str], part: str = "") -> Meaning | None:
+        """What a claim means by a name, in a choice of its readings; None where that is not defined."""
+        fitting = [
+            (_weight(record), found)
+            for found in self.meanings
+            if isinstance(record := found.record, Definition)
+            and (record.name, record.part) == (name, part)
+            and (not record.claims or claim in record.claims)
+            and record.reading.items() <= reading.items()
+        ]
+        return max(fitting, key=lambda pair: pair[0], default=(None, None))[1]
+
+    def fact(self, name: str) -> Meaning | None:
+        """The fact of a name."""
+        return next((m for m in self.meanings if isinstance(m.record, Fact) and m.record.name == name), None)
+
+    @cached_property
+    def digest(self) -> str:
+        """What all formulas and conditions say, as text; quotes and words are left out."""
+        prose = {"where", "quote", "words", "citation"}
+        records = [msgspec.to_builtins(meaning.record) for meaning in self.meanings]
+        said = [{name: value for name, value in record.items() if name not in prose} for record in records]
+        domains = [{name: str(found) for name, found in m.statement.domains.items()} for m in self.meanings]
+        return json.dumps([said, domains], sort_keys=True, ensure_ascii=False) if said else ""
+
+
+def read_glossary(file: DefinitionsFile, vocabulary: Vocabulary, place: Place, problems: Problems) -> Glossary:
+    """Read the definitions and facts of a paper; what is wrong with them is added to `problems`."""
+    problems.extend(_repeated(file, place))
+    records: list[Definition | Fact] = [*file.definition, *file.fact]
+    return Glossary(tuple(_read(record, vocabulary, place.of(record.name), problems) for record in records))
+
+
+def _read(record: Definition | Fact, vocabulary: Vocabulary, place: Place, problems: Problems) -> Meaning:
+    own = _with_letters(record, vocabulary, place, problems)
+    quantity, left, relation = _left(record)
+    wording = Wording(quantity, left, relation, record.formula, None, record.requires, [], record.let)
+    statement = StatementReader(wording, own, place, problems).read(None, place.claim, {})
+    if isinstance(record, Definition):
+        problems.extend(_definition_problems(record, statement, vocabulary, place))
+    return Meaning(record, statement)
+
+
+def _left(record: Definition | Fact) -> tuple[str | None, str | None, Relation]:
+    """The quantity or else the formula on the left side, and the relation."""
+    if isinstance(record, Fact):
+        return None, record.lhs, record.relation
+    return None if record.at else record.name, record.at, "="
+
+
+def _with_letters(record: Definition | Fact, vocabulary: Vocabulary, place: Place, problems: Problems) -> Vocabulary:
+    """The paper's vocabulary, and the letters that a record introduces."""
+    own = replace(vocabulary, symbols=vocabulary.symbols | record.letters, domains=dict(vocabulary.domains))
+    for name, letter in record.letters.items():
+        here = place.at(f"letters.{name}")
+        own.domains[name] = Domain("real")
+        if name in vocabulary.symbols or name in vocabulary.functions:
+            problems.append(here.error(shown(name), "a letter is new: the paper's own are in claims.toml"))
+        try:
+            own.domains[name] = own.domain(letter.domain, name)
+        except FormulaError as error:
+            problems.append(here.at(f"letters.{name}.domain").formula_error(error))
+    return own
+
+
+def _definition_problems(record: Definition, said: Statement, paper: Vocabulary, place: Place) -> Iterator[SpecError]:
+    """Yield what is wrong with the left side of a definition, and where its words are missing."""
+    if record.at is not None and record.name not in paper.functions:
+        rule = f"claims.toml has no such function{suggest(record.name, paper.functions)}"
+        yield place.at("name").error(shown(record.name), rule)
+    elif record.at is not None and not (isinstance(said.lhs, Call) and said.lhs.name == record.name):
+        yield place.at("at").error(shown(record.at), f"the left side is {record.name}, applied")
+    for field in ("where", "quote", "words"):
+        if not getattr(record, field).strip():
+            yield place.at(field).error("", "a definition says where the paper has it, in its words and in ours")
+    letters = Counter(place.id for place in children(said.lhs) if isinstance(place, Name)) if said.lhs else {}
+    if twice := [name for name, count in letters.items() if count > 1]:
+        yield place.at("at").error(shown(twice[0]), "each place of the left side has a letter of its own")
+
+
+def _weight(record: Definition) -> tuple[bool, int]:
+    return bool(record.claims), len(record.reading)
+
+
+def _repeated(file: DefinitionsFile, place: Place) -> Iterator[SpecError]:
+    """Yield an error where two records may be meant by one name."""
+    for one, two in itertools.combinations(file.definition, 2):
+        same = (one.name, one.part, _weight(one)) == (two.name, two.part, _weight(two))
+        apart = one.claims and not set(one.claims) & set(two.claims)
+        differ = any(two.reading.get(name, choice) != choice for name, choice in one.reading.items())
+        if same and not apart and not differ:
+            yield place.of(one.name).at("name").error(shown(one.part or one.name), "two definitions fit equally well")
+    for name, count in Counter(fact.name for fact in file.fact).items():
+        if count > 1:
+            yield place.of(name).at("name").error(shown(name), "a fact is given once, this one twice")
+
+
+def unknown_claims(file: DefinitionsFile, claims: Mapping[str, object], place: Place) -> Iterator[SpecError]:
+    """Yield an error for each id of a claim, in a definition, that the paper does not have."""
+    for record in file.definition:
+        for i, claim in enumerate(record.claims):
+            if claim not in claims:
+                rule = f"the paper has no such claim{suggest(claim, claims)}"
+                yield place.of(record.name).at(f"claims[{i}]").error(shown(claim), rule)

@@ -1,0 +1,158 @@
+"""Lines of the boxes, derived: loops, windows and indices in whole numbers, and what single nodes and terms are."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sympy import Abs, Max, Mod, Pow, Rational, Sum, Symbol, floor, sqrt
+
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.define import meant_by
+from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.derive.divided import divided
+from dpverify.symbolic.derive.steps import Division, Link
+from dpverify.symbolic.expressions.functions import HOLE, Log2
+from dpverify.symbolic.expressions.ranges import Range, integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+
+j, N = Symbol("j", integer=True), Symbol("N", integer=True, positive=True)
+ETA, L = Symbol("eta", positive=True), Symbol("L", nonnegative=True)
+HALF: Final = Rational(1, 2)
+APART = Symbol("apart", integer=True, nonnegative=True)
+_WHOLE, _REAL = integer(0, 40), real(0, 9, open_lo=True)
+RANGES: dict[str, Range] = {
+    "N": integer(1, 30), "t": integer(1, 300), "T": integer(1, 300), "q": integer(0, 9),
+    "r": integer(0, 30), "a": integer(1, 300), "b": integer(1, 300), "level": integer(0, 6),
+    "whole": _WHOLE, "left": integer(0, N - 1), "window": integer(1, 9), "turn": integer(0, 9),
+    "query": integer(2, 40), "queries": integer(1, 40), "alpha": real(0, 1, open_lo=True), "G": _REAL,
+    "sigma": _REAL, "V": _REAL, "eta": _REAL, "L": real(0, 9), "rho": _REAL, "z": real(1, 9, open_lo=True),
+    "query_sensitivity": _REAL, "depth": integer(0, 9), "back": integer(0, 9), "shift": integer(0, 60),
+    "more": integer(0, 3), "place": integer(1, N), "last": integer(1, N),
+    "apart": integer(0, N), "own": real(-9, 9), "other": real(-9, 9), "grad_norm": real(0, 9),
+    "error_norm": real(0, 9), "inner": real(-20, 20),
+    "total": real(0, 0), "weight_i": real(0, 9), "weight_j": real(0, 9), "spread": real(0, 9), "k": integer(0, 9),
+}  # fmt: skip
+
+
+def derive_directly(statement: Statement, division: Division | None = None) -> Derivation:
+    """Derive what one step says: both sides are equal, or their order follows from the conditions."""
+    start, end = sides(statement, division)
+    if statement.relation == "=":
+        return chain(statement, Step(end, "="), division=division)
+    up = statement.relation == "<="
+    where = {"a": start, "b": end} if up else {"a": end, "b": start}
+    return chain(statement, Step(end, "<=" if up else ">=", "order", where), division=division)
+
+
+def derive_by_epochs(statement: Statement) -> Derivation:
+    """Derive it with ``t = whole N + left``; where ``t >= N`` is a condition, there is a whole epoch."""
+    first = any(str(condition) == "t >= N" for condition in sympy_conditions(statement))
+    return derive_directly(statement, Division("t", "N", "whole", "left", least=int(first)))
+
+
+def derive_number_of_step(statement: Statement) -> Derivation:
+    """Derive which number a step of the loops has: each pass before its own has N steps."""
+    symbols = sympy_symbols(statement)
+    q, r, steps = (symbols[name] for name in ("q", "r", "T"))
+    return chain(
+        statement,
+        Step(Sum(N, (j, 0, q - 1)) + r, "=", "sum-constant", {"c": N, "lo": 0, "hi": q - 1}),
+        Step(sides(statement)[1], "=", "min-is", {"a": N, "b": steps - j * N}),
+    )
+
+
+def derive_largest_k(statement: Statement) -> Derivation:
+    """Derive that ``k <= 2**k - 1`` bounds the k of Algorithm 3, and that k = 0 is one."""
+    symbols = sympy_symbols(statement)
+    a, b, level = (symbols[name] for name in ("a", "b", "level"))
+    most = Max(a, a + 2**level - 1)
+    return chain(
+        statement, Step(most, "<=", "power-of-two-grows", {"k": level}), Step(b, "<=", "order", {"a": most, "b": b})
+    )
+
+
+def derive_cover(statement: Statement) -> Derivation:
+    """Derive that an interval of Algorithm 3 is dyadic, for 2**k divides a - 1, and that the rest is behind it."""
+    start, end = sides(statement)
+    symbols = sympy_symbols(statement)
+    a, width = symbols["a"], 2 ** symbols["level"]
+    recursion, _ = start.args if start.args[0].has(floor) is False else start.args[::-1]
+    rest = Max(recursion, end + Abs(Mod(a - 1, width)))
+    return chain(
+        statement,
+        Step(rest, "=", "remainder", {"a": a - 1, "b": width}, context=Max(recursion, end + Abs(HOLE))),
+        Step(end, "<=", "order", {"a": rest, "b": end}),
+    )
+
+
+def derive_turn(statement: Statement) -> Derivation:
+    """Derive that a node above level floor(log2 N) has at least N steps."""
+    level = sympy_symbols(statement)["level"]
+    return chain(
+        statement,
+        Step(2 ** Log2(N), "="),
+        Step(2**level, "<=", "power-increasing", {"x": 2, "p": Log2(N), "q": level}),
+    )
+
+
+def derive_decay(statement: Statement) -> Derivation:
+    """Derive that a visit at least so many steps before the end has no more than their weight."""
+    start, end = sides(statement)
+    alpha = sympy_symbols(statement)["alpha"]
+    exponents = [(side / alpha).as_base_exp()[1] for side in (start, end)]
+    where = {"x": 1 - alpha, "p": exponents[0], "q": exponents[1]}
+    return chain(statement, Step(end, "<=", "power-decreasing", where))
+
+
+def derive_term(statement: Statement) -> Derivation:
+    """Derive that the gradients of both examples move by ``L eta`` a step, for at most N steps."""
+    start, end = sides(statement)
+    near = 2 * L * ETA * APART
+    return chain(
+        statement,
+        Step(near, "<=", "order", {"a": start, "b": near}),
+        Step(end, "<=", "order", {"a": APART, "b": N}),
+    )
+
+
+def derive_norm_shift(statement: Statement) -> Derivation:
+    """Derive the triangle inequality, both ways, from the square of the norm."""
+    start, end = sides(statement)
+    symbols = sympy_symbols(statement)
+    g, e = symbols["grad_norm"], symbols["error_norm"]
+    (length,) = (part for part in start.atoms(Pow) if part.exp == HALF)
+    square = length**2
+    shortest = Max(e, g - sqrt((g - e) ** 2))
+    return chain(
+        statement,
+        Step(Max(length - g, g - length), "="),
+        Step(
+            Max(e, g - length),
+            "<=",
+            "sqrt-monotone",
+            {"a": square, "b": (g + e) ** 2},
+            context=Max(HOLE - g, g - length),
+        ),
+        Step(shortest, "<=", "sqrt-monotone", {"a": (g - e) ** 2, "b": square}, context=Max(e, g - HOLE)),
+        Step(end, "<=", "order", {"a": shortest, "b": end}),
+    )
+
+
+def sides(statement: Statement, division: Division | None = None) -> tuple[Any, Any]:
+    """Give both sides; on the left what the quantity is by its definition."""
+    parts = divided(statement, division)
+    meant = meant_by(parts)
+    start, end = sympy_sides(parts)
+    return (start if meant is None else meant.formula), end
+
+
+def chain(statement: Statement, *steps: Link, division: Division | None = None) -> Derivation:
+    """Make the derivation of a statement, divided, with its conditions and the letters of its definition."""
+    parts = divided(statement, division)
+    meant = meant_by(parts)
+    letters, known = ({}, ()) if meant is None else (meant.letters, meant.conditions)
+    names = sympy_symbols(parts).keys() | letters.keys()
+    ranges = {name: RANGES[name] for name in RANGES if name in names}
+    conditions = (*sympy_conditions(parts), *known)
+    start = sides(statement, division)[0]
+    return Derivation("step by step", "ours", ranges, conditions, start, steps, local=tuple(letters), division=division)

@@ -1,0 +1,65 @@
+"""The (epsilon, delta) forms of Theorems 4 and 8, from their Renyi divergences by the conversion after Theorem 10.
+
+At the order ``1 + c r sigma``, r^2 = log(1/delta), a divergence of ``k z/sigma^2`` leaves the exponent ``c k r/sigma +
+c^2 k r^2 - c r epsilon sigma``, which falls with sigma; at the least sigma it is a multiple of log(1/delta).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Integer, Rational, exp, log, sqrt
+
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.trees.renyi_derivations import CONVERSION, DELTA, DIVERGENCE, converted
+from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.derive.referenced import refer
+from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_symbols
+
+
+def derive_theorem_4_dp(statement: Statement) -> Derivation:
+    """Derive the corrected (epsilon, delta) form of Theorem 4."""
+    return _at_an_order(statement, "theorem-4", Rational(1, 2), Rational(7, 5), Integer(2), Rational(7, 3))
+
+
+def derive_theorem_8_dp(statement: Statement) -> Derivation:
+    """Derive the corrected (epsilon, delta) form of Theorem 8."""
+    return _at_an_order(statement, "theorem-8", Rational(7, 8), Integer(1), Integer(4), Integer(9))
+
+
+def _at_an_order(statement: Statement, theorem: str, k: Any, c: Any, least: Any, share: Any) -> Derivation:
+    """Of a divergence of ``k z/sigma^2``, sigma at least ``least r/epsilon`` and epsilon at most ``share r^2``."""
+    epsilon, delta, sigma = (sympy_symbols(statement)[name] for name in ("epsilon", "delta", "sigma"))
+    ell = log(1 / delta)
+    r = sqrt(ell)
+    z = 1 + c * r * sigma
+    given, bound = converted(z, epsilon), refer(statement, theorem, DIVERGENCE, variant="amended", z=z)
+    around = exp((z - 1) * (HOLE - epsilon))
+    over = exp(c * k * r / HOLE + c**2 * k * ell - c * r * epsilon * HOLE)
+    below = exp(c * k * HOLE / least + (c**2 * k - c * least) * ell)
+    smallest = least * r / epsilon
+    steps = (
+        Step(given.rhs, "<=", "premise", {}, (CONVERSION,)),
+        Step.within(around, bound.rhs, "premise", {}, (theorem,)),
+        Step(over.xreplace({HOLE: sigma}), "="),
+        Step(over.xreplace({HOLE: smallest}), "<=", "order", {"a": smallest, "b": sigma}, context=over),
+        Step(below.xreplace({HOLE: epsilon}), "="),
+        Step.order(below, epsilon, share * ell),
+        Step.order(exp(ell * HOLE), c * k * share / least + c**2 * k - c * least, -Integer(1)),
+        Step(delta, "="),
+    )  # fmt: skip
+    sampled: dict[str, Variable] = {
+        "N": integer(2, 60), "T": integer(30, 400), "alpha": real(1 / sympy_symbols(statement)["N"], 1),
+        "depth": integer(4, 9), "eta": real(0, 5, open_lo=True), "L": real(0, 5), "G": real(0, 5, open_lo=True),
+        "delta": real(0, 1, open_lo=True, open_hi=True), "epsilon": real(0, 9, open_lo=True),
+        "sigma": real(0, 99, open_lo=True), "D": real(0, bound.rhs), "delta_at": FromPremises(),
+    }  # fmt: skip
+    premises = {CONVERSION: given, theorem: bound}
+    granted = sympy_conditions(statement)
+    used = {s.name for e in (*granted, *(step.expr for step in steps), DELTA) for s in e.free_symbols}
+    return Derivation(
+        "an order put in", "ours", {n: v for n, v in sampled.items() if n in used}, granted, DELTA, steps, premises,
+        local=("D", "delta_at"),
+    )  # fmt: skip

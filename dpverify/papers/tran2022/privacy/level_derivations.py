@@ -1,0 +1,214 @@
+"""Theorem 4's conclusion, level by level: the squares of the released nodes' weights add up to at most 4V.
+
+Nodes of level 0 hold one visit. A node of at most N steps holds no more than it meets epochs, and its weight is at most
+its visits, so that on a level the squares add up to at most that number times all visits. Longer nodes are released
+floor(T/2^(floor(log2 N) + 1)) times, and have the weight of section 3's sensitivity (NOTES_privacy.md, section 1).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sympy import Integer, Lambda, Min, Rational, Sum, Symbol, ceiling, exp, floor
+
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.cited import cite
+from dpverify.symbolic.derive.define import define, known_fact
+from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step
+from dpverify.symbolic.expressions.functions import HOLE, Log2
+from dpverify.symbolic.expressions.ranges import Range, Variable, integer, real
+from dpverify.symbolic.expressions.to_sympy import guarded_sum, sympy_symbols
+from dpverify.symbolic.expressions.whole_functions import FunctionOf
+
+j = Symbol("j", integer=True)
+N, T = Symbol("N", integer=True, positive=True), Symbol("T", integer=True, positive=True)
+DEPTH, ALPHA = Symbol("depth", integer=True), Symbol("alpha", positive=True)
+PER, VISITS, TOP, HEIGHT = T / N, ceiling(T / N), floor(Log2(N)), floor(Log2(T))
+LONG = floor(T / 2 ** (TOP + 1))  # Released nodes of more than N steps
+RATIO = (1 - ALPHA) ** N
+RANGES: Final[dict[str, Range]] = {
+    "N": integer(1, 60), "T": integer(1, 400), "depth": integer(HEIGHT, HEIGHT + 1), "alpha": real(1 / N, 1),
+    "weight": real(0, 3),
+}  # fmt: skip
+
+SERIES = Sum(RATIO**j, (j, 0, VISITS - 2))
+HEAVIEST = 1 + (1 - ALPHA) * SERIES  # Weight of the latest visits, as in section 3's sensitivity
+WEIGHT = Symbol("weight", nonnegative=True)  # Of a long node
+HELD = Min(VISITS, ceiling((N - 1) / N) + 1)  # Visits in a node of so many steps: one in each epoch it meets
+SQUARES = VISITS + HELD * Min(TOP, HEIGHT) * VISITS + LONG * HEAVIEST**2
+ABOVE = Sum(floor(T / 2**j), (j, TOP + 1, DEPTH))
+LEVELS = {"f": Lambda(j, floor(T / 2**j)), "lo": TOP + 1, "hi": DEPTH}
+V = (Min(DEPTH, TOP) + 1) * PER + ABOVE
+ASSUMED = (ALPHA <= 1, ALPHA * N >= 1, 4 * T >= N, DEPTH >= HEIGHT, DEPTH <= HEIGHT + 1)
+
+
+def few_visits() -> Derivation:
+    """Derive that a weight is at most the number of all visits."""
+    steps = (
+        Step.order(1 + HOLE * SERIES, 1 - ALPHA, Integer(1)),
+        Step(VISITS, "<=", "sum-at-most", {"f": Lambda(j, RATIO**j), "c": Integer(1), "lo": 0, "hi": VISITS - 2}),
+    )
+    return _lemma("weights of few visits", (ALPHA <= 1,), HEAVIEST, steps)
+
+
+def many_visits() -> Derivation:
+    """Derive that the square of a weight is at most 7, for ``alpha >= 1/N``: a geometric series."""
+    least = 1 / (1 - exp(-1))
+    steps = (
+        Step.order((1 + HOLE * SERIES) ** 2, 1 - ALPHA, Integer(1)),
+        Step((1 + 1 / (1 - RATIO)) ** 2, "<=", "geometric-sum-bound", {"x": RATIO, "m": VISITS - 2}),
+        Step((1 + 1 / (1 - exp(-ALPHA * N))) ** 2, "<=", "one-minus-exp", {"x": ALPHA}),
+        Step((1 + least) ** 2, "<=", "exp-monotone", {"a": -ALPHA * N, "b": -Integer(1)}),
+        Step(Integer(7), "<=", "order", {"a": (1 + least) ** 2, "b": 7}),
+    )
+    return _lemma("weights of many visits", (ALPHA <= 1, ALPHA * N >= 1), HEAVIEST**2, steps)
+
+
+def least_noise() -> Derivation:
+    """Derive that V counts the long nodes once at least, whatever the depth is."""
+    start = (TOP + 1) * PER + LONG
+    rest = Sum(floor(T / 2**j), (j, TOP + 2, DEPTH))
+    low = (TOP + 1) * PER
+    to_v = Step.order(V.xreplace({Min(DEPTH, TOP): HOLE}), TOP, Min(DEPTH, TOP))
+    some = (
+        Step(low + LONG + rest, "<=", "drop-nonnegative", {"a": low + LONG, "b": rest}),
+        Step(low + ABOVE, "=", "sum-split-first", LEVELS, context=low + HOLE),
+        to_v,
+    )
+    none = (
+        Step(low, "=", "floor-of-small", {"x": T, "k": TOP + 1}),
+        Step(low + ABOVE, "<=", "drop-nonnegative", {"a": low, "b": ABOVE}),
+        to_v,
+    )
+    cases = Cases(V, "<=", (Case(DEPTH >= TOP + 1, some), Case(DEPTH <= TOP, none)))
+    return _lemma("least noise", (T >= N, DEPTH >= HEIGHT), start, (cases,))
+
+
+def _lemma(name: str, assumed: tuple[Any, ...], start: Any, steps: Any, **premises: Any) -> Derivation:
+    used = {s.name for e in (start, *assumed, *(step.expr for step in steps)) for s in e.free_symbols}
+    ranges = {n: RANGES[n] for n in RANGES if n in used | {"N"}}
+    return Derivation(name, "ours", ranges, assumed, start, tuple(steps), premises)
+
+
+def short_runs() -> Derivation:
+    """Derive ``4V`` for runs of one epoch at most: one visit."""
+    level = 1 + VISITS * Min(TOP, HEIGHT)
+    steps = (
+        Step(VISITS * level + LONG * WEIGHT**2, "<=", "above-min", {"a": VISITS, "b": ceiling((N - 1) / N) + 1}),
+        Step(VISITS * level, "=", "floor-of-small", {"x": T, "k": TOP + 1}),
+        Step.order(ceiling(HOLE) * (1 + ceiling(HOLE) * Min(TOP, HEIGHT)), PER, Integer(1)),
+        Step(1 + HEIGHT, "<=", "above-min", {"a": HEIGHT, "b": TOP}),
+        Step.order(1 + HOLE, HEIGHT, Min(DEPTH, TOP)),
+        Step.order((1 + Min(DEPTH, TOP)) * HOLE, Integer(1), 4 * PER),
+        Step(4 * V, "<=", "drop-nonnegative", {"a": 4 * (Min(DEPTH, TOP) + 1) * PER, "b": 4 * ABOVE}, context=HOLE),
+    )
+    return _lemma("one epoch", (*ASSUMED, T <= N), SQUARES.xreplace({HEAVIEST: WEIGHT}), steps)
+
+
+FEW, MANY, NOISE = "weights of few visits", "weights of many visits", "least noise"
+ALL: Final = "squares of the weights"
+RATIO_OF_ALL: Final = "squares of the weights over 4V"
+MOVED, COMPOSITION = "moved", "gaussian-composition"
+
+
+def two_epochs() -> Derivation:
+    """Derive ``4V`` for runs of two epochs at most: nodes of N steps, and long ones, hold two visits."""
+    most = VISITS + VISITS * TOP * VISITS
+    tops = {"a": TOP, "b": HEIGHT}
+    steps = (
+        Step.within(VISITS + HELD * Min(TOP, HEIGHT) * VISITS + LONG * HOLE**2, VISITS, "premise", {}, (FEW,)),
+        Step(
+            VISITS + VISITS * Min(TOP, HEIGHT) * VISITS + LONG * VISITS**2, "<=", "above-min",
+            {"a": VISITS, "b": ceiling((N - 1) / N) + 1},
+        ),
+        Step(most + LONG * VISITS**2, "<=", "above-min", tops),
+        Step.order(ceiling(HOLE) + ceiling(HOLE) ** 2 * TOP + LONG * ceiling(HOLE) ** 2, PER, Integer(2)),
+        Step(4 * (TOP + 1) + 4 * LONG, "<=", "order", {"a": 2 + 4 * TOP, "b": 4 * (TOP + 1)}, context=HOLE + 4 * LONG),
+        Step.order(4 * (TOP + 1) * HOLE + 4 * LONG, Integer(1), PER),
+        Step.within(4 * HOLE, V, "premise", {}, (NOISE,)),
+    )  # fmt: skip
+    cited = {FEW: cite(few_visits()), NOISE: cite(least_noise())}
+    return _lemma("two epochs", (*ASSUMED, N <= T, T <= 2 * N), SQUARES, steps, **cited)
+
+
+def long_runs() -> Derivation:
+    """Derive ``4V`` for longer runs: nodes of N steps hold two visits, and there is room for heavy long nodes."""
+    visits, low = VISITS * (1 + 2 * TOP), 4 * (TOP + 1) * PER
+    tops = {"a": TOP, "b": HEIGHT}
+    power = {"x": 2, "p": Log2(N), "q": TOP + 1}
+    one = (
+        Step.order(ceiling(HOLE) * (1 + 2 * TOP) + 7 * LONG, PER, T),
+        Step.within(
+            T * (1 + 2 * TOP) + 4 * LONG + 3 * HOLE, T / 2 ** (TOP + 1), "floor-below", {"x": T / 2 ** (TOP + 1)}
+        ),
+        Step.order(T * (1 + 2 * TOP) + 4 * LONG + 3 * T * HOLE, 1 / Integer(2) ** (TOP + 1), Rational(1, 2)),
+        Step.order(4 * LONG + HOLE, T * (1 + 2 * TOP) + 3 * T / 2, 4 * (TOP + 1) * T),
+        Step.order(4 * LONG + 4 * (TOP + 1) * HOLE, T, PER),
+    )
+    more = (
+        Step.order(HOLE * (1 + 2 * TOP) + 7 * LONG, VISITS, PER + 1),
+        Step.within(
+            (PER + 1) * (1 + 2 * TOP) + 4 * LONG + 3 * HOLE,
+            T / 2 ** (TOP + 1),
+            "floor-below",
+            {"x": T / 2 ** (TOP + 1)},
+        ),
+        Step.within((PER + 1) * (1 + 2 * TOP) + 4 * LONG + 3 * T / HOLE, N, "power-increasing", power),
+        Step.within(4 * LONG + floor(HOLE) + 2 * TOP + (2 * TOP + 4) * PER, Log2(N), "log2-monotone", {"a": 2, "b": N}),
+        Step.order(4 * LONG + TOP * HOLE + (2 * TOP + 4) * PER, Integer(3), 2 * PER),
+    )
+    steps = (
+        Step.within(VISITS + HELD * Min(TOP, HEIGHT) * VISITS + LONG * HOLE, 7, "premise", {}, (MANY,)),
+        Step(
+            VISITS + (ceiling((N - 1) / N) + 1) * Min(TOP, HEIGHT) * VISITS + 7 * LONG,
+            "<=",
+            "above-min",
+            {"b": VISITS, "a": ceiling((N - 1) / N) + 1},
+        ),
+        Step.order(VISITS + (ceiling(HOLE) + 1) * Min(TOP, HEIGHT) * VISITS + 7 * LONG, (N - 1) / N, Integer(1)),
+        Step(visits + 7 * LONG, "<=", "above-min", tops),
+        Cases(low + 4 * LONG, "<=", (Case(N <= 1, one), Case(N >= 2, more))),
+        Step.within(4 * HOLE, V, "premise", {}, (NOISE,)),
+    )
+    cited = {MANY: cite(many_visits()), NOISE: cite(least_noise())}
+    return _lemma("more epochs", (*ASSUMED, T >= 2 * N), SQUARES, steps, **cited)
+
+
+def squares() -> Derivation:
+    """Derive that the squared weights of the released nodes add up to at most 4V."""
+    one, two, more = short_runs(), two_epochs(), long_runs()
+    ends = {chain.name: (Step(4 * V, "<=", "premise", {}, (chain.name,)),) for chain in (one, two, more)}
+    later = Cases(4 * V, "<=", (Case(T <= 2 * N, ends[two.name]), Case(T >= 2 * N, ends[more.name])))
+    split = Cases(4 * V, "<=", (Case(T <= N, ends[one.name]), Case(T >= N, (later,))))
+    cited = {one.name: cite(one, weight=HEAVIEST), two.name: cite(two), more.name: cite(more)}
+    return _lemma(ALL, ASSUMED, SQUARES, (split,), **cited)
+
+
+def ratio() -> Derivation:
+    """Derive that the squared weights over 4V, as the box prints it, are at most 1."""
+    given, printed = cite(squares()), 4 * V.xreplace({ABOVE: guarded_sum(floor(T / 2**j), j, TOP + 1, DEPTH)})
+    steps = (
+        Step(SQUARES / (4 * V), "=", "guarded-sum", LEVELS),
+        Step.within(HOLE / (4 * V), 4 * V, "premise", {}, (ALL,)),
+        Step(Integer(1), "="),
+    )
+    return _lemma(RATIO_OF_ALL, (*ASSUMED, V > 0), SQUARES / printed, steps, **{ALL: given})
+
+
+def derive_theorem_4(statement: Statement) -> Derivation:
+    """Derive the corrected Theorem 4: the divergence of Gaussians that move by 2 alpha G times the weights."""
+    symbols, given = sympy_symbols(statement), cite(ratio())
+    said, fact = define(statement, MOVED), known_fact(statement, COMPOSITION, t=T)
+    z, sigma = symbols["z"], symbols["sigma"]
+    end = z / (2 * sigma**2)
+    steps = (
+        Step(z / 2 * said.lhs, "<=", "premise", {}, (COMPOSITION,)),
+        Step(z / 2 * said.rhs, "=", "premise", {}, (MOVED,)),
+        Step.within(end * HOLE, given.rhs, "premise", {}, (RATIO_OF_ALL,)),
+    )
+    sampled: dict[str, Variable] = {
+        **RANGES, "z": real(1, 9, open_lo=True), "sigma": real(0, 5, open_lo=True), "G": real(0, 5, open_lo=True),
+        "moved": FunctionOf("moved", (T,), said.rhs), "composed": FunctionOf("composed", (T,), fact.rhs),
+    }  # fmt: skip
+    premises = {COMPOSITION: fact, MOVED: said, RATIO_OF_ALL: given}
+    return Derivation("level by level", "ours", sampled, (*ASSUMED, V > 0, z > 1), fact.lhs, steps, premises)

@@ -1,0 +1,121 @@
+"""Premises for every whole number from a start on, by induction: two ordinary derivations prove them.
+
+The base goes from one side to the other at the start, the step at letter + 1; only the step may use the hypothesis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy
+
+from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, bare, check_fixed, symbol_conditions
+from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.signs import implied
+from dpverify.symbolic.rules.base import Condition, Holds, Instance, IsInteger
+
+
+@dataclass(frozen=True)
+class Hypothesis(Premise):
+    """The conclusion of an induction at the letter itself, as only its step may use it."""
+
+    letter: Any = field(kw_only=True)  # the whole number on which the induction runs
+    every: tuple[str, ...] = field(default=(), kw_only=True)  # letters for all of whose values it is assumed
+
+    def instance(self, where: Mapping[str, Any]) -> Instance:
+        """The hypothesis, with expressions in the place of the letters for all of whose values it is assumed."""
+        if other := sorted(where.keys() - set(self.every)):
+            raise DerivationError(f"the hypothesis is assumed at {', '.join(other)} itself, and nowhere else.")
+        return super().instance(where)
+
+    def sides(self, value: Any) -> tuple[Any, Any]:
+        """Both sides with a value in the place of the letter."""
+        return self.lhs.xreplace({self.letter: value}), self.rhs.xreplace({self.letter: value})
+
+
+@dataclass(frozen=True)
+class Induction(Premise):
+    """A premise that an induction provides."""
+
+    base: Derivation = field(kw_only=True)
+    step: Derivation = field(kw_only=True)
+    hypothesis: Hypothesis = field(kw_only=True)
+
+    @property
+    def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
+        """Both derivations, and what the step is granted."""
+        return (self.base, None), (self.step, self.hypothesis)
+
+
+def by_induction(letter: Any, start: Any, *, base: Derivation, step: Derivation) -> Induction:
+    """Make a premise for every whole ``letter >= start`` of a derivation at the start and one at ``letter + 1``.
+
+    The step has a `Hypothesis` among its premises, whose sides say what is proved. What the two derivations assume of
+    other letters is a condition of every use; of its letter the step may assume what follows from ``letter >= start``.
+    """
+    granted = [premise for premise in step.premises.values() if isinstance(premise, Hypothesis)]
+    if len(granted) != 1 or granted[0].letter != letter:
+        raise DerivationError(f"{step.name}: the step of an induction has one hypothesis, about {letter}.")
+    (hypothesis,) = granted
+    start = sympy.sympify(start)
+    _check_letter(hypothesis, letter, start)
+    _check_ends(base, hypothesis, start)
+    _check_ends(step, hypothesis, letter + 1)
+    assumed = [a for a in (*base.assumptions, *step.assumptions) if letter.name not in _names(a)]
+    _check_assumptions(base, step, hypothesis, start, assumed)
+    conditions: list[Condition] = [IsInteger(letter), Holds(bare(letter) >= start), *map(Holds, assumed)]
+    ends = (hypothesis.lhs, hypothesis.rhs, start, *assumed)
+    for symbol in sorted(set[Any]().union(*(end.free_symbols for end in ends)), key=str):
+        conditions += symbol_conditions(symbol)
+    sides = hypothesis.lhs, hypothesis.relation, hypothesis.rhs
+    return Induction(*sides, tuple(dict.fromkeys(conditions)), base=base, step=step, hypothesis=hypothesis)
+
+
+def _check_letter(hypothesis: Hypothesis, letter: Any, start: Any) -> None:
+    """The letter is whole, what it is said to be follows from where it starts, and no sum binds it."""
+    if not (letter.is_Symbol and letter.is_integer and start.is_integer) or letter.name in _names(start):
+        raise DerivationError(f"an induction runs over whole numbers from a whole number on: {letter} from {start}.")
+    known = Facts().given([bare(letter) >= start] if bare(letter) not in start.free_symbols else [])
+    if not all(condition.met(known, {}) for condition in symbol_conditions(letter)):
+        raise DerivationError(f"not proven that {letter} is what it is assumed to be, from {start} on.")
+    sums = set[Any]().union(*(side.atoms(sympy.Sum, sympy.Integral) for side in (hypothesis.lhs, hypothesis.rhs)))
+    bound = {limit[0].name for node in sums for limit in node.limits}
+    if shadowed := sorted(bound & (_names(start) | {letter.name})):
+        raise DerivationError(f"{', '.join(shadowed)} is the index of a sum in the hypothesis.")
+    if letter.name in hypothesis.every:
+        raise DerivationError(f"the hypothesis is assumed at {letter} itself, and nowhere else.")
+
+
+def _check_ends(derivation: Derivation, hypothesis: Hypothesis, value: Any) -> None:
+    left, right = hypothesis.sides(value)
+    if left.has(sympy.nan, sympy.zoo) or right.has(sympy.nan, sympy.zoo):
+        raise DerivationError(f"{derivation.name}: the hypothesis has no value at {value}.")
+    if (derivation.start, derivation.last) != (left, right):
+        ends = f"from {derivation.start} to {derivation.last}"
+        raise DerivationError(f"{derivation.name} goes {ends}, and has to go from {left} to {right}.")
+    if derivation.relation not in {"=", hypothesis.relation}:
+        raise DerivationError(f"{derivation.name} goes by {derivation.relation}, not by {hypothesis.relation}.")
+    if derivation.local:
+        raise DerivationError(f"{derivation.name} has letters of its own, {', '.join(derivation.local)}.")
+
+
+def _check_assumptions(
+    base: Derivation, step: Derivation, hypothesis: Hypothesis, start: Any, assumed: list[Any]
+) -> None:
+    """Of the letter the base says nothing, the step no more than where it starts; ``every`` value meets all else."""
+    letter = hypothesis.letter
+    known = Facts().given([*assumed, letter >= start])
+    for derivation in (base, step):
+        for assumption in derivation.assumptions:
+            if letter.name in _names(assumption) and (derivation is base or not implied(assumption, known)):
+                raise DerivationError(f"{derivation.name} assumes {assumption}, which an induction does not grant.")
+    check_fixed(dict.fromkeys(hypothesis.every, None), frozenset().union(*(p.fixed for p in step.premises.values())))
+    for assumption in assumed:
+        if _names(assumption) & set(hypothesis.every) and Holds(assumption) not in hypothesis.conditions:
+            raise DerivationError(f"the hypothesis is not assumed of values for which {assumption} may be false.")
+
+
+def _names(expr: Any) -> set[str]:
+    return {s.name for s in sympy.sympify(expr).free_symbols}

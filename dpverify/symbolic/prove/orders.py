@@ -1,0 +1,101 @@
+"""Whether an expression is O or O~ of another one: each of its terms below the other's terms, by weights.
+
+With conditions ``c_k <= const`` that are products of powers, a term ``m = prod r_j**w_j * prod c_k**v_k`` for weights
+``w_j >= 0`` that add up to 1 and ``v_k >= 0`` is at most a constant times the largest ``r_j``. The weights are found by
+exact linear programming over the exponents, and they are the proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+from flint import fmpq
+
+from dpverify.symbolic.prove.certificate import solve
+from dpverify.symbolic.prove.facts import Facts, differences, symbol_facts
+from dpverify.symbolic.prove.growth import LOGARITHMS, NONE, Monomial, NoMonomialsError, monomials, times
+from dpverify.symbolic.prove.signs import is_nonnegative
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """One term of the left side, at most a constant and logarithms times terms of the right side."""
+
+    term: Monomial
+    right: tuple[tuple[Monomial, fmpq], ...]  # terms of the right side with weights that add up to 1
+    conditions: tuple[tuple[Monomial, fmpq], ...]  # products of powers that are at most a constant, with weights
+    # What is left: positive powers of logarithms, for O~, and negative powers of those of numbers from 2 on
+    logarithms: Monomial
+
+    def __post_init__(self) -> None:
+        put = NONE
+        for one, weight in (*self.right, *self.conditions):
+            put = times(put, one, weight)
+        weights = [weight for _, weight in (*self.right, *self.conditions)]
+        if sum((weight for _, weight in self.right), fmpq(0)) != 1 or min(weights) < 0:
+            raise ArithmeticError(f"the weights of {self.term} must be nonnegative, and those of the right side add up")
+        if times(put, self.logarithms) != self.term:
+            raise ArithmeticError(f"the weighted terms and conditions must give {self.term}.")
+
+
+@dataclass(frozen=True)
+class OrderProof:
+    """The proof that a left side is O, or O~, of a right one."""
+
+    terms: tuple[Weighted, ...]
+
+
+def bounded(
+    left: Any, right: Any, relations: Iterable[Any], tilde: bool, fixed: frozenset[str] = frozenset()
+) -> OrderProof:
+    """Prove that ``left`` is at most a constant times ``right`` where the relations hold, or raise NoMonomialsError.
+
+    The constant may depend on the letters that are ``fixed``; ``tilde`` allows besides a power of the product of
+    ``1 + |log x|`` over all other letters.
+    """
+    facts = Facts().given(relations := tuple(relations))
+    terms, rates = monomials(left, facts, fixed), monomials(right, facts)
+    if any(letter.name in fixed for letter in right.free_symbols):
+        raise NoMonomialsError(f"{right} holds letters that the constant depends on.")
+    letters = {s for side in (left, right, *relations) for s in side.free_symbols}
+    known = list(_conditions(relations, letters, facts))
+    return OrderProof(tuple(_weighted(term, rates, known, tilde, facts) for term in terms))
+
+
+def _conditions(relations: Iterable[Any], letters: set[Any], facts: Facts) -> Iterator[Monomial]:
+    """Products of powers that are at most a constant, as the relations and the signs of integers say."""
+    found = [part for relation in relations for part, _ in differences(relation)]
+    found += [part for part, _ in symbol_facts(letters)]
+    for difference in found:
+        positive = [arg for arg in sympy.Add.make_args(difference) if not arg.could_extract_minus_sign()]
+        negative = sympy.Add(*positive) - difference
+        try:
+            (large,) = monomials(sympy.Add(*positive), facts)
+            yield from (times(small, large, -1) for small in monomials(negative, facts))
+        except ValueError:
+            continue  # it says nothing of products of powers
+
+
+def _weighted(term: Monomial, rates: list[Monomial], known: list[Monomial], tilde: bool, facts: Facts) -> Weighted:
+    logarithms = sorted({a for one in (term, *rates, *known) for a in one if isinstance(a, LOGARITHMS)}, key=str)
+    spare: list[Monomial] = [{a: fmpq(1)} for a in logarithms] if tilde else []
+    spare += [{a: fmpq(-1)} for a in logarithms if is_nonnegative(a.args[0] - 2, facts)]
+    columns = [*rates, *known, *spare]
+    rows = {a: place for place, a in enumerate(sorted({a for one in (term, *columns) for a in one}, key=str), 1)}
+    matrix = [{rows[a]: exponent for a, exponent in one.items()} for one in columns]
+    for column in matrix[: len(rates)]:
+        column[0] = fmpq(1)  # the weights of the right side add up to 1
+    goal = {0: fmpq(1)} | {rows[a]: exponent for a, exponent in term.items()}
+    weights = solve(matrix, goal, [False] * len(columns))
+    if weights is None:
+        shown = sympy.Mul(*(a ** sympy.Rational(int(e.p), int(e.q)) for a, e in term.items()))
+        raise NoMonomialsError(f"not proven that {shown} is of the order of the right side.")
+    pairs = [(one, weight) for one, weight in zip(columns, weights, strict=True)]
+    left = NONE
+    for one, weight in pairs[len(rates) + len(known) :]:
+        left = times(left, one, weight)
+    used = [tuple(p for p in part if p[1] != 0) for part in (pairs[: len(rates)], pairs[len(rates) :][: len(known)])]
+    return Weighted(term, used[0], used[1], left)

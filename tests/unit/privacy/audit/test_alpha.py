@@ -1,0 +1,90 @@
+"""What an audit spends of its level: exactly, since a simulation would not see it doubled."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpverify.kernels.tape import generator
+from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
+from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.privacy.audit.counting import DELTA_SHARE, allowance, lower_epsilon
+from dpverify.privacy.audit.learning import SHARES, Bet, learn
+from dpverify.problems.worst_cases import ClippedQuadratic
+
+
+def tail(count: int, trials: int, chance: float) -> Fraction:
+    """P(Bin(trials, chance) > count), exactly."""
+    p = Fraction(chance)
+    return sum((comb(trials, k) * p**k * (1 - p) ** (trials - k) for k in range(count + 1, trials + 1)), Fraction(0))
+
+
+@pytest.mark.parametrize("alpha", [0.05, 1e-3])
+@pytest.mark.parametrize(("trials", "delta"), [(1, 0.02), (40, 1e-5), (40, 0.02), (200, 0.01), (300, 0.2), (60, 0.9)])
+def test_what_delta_decides_and_what_is_left_add_up_to_the_level(trials: int, delta: float, alpha: float) -> None:
+    rounds, left = allowance(trials, delta, alpha)
+    spent = tail(rounds, trials, delta)
+    assert spent + Fraction(left) <= Fraction(alpha) * (1 + Fraction(1, 10**9))
+    assert spent <= Fraction(DELTA_SHARE) * Fraction(alpha) * (1 + Fraction(1, 10**9))
+    assert rounds == 0 or tail(rounds - 1, trials, delta) > Fraction(DELTA_SHARE) * Fraction(alpha)
+    assert left >= (1 - DELTA_SHARE) * alpha
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize(("trials", "kappa", "delta"), [(40, 0.02, 0.0), (40, 0.015, 0.02), (40, 0.0, 0.05)])
+def test_the_least_private_mechanism_is_bounded_above_its_epsilon_with_the_stated_chance(
+    trials: int, kappa: float, delta: float, epsilon: float
+) -> None:
+    right = float(np.exp(epsilon)) * kappa + delta
+    pairs = np.array([(r, w) for r in range(trials + 1) for w in range(trials + 1 - r)])
+    chances = stats.multinomial.pmf(
+        np.column_stack([pairs, trials - pairs.sum(axis=1)]), trials, [right, kappa, 1.0 - right - kappa]
+    )
+    bounds = lower_epsilon(pairs[:, 0].astype(float), pairs[:, 1].astype(float), trials, delta, 0.05)
+    assert float(chances.sum()) == pytest.approx(1.0)
+    assert float(chances[bounds > epsilon + 1e-9].sum()) <= 0.05 * (1 + 1e-9)
+
+
+def two_rules() -> list[Bet]:
+    """The rules of rounds that a steady and a rare sign tell apart."""
+    rng = np.random.default_rng(0)
+    b = rng.random(6000) < 0.5
+    x = rng.normal(size=(6000, 2)) + 0.3 * b[:, None]
+    x[(rng.random(6000) < 0.1) & b, 1] = 60.0
+    return learn(x, b, 20_000, 0.0, 0.05, serial=False, user=None)
+
+
+def test_two_rules_share_the_level() -> None:
+    bets = two_rules()
+    assert len(bets) == 2
+    assert sum(bet.share for bet in bets) == pytest.approx(1.0) == pytest.approx(sum(SHARES.values()))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.8, 0.2])
+@pytest.mark.parametrize("delta", [0.0, 0.01])
+def test_a_rule_spends_its_share_and_no_more(share: float, delta: float) -> None:
+    bet = Bet(two_rules()[0].guesser, share)
+    bet.right, bet.wrong, bet.trials = 300, 100, 1000
+    want = lower_epsilon(np.array(300.0), np.array(100.0), 1000, delta, 0.05 * share)
+    assert bet.epsilon(delta, 0.05) == float(want)
+    assert share == 1.0 or float(want) < float(lower_epsilon(np.array(300.0), np.array(100.0), 1000, delta, 0.05))
+
+
+def test_permutations_noise_and_other_streams_of_one_seed_share_no_number() -> None:
+    def raw(*stream: int) -> set[int]:
+        return {int(word) for word in generator(7, *stream).bit_generator.random_raw(2000)}
+
+    streams = [raw(), raw(0), raw(1), raw(2), raw(0, 1)]
+    assert len(set.union(*streams)) == sum(map(len, streams))
+
+
+def test_a_run_draws_its_noise_and_its_orders_from_different_streams() -> None:
+    problem = ClippedQuadratic(np.zeros((4, 2)), 1.0, 1.0, 1.0)
+    parameters = Parameters(steps=8, alpha=0.5, eta=0.1, sigma=1.0, lipschitz=1.0)
+    run = DpNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=3)
+    noise, orders = (rng.bit_generator.random_raw(1000) for rng in (run._noise_rng, run._order.rng))
+    assert not set(noise) & set(orders)
