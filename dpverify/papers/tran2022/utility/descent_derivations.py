@@ -6,118 +6,126 @@ with 1 for 2/3; smoothness and a sum give the lemma.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from sympy import Rational, Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.define import meant_by
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
+from dpverify.symbolic.derive.steps import Link
+from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
-LENGTH = Symbol("length", positive=True)  # |m_hat|.
-ALONG = Symbol("along", real=True)  # <e, u>.
 MEAN = Symbol("mean", nonnegative=True)  # Mean gradient norm.
 ALIGNED = Symbol("aligned", real=True)  # Mean of <g_t, u_t> over the run.
-NEXT = Symbol("next_loss", real=True)
-CASES: Final = "the line for both cases as in the amended lemma-5-cases"
 MEAN_OF_CASES: Final = "the mean over the run of the amended lemma-5-cases"
 MEAN_OF_FALLS: Final = "the mean over the run of the amended lemma-5-smoothness"
 
 
-def _lengths(statement: Statement) -> tuple[Any, Any, dict[str, Variable], tuple[Any, ...]]:
-    """Lengths of g and e, their ranges, and what Cauchy-Schwarz and the triangle inequality say of them."""
-    symbols = sympy_symbols(statement)
-    g = symbols.get("grad_norm", Symbol("grad_norm", nonnegative=True))
-    e = symbols.get("error_norm", Symbol("error_norm", nonnegative=True))
-    ranges: dict[str, Variable] = {
-        "grad_norm": real(0, 9),
-        "error_norm": real(0, 9),
-        "length": real(sqrt((g - e) ** 2), g + e, open_lo=True),
-        "along": real(-e, e),
-    }
-    return g, e, ranges, (*sympy_conditions(statement), e >= ALONG, g - e <= LENGTH)
+_RANGES: Final[dict[str, Variable]] = {
+    "grad_norm": real(0, 9, open_lo=True),
+    "error_norm": real(0, 9, open_lo=True),
+    "loss": real(-3, 3),
+    "alignment": real(-3, 3),
+    "eta": real(0, 3, open_lo=True),
+    "L": real(0, 3),
+}
+
+
+def _measured(
+    name: str, statement: Statement, steps: Callable[[Any, dict[str, Any]], tuple[Link, ...]], **more: Variable
+) -> Derivation:
+    """Make a chain from what the statement measures by its definition, in the letters of both."""
+    meant = meant_by(statement)
+    if meant is None:
+        raise ValueError(f"{statement.key} must have a definition of what it measures.")
+    symbols = sympy_symbols(statement) | meant.letters
+    variables = {name: _RANGES[name] for name in _RANGES if name in symbols} | more
+    known = (*sympy_conditions(statement), *meant.conditions)
+    chain = steps(meant.formula, symbols)
+    return Derivation(name, "ours", variables, known, meant.formula, chain, local=tuple(meant.letters))
+
+
+def _drawn(statement: Statement) -> dict[str, Variable]:
+    """Lengths of a momentum that an error of this length can give, and then the error along it."""
+    s = sympy_symbols(statement)
+    g, e = (s.get(name, Symbol(name, nonnegative=True)) for name in ("grad_norm", "error_norm"))
+    length = Symbol("length", positive=True)
+    along = (length**2 + e**2 - g**2) / (2 * length)
+    return {"length": real(sqrt((g - e) ** 2), g + e, open_lo=True), "along": real(along, along)}
+
+
+def _sum_of_norms(s: dict[str, Any]) -> tuple[Step, ...]:
+    """``<e, u> - |m_hat| <= -|g| + 2|e|``: Cauchy-Schwarz, and ``|g| <= |m_hat| + |e|``."""
+    g, e, length, along = (s[name] for name in ("grad_norm", "error_norm", "length", "along"))
+    around, square = 2 * e - HOLE, length**2 - 2 * length * along + e**2
+    return (
+        Step.order(HOLE - length, along, e),
+        Step(
+            around.subs(HOLE, sqrt(square)), "<=", "sqrt-monotone", {"a": square, "b": (length + e) ** 2},
+            context=around,
+        ),
+        Step(around.subs(HOLE, g), "<=", "sqrt-monotone", {"a": g**2, "b": square}, context=around),
+    )  # fmt: skip
 
 
 def alignment(statement: Statement) -> Derivation:
     """Derive ``-<g, u> <= -|g| + 2|e|`` and from it a printed ``-c|g| + k|e|`` with c <= 1 and k >= 2."""
-    g, e, ranges, known = _lengths(statement)
-    _, printed = sympy_sides(statement)
-    steps = [
-        Step(-LENGTH + e, "<=", "order", {"a": ALONG, "b": e}, note="Cauchy-Schwarz: |u| = 1"),
-        Step(-g + 2 * e, "<=", "order", {"a": -LENGTH, "b": -g + e}, note="the triangle inequality"),
-    ]
-    if printed != -g + 2 * e:
-        steps.append(Step(printed, "<=", "order", {"a": -g + 2 * e, "b": printed}))
-    return Derivation(
-        "one line for both cases", "ours", ranges, known, -LENGTH + ALONG, tuple(steps), local=("length", "along")
-    )
+    printed = sympy_sides(statement)[1]
+
+    def steps(_: Any, s: dict[str, Any]) -> tuple[Link, ...]:
+        chain = _sum_of_norms(s)
+        return chain if printed == chain[-1].expr else (*chain, Step.order(HOLE, chain[-1].expr, printed))
+
+    return _measured("one line for both cases", statement, steps, **_drawn(statement))
 
 
 def large_error(statement: Statement) -> Derivation:
     """Derive ``-<g, u> <= -2/3 |g| + 5/3 |e|``, the corrected ``lemma-5-case-2``, for |e| <= |g| and for |e| >= |g|."""
-    g, e, ranges, _ = _lengths(statement)
-    _, printed = sympy_sides(statement)
-    reach = Symbol("turned", real=True)
-    small = (
-        Step(-g + 2 * e, "<=", "order", {"a": reach, "b": -g + 2 * e}, (CASES,)),
-        Step(printed, "<=", "order", {"a": -g + 2 * e, "b": printed}),
-    )
-    large = (
-        Step(g, "<=", "order", {"a": reach, "b": g}, note="Cauchy-Schwarz"),
-        Step(printed, "<=", "order", {"a": g, "b": printed}),
-    )
-    kept = {name: ranges[name] for name in ("grad_norm", "error_norm")}
-    return Derivation(
-        "two cases",
-        "ours",
-        {**kept, "turned": real(-g, 9)},
-        (*sympy_conditions(statement), reach <= g, reach <= -g + 2 * e),
-        reach,
-        (Cases(printed, "<=", (Case(e <= g, small), Case(e >= g, large))),),
-        local=("turned",),
-    )
+    printed = sympy_sides(statement)[1]
+
+    def steps(start: Any, s: dict[str, Any]) -> tuple[Link, ...]:
+        g, e = s["grad_norm"], s["error_norm"]
+        small = _sum_of_norms(s)
+        large = (
+            Step.order(HOLE, start, sqrt(start**2)),
+            Step(g, "<=", "sqrt-monotone", {"a": start**2, "b": g**2}, note="Cauchy-Schwarz"),
+        )
+        cases = (
+            Case(e <= g, (*small, Step.order(HOLE, small[-1].expr, printed))),
+            Case(e >= g, (*large, Step.order(HOLE, g, printed))),
+        )
+        return (Cases(printed, "<=", cases),)
+
+    return _measured("two cases", statement, steps, **_drawn(statement))
 
 
 def angle(statement: Statement) -> Derivation:
-    """Derive the corrected ``lemma-5-case-2-sign``, |e| <= |g|, from ``|e|^2 = |m_hat|^2 - 2 <m_hat, g> + |g|^2``."""
-    g, e, ranges, _ = _lengths(statement)
-    far, printed = sqrt(g**2 - e**2), sympy_sides(statement)[1]
-    start = -(LENGTH**2 + (g**2 - e**2)) / (2 * LENGTH)
-    steps = (
-        Step(-(2 * LENGTH * far) / (2 * LENGTH), "<=", "am-gm", {"a": LENGTH, "b": far}),
-        Step(printed, "="),
-    )
-    kept = {name: ranges[name] for name in ("grad_norm", "error_norm", "length")}
-    return Derivation("the law of cosines", "ours", kept, sympy_conditions(statement), start, steps, local=("length",))
+    """Derive the corrected ``lemma-5-case-2-sign``, |e| <= |g|, from ``|g|^2 = |m_hat|^2 - 2|m_hat| <e, u> + |e|^2``."""
+
+    def steps(_: Any, s: dict[str, Any]) -> tuple[Link, ...]:
+        g, e, length, along = (s[name] for name in ("grad_norm", "error_norm", "length", "along"))
+        far, twice = sqrt(g**2 - e**2), 2 * length
+        return (
+            Step.order(HOLE, along - length, -(length**2 + far**2) / twice),
+            Step(-twice * far / twice, "<=", "am-gm", {"a": length, "b": far}, context=-HOLE / twice),
+        )
+
+    return _measured("the law of cosines", statement, steps, **_drawn(statement))
 
 
 def smoothness(statement: Statement) -> Derivation:
     """Derive the corrected ``lemma-5-smoothness`` from the definition of smoothness; the step is ``-eta u``."""
-    loss, slope, eta, smooth = (sympy_symbols(statement)[name] for name in ("loss", "alignment", "eta", "L"))
-    product, size = Symbol("product", real=True), Symbol("size", nonnegative=True)
-    bound = loss + product + smooth * size**2 / 2
-    steps = (
-        Step(bound, "<=", "order", {"a": NEXT, "b": bound}, note="smoothness: <grad F(w_t), step> and |step|"),
-        Step(loss - eta * slope + smooth * size**2 / 2, "<=", "order", {"a": product, "b": -eta * slope}),
-        Step(
-            loss - eta * slope + smooth * eta**2 / 2, "<=", "power-monotone", {"a": size, "b": eta, "p": 2},
-            note="the step is -eta u, and |u| = 1",
-        ),
-    )  # fmt: skip
-    ranges: dict[str, Variable] = {
-        "loss": real(-3, 3),
-        "alignment": real(-3, 3),
-        "eta": real(0, 3, open_lo=True),
-        "L": real(0, 3),
-        "product": real(-eta * slope, -eta * slope),
-        "size": real(eta, eta),
-        "next_loss": real(bound - 1, bound),
-    }
-    return Derivation(
-        "smoothness", "ours", ranges, (bound >= NEXT, product <= -eta * slope, size <= eta), NEXT, steps,
-        local=("product", "size", "next_loss"),
-    )  # fmt: skip
+
+    def steps(start: Any, s: dict[str, Any]) -> tuple[Link, ...]:
+        return (Step.order(start.subs(s["bend"], HOLE), s["bend"], s["L"] * s["eta"] ** 2 / 2),)
+
+    s = sympy_symbols(statement)
+    most = s["L"] * s["eta"] ** 2 / 2
+    return _measured("smoothness", statement, steps, bend=real(-most, most))
 
 
 def telescoped(statement: Statement) -> Derivation:
