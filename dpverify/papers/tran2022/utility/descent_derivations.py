@@ -104,7 +104,7 @@ def large_error(statement: Statement) -> Derivation:
 
 
 def angle(statement: Statement) -> Derivation:
-    """Derive the corrected ``lemma-5-case-2-sign``, |e| <= |g|, from ``|g|^2 = |m_hat|^2 - 2|m_hat| <e, u> + |e|^2``."""
+    """Derive the corrected ``lemma-5-case-2-sign``, |e| <= |g|, from ``|g|^2 = |m_hat u - e|^2``."""
 
     def steps(_: Any, s: dict[str, Any]) -> tuple[Link, ...]:
         g, e, length, along = (s[name] for name in ("grad_norm", "error_norm", "length", "along"))
