@@ -52,7 +52,7 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     for symbol in sorted(start.free_symbols | last.free_symbols, key=str):
         if symbol.name not in derivation.local:
             conditions += symbol_conditions(symbol)
-    found = Premise(start, derivation.relation, last, tuple(conditions)).instance(where)
+    found = Cited(start, derivation.relation, last, tuple(conditions), derivation).instance(where)
     left = found.lhs if letter is None else letter
     return Cited(left, found.relation, found.rhs, found.conditions, derivation, found.lhs)
 

@@ -11,7 +11,7 @@ import sympy
 
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import RelationToDerived
-from dpverify.symbolic.derive.define import meant_by, without_letters
+from dpverify.symbolic.derive.define import hidden_letters, meant_by, without_letters
 from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
@@ -61,7 +61,8 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     if printed is None:
         return Conclusion("undecided", "the statement has no right side.")
     granted = Facts().given(sympy_conditions(statement))
-    letters = meant.letters if meant is not None else {}
+    letters, conditions = hidden_letters(statement)
+    granted, letters = granted.given(conditions), letters | (meant.letters if meant is not None else {})
     known, expressions = sympy_symbols(statement) | letters, (clean.start, clean.last, *clean.assumptions)
     rename = {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
     granted, divisors, missing = _with_values(statement, granted, clean.variables)

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sympy
+from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.definitions import Fact, Meaning
+from dpverify.ledger.formula import BUILTINS, Call, free_names, walk
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.local_values import have_values
-from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, premise_of
+from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, check_fixed, premise_of
 from dpverify.symbolic.expressions.to_sympy import (
     guarded_sum,
     sympy_conditions,
@@ -30,6 +32,12 @@ class Recorded(Premise):
     """A premise that a definition or a fact of the paper's record provides."""
 
     meaning: Meaning = field(kw_only=True)
+    names: frozenset[str] = field(default=frozenset(), kw_only=True)
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """What a definition of a function is about, besides the letters on its left side."""
+        return self.names
 
     @property
     def is_fact(self) -> bool:
@@ -65,7 +73,49 @@ def _premise(statement: Statement, meaning: Meaning, letter: Any, where: dict[st
         raise DerivationError(f"{meaning.record.name} has no letter {', '.join(unknown)} that could become anything.")
     solved = {name: full[name] for name in statement.let_names if name in symbols}
     said = premise_of(meaning.statement, letter).instance(symbols | solved | where)
-    return Recorded(said.lhs, said.relation, said.rhs, said.conditions, meaning=meaning)
+    names = fixed_names(statement, said.lhs, said.rhs)
+    check_fixed(where, names)
+    return Recorded(said.lhs, said.relation, said.rhs, said.conditions, meaning=meaning, names=names)
+
+
+def fixed_names(statement: Statement, *sides: Any) -> frozenset[str]:
+    """The functions in some expressions, those in their definitions, and the letters that these do not show.
+
+    Where an applied function is ``momentum(t)``, its weight alpha is one number: a premise about it is for no other.
+    """
+    functions: set[str] = set()
+    letters: set[str] = set()
+    todo = [str(one.func) for side in sides for one in side.atoms(AppliedUndef)]
+    full = sympy_definitions(statement)
+    while todo:
+        name = todo.pop()
+        if name in functions:
+            continue
+        functions.add(name)
+        for found in () if statement.glossary is None else statement.glossary.meanings:
+            said, record = found.statement, found.record
+            if record.name != name or said.lhs is None or said.rhs is None or isinstance(record, Fact):
+                continue
+            nodes = (said.rhs, *said.requires)
+            called = {part.name for node in nodes for part in walk(node) if isinstance(part, Call)}
+            todo += called - BUILTINS.keys()
+            letters |= set[str]().union(*map(free_names, nodes)) - free_names(said.lhs) - record.letters.keys()
+    solved = (full[name].free_symbols for name in letters & set(statement.let_names))
+    return frozenset(functions | letters).union(*({s.name for s in symbols} for symbols in solved))
+
+
+def hidden_letters(statement: Statement) -> tuple[dict[str, Any], list[Any]]:
+    """Letters that a statement has in the definitions of its functions only, and the domains that they have there."""
+    sides = [side for side in sympy_sides(statement) if side is not None]
+    names = fixed_names(statement, *sides) - statement.domains.keys()
+    letters: dict[str, Any] = {}
+    conditions: dict[Any, None] = {}
+    for meaning in () if statement.glossary is None or not names else statement.glossary.meanings:
+        own = {name: symbol for name, symbol in sympy_symbols(meaning.statement).items() if name in names}
+        letters |= own
+        asked = sympy_conditions(meaning.statement) if meaning.statement.lhs is not None and own else ()
+        conditions |= dict.fromkeys(one for one in asked if one.free_symbols <= set(own.values()))
+    return letters, list(conditions)
 
 
 @dataclass(frozen=True)

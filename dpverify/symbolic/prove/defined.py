@@ -70,7 +70,7 @@ def _has_value(expr: Any, facts: Facts, variables: Mapping[str, Any]) -> bool:
 def _power(base: Any, exponent: Any, facts: Facts) -> bool:
     """A power of a negative number needs a whole exponent, one of 0 an exponent that is not negative: ``0**0 = 1``."""
     if exponent.is_integer:
-        return bool(exponent.is_nonnegative) or _nonzero(base, facts) or is_nonnegative(exponent, facts)
+        return bool(exponent.is_nonnegative) or is_nonnegative(exponent, facts) or _nonzero(base, facts)
     return _has_sign(base, not is_nonnegative(exponent, facts), facts)
 
 

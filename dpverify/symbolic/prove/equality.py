@@ -32,7 +32,14 @@ def are_equal(left: Any, right: Any, facts: Facts, refuted: Callable[[Any], bool
     for form in _forms(renamed, facts):
         if form == 0:
             return True
+    if holds_any_values(difference):
+        return False
     return is_nonnegative(difference, facts) and is_nonnegative(-difference, facts)
+
+
+def holds_any_values(expr: Any) -> bool:
+    """Whether a function is applied of whose values nothing is known."""
+    return any(not applied.is_integer for applied in expr.atoms(sympy.core.function.AppliedUndef))
 
 
 def _positive_symbols(expr: Any, facts: Facts) -> dict[Any, Any]:
@@ -56,7 +63,7 @@ def _forms(expr: Any, facts: Facts) -> Iterator[Any]:
         yield sympy.expand(sympy.powsimp(cleared))
         yield sympy.expand(sympy.expand_log(sympy.powdenest(cleared)))
         yield sympy.powsimp(sympy.expand(cleared))
-    if flat.count_ops() <= _MAX_OPERATIONS:
+    if flat.count_ops() <= _MAX_OPERATIONS and not holds_any_values(expr):
         plain = _without_log2(flat)
         for transform in (sympy.factor, sympy.radsimp, sympy.simplify):
             result = within(_SECONDS, partial(transform, plain))
