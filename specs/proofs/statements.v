@@ -400,6 +400,12 @@ Definition popcount_width_statement : Prop :=
   is_integer n ->
   (popcount n) <= ((floor (log2 n)) + (1)).
 
+Definition below_next_power_statement : Prop :=
+  forall (n : R),
+  (1) <= n ->
+  is_integer n ->
+  (n + (1)) <= (power (2) ((floor (log2 n)) + (1))).
+
 Definition popcount_digits_statement : Prop :=
   forall (R_ : R) (s : R),
   (0) <= s ->
