@@ -518,3 +518,11 @@ Definition cauchy_schwarz_statement : Prop :=
 Definition norm_square_statement : Prop :=
   forall (dim : nat) (u : vector) (w : vector),
   ((euclid dim (plus_vector u w)) ^ 2) = (((2) * (inner dim u w)) + ((euclid dim u) ^ 2) + ((euclid dim w) ^ 2)).
+
+Definition inner_of_sum_statement : Prop :=
+  forall (dim : nat) (u : vector) (w : vector),
+  (inner dim u (plus_vector u w)) = ((inner dim u w) + ((euclid dim u) ^ 2)).
+
+Definition norm_difference_statement : Prop :=
+  forall (dim : nat) (u : vector) (w : vector),
+  ((euclid dim u) + ((-1) * (euclid dim w))) <= (euclid dim (plus_vector u w)).

@@ -11,7 +11,7 @@ import sympy
 
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import RelationToDerived
-from dpverify.symbolic.derive.define import hidden_letters, meant_by, without_letters
+from dpverify.symbolic.derive.define import evaluated, hidden_letters, meant_by, reworded, without_letters
 from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
@@ -54,7 +54,7 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     Undecided unless the chain bounds the statement's left side, in its direction, under assumptions that it grants. A
     quantity that is defined is bounded where its formula is.
     """
-    statement = divided(statement, derivation.division)
+    statement = reworded(divided(statement, derivation.division))
     meant = meant_by(statement, derivation.variables)
     clean = without_letters(prepared(derivation), meant)
     lhs, printed = sympy_sides(statement)
@@ -113,15 +113,11 @@ def _with_values(statement: Any, granted: Facts, variables: Mapping[str, Variabl
         part = next((part for part in parts if part is not None), None)
         if part is None or not part.is_Pow or not part.exp.is_negative or len(divisors) > _MAX_DIVISORS:
             return granted, divisors, part
-        divisor = _evaluated(part.base)
+        divisor = evaluated(part.base)
         if divisor in divisors or not divisor.free_symbols or not is_nonnegative(divisor, granted):
             return granted, divisors, part
         divisors.append(divisor)
         granted = granted.given([divisor > 0])
-
-
-def _evaluated(expr: Any) -> Any:
-    return expr.func(*map(_evaluated, expr.args)) if expr.args else expr
 
 
 def _obstacle(

@@ -10,10 +10,11 @@ import sympy
 from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.definitions import Fact, Meaning
-from dpverify.ledger.formula import BUILTINS, Call, free_names, walk
+from dpverify.ledger.formula import BUILTINS, Call, Compare, Formula, Name, free_names, substitute, walk
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.local_values import have_values
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, check_fixed, premise_of
+from dpverify.symbolic.expressions.functions import Inner, Norm
 from dpverify.symbolic.expressions.to_sympy import (
     guarded_sum,
     sympy_conditions,
@@ -64,6 +65,8 @@ def known_fact(statement: Statement, name: str, **where: Any) -> Recorded:
     meaning = None if statement.glossary is None else statement.glossary.fact(name)
     if meaning is None:
         raise DerivationError(f"no record of the paper of {statement.key} has the fact {name}.")
+    if own := sorted(where.keys() & meaning.record.letters.keys()):
+        raise DerivationError(f"{', '.join(own)} stands for what the fact {name} says, and for nothing else.")
     return _premise(statement, meaning, None, where)
 
 
@@ -128,6 +131,44 @@ class Meant:
     obstacle: str = ""  # why the definition does not cover the claim
 
 
+def reworded(statement: Statement) -> Statement:
+    """The statement with what the definition of its quantity says of its symbols in their place, such as a norm.
+
+    The letters in which that is said become the statement's, and what the definition asks of them its conditions; that
+    there are such letters is proven, or a `DerivationError` raised.
+    """
+    meaning = None if statement.quantity is None else statement.definition(statement.quantity)
+    if meaning is None:
+        return statement
+    said = meaning.statement
+    stated: dict[Formula, Formula] = {
+        Name(n): v for n, v in said.let if n in statement.domains.keys() - set(statement.let_names)
+    }
+    if not stated:
+        return statement
+    letters = said.domains.keys() - statement.domains.keys() - set(said.let_names)
+    symbols = {name: symbol for name, symbol in sympy_symbols(said).items() if name in letters}
+    asked = [relation for relation in sympy_conditions(said) if relation.free_symbols & set(symbols.values())]
+    if not have_values(tuple(symbols.values()), asked, Facts()):
+        raise DerivationError(
+            f"not proven that there are {', '.join(symbols)} as the definition of {said.quantity} says."
+        )
+
+    def put(one: Compare) -> Compare:
+        return Compare(one.ops, tuple(substitute(side, stated) for side in one.operands))
+
+    domains = statement.domains | {name: said.domains[name] for name in letters}
+    return replace(
+        statement,
+        rhs=None if statement.rhs is None else substitute(statement.rhs, stated),
+        let=tuple((name, substitute(value, stated)) for name, value in statement.let),
+        requires=(*map(put, statement.requires), *said.requires),
+        domains={name: replace(found, constraints=tuple(map(put, found.constraints)))
+                 for name, found in domains.items() if Name(name) not in stated},
+        symbols=statement.symbols | {name: said.symbols[name] for name in letters},
+    )  # fmt: skip
+
+
 def without_letters(derivation: Derivation, meant: Meant | None) -> Derivation:
     """The derivation, in which the letters of a definition are no more its own than those of the claim."""
     letters = () if meant is None else meant.letters
@@ -156,11 +197,17 @@ def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -
         obstacle = f"not proven that there are {', '.join(letters)} as its definition says, on the whole domain."
     with sympy.evaluate(False):
         uncancelled = sympy_sides(meaning.statement)[1].xreplace(put)
-    part = undefined_part(uncancelled, Occurrence(granted.given(about)), variables or {})
+    vectors = {one: evaluated(one) for one in uncancelled.atoms(Norm, Inner)}
+    part = undefined_part(uncancelled.xreplace(vectors), Occurrence(granted.given(about)), variables or {})
     if not obstacle and part is not None:
         obstacle = f"not proven that {part} has a value in the definition of {statement.quantity}."
     formula = _unguarded(sympy_sides(meaning.statement)[1].xreplace(put), granted.given(about))
     return Meant(formula, letters, about, obstacle)
+
+
+def evaluated(expr: Any) -> Any:
+    """The expression as sympy makes it where it evaluates."""
+    return expr.func(*map(evaluated, expr.args)) if expr.args else expr
 
 
 def _unguarded(expr: Any, granted: Facts) -> Any:

@@ -8,10 +8,24 @@ from typing import Any
 
 import sympy
 
-from dpverify.ledger.formula import BUILTINS, Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, free_names, walk
+from dpverify.ledger.formula import (
+    BUILTINS,
+    Bin,
+    Call,
+    Compare,
+    Formula,
+    Inf,
+    Integral,
+    Name,
+    Neg,
+    Num,
+    Sum,
+    free_names,
+    walk,
+)
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import compare, to_value
-from dpverify.symbolic.expressions.functions import Bit, Log2
+from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Norm, PopCount
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log": sympy.log,
@@ -20,11 +34,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ceil": sympy.ceiling,
     "mod": sympy.Mod,
     "bit": Bit,
+    "popcount": PopCount,
     "sqrt": sympy.sqrt,
     "exp": sympy.exp,
     "min": sympy.Min,
     "max": sympy.Max,
     "abs": sympy.Abs,
+    "norm": Norm,
+    "dot": Inner,
+    "density": lambda x, s: sympy.exp(-(x**2) / (2 * s**2)) / (s * sympy.sqrt(2 * sympy.pi)),
 }
 
 RELATIONS: dict[str, Callable[..., Any]] = {
@@ -70,6 +88,9 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any], *, guards: bool = True) 
         case Call(name, args):
             function = FUNCTIONS.get(name) or sympy.Function(name, real=True)
             return function(*(built(arg) for arg in args))
+        case Integral(body, index):
+            x = sympy.Symbol(index, real=True)
+            return sympy.Integral(built(body, {**symbols, index: x}), (x, -sympy.oo, sympy.oo))
         case Sum(body, index, lo, hi):
             low, high = built(lo), built(hi)
             i = sympy.Symbol(index, integer=True)
@@ -99,6 +120,8 @@ def to_relations(node: Compare, symbols: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def symbol_for(name: str, kind: str, constraints: tuple[Compare, ...]) -> Any:
     """Build a symbol with the assumptions that its domain gives by itself: its kind, and its sign if a bound has it."""
+    if kind == "vector":
+        return sympy.Symbol(name)
     assumptions = {"integer" if kind == "integer" else "real": True}
     for constraint in constraints:
         pairs = zip(constraint.operands, constraint.ops, constraint.operands[1:], strict=False)
