@@ -28,8 +28,8 @@ RANGES: dict[str, Range] = {
     "sigma": _REAL, "V": _REAL, "eta": _REAL, "L": real(0, 9), "rho": _REAL, "z": real(1, 9, open_lo=True),
     "query_sensitivity": _REAL, "depth": integer(0, 9), "back": integer(0, 9), "shift": integer(0, 60),
     "more": integer(0, 3), "place": integer(1, N), "last": integer(1, N),
-    "apart": integer(0, N), "own": real(-9, 9), "other": real(-9, 9), "grad_norm": real(0, 9),
-    "error_norm": real(0, 9), "inner": real(-20, 20),
+    "apart": integer(0, N), "own": real(-9, 9), "other": real(-9, 9), "node_end": integer(1, 99),
+    "grad_norm": real(0, 9), "error_norm": real(0, 9), "inner": real(-20, 20),
     "total": real(0, 0), "weight_i": real(0, 9), "weight_j": real(0, 9), "spread": real(0, 9), "k": integer(0, 9),
 }  # fmt: skip
 
