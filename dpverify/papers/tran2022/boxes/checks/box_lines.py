@@ -167,7 +167,6 @@ CHECKS.add(
         "result",
         points=lambda _: ({"N": n, "t": t} for t in range(1, 15) for n in range(1, 5)),
         holds=_variants(_updated, "assigned"),
-        why_sufficient="read as an assignment the line is a term of equation 3 (algorithm-4-output)",
         planted=[Planted("no assignment", holds=lambda p, _: _updated(p, assigned=False), at_declared_size=True)],
         interior=lambda p: p["N"] >= 3 and p["t"] > 2 * p["N"],
     ),

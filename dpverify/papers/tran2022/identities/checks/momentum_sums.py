@@ -213,7 +213,6 @@ CHECKS.add(
         "coefficients",
         points=_prefixes,
         holds=of_variant(lambda p, _: _noise(p, with_decay=False), lambda p, _: _noise(p, with_decay=True)),
-        why_sufficient="the corrected sum is the box's own, term by term",
         planted=[Planted("the decay left out", holds=lambda p, _: _noise(p, with_decay=False), at_declared_size=True)],
     ),
     RuleCheck(
