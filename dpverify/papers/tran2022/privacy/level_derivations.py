@@ -46,7 +46,7 @@ def few_visits() -> Derivation:
         Step.order(1 + HOLE * SERIES, 1 - ALPHA, Integer(1)),
         Step(VISITS, "<=", "sum-at-most", {"f": Lambda(j, RATIO**j), "c": Integer(1), "lo": 0, "hi": VISITS - 2}),
     )
-    return _lemma("weights of few visits", (ALPHA <= 1,), HEAVIEST, steps)
+    return lemma("weights of few visits", (ALPHA <= 1,), HEAVIEST, steps)
 
 
 def many_visits() -> Derivation:
@@ -59,7 +59,7 @@ def many_visits() -> Derivation:
         Step((1 + least) ** 2, "<=", "exp-monotone", {"a": -ALPHA * N, "b": -Integer(1)}),
         Step(Integer(7), "<=", "order", {"a": (1 + least) ** 2, "b": 7}),
     )
-    return _lemma("weights of many visits", (ALPHA <= 1, ALPHA * N >= 1), HEAVIEST**2, steps)
+    return lemma("weights of many visits", (ALPHA <= 1, ALPHA * N >= 1), HEAVIEST**2, steps)
 
 
 def least_noise() -> Derivation:
@@ -79,10 +79,11 @@ def least_noise() -> Derivation:
         to_v,
     )
     cases = Cases(V, "<=", (Case(DEPTH >= TOP + 1, some), Case(DEPTH <= TOP, none)))
-    return _lemma("least noise", (T >= N, DEPTH >= HEIGHT), start, (cases,))
+    return lemma("least noise", (T >= N, DEPTH >= HEIGHT), start, (cases,))
 
 
-def _lemma(name: str, assumed: tuple[Any, ...], start: Any, steps: Any, **premises: Any) -> Derivation:
+def lemma(name: str, assumed: tuple[Any, ...], start: Any, steps: Any, **premises: Any) -> Derivation:
+    """Make a derivation about runs of Algorithm 1."""
     used = {s.name for e in (start, *assumed, *(step.expr for step in steps)) for s in e.free_symbols}
     ranges = {n: RANGES[n] for n in RANGES if n in used | {"N"}}
     return Derivation(name, "ours", ranges, assumed, start, tuple(steps), premises)
@@ -172,7 +173,7 @@ def squares() -> Derivation:
     later = Cases(4 * V, "<=", (Case(T <= 2 * N, _two_epochs()), Case(T >= 2 * N, _more_epochs())))
     split = Cases(4 * V, "<=", (Case(T <= N, _one_epoch()), Case(T >= N, (later,))))
     cited = {FEW: cite(few_visits()), MANY: cite(many_visits()), NOISE: cite(least_noise())}
-    return _lemma(ALL, ASSUMED, SQUARES, (split,), **cited)
+    return lemma(ALL, ASSUMED, SQUARES, (split,), **cited)
 
 
 def ratio() -> Derivation:
@@ -183,7 +184,7 @@ def ratio() -> Derivation:
         Step.within(HOLE / (4 * V), 4 * V, "premise", {}, (ALL,)),
         Step(Integer(1), "="),
     )
-    return _lemma(RATIO_OF_ALL, (*ASSUMED, V > 0), SQUARES / printed, steps, **{ALL: given})
+    return lemma(RATIO_OF_ALL, (*ASSUMED, V > 0), SQUARES / printed, steps, **{ALL: given})
 
 
 def derive_theorem_4(statement: Statement) -> Derivation:
