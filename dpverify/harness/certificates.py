@@ -55,13 +55,14 @@ def _of_case(case: JudgedReading) -> Iterator[Certified]:
 def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Certified:
     """Write the first certificate that one of a statement's derivations has."""
     from dpverify.symbolic.certify.certificates import certify
+    from dpverify.symbolic.derive.define import reworded
 
     reasons = []
     for job in jobs:
         check = job.find()
         if not isinstance(check, DerivationCheck):
             continue
-        statement = job.context.statement
+        statement = reworded(job.context.statement)
         found = certify(statement, check.build(statement), digest_of(case.claim, case.reading, variant))
         if found.data is not None:
             text = json.dumps(found.data, separators=(",", ":")) + "\n"

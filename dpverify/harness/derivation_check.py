@@ -68,11 +68,11 @@ class DerivationCheck(Check):
             typed_by_hand,
         )
         from dpverify.symbolic.derive.conclude import compare_with
-        from dpverify.symbolic.derive.define import meant_by, without_letters
+        from dpverify.symbolic.derive.define import meant_by, reworded, without_letters
         from dpverify.symbolic.derive.derivation import check_derivation
 
         del block
-        statement, points, seed = context.statement, context.budget.points, context.seed
+        statement, points, seed = reworded(context.statement), context.budget.points, context.seed
         derivation = self.build(statement)
         checked = check_derivation(derivation, points=points, seed=seed)
         conclusion = compare_with(derivation, statement)

@@ -74,7 +74,9 @@ class Meaning:
             return f"{record.words} ({record.citation})"
         domains = (letter.domain.partition(", ")[2] for letter in record.letters.values())
         conditions = ", ".join(filter(None, [*domains, *asked]))
-        return f"{record.at or record.name} = {record.formula}{f' for {conditions}' if conditions else ''}"
+        with_these = ", ".join(f"{let.symbol} = {let.value}" for let in record.let)
+        said = f"{record.at or record.name} = {record.formula}{f' with {with_these}' if with_these else ''}"
+        return f"{said} for {conditions}" if conditions else said
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def parse_tag(text: str) -> Tag:
 class Domain:
     """Where a symbol lives, such as ``real, 0 < alpha <= 1``; several comparisons hold together."""
 
-    kind: Literal["real", "integer"]
+    kind: Literal["real", "integer", "vector"]
     constraints: tuple[Compare, ...] = ()
 
     @property
@@ -112,14 +112,14 @@ def parse_domain(text: str) -> Domain:
     """Parse ``real`` or ``integer``, then any number of comparisons, each after a comma, or raise `FormulaError`."""
     kind, *constraints = _split(text)
     kind = kind.strip()
-    if kind not in ("real", "integer"):
+    if kind not in ("real", "integer", "vector"):
         rule = f"a domain begins with real or integer{suggest(kind, ('real', 'integer'))}"
         raise FormulaError(text, rule)
     try:
         parsed = tuple(parse_relation(constraint) for constraint in constraints)
     except FormulaError as error:
         raise FormulaError(text, error.rule) from None
-    return Domain("real" if kind == "real" else "integer", parsed)
+    return Domain("real" if kind == "real" else "integer" if kind == "integer" else "vector", parsed)
 
 
 def _split(text: str) -> Iterator[str]:
@@ -206,7 +206,9 @@ def read_vocabulary(claims: ClaimsFile, place: Place, problems: Problems) -> Voc
     vocabulary = Vocabulary(claims.symbols, {}, claims.functions, claims.quantities)
     for name, symbol in claims.symbols.items():
         try:
-            vocabulary.domains[name] = vocabulary.domain(symbol.domain, name)
+            vocabulary.domains[name] = domain = vocabulary.domain(symbol.domain, name)
+            if domain.kind == "vector":
+                raise FormulaError(symbol.domain, "a vector is a letter of a definition; a claim speaks of its norm")
         except FormulaError as error:
             vocabulary.domains[name] = Domain("real")
             problems.append(place.at(f"symbols.{name}.domain").formula_error(error))

@@ -99,6 +99,21 @@ Proof.
   apply lt_IZR in C. lia.
 Qed.
 
+Theorem below_next_power : below_next_power_statement.
+Proof.
+  intros n N [z ->]. destruct (floor_bounds (log2 (IZR z))) as [_ B]. unfold floor in *.
+  assert (P := ln2_pos). assert (L : 0 <= log2 (IZR z)).
+  { replace 0 with (log2 1) by (unfold log2; rewrite ln_1; field; lra). apply log2_monotone; lra. }
+  assert (K : (0 <= Int_part (log2 (IZR z)) + 1)%Z) by (apply le_IZR; rewrite plus_IZR; lra).
+  assert (U : IZR z < power 2 (IZR (Int_part (log2 (IZR z))) + 1)).
+  { rewrite power_pos by lra. rewrite <- (exp_ln (IZR z)) at 1 by lra. apply exp_increasing.
+    replace (ln (IZR z)) with (log2 (IZR z) * ln 2) at 1 by (unfold log2; field; lra).
+    now apply Rmult_lt_compat_r. }
+  replace (IZR (Int_part (log2 (IZR z))) + 1) with (INR (Z.to_nat (Int_part (log2 (IZR z)) + 1))) in *
+    by (now rewrite INR_IZR_INZ, Z2Nat.id, plus_IZR).
+  rewrite power_INR, pow2_IZR in *. rewrite <- plus_IZR. apply lt_IZR in U. apply IZR_le. lia.
+Qed.
+
 (* An integer s with 0 <= s <= 2^(R + 1) - 1 has R + 1 digits. *)
 Lemma digits : forall s r : R, 0 <= s -> s <= power 2 (r + 1) + -1 -> is_integer s -> is_integer r ->
   exists (z : Z) (n : nat), s = IZR z /\ r + 1 = INR n /\ (0 <= z < 2 ^ Z.of_nat n)%Z.

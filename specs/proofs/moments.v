@@ -50,6 +50,25 @@ Proof.
   rewrite inner_plus. assert (I := inner_le dim). generalize (euclid_square dim u) (euclid_square dim w). nra.
 Qed.
 
+Lemma inner_self_plus : forall dim : nat, inner dim u (plus_vector u w) = inner dim u u + inner dim u w.
+Proof. intros dim. unfold plus_vector. induction dim as [| n IH]; simpl; [ring |]. rewrite IH. ring. Qed.
+
+Lemma inner_ge : forall dim : nat, - inner dim u w <= euclid dim u * euclid dim w.
+Proof.
+  intros dim. apply discriminant; try apply inner_nonneg. intros t.
+  replace (inner dim u u + 2 * t * - inner dim u w + t ^ 2 * inner dim w w)
+    with (inner dim u u + 2 * - t * inner dim u w + (- t) ^ 2 * inner dim w w) by ring.
+  rewrite <- inner_sum. apply inner_nonneg.
+Qed.
+
+Lemma euclid_minus : forall dim : nat, euclid dim u - euclid dim w <= euclid dim (plus_vector u w).
+Proof.
+  intros dim. destruct (Rle_dec (euclid dim u) (euclid dim w)) as [L | L].
+  - generalize (euclid_nonneg dim (plus_vector u w)). lra.
+  - rewrite <- (sqrt_pow2 (euclid dim u - euclid dim w)) by lra. apply sqrt_le_1_alt.
+    rewrite inner_plus. assert (I := inner_ge dim). generalize (euclid_square dim u) (euclid_square dim w). nra.
+Qed.
+
 End Vectors.
 
 Theorem cauchy_schwarz : cauchy_schwarz_statement.
@@ -60,6 +79,12 @@ Proof. intros dim u w. apply euclid_plus. Qed.
 
 Theorem norm_square : norm_square_statement.
 Proof. intros dim u w. rewrite !euclid_square, inner_plus. ring. Qed.
+
+Theorem inner_of_sum : inner_of_sum_statement.
+Proof. intros dim u w. rewrite euclid_square, inner_self_plus. ring. Qed.
+
+Theorem norm_difference : norm_difference_statement.
+Proof. intros dim u w. generalize (euclid_minus u w dim). lra. Qed.
 
 (* Means of norms. *)
 

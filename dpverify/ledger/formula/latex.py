@@ -7,13 +7,27 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dpverify.ledger.formula.text import decimal_text
-from dpverify.ledger.formula.tree import Bin, Call, Compare, Comparison, Formula, Inf, Name, Neg, Node, Num, Sum
+from dpverify.ledger.formula.tree import (
+    Bin,
+    Call,
+    Compare,
+    Comparison,
+    Formula,
+    Inf,
+    Integral,
+    Name,
+    Neg,
+    Node,
+    Num,
+    Sum,
+)
 
 # How tightly a piece of LaTeX binds: comparison or remainder, sum, factor after a minus, factor, atom.
 _LOOSE, _TERM, _SIGNED, _FACTOR, _ATOM = range(5)
 
 _COMPARISONS: dict[Comparison, str] = {"<": "<", "<=": r"\le", ">": ">", ">=": r"\ge", "==": "="}
 _FENCES = {"floor": (r"\lfloor", r"\rfloor"), "ceil": (r"\lceil", r"\rceil"), "abs": (r"\lvert", r"\rvert")}
+_FENCES |= {"norm": (r"\lVert", r"\rVert"), "dot": (r"\langle", r"\rangle")}
 _OPERATORS = {"log": r"\log", "log2": r"\log_2", "exp": r"\exp", "min": r"\min", "max": r"\max"}
 _PLACE = re.compile("#([1-9])")
 _SUPERSCRIPT = re.compile(r"('|\^(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))(_(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))?$")
@@ -77,8 +91,9 @@ class _Setter:
             case Call(name, args):
                 return self.call(name, args, last=last)
             case Sum(body, index, lo, hi):
-                limits = f"_{{{self.name(index)}={self.set(lo)}}}^{{{self.set(hi)}}}"
-                text = rf"\sum{limits} {self.operand(body, _FACTOR)}"
+                integral, inner, name = isinstance(node, Integral), self.operand(body, _FACTOR), self.name(index)
+                limits = f"_{{{'' if integral else f'{name}='}{self.set(lo)}}}^{{{self.set(hi)}}}"
+                text = rf"\int{limits} {inner} \, d{name}" if integral else rf"\sum{limits} {inner}"
                 return (text, _FACTOR if last else _LOOSE)
             case Compare(ops, operands):
                 rest = zip(ops, operands[1:], strict=True)

@@ -21,6 +21,7 @@ from dpverify.ledger.formula.tree import (
     Comparison,
     Formula,
     Inf,
+    Integral,
     Name,
     Neg,
     Num,
@@ -219,23 +220,29 @@ class _Reader:
             raise self.error(node, "oo is a number, not a function")
         if any(isinstance(arg, ast.Starred) for arg in args):
             raise self.error(node, "arguments are formulas, one by one")
-        if name == "sum":
-            return self.sum(node, args, depth, bound)
+        if name in ("sum", "integral"):
+            return self.sum(node, name, args, depth, bound)
         fewest, most = BUILTINS.get(name, (1, 20))
         if not fewest <= len(args) <= most:
             wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
             raise self.error(node, f"{name} takes {wanted} argument(s), got {len(args)}")
         return Call(name, tuple(self.formula(arg, depth + 1, bound) for arg in args))
 
-    def sum(self, node: ast.Call, args: list[ast.expr], depth: int, bound: frozenset[str]) -> Sum:
-        """Turn ``sum(body, i, lo, hi)``."""
-        if len(args) != 4 or not isinstance(args[1], ast.Name):
-            raise self.error(node, "a sum is written sum(body, i, lo, hi), with a plain name as its index")
+    def sum(self, node: ast.Call, name: str, args: list[ast.expr], depth: int, bound: frozenset[str]) -> Sum:
+        """Turn ``sum(body, i, lo, hi)`` or ``integral(body, x)``."""
+        written = "sum(body, i, lo, hi)" if name == "sum" else "integral(body, x)"
+        if len(args) != written.count(",") + 1 or not isinstance(args[1], ast.Name):
+            raise self.error(
+                node,
+                f"{'a sum' if name == 'sum' else 'an integral'} is written {written}, with a plain name as its index",
+            )
         index = args[1].id
         if index in RESERVED:
             raise self.error(args[1], f"{index} cannot be an index: it is a word of the language")
         if index in bound:
             raise self.error(node, f"index {index} already belongs to an outer sum; choose another letter")
+        if name == "integral":
+            return Integral(self.formula(args[0], depth + 1, bound | {index}), index, Neg(Inf()), Inf())
         lo = self.formula(args[2], depth + 1, bound)
         hi = self.formula(args[3], depth + 1, bound)
         if index in free_names(lo) | free_names(hi):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpverify.ledger.formula.tree import Bin, Call, Compare, Inf, Name, Neg, Node, Num, Operator, Sum
+from dpverify.ledger.formula.tree import Bin, Call, Compare, Inf, Integral, Name, Neg, Node, Num, Operator, Sum
 
 _UNARY = 3
 _ATOM = 5
@@ -40,6 +40,8 @@ def _write(node: Node) -> tuple[str, int]:
             return f"{_operand(left, least_left)}{sign}{_operand(right, least_right)}", level
         case Call(name, args):
             return f"{name}({', '.join(to_text(arg) for arg in args)})", _ATOM
+        case Integral(body, index):
+            return f"integral({to_text(body)}, {index})", _ATOM
         case Sum(body, index, lo, hi):
             return f"sum({to_text(body)}, {index}, {to_text(lo)}, {to_text(hi)})", _ATOM
         case Compare(ops, operands):

@@ -17,16 +17,20 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "floor": (1, 1),
     "ceil": (1, 1),
     "mod": (2, 2),
+    "popcount": (1, 1),  # binary digits 1 of an integer
     "bit": (2, 2),  # bit(s, i): the i-th binary digit of s, from 0
     "sqrt": (1, 1),
     "exp": (1, 1),
     "min": (2, 20),
     "max": (2, 20),
     "abs": (1, 1),
+    "norm": (1, 1),  # of a vector, in definitions
+    "dot": (2, 2),
+    "density": (2, 2),  # density(x, s): of a normal law with mean 0 and deviation s
 }
 
 #: Words that neither a symbol nor a bound index nor a paper's function may take.
-RESERVED = frozenset(BUILTINS) | {"sum", "oo"}
+RESERVED = frozenset(BUILTINS) | {"sum", "integral", "oo"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,11 @@ class Sum:
     index: str
     lo: Formula
     hi: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Integral(Sum):
+    """The integral of `body` over all real `index`, from minus infinity to infinity."""
 
 
 @dataclass(frozen=True, slots=True)

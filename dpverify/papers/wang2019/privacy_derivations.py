@@ -40,7 +40,8 @@ def _ranges(statement: Statement) -> dict[str, Range]:
 
 def derive_gaussian(statement: Statement) -> Derivation:
     """Derive two Gaussians' divergence, alpha Delta^2/(2 sigma^2), from the integral, by completing the square."""
-    z, shift, s = (sympy_symbols(statement)[name] for name in ("alpha", "Delta", "sigma"))
+    z, most, s = (sympy_symbols(statement)[name] for name in ("alpha", "Delta", "sigma"))
+    shift = Symbol("apart", nonnegative=True)
     density = s * sqrt(2 * pi)
     integrand = exp(-(x**2) / (2 * s**2)) ** z * exp(-((x - shift) ** 2) / (2 * s**2)) ** (1 - z) / density
     rest, centre = z * (z - 1) * shift**2 / (2 * s**2), (1 - z) * shift
@@ -49,9 +50,12 @@ def derive_gaussian(statement: Statement) -> Derivation:
         Step(log(Integral(squared, (x, -oo, oo))) / (z - 1), "=", note="complete the square"),
         Step(log(exp(rest)) / (z - 1), "=", "gaussian-integral", {"k": rest, "c": centre, "s": s}),
         Step(z * shift**2 / (2 * s**2), "="),
+        Step(z * most**2 / (2 * s**2), "<=", "power-monotone", {"a": shift, "b": most, "p": 2}),
     )
     start = log(Integral(integrand, (x, -oo, oo))) / (z - 1)
-    return Derivation("complete the square", "ours", _ranges(statement), sympy_conditions(statement), start, steps)
+    conditions = (*sympy_conditions(statement), shift <= most)
+    return Derivation("complete the square", "ours", {**_ranges(statement), "apart": real(0, most)}, conditions, start,
+                      steps, local=("apart",))  # fmt: skip
 
 
 def derive_by_algebra(statement: Statement) -> Derivation:

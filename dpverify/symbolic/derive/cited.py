@@ -16,7 +16,7 @@ from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.referenced import Referenced
 from dpverify.symbolic.derive.steps import Cases, DerivationError, Link, symbol_conditions
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.rules.base import Condition, Holds
+from dpverify.symbolic.rules.base import Condition, Holds, substitute
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Cited(Premise):
 
     derivation: Derivation | None = None  # goes from what stands on the left side to what stands on the right one
     start: Any = None  # its first expression, for which the left side may be a letter; given by ``cite`` alone
+    hidden: tuple[Condition, ...] = ()  # what the letters of that expression are which the two sides do not show
 
     @property
     def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
@@ -40,21 +41,29 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     none, where there are proven to be such values.
     """
     start, last = derivation.start, derivation.last
-    for name, meaning in letters_of_citations(derivation).items():
-        if name in where and where[name] != meaning:
+    opened: list[Condition] = []
+    for name, (meaning, its_letters) in letters_of_citations(derivation).items():
+        if name in where and where[name] != substitute(meaning, {n: e for n, e in where.items() if n != name}):
             raise DerivationError(f"{derivation.name}: {name} stands for {meaning}, and can become nothing else.")
+        opened += its_letters if name in where else ()
     shown = (start, last) if letter is None else (sympy.sympify(letter), last)
     own = set(derivation.local) - {s.name for side in shown for s in side.free_symbols}
     assumed = [a for a in derivation.assumptions if not own & {s.name for s in a.free_symbols}]
     if without_local_values(replace(derivation, local=tuple(own)), {}, Facts().given(assumed)):
         assumed = list(derivation.assumptions)
-    conditions: list[Condition] = [Holds(assumption) for assumption in assumed]
+    conditions: list[Condition] = [*map(Holds, assumed), *opened]
     for symbol in sorted(start.free_symbols | last.free_symbols, key=str):
         if symbol.name not in derivation.local:
             conditions += symbol_conditions(symbol)
-    found = Premise(start, derivation.relation, last, tuple(conditions)).instance(where)
+    found = Cited(start, derivation.relation, last, tuple(conditions), derivation).instance(where)
     left = found.lhs if letter is None else letter
-    return Cited(left, found.relation, found.rhs, found.conditions, derivation, found.lhs)
+    inside = {s for s in start.free_symbols if s.name in own}
+    hidden: list[Condition] = [Holds(a) for a in derivation.assumptions if inside & a.free_symbols]
+    hidden += [condition for symbol in sorted(inside, key=str) for condition in symbol_conditions(symbol)]
+    return Cited(
+        left, found.relation, found.rhs, found.conditions, derivation, found.lhs,
+        tuple(condition.substituted(where) for condition in hidden),
+    )  # fmt: skip
 
 
 def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]]:

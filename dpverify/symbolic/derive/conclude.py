@@ -11,7 +11,7 @@ import sympy
 
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import RelationToDerived
-from dpverify.symbolic.derive.define import meant_by, without_letters
+from dpverify.symbolic.derive.define import hidden_letters, meant_by, reworded, without_letters
 from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
@@ -21,13 +21,14 @@ from dpverify.symbolic.exact.numbers import EvaluationError, compare
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.ranges import Range, Variable
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
-from dpverify.symbolic.prove.defined import undefined_part
+from dpverify.symbolic.prove.defined import evaluated, undefined_part
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.growth import NoMonomialsError
 from dpverify.symbolic.prove.orders import OrderProof, bounded
 from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import implied, is_nonnegative
+from dpverify.symbolic.rules.base import Condition
 
 _POINTS = 100
 _MAX_DIVISORS = 3
@@ -54,14 +55,15 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     Undecided unless the chain bounds the statement's left side, in its direction, under assumptions that it grants. A
     quantity that is defined is bounded where its formula is.
     """
-    statement = divided(statement, derivation.division)
+    statement = reworded(divided(statement, derivation.division))
     meant = meant_by(statement, derivation.variables)
     clean = without_letters(prepared(derivation), meant)
     lhs, printed = sympy_sides(statement)
     if printed is None:
         return Conclusion("undecided", "the statement has no right side.")
     granted = Facts().given(sympy_conditions(statement))
-    letters = meant.letters if meant is not None else {}
+    letters, conditions = hidden_letters(statement)
+    granted, letters = granted.given(conditions), letters | (meant.letters if meant is not None else {})
     known, expressions = sympy_symbols(statement) | letters, (clean.start, clean.last, *clean.assumptions)
     rename = {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
     granted, divisors, missing = _with_values(statement, granted, clean.variables)
@@ -112,15 +114,11 @@ def _with_values(statement: Any, granted: Facts, variables: Mapping[str, Variabl
         part = next((part for part in parts if part is not None), None)
         if part is None or not part.is_Pow or not part.exp.is_negative or len(divisors) > _MAX_DIVISORS:
             return granted, divisors, part
-        divisor = _evaluated(part.base)
+        divisor = evaluated(part.base)
         if divisor in divisors or not divisor.free_symbols or not is_nonnegative(divisor, granted):
             return granted, divisors, part
         divisors.append(divisor)
         granted = granted.given([divisor > 0])
-
-
-def _evaluated(expr: Any) -> Any:
-    return expr.func(*map(_evaluated, expr.args)) if expr.args else expr
 
 
 def _obstacle(
@@ -171,24 +169,25 @@ def _cited(derivation: Derivation) -> set[str]:
     return names
 
 
-def letters_of_citations(derivation: Derivation) -> dict[str, Any]:
-    """Letters for what cited derivations start from, or records measure, with it: they mean that, and nothing else.
+def letters_of_citations(derivation: Derivation) -> dict[str, tuple[Any, tuple[Condition, ...]]]:
+    """Letters for what cited derivations start from, or records measure: they mean that, and nothing else.
 
+    With each, that first expression (None for what is measured) and what its own letters are.
     So do those of a cited derivation's own citations, where its two ends show them.
     """
-    meant: dict[str, Any] = {}
+    meant: dict[str, tuple[Any, tuple[Condition, ...]]] = {}
     for premise in derivation.premises.values():
         shown = {s.name for s in premise.lhs.free_symbols}
         under = getattr(premise, "derivation", None)
         if getattr(premise, "measured", False):
-            meant |= dict.fromkeys(shown)
+            meant |= dict.fromkeys(shown, (None, ()))
         elif under is not None:
             deeper = letters_of_citations(under)
             meant = {n: deeper[n] for n in deeper if n in shown | {s.name for s in premise.rhs.free_symbols}} | meant
             start = getattr(premise, "start", None)
-            start = premise.lhs if start is None else start
-            for name in shown - {s.name for s in start.free_symbols}:
-                if meant.setdefault(name, start) != start:
+            meaning = (premise.lhs, ()) if start is None else (start, getattr(premise, "hidden", ()))
+            for name in shown - {s.name for s in meaning[0].free_symbols}:
+                if meant.setdefault(name, meaning) != meaning:
                     raise DerivationError(f"{derivation.name}: {name} stands for two things.")
     return meant
 

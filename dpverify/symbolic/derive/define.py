@@ -7,11 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sympy
+from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.definitions import Fact, Meaning
+from dpverify.ledger.formula import BUILTINS, Call, Compare, Formula, Name, free_names, substitute, walk
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.local_values import have_values
-from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, premise_of
+from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, check_fixed, premise_of
+from dpverify.symbolic.expressions.functions import Inner, Norm
 from dpverify.symbolic.expressions.to_sympy import (
     guarded_sum,
     sympy_conditions,
@@ -19,7 +22,7 @@ from dpverify.symbolic.expressions.to_sympy import (
     sympy_sides,
     sympy_symbols,
 )
-from dpverify.symbolic.prove.defined import undefined_part
+from dpverify.symbolic.prove.defined import evaluated, undefined_part
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import implied
@@ -30,6 +33,12 @@ class Recorded(Premise):
     """A premise that a definition or a fact of the paper's record provides."""
 
     meaning: Meaning = field(kw_only=True)
+    names: frozenset[str] = field(default=frozenset(), kw_only=True)
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """What a definition of a function is about, besides the letters on its left side."""
+        return self.names
 
     @property
     def is_fact(self) -> bool:
@@ -56,6 +65,8 @@ def known_fact(statement: Statement, name: str, **where: Any) -> Recorded:
     meaning = None if statement.glossary is None else statement.glossary.fact(name)
     if meaning is None:
         raise DerivationError(f"no record of the paper of {statement.key} has the fact {name}.")
+    if own := sorted(where.keys() & meaning.record.letters.keys()):
+        raise DerivationError(f"{', '.join(own)} stands for what the fact {name} says, and for nothing else.")
     return _premise(statement, meaning, None, where)
 
 
@@ -65,7 +76,49 @@ def _premise(statement: Statement, meaning: Meaning, letter: Any, where: dict[st
         raise DerivationError(f"{meaning.record.name} has no letter {', '.join(unknown)} that could become anything.")
     solved = {name: full[name] for name in statement.let_names if name in symbols}
     said = premise_of(meaning.statement, letter).instance(symbols | solved | where)
-    return Recorded(said.lhs, said.relation, said.rhs, said.conditions, meaning=meaning)
+    names = fixed_names(statement, said.lhs, said.rhs)
+    check_fixed(where, names)
+    return Recorded(said.lhs, said.relation, said.rhs, said.conditions, meaning=meaning, names=names)
+
+
+def fixed_names(statement: Statement, *sides: Any) -> frozenset[str]:
+    """The functions in some expressions, those in their definitions, and the letters that these do not show.
+
+    Where an applied function is ``momentum(t)``, its weight alpha is one number: a premise about it is for no other.
+    """
+    functions: set[str] = set()
+    letters: set[str] = set()
+    todo = [str(one.func) for side in sides for one in side.atoms(AppliedUndef)]
+    full = sympy_definitions(statement)
+    while todo:
+        name = todo.pop()
+        if name in functions:
+            continue
+        functions.add(name)
+        for found in () if statement.glossary is None else statement.glossary.meanings:
+            said, record = found.statement, found.record
+            if record.name != name or said.lhs is None or said.rhs is None or isinstance(record, Fact):
+                continue
+            nodes = (said.rhs, *said.requires)
+            called = {part.name for node in nodes for part in walk(node) if isinstance(part, Call)}
+            todo += called - BUILTINS.keys()
+            letters |= set[str]().union(*map(free_names, nodes)) - free_names(said.lhs) - record.letters.keys()
+    solved = (full[name].free_symbols for name in letters & set(statement.let_names))
+    return frozenset(functions | letters).union(*({s.name for s in symbols} for symbols in solved))
+
+
+def hidden_letters(statement: Statement) -> tuple[dict[str, Any], list[Any]]:
+    """Letters that a statement has in the definitions of its functions only, and the domains that they have there."""
+    sides = [side for side in sympy_sides(statement) if side is not None]
+    names = fixed_names(statement, *sides) - statement.domains.keys()
+    letters: dict[str, Any] = {}
+    conditions: dict[Any, None] = {}
+    for meaning in () if statement.glossary is None or not names else statement.glossary.meanings:
+        own = {name: symbol for name, symbol in sympy_symbols(meaning.statement).items() if name in names}
+        letters |= own
+        asked = sympy_conditions(meaning.statement) if meaning.statement.lhs is not None and own else ()
+        conditions |= dict.fromkeys(one for one in asked if one.free_symbols <= set(own.values()))
+    return letters, list(conditions)
 
 
 @dataclass(frozen=True)
@@ -76,6 +129,44 @@ class Meant:
     letters: dict[str, Any]  # what it introduces, by name; a claim about the quantity is one for all their values
     conditions: tuple[Any, ...]  # on these letters
     obstacle: str = ""  # why the definition does not cover the claim
+
+
+def reworded(statement: Statement) -> Statement:
+    """The statement with what the definition of its quantity says of its symbols in their place, such as a norm.
+
+    The letters in which that is said become the statement's, and what the definition asks of them its conditions; that
+    there are such letters is proven, or a `DerivationError` raised.
+    """
+    meaning = None if statement.quantity is None else statement.definition(statement.quantity)
+    if meaning is None:
+        return statement
+    said = meaning.statement
+    stated: dict[Formula, Formula] = {
+        Name(n): v for n, v in said.let if n in statement.domains.keys() - set(statement.let_names)
+    }
+    if not stated:
+        return statement
+    letters = said.domains.keys() - statement.domains.keys() - set(said.let_names)
+    symbols = {name: symbol for name, symbol in sympy_symbols(said).items() if name in letters}
+    asked = [relation for relation in sympy_conditions(said) if relation.free_symbols & set(symbols.values())]
+    if not have_values(tuple(symbols.values()), asked, Facts()):
+        raise DerivationError(
+            f"not proven that there are {', '.join(symbols)} as the definition of {said.quantity} says."
+        )
+
+    def put(one: Compare) -> Compare:
+        return Compare(one.ops, tuple(substitute(side, stated) for side in one.operands))
+
+    domains = statement.domains | {name: said.domains[name] for name in letters}
+    return replace(
+        statement,
+        rhs=None if statement.rhs is None else substitute(statement.rhs, stated),
+        let=tuple((name, substitute(value, stated)) for name, value in statement.let),
+        requires=(*map(put, statement.requires), *said.requires),
+        domains={name: replace(found, constraints=tuple(map(put, found.constraints)))
+                 for name, found in domains.items() if Name(name) not in stated},
+        symbols=statement.symbols | {name: said.symbols[name] for name in letters},
+    )  # fmt: skip
 
 
 def without_letters(derivation: Derivation, meant: Meant | None) -> Derivation:
@@ -106,7 +197,8 @@ def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -
         obstacle = f"not proven that there are {', '.join(letters)} as its definition says, on the whole domain."
     with sympy.evaluate(False):
         uncancelled = sympy_sides(meaning.statement)[1].xreplace(put)
-    part = undefined_part(uncancelled, Occurrence(granted.given(about)), variables or {})
+    vectors = {one: evaluated(one) for one in uncancelled.atoms(Norm, Inner)}
+    part = undefined_part(uncancelled.xreplace(vectors), Occurrence(granted.given(about)), variables or {})
     if not obstacle and part is not None:
         obstacle = f"not proven that {part} has a value in the definition of {statement.quantity}."
     formula = _unguarded(sympy_sides(meaning.statement)[1].xreplace(put), granted.given(about))

@@ -11,7 +11,7 @@ from typing import Any
 
 import sympy
 
-from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, bare, symbol_conditions
+from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, bare, check_fixed, symbol_conditions
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.signs import implied
 from dpverify.symbolic.rules.base import Condition, Holds, Instance, IsInteger
@@ -111,6 +111,7 @@ def _check_assumptions(
         for assumption in derivation.assumptions:
             if letter.name in _names(assumption) and (derivation is base or not implied(assumption, known)):
                 raise DerivationError(f"{derivation.name} assumes {assumption}, which an induction does not grant.")
+    check_fixed(dict.fromkeys(hypothesis.every, None), frozenset().union(*(p.fixed for p in step.premises.values())))
     for assumption in assumed:
         if _names(assumption) & set(hypothesis.every) and Holds(assumption) not in hypothesis.conditions:
             raise DerivationError(f"the hypothesis is not assumed of values for which {assumption} may be false.")

@@ -12,6 +12,7 @@ from typing import Any
 import sympy
 
 from dpverify.symbolic.derive.steps import Derivation, symbol_conditions
+from dpverify.symbolic.expressions.functions import Norm
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.facts import Facts, differences
 from dpverify.symbolic.prove.places import Occurrence
@@ -32,6 +33,11 @@ def have_values(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) ->
     """Whether values of letters are found, as expressions in the others, of which all that is assumed is proven."""
     for letter in letters:
         rest = tuple(other for other in letters if other != letter)
+        sizes = () if letter.is_real else (0, 1)  # of a vector, of whose norm alone the assumptions speak
+        if any(
+            have_values(rest, [a.xreplace({Norm(letter): sympy.Integer(n)}) for a in assumed], granted) for n in sizes
+        ):
+            return True
         for value in dict.fromkeys(_candidates(letter, assumed)):
             if not value.free_symbols.isdisjoint(letters) or not _may_be(letter, value, granted):
                 continue

@@ -18,7 +18,7 @@ from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Variable
 from dpverify.symbolic.prove.canonical import canonical, inner_sum
 from dpverify.symbolic.prove.defined import undefined_part
-from dpverify.symbolic.prove.equality import are_equal, same_terms, within
+from dpverify.symbolic.prove.equality import are_equal, holds_any_values, same_terms, within
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.monotone import direction
 from dpverify.symbolic.prove.places import Occurrence, inside_sums, sums_around
@@ -95,8 +95,8 @@ def _obstacle(move: Move, instance: Instance, context: Any, wanted: int) -> str:
             if part is not None:
                 return f"not proven that {part} has a value, in the rule."
     whole = small.is_integer and large.is_integer and _in_limits(context)
-    signs = ("positive", is_positive), ("nonnegative", is_nonnegative)
-    sign = next((name for name, proven in signs if all(proven(small, facts) for facts in known)), "real")
+    tried = () if holds_any_values(small) else (("positive", is_positive), ("nonnegative", is_nonnegative))
+    sign = next((name for name, proven in tried if all(proven(small, facts) for facts in known)), "real")
     letter = _letter("integer" if whole else "real", sign)
     context = context.xreplace({_LETTER: letter})
     place = Occurrence(move.facts).bounded(letter, small, large, frozenset(paths))

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sympy import Dummy
+from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.errors import SpecError
 from dpverify.ledger.statements import Reference, Statement, Variant
-from dpverify.symbolic.derive.steps import DerivationError, Premise, premise_of
-from dpverify.symbolic.expressions.to_sympy import sympy_symbols
+from dpverify.symbolic.derive.define import fixed_names
+from dpverify.symbolic.derive.steps import DerivationError, Premise, check_fixed, premise_of
+from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
 from dpverify.symbolic.rules.base import Instance
 
 
@@ -21,6 +23,12 @@ class Referenced(Premise):
 
     reference: Reference = field(kw_only=True)  # the statement whose sides, relation, domains and conditions these are
     measured: bool = field(default=False, kw_only=True)  # whether the left side stands for what the record measures
+    names: frozenset[str] = field(default=frozenset(), kw_only=True)
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The functions that the record is about, and the letters on which they may depend without showing it."""
+        return self.names
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
         """The premise as it stands: its letters have been replaced, and what stands for the quantity stays."""
@@ -60,5 +68,10 @@ def refer(
         raise DerivationError(f"{record.reference} has no symbol {', '.join(unknown)} that could become anything.")
     measured = None if letter is None else Dummy(str(record.quantity))
     said = premise_of(record, measured).instance(symbols | where)
+    names = fixed_names(statement, said.lhs, said.rhs)
+    if names:  # a function without a definition may depend on all but its arguments
+        free = {s for side in sympy_sides(record) for one in side.atoms(AppliedUndef) for s in one.args}
+        names |= {name for name, symbol in symbols.items() if symbol not in free}
+    check_fixed(where, names)
     sides = (said.lhs if letter is None else letter, said.relation, said.rhs, said.conditions)
-    return Referenced(*sides, reference=record.reference, measured=letter is not None)
+    return Referenced(*sides, reference=record.reference, measured=letter is not None, names=names)

@@ -78,11 +78,17 @@ class Premise(Instance):
         """The derivations that provide it, each with what only that one is granted; none where it is typed."""
         return ()
 
+    @property
+    def fixed(self) -> frozenset[str]:
+        """Functions, and letters on which these depend without showing it: nothing else may take their place."""
+        return frozenset[str]().union(*(p.fixed for chain, _ in self.under for p in chain.premises.values()))
+
     def instance(self, where: Mapping[str, Any]) -> Instance:
         """The premise with expressions in the place of some of its symbols (none: as it stands).
 
         What its symbols are assumed to be is asked of what takes their place, besides the conditions.
         """
+        check_fixed(where, self.fixed)
         symbols = self._letters()
         own = (condition for symbol in symbols for condition in symbol_conditions(symbol))
         conditions = tuple(dict.fromkeys((*self.conditions, *own)))
@@ -95,6 +101,12 @@ class Premise(Instance):
         asked = {s for relation in holds for s in sympy.sympify(relation).free_symbols}
         ordered = sorted(sides, key=str) + sorted(asked - sides, key=lambda s: (s == bare(s), str(s)))
         return list({s.name: s for s in reversed(ordered)}.values())[::-1]
+
+
+def check_fixed(where: Mapping[str, Any], fixed: frozenset[str]) -> None:
+    """Refuse to put anything else in the place of names that have one meaning."""
+    if changed := sorted(name for name in fixed & where.keys() if str(where[name]) != name):
+        raise DerivationError(f"{', '.join(changed)} has one meaning here: a function of the paper depends on it.")
 
 
 def premise_of(statement: Any, lhs: Any = None) -> Premise:

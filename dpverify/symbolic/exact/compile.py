@@ -30,6 +30,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "log2": elementary.log2,
     "mod": elementary.mod,
     "bit": elementary.bit,
+    "popcount": elementary.popcount,
     "sqrt": elementary.sqrt,
     "exp": elementary.exp,
     "min": elementary.minimum,

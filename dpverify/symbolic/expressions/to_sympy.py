@@ -8,10 +8,24 @@ from typing import Any
 
 import sympy
 
-from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, free_names
+from dpverify.ledger.formula import (
+    BUILTINS,
+    Bin,
+    Call,
+    Compare,
+    Formula,
+    Inf,
+    Integral,
+    Name,
+    Neg,
+    Num,
+    Sum,
+    free_names,
+    walk,
+)
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import compare, to_value
-from dpverify.symbolic.expressions.functions import Bit, Log2
+from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Norm, PopCount
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log": sympy.log,
@@ -20,11 +34,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ceil": sympy.ceiling,
     "mod": sympy.Mod,
     "bit": Bit,
+    "popcount": PopCount,
     "sqrt": sympy.sqrt,
     "exp": sympy.exp,
     "min": sympy.Min,
     "max": sympy.Max,
     "abs": sympy.Abs,
+    "norm": Norm,
+    "dot": Inner,
+    "density": lambda x, s: sympy.exp(-(x**2) / (2 * s**2)) / (s * sympy.sqrt(2 * sympy.pi)),
 }
 
 RELATIONS: dict[str, Callable[..., Any]] = {
@@ -45,8 +63,15 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def to_sympy(node: Formula, symbols: Mapping[str, Any]) -> Any:
-    """Build a formula's sympy expression; ``symbols``: what free names become. Unknown functions stay undefined."""
+def to_sympy(node: Formula, symbols: Mapping[str, Any], *, guards: bool = True) -> Any:
+    """Build a formula's sympy expression; ``symbols``: what free names become. Unknown functions stay undefined.
+
+    ``guards``: sums that may be over no integers are 0 there even for sympy; derivations read them so in any case.
+    """
+
+    def built(part: Formula, more: Mapping[str, Any] = symbols) -> Any:
+        return to_sympy(part, more, guards=guards)
+
     match node:
         case Num(value):
             return sympy.Rational(value.numerator, value.denominator)
@@ -57,16 +82,20 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any]) -> Any:
                 raise KeyError(f"the symbol {name} has no sympy counterpart; known: {', '.join(sorted(symbols))}.")
             return symbols[name]
         case Neg(arg):
-            return -to_sympy(arg, symbols)
+            return -built(arg)
         case Bin(op, left, right):
-            return _OPERATORS[op](to_sympy(left, symbols), to_sympy(right, symbols))
+            return _OPERATORS[op](built(left), built(right))
         case Call(name, args):
             function = FUNCTIONS.get(name) or sympy.Function(name, real=True)
-            return function(*(to_sympy(arg, symbols) for arg in args))
+            return function(*(built(arg) for arg in args))
+        case Integral(body, index):
+            x = sympy.Symbol(index, real=True)
+            return sympy.Integral(built(body, {**symbols, index: x}), (x, -sympy.oo, sympy.oo))
         case Sum(body, index, lo, hi):
-            low, high = to_sympy(lo, symbols), to_sympy(hi, symbols)
+            low, high = built(lo), built(hi)
             i = sympy.Symbol(index, integer=True)
-            return guarded_sum(to_sympy(body, {**symbols, index: i}), i, low, high)
+            inside = built(body, {**symbols, index: i})
+            return guarded_sum(inside, i, low, high) if guards else sympy.Sum(inside, (i, low, high))
 
 
 def guarded_sum(body: Any, index: Any, lo: Any, hi: Any) -> Any:
@@ -91,6 +120,8 @@ def to_relations(node: Compare, symbols: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def symbol_for(name: str, kind: str, constraints: tuple[Compare, ...]) -> Any:
     """Build a symbol with the assumptions that its domain gives by itself: its kind, and its sign if a bound has it."""
+    if kind == "vector":
+        return sympy.Symbol(name)
     assumptions = {"integer" if kind == "integer" else "real": True}
     for constraint in constraints:
         pairs = zip(constraint.operands, constraint.ops, constraint.operands[1:], strict=False)
@@ -132,12 +163,15 @@ def sympy_definitions(statement: Any) -> dict[str, Any]:
 
 
 def sympy_sides(statement: Any) -> tuple[Any, Any]:
-    """Build both sides of a statement, definitions substituted; None where there is none."""
-    full = sympy_definitions(statement)
-    return (
-        None if statement.lhs is None else to_sympy(statement.lhs, full),
-        None if statement.rhs is None else to_sympy(statement.rhs, full),
-    )
+    """Build both sides of a statement, definitions substituted; None where there is none.
+
+    Where functions of the paper are applied, sums have no guards: only derivations look at them.
+    """
+    full, sides = sympy_definitions(statement), (statement.lhs, statement.rhs)
+    applied = {part.name for side in sides if side is not None for part in walk(side) if isinstance(part, Call)}
+    guards = applied <= BUILTINS.keys()
+    left, right = (None if side is None else to_sympy(side, full, guards=guards) for side in sides)
+    return left, right
 
 
 def sympy_conditions(statement: Any) -> tuple[Any, ...]:

@@ -35,7 +35,8 @@ def _one_sum(body: Any, index: Any, lo: Any, hi: Any, facts: Facts) -> Any:
         if last < 0:
             return sympy.Integer(0)
         if last < _FEW_TERMS:
-            return sympy.Add(*(shifted.xreplace({fresh: sympy.Integer(k)}) for k in range(int(last) + 1)))
+            few = (shifted.xreplace({fresh: sympy.Integer(k)}) for k in range(int(last) + 1))
+            return sympy.Add(*(canonical(term, facts) for term in few))
     terms = sympy.Add.make_args(shifted) if last != sympy.oo else (shifted,)
     return sympy.Add(*(_one_term(term, fresh, last, facts) for term in terms))
 

@@ -70,7 +70,7 @@ def _has_value(expr: Any, facts: Facts, variables: Mapping[str, Any]) -> bool:
 def _power(base: Any, exponent: Any, facts: Facts) -> bool:
     """A power of a negative number needs a whole exponent, one of 0 an exponent that is not negative: ``0**0 = 1``."""
     if exponent.is_integer:
-        return bool(exponent.is_nonnegative) or _nonzero(base, facts) or is_nonnegative(exponent, facts)
+        return bool(exponent.is_nonnegative) or is_nonnegative(exponent, facts) or _nonzero(base, facts)
     return _has_sign(base, not is_nonnegative(exponent, facts), facts)
 
 
@@ -129,11 +129,17 @@ def _in_integral(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> 
     yield from _parts(closed, place, variables)
 
 
+def evaluated(expr: Any) -> Any:
+    """Build an expression anew, with sympy's cancelling."""
+    return expr.func(*map(evaluated, expr.args)) if expr.args else expr
+
+
 def _in_choice(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Iterator[Any]:
     """Each value where it is taken; one must be taken everywhere."""
     others: list[Any] = []
-    for value, condition in expr.args:
-        for relation in condition.atoms(sympy.core.relational.Relational):
+    for value, written in expr.args:
+        condition = evaluated(written)
+        for relation in written.atoms(sympy.core.relational.Relational):
             for side in relation.args:
                 yield from _parts(side, place, variables)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import sympy
@@ -32,16 +32,29 @@ def are_equal(left: Any, right: Any, facts: Facts, refuted: Callable[[Any], bool
     for form in _forms(renamed, facts):
         if form == 0:
             return True
+    if holds_any_values(difference):
+        return False
     return is_nonnegative(difference, facts) and is_nonnegative(-difference, facts)
+
+
+def holds_any_values(expr: Any) -> bool:
+    """Whether a function is applied of whose values nothing is known."""
+    return any(not applied.is_integer for applied in expr.atoms(sympy.core.function.AppliedUndef))
 
 
 def _positive_symbols(expr: Any, facts: Facts) -> dict[Any, Any]:
     """Replace symbols that the facts prove positive by symbols that sympy knows to be."""
     return {
-        s: sympy.Dummy(s.name, positive=True, integer=s.is_integer)
+        s: _positive(s)
         for s in sorted(expr.free_symbols, key=str)
         if s.is_real and not s.is_positive and is_positive(s, facts)
     }
+
+
+@lru_cache(maxsize=1000)
+def _positive(symbol: Any) -> Any:
+    """The same one each time, so that what is known of it is kept."""
+    return sympy.Dummy(symbol.name, positive=True, integer=symbol.is_integer)
 
 
 def _forms(expr: Any, facts: Facts) -> Iterator[Any]:
@@ -56,7 +69,7 @@ def _forms(expr: Any, facts: Facts) -> Iterator[Any]:
         yield sympy.expand(sympy.powsimp(cleared))
         yield sympy.expand(sympy.expand_log(sympy.powdenest(cleared)))
         yield sympy.powsimp(sympy.expand(cleared))
-    if flat.count_ops() <= _MAX_OPERATIONS:
+    if flat.count_ops() <= _MAX_OPERATIONS and not holds_any_values(expr):
         plain = _without_log2(flat)
         for transform in (sympy.factor, sympy.radsimp, sympy.simplify):
             result = within(_SECONDS, partial(transform, plain))

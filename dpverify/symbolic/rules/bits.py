@@ -34,6 +34,13 @@ RULES = (
         {"n": integer(1, 3000)},
     ),
     Rule(
+        "below-next-power",
+        at_most(n + 1, 2 ** (floor(Log2(n)) + 1)),
+        "log2(n) is below floor(log2(n)) + 1, and both sides are whole.",
+        (Holds(n >= 1), IsInteger(n)),
+        {"n": integer(1, 3000)},
+    ),
+    Rule(
         "popcount-digits",
         at_most(PopCount(s), R + 1),
         "s has at most R + 1 binary digits.",

@@ -72,4 +72,18 @@ RULES = (
         (IsVector(u), IsVector(w)),
         {"u": AnyVector(4), "w": AnyVector(4)},
     ),
+    Rule(
+        "inner-of-sum",
+        equal(Inner(u, u + w), Norm(u) ** 2 + Inner(u, w)),
+        "The inner product is linear, and that of a vector with itself is the square of its norm.",
+        (IsVector(u), IsVector(w)),
+        {"u": AnyVector(4), "w": AnyVector(4)},
+    ),
+    Rule(
+        "norm-difference",
+        at_most(Norm(u) - Norm(w), Norm(u + w)),
+        "The triangle inequality for u = (u + w) - w.",
+        (IsVector(u), IsVector(w)),
+        {"u": AnyVector(4), "w": AnyVector(4)},
+    ),
 )

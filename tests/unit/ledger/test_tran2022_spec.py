@@ -126,7 +126,8 @@ def test_privacy_claims_bound_what_their_kind_says() -> None:
 
 def test_everything_declared_is_used() -> None:
     statements = [c.statement() for c in claims()]
-    named = {name for s in statements for name in s.domains}
+    amended = [c.statement(v.reading, "amended") for c in claims() for v in c.verdicts if v.amendment is not None]
+    named = {name for s in (*statements, *amended) for name in s.domains}
     assert set(paper().vocabulary.symbols) == named
     assert set(paper().vocabulary.quantities) == {s.quantity for s in statements if s.quantity}
     folder = bundled_specs() / "tran2022"

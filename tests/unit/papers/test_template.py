@@ -19,7 +19,7 @@ def test_each_claim_gets_its_verdict() -> None:
     assert statuses == {
         "_template:theorem-1": "refuted",
         "_template:algorithm-1": "not refuted",
-        "_template:lemma-1": "proved given",
+        "_template:lemma-1": "proved",
     }
     assert not any(result.contradicts or result.sources_disagree for result in results.values())
     amendment = results["_template:theorem-1"].amendment

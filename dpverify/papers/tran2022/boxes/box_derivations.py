@@ -10,7 +10,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.define import meant_by
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.derive.divided import divided
-from dpverify.symbolic.derive.steps import Division
+from dpverify.symbolic.derive.steps import Division, Link
 from dpverify.symbolic.expressions.functions import HOLE, Log2
 from dpverify.symbolic.expressions.ranges import Range, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
@@ -26,21 +26,22 @@ RANGES: dict[str, Range] = {
     "whole": _WHOLE, "left": integer(0, N - 1), "window": integer(1, 9), "turn": integer(0, 9),
     "query": integer(2, 40), "queries": integer(1, 40), "alpha": real(0, 1, open_lo=True), "G": _REAL,
     "sigma": _REAL, "V": _REAL, "eta": _REAL, "L": real(0, 9), "rho": _REAL, "z": real(1, 9, open_lo=True),
-    "query_sensitivity": _REAL, "depth": integer(0, 9), "back": integer(0, 9), "shift": _WHOLE,
+    "query_sensitivity": _REAL, "depth": integer(0, 9), "back": integer(0, 9), "shift": integer(0, 60),
     "more": integer(0, 3), "place": integer(1, N), "last": integer(1, N),
-    "apart": integer(0, N), "own": real(-9, 9), "other": real(-9, 9), "grad_norm": real(0, 9),
-    "error_norm": real(0, 9), "inner": real(-20, 20),
+    "apart": integer(0, N), "own": real(-9, 9), "other": real(-9, 9), "node_end": integer(1, 99),
+    "grad_norm": real(0, 9), "error_norm": real(0, 9), "inner": real(-20, 20),
+    "total": real(0, 0), "weight_i": real(0, 9), "weight_j": real(0, 9), "spread": real(0, 9), "k": integer(0, 9),
 }  # fmt: skip
 
 
 def derive_directly(statement: Statement, division: Division | None = None) -> Derivation:
     """Derive what one step says: both sides are equal, or their order follows from the conditions."""
-    start, end = _sides(statement, division)
+    start, end = sides(statement, division)
     if statement.relation == "=":
-        return _chain(statement, Step(end, "="), division=division)
+        return chain(statement, Step(end, "="), division=division)
     up = statement.relation == "<="
     where = {"a": start, "b": end} if up else {"a": end, "b": start}
-    return _chain(statement, Step(end, "<=" if up else ">=", "order", where), division=division)
+    return chain(statement, Step(end, "<=" if up else ">=", "order", where), division=division)
 
 
 def derive_by_epochs(statement: Statement) -> Derivation:
@@ -53,10 +54,10 @@ def derive_number_of_step(statement: Statement) -> Derivation:
     """Derive which number a step of the loops has: each pass before its own has N steps."""
     symbols = sympy_symbols(statement)
     q, r, steps = (symbols[name] for name in ("q", "r", "T"))
-    return _chain(
+    return chain(
         statement,
         Step(Sum(N, (j, 0, q - 1)) + r, "=", "sum-constant", {"c": N, "lo": 0, "hi": q - 1}),
-        Step(_sides(statement)[1], "=", "min-is", {"a": N, "b": steps - j * N}),
+        Step(sides(statement)[1], "=", "min-is", {"a": N, "b": steps - j * N}),
     )
 
 
@@ -65,19 +66,19 @@ def derive_largest_k(statement: Statement) -> Derivation:
     symbols = sympy_symbols(statement)
     a, b, level = (symbols[name] for name in ("a", "b", "level"))
     most = Max(a, a + 2**level - 1)
-    return _chain(
+    return chain(
         statement, Step(most, "<=", "power-of-two-grows", {"k": level}), Step(b, "<=", "order", {"a": most, "b": b})
     )
 
 
 def derive_cover(statement: Statement) -> Derivation:
     """Derive that an interval of Algorithm 3 is dyadic, for 2**k divides a - 1, and that the rest is behind it."""
-    start, end = _sides(statement)
+    start, end = sides(statement)
     symbols = sympy_symbols(statement)
     a, width = symbols["a"], 2 ** symbols["level"]
     recursion, _ = start.args if start.args[0].has(floor) is False else start.args[::-1]
     rest = Max(recursion, end + Abs(Mod(a - 1, width)))
-    return _chain(
+    return chain(
         statement,
         Step(rest, "=", "remainder", {"a": a - 1, "b": width}, context=Max(recursion, end + Abs(HOLE))),
         Step(end, "<=", "order", {"a": rest, "b": end}),
@@ -87,7 +88,7 @@ def derive_cover(statement: Statement) -> Derivation:
 def derive_turn(statement: Statement) -> Derivation:
     """Derive that a node above level floor(log2 N) has at least N steps."""
     level = sympy_symbols(statement)["level"]
-    return _chain(
+    return chain(
         statement,
         Step(2 ** Log2(N), "="),
         Step(2**level, "<=", "power-increasing", {"x": 2, "p": Log2(N), "q": level}),
@@ -96,18 +97,18 @@ def derive_turn(statement: Statement) -> Derivation:
 
 def derive_decay(statement: Statement) -> Derivation:
     """Derive that a visit at least so many steps before the end has no more than their weight."""
-    start, end = _sides(statement)
+    start, end = sides(statement)
     alpha = sympy_symbols(statement)["alpha"]
     exponents = [(side / alpha).as_base_exp()[1] for side in (start, end)]
     where = {"x": 1 - alpha, "p": exponents[0], "q": exponents[1]}
-    return _chain(statement, Step(end, "<=", "power-decreasing", where))
+    return chain(statement, Step(end, "<=", "power-decreasing", where))
 
 
 def derive_term(statement: Statement) -> Derivation:
     """Derive that the gradients of both examples move by ``L eta`` a step, for at most N steps."""
-    start, end = _sides(statement)
+    start, end = sides(statement)
     near = 2 * L * ETA * APART
-    return _chain(
+    return chain(
         statement,
         Step(near, "<=", "order", {"a": start, "b": near}),
         Step(end, "<=", "order", {"a": APART, "b": N}),
@@ -116,13 +117,13 @@ def derive_term(statement: Statement) -> Derivation:
 
 def derive_norm_shift(statement: Statement) -> Derivation:
     """Derive the triangle inequality, both ways, from the square of the norm."""
-    start, end = _sides(statement)
+    start, end = sides(statement)
     symbols = sympy_symbols(statement)
     g, e = symbols["grad_norm"], symbols["error_norm"]
     (length,) = (part for part in start.atoms(Pow) if part.exp == HALF)
     square = length**2
     shortest = Max(e, g - sqrt((g - e) ** 2))
-    return _chain(
+    return chain(
         statement,
         Step(Max(length - g, g - length), "="),
         Step(
@@ -137,20 +138,21 @@ def derive_norm_shift(statement: Statement) -> Derivation:
     )
 
 
-def _sides(statement: Statement, division: Division | None = None) -> tuple[Any, Any]:
-    """Both sides; on the left what the quantity is by its definition."""
+def sides(statement: Statement, division: Division | None = None) -> tuple[Any, Any]:
+    """Give both sides; on the left what the quantity is by its definition."""
     parts = divided(statement, division)
     meant = meant_by(parts)
     start, end = sympy_sides(parts)
     return (start if meant is None else meant.formula), end
 
 
-def _chain(statement: Statement, *steps: Step, division: Division | None = None) -> Derivation:
+def chain(statement: Statement, *steps: Link, division: Division | None = None) -> Derivation:
+    """Make the derivation of a statement, divided, with its conditions and the letters of its definition."""
     parts = divided(statement, division)
     meant = meant_by(parts)
     letters, known = ({}, ()) if meant is None else (meant.letters, meant.conditions)
     names = sympy_symbols(parts).keys() | letters.keys()
     ranges = {name: RANGES[name] for name in RANGES if name in names}
     conditions = (*sympy_conditions(parts), *known)
-    start = _sides(statement, division)[0]
-    return Derivation("step by step", "ours", ranges, conditions, start, steps, division=division)
+    start = sides(statement, division)[0]
+    return Derivation("step by step", "ours", ranges, conditions, start, steps, local=tuple(letters), division=division)

@@ -21,7 +21,7 @@ from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.expressions.from_sympy import compile_expr
-from dpverify.symbolic.expressions.functions import HOLE, Moment
+from dpverify.symbolic.expressions.functions import HOLE, Moment, Norm
 from dpverify.symbolic.expressions.ranges import AnyVector, FromPremises, Variable, Vector, integer, numbers_of, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
@@ -109,17 +109,17 @@ def sampling(statement: Statement) -> Derivation:
 
 
 def norm_bound(statement: Statement) -> Derivation:
-    """Derive ``tran2022:lemma-11-norm-bound``: the triangle inequality. From ``(|grad f| + |grad F|)^2``."""
+    """Derive ``tran2022:lemma-11-norm-bound``: the triangle inequality."""
     G = sympy_symbols(statement)["G"]
-    one, mean = Symbol("one", nonnegative=True), Symbol("all", nonnegative=True)
+    one, rest = Symbol("one"), Symbol("rest")
     steps = (
-        Step((G + mean) ** 2, "<=", "power-monotone", {"a": one + mean, "b": G + mean, "p": 2}),
-        Step((2 * G) ** 2, "<=", "power-monotone", {"a": G + mean, "b": 2 * G, "p": 2}),
+        Step.within(HOLE**2, Norm(one) + Norm(rest), "norm-triangle", {"u": one, "w": rest}),
+        Step((2 * G) ** 2, "<=", "power-monotone", {"a": Norm(one) + Norm(rest), "b": 2 * G, "p": 2}),
         Step(4 * G**2, "="),
     )
     return Derivation(
-        "triangle inequality", "ours", ranges(statement, one=real(0, G), all=real(0, G)), (one <= G, mean <= G),
-        (one + mean) ** 2, steps, local=("one", "all"),
+        "triangle inequality", "ours", ranges(statement, one=BoundedVector(4, G / 2), rest=BoundedVector(4, G / 2)),
+        (Norm(one) <= G, Norm(rest) <= G), Norm(one + rest) ** 2, steps, local=("one", "rest"),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 j: Final = Symbol("j", integer=True)
-LINE: Final = Symbol("x", real=True)  # Place of an answer on the line through the two means
+LINE: Final = Symbol("u", real=True)  # Place of an answer on the line through the two means
 
 
 def derive_chord(statement: Statement) -> Derivation:

@@ -6,90 +6,85 @@ with 1 for 2/3; smoothness and a sum give the lemma.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from sympy import Rational, Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.functions import HOLE, Inner, Norm
+from dpverify.symbolic.expressions.ranges import AnyVector, Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
-LENGTH = Symbol("length", positive=True)  # |m_hat|.
-ALONG = Symbol("along", real=True)  # <e, u>.
+GRAD, ERROR = Symbol("g"), Symbol("e")  # The vectors grad F(w_t) and m_hat - grad F(w_t).
+g, e, LENGTH = Norm(GRAD), Norm(ERROR), Norm(GRAD + ERROR)  # The last is |m_hat|.
+BOTH: Final = {"u": GRAD, "w": ERROR}
 MEAN = Symbol("mean", nonnegative=True)  # Mean gradient norm.
 ALIGNED = Symbol("aligned", real=True)  # Mean of <g_t, u_t> over the run.
 NEXT = Symbol("next_loss", real=True)
-CASES: Final = "the line for both cases as in the amended lemma-5-cases"
 MEAN_OF_CASES: Final = "the mean over the run of the amended lemma-5-cases"
 MEAN_OF_FALLS: Final = "the mean over the run of the amended lemma-5-smoothness"
 
 
-def _lengths(statement: Statement) -> tuple[Any, Any, dict[str, Variable], tuple[Any, ...]]:
-    """Lengths of g and e, their ranges, and what Cauchy-Schwarz and the triangle inequality say of them."""
-    symbols = sympy_symbols(statement)
-    g = symbols.get("grad_norm", Symbol("grad_norm", nonnegative=True))
-    e = symbols.get("error_norm", Symbol("error_norm", nonnegative=True))
-    ranges: dict[str, Variable] = {
-        "grad_norm": real(0, 9),
-        "error_norm": real(0, 9),
-        "length": real(sqrt((g - e) ** 2), g + e, open_lo=True),
-        "along": real(-e, e),
-    }
-    return g, e, ranges, (*sympy_conditions(statement), e >= ALONG, g - e <= LENGTH)
+def _about_angle(name: str, statement: Statement, *steps: Step | Cases) -> Derivation:
+    """Chain from ``-<g, u>`` for vectors g and e, by the law of cosines."""
+    dot, square = Inner(GRAD, ERROR), g**2 + 2 * Inner(GRAD, ERROR) + e**2
+    cosines = (
+        Step(-(g**2 + dot) / LENGTH, "=", "inner-of-sum", BOTH, context=-HOLE / LENGTH),
+        Step((e**2 - g**2 - square) / (2 * LENGTH), "="),
+        Step((e**2 - g**2 - LENGTH**2) / (2 * LENGTH), "=", "norm-square", BOTH,
+             context=(e**2 - g**2 - HOLE) / (2 * LENGTH)),
+    )  # fmt: skip
+    variables: dict[str, Variable] = {"g": AnyVector(), "e": AnyVector()}
+    start = -Inner(GRAD, GRAD + ERROR) / LENGTH
+    return Derivation(name, "ours", variables, sympy_conditions(statement), start, (*cosines, *steps))
+
+
+def _along() -> tuple[Step, ...]:
+    """From the law of cosines to ``|e| - |m_hat|``: ``-<g, u> = <e, u> - |m_hat|`` and Cauchy-Schwarz."""
+    turned = {"u": ERROR, "w": GRAD}
+    rest, along = (e**2 - g**2 + HOLE - 2 * LENGTH**2) / (2 * LENGTH), (HOLE - LENGTH**2) / LENGTH
+    return (
+        Step(rest.xreplace({HOLE: e**2 + 2 * Inner(ERROR, GRAD) + g**2}), "=", "norm-square", turned, context=rest),
+        Step(along.xreplace({HOLE: e**2 + Inner(ERROR, GRAD)}), "="),
+        Step(along.xreplace({HOLE: Inner(ERROR, ERROR + GRAD)}), "=", "inner-of-sum", turned, context=along),
+        Step.within(along, e * LENGTH, "cauchy-schwarz", {"u": ERROR, "w": ERROR + GRAD}),
+        Step(e - LENGTH, "="),
+    )
 
 
 def alignment(statement: Statement) -> Derivation:
     """Derive ``-<g, u> <= -|g| + 2|e|`` and from it a printed ``-c|g| + k|e|`` with c <= 1 and k >= 2."""
-    g, e, ranges, known = _lengths(statement)
     _, printed = sympy_sides(statement)
-    steps = [
-        Step(-LENGTH + e, "<=", "order", {"a": ALONG, "b": e}, note="Cauchy-Schwarz: |u| = 1"),
-        Step(-g + 2 * e, "<=", "order", {"a": -LENGTH, "b": -g + e}, note="the triangle inequality"),
-    ]
-    if printed != -g + 2 * e:
-        steps.append(Step(printed, "<=", "order", {"a": -g + 2 * e, "b": printed}))
-    return Derivation(
-        "one line for both cases", "ours", ranges, known, -LENGTH + ALONG, tuple(steps), local=("length", "along")
-    )
+    line = (Step(-g + 2 * e, "<=", "norm-difference", BOTH, context=e - HOLE),)
+    last = () if printed == -g + 2 * e else (Step(printed, "<=", "order", {"a": -g + 2 * e, "b": printed}),)
+    return _about_angle("one line for both cases", statement, *_along(), *line, *last)
 
 
 def large_error(statement: Statement) -> Derivation:
     """Derive ``-<g, u> <= -2/3 |g| + 5/3 |e|``, the corrected ``lemma-5-case-2``, for |e| <= |g| and for |e| >= |g|."""
-    g, e, ranges, _ = _lengths(statement)
     _, printed = sympy_sides(statement)
-    reach = Symbol("turned", real=True)
     small = (
-        Step(-g + 2 * e, "<=", "order", {"a": reach, "b": -g + 2 * e}, (CASES,)),
+        Step(-g + 2 * e, "<=", "norm-difference", BOTH, context=e - HOLE),
         Step(printed, "<=", "order", {"a": -g + 2 * e, "b": printed}),
     )
     large = (
-        Step(g, "<=", "order", {"a": reach, "b": g}, note="Cauchy-Schwarz"),
-        Step(printed, "<=", "order", {"a": g, "b": printed}),
+        Step(e, "<=", "drop-nonnegative", {"a": e - LENGTH, "b": LENGTH}),
+        Step(printed, "<=", "order", {"a": e, "b": printed}),
     )
-    kept = {name: ranges[name] for name in ("grad_norm", "error_norm")}
-    return Derivation(
-        "two cases",
-        "ours",
-        {**kept, "turned": real(-g, 9)},
-        (*sympy_conditions(statement), reach <= g, reach <= -g + 2 * e),
-        reach,
-        (Cases(printed, "<=", (Case(e <= g, small), Case(e >= g, large))),),
-        local=("turned",),
-    )
+    cases = Cases(printed, "<=", (Case(e <= g, small), Case(e >= g, large)))
+    return _about_angle("two cases", statement, *_along(), cases)
 
 
 def angle(statement: Statement) -> Derivation:
-    """Derive the corrected ``lemma-5-case-2-sign``, |e| <= |g|, from ``|e|^2 = |m_hat|^2 - 2 <m_hat, g> + |g|^2``."""
-    g, e, ranges, _ = _lengths(statement)
+    """Derive the corrected ``lemma-5-case-2-sign``, |e| <= |g|, from ``|m_hat|^2 + |g|^2 - |e|^2``."""
     far, printed = sqrt(g**2 - e**2), sympy_sides(statement)[1]
-    start = -(LENGTH**2 + (g**2 - e**2)) / (2 * LENGTH)
     steps = (
+        Step(-(LENGTH**2 + (g**2 - e**2)) / (2 * LENGTH), "="),
         Step(-(2 * LENGTH * far) / (2 * LENGTH), "<=", "am-gm", {"a": LENGTH, "b": far}),
         Step(printed, "="),
     )
-    kept = {name: ranges[name] for name in ("grad_norm", "error_norm", "length")}
-    return Derivation("the law of cosines", "ours", kept, sympy_conditions(statement), start, steps, local=("length",))
+    return _about_angle("the law of cosines", statement, *steps)
 
 
 def smoothness(statement: Statement) -> Derivation:

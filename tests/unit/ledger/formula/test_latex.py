@@ -12,7 +12,7 @@ LETTERS = {
     "pi": r"\pi^q",
     "pi_t": r"\pi^{q}_t",
     "prime": "D'",
-    "norm": r"\|D^\prime\|",
+    "distance": r"\|D^\prime\|",
 }
 
 
@@ -79,7 +79,7 @@ LETTERS = {
         ("pi**2", r"(\pi^q)^{2}"),
         ("pi_t**2", r"(\pi^{q}_t)^{2}"),
         ("prime**2", "(D')^{2}"),
-        ("norm**2", r"\|D^\prime\|^{2}"),
+        ("distance**2", r"\|D^\prime\|^{2}"),
         ("0.1*x", "0.1 x"),
         ("step_size", r"\mathrm{step\_size}"),
         ("oo", r"\infty"),

@@ -193,3 +193,32 @@ def test_functions_have_one_value_at_each_place_and_follow_their_formula() -> No
     wrong = replace(right, steps=(replace(steps[0], expr=c + Sum(f(i), (i, 0, n))),))
     assert check_derivation(wrong, 30).steps[-1].status == "fails"
     assert not check_derivation(replace(right, start=g(c), steps=(Step(g(c) + 0 * n, "="),)), 5).complete
+
+
+def test_letters_on_which_a_function_depends_stay_as_they_are() -> None:
+    """m(n) = a*n by definition for the a of the paper: for every other one it is false, however deep it is cited."""
+    a, m = Symbol("a", real=True), Function("m", real=True)
+    declared = {**VARIABLES, "a": real(1, 2), "m": FunctionOf("m", (n,), a * n)}
+    said = Defined(m(n), "=", a * n)
+    lemma = Derivation("m", "ours", declared, (), m(n), (Step(a * n, "=", "premise", {}, ("m",)),), {"m": said})
+    assert cite(lemma, n=n + 1).rhs == a * (n + 1)
+    for where in ({"a": Integer(2)}, {"m": Lambda(n, 0)}):
+        with pytest.raises(DerivationError, match="one meaning"):
+            cite(lemma, **where)
+        with pytest.raises(DerivationError, match="one meaning"):
+            cite(lemma).instance(where)
+        deeper = Derivation("deeper", "ours", declared, (), m(n), lemma.steps, {"m": cite(lemma)})
+        with pytest.raises(DerivationError, match="one meaning"):
+            cite(deeper, **where)
+    every = Hypothesis(m(n), "=", a * n, letter=n, every=("a",))
+    by_definition = Step(a * (n + 1), "=", "premise", {"n": n + 1}, ("m",))
+    step = Derivation("step", "ours", declared, (), m(n + 1), (by_definition,), {"m": said, "h": every})
+    base = Derivation("base", "ours", declared, (), m(Integer(0)), (Step(Integer(0), "="),))
+    with pytest.raises(DerivationError, match="one meaning"):
+        by_induction(n, 0, base=base, step=step)
+
+
+class Defined(Premise):
+    @property
+    def fixed(self) -> frozenset[str]:
+        return frozenset({"a", "m"})

@@ -80,7 +80,7 @@ def _differences(budget: Budget) -> Iterable[dict[str, Any]]:
         for n in range(1, 9):
             for t in range(n + 1, epochs * n + 1):
                 for eta in (Fraction(1, 4), Fraction(1, 2**30)):
-                    yield {"N": n, "t": t, "alpha": Fraction(1, n), "eta": eta, "L": smooth, "G": G}
+                    yield {"N": n, "t": t, "q": t // n, "alpha": Fraction(1, n), "eta": eta, "L": smooth, "G": G}
 
 
 def _scales_with_distance(point: Point, statement: Statement) -> Outcome:
@@ -151,8 +151,6 @@ CHECKS.add(
         "visits",
         points=_differences,
         holds=of_variant(_scales_with_distance, _corrected),
-        why_sufficient="under one permutation the visits lie N steps apart and all but the first have a partner of "
-        "the same weight (geometric series); under fresh ones the weights telescope to 1 - (1-alpha)^(N-1)",
         planted=[Planted("first visit, or a step of decay", holds=FAULTY, at_declared_size=True)],
         region="N up to 8, alpha = 1/N, up to 5 epochs (smoke), 9, 17; O(.) is tried with the constant 1000",
         interior=lambda p: p["N"] >= 3 and p["t"] >= 2 * p["N"],

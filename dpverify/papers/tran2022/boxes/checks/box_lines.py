@@ -156,8 +156,6 @@ CHECKS.add(
         "coefficients",
         points=_steps,
         holds=_variants(_full_sequence, "first_apart"),
-        why_sufficient="on both sides the coefficient of each gradient is multiplied by 1-alpha from one t to the "
-        "next, and t = 1 is looked at",
         planted=[
             Planted(
                 "alpha before the first", holds=lambda p, _: _full_sequence(p, first_apart=False), at_declared_size=True

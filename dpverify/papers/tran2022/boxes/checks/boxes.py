@@ -14,6 +14,7 @@ from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.boxes import box_derivations as derivations
 from dpverify.papers.tran2022.boxes import box_indices_bounds as box_indices
+from dpverify.papers.tran2022.boxes import term_derivations as terms
 from dpverify.papers.tran2022.trees.aggregation_bounds import aggregation_renyi
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 
@@ -183,7 +184,6 @@ def _line(
     wrong: Any,
     *,
     printed: Any = None,
-    why_sufficient: str = "",
 ) -> RuleCheck:
     """Check a line by a rule that takes what it says, and what it says wrongly; ``printed`` where it is corrected."""
 
@@ -195,7 +195,6 @@ def _line(
         name,
         points=points,
         holds=of(said) if printed is None else of_variant(of(printed), of(said)),
-        why_sufficient=why_sufficient,
         planted=[Planted(fault, holds=of(wrong), at_declared_size=True)],
     )
 
@@ -208,17 +207,7 @@ CHECKS.add(
     _line("algorithm-2-loop", "loops", RUNS, _loop, (1, 0), "r up to N - 1", (1, -1), printed=(0, -1)),
     _line("algorithm-3-k", "exponents", _intervals, _a_largest, False, "remainder for congruence", True),
     _line("algorithm-3-recursion", "intervals", _intervals, _recursion, 0, "a' one further", 1),
-    _line(
-        "algorithm-2-node-range",
-        "nodes",
-        _lengths,
-        _node_range,
-        False,
-        "long nodes left out",
-        True,
-        why_sufficient="2^k divides t exactly if t = (a+1) 2^k, and then t - 2^k + 1 = a 2^k + 1: the two sets "
-        "are the same by renaming, and a node is made at t, its last step",
-    ),
+    _line("algorithm-2-node-range", "nodes", _lengths, _node_range, False, "long nodes left out", True),
     _line("algorithm-2-delta-available", "windows", STEPS, _delta_available, 1, "i from 0", 0),
     _line(
         "algorithm-4-empty-prefix",
@@ -253,6 +242,8 @@ CHECKS.add(
             ("theorem-4-decay", "once", "printed", derivations.derive_decay),
             ("theorem-4-high-levels", "fresh", "amended", derivations.derive_directly),
             ("theorem-4-high-levels", "once", "printed", derivations.derive_turn),
+            ("section-4-momentum-difference", "fresh", "amended", terms.derive_difference_fresh),
+            ("section-4-momentum-difference", "once", "amended", terms.derive_difference_once),
         )
     ),
     *(
@@ -277,6 +268,11 @@ CHECKS.add(
             ("section-4-full-batch-sensitivity", "printed", derivations.derive_directly),
             ("lemma-5-case-1-norm", "printed", derivations.derive_norm_shift),
             ("proposition-18-cover", "printed", derivations.derive_cover),
+            ("lemma-11-cross-same-epoch", "amended", derivations.derive_directly),
+            ("section-3-cover", "printed", terms.derive_cover_count),
+            ("lemma-11-split", "amended", terms.derive_split),
+            ("lemma-12-noise", "amended", derivations.derive_directly),
+            ("algorithm-2-node-range", "printed", terms.derive_node_range),
         )
     ),
 )

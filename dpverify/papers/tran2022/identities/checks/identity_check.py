@@ -81,8 +81,6 @@ class IdentityCheck(Check):
     # all of them, and fails where it fails under all
     functions: Functions = field(kw_only=True)
     faults: Sequence[IdentityFault] = field(kw_only=True)  # what the check must refute
-    # why these sizes are the whole story; empty where they are not
-    why_sufficient: str = field(default="", kw_only=True)
     region: str = field(default="", kw_only=True)  # the sizes in words
 
     method: ClassVar[Method] = "exhaustive"
@@ -105,7 +103,7 @@ class IdentityCheck(Check):
         undecided = sum(found.ok is None for _, found in seen)
         controls = [] if violations else [self._control(context, f) for f in self.faults if f.applies(statement)]
         missed = "" if violations else missed_controls(controls)
-        status: Status = "argued" if self.why_sufficient else "not refuted"
+        status: Status = "not refuted"
         if violations:
             status = "refuted"
         elif missed or undecided:
@@ -113,7 +111,7 @@ class IdentityCheck(Check):
         message = f"{len(seen)} points, {len(violations)} violations" + (f", {undecided} open" if undecided else "")
         return self.result(
             status=status,
-            message="; ".join(filter(None, [message, "" if violations else self.why_sufficient, missed])),
+            message="; ".join(filter(None, [message, missed])),
             n=len(seen),
             detects="any difference between two coefficients of a gradient",
             region=self.region,

@@ -214,7 +214,6 @@ CHECKS.add(
         "coefficients",
         points=_prefixes,
         holds=of_variant(lambda p, _: _noise(p, with_decay=False), lambda p, _: _noise(p, with_decay=True)),
-        why_sufficient="the corrected sum is the box's own, term by term",
         planted=[Planted("the decay left out", holds=lambda p, _: _noise(p, with_decay=False), at_declared_size=True)],
     ),
     RuleCheck(
@@ -222,8 +221,6 @@ CHECKS.add(
         "compose",
         points=_intervals,
         holds=_covered,
-        why_sufficient="COMPOSE(a, b) is the union, and the count is at most 2 log2(1 + n/2) for n steps by the "
-        "concavity of the logarithm (proposition-18, NOTES.md), which is O(log T)",
         planted=[Planted("a bound for one step fewer", holds=lambda p, s: _covered(p, s, 1), at_declared_size=True)],
     ),
     RuleCheck(

@@ -192,9 +192,6 @@ CHECKS.add(
         "all-orders",
         points=_steps_of_one_epoch,
         holds=of_variant(lambda p, s: _cross_fresh(p, True), lambda p, s: _cross_fresh(p, False)),
-        where=["N >= 2"],
-        why_sufficient="all ordered pairs of different examples are equally likely, and the products of all pairs add "
-        "up to |sum of A|^2 - sum of |A|^2 = - sum of |A|^2",
         planted=_planted("9/10 of it", lambda p, s: _cross_fresh({**p, "own": Fraction(1)}, False, Fraction(9, 10))),
         interior=lambda p: False,
     ),

@@ -33,9 +33,9 @@ def run(a_check: Any, a_statement: Any) -> CheckResult:
     return result
 
 
-def test_identity_is_proved_under_one_permutation_and_refuted_under_fresh_ones() -> None:
+def test_identity_is_not_refuted_under_one_permutation_and_refuted_under_fresh_ones() -> None:
     once = run(check("lemma-17"), statement(LEMMA, ordering="once"))
-    assert once.status == "argued"
+    assert once.status == "not refuted"
     assert all(control.refuted for control in once.controls)
     assert {"coefficient-off", "two-examples-swapped", "anchor-off"} <= {control.name for control in once.controls}
     fresh = run(check("lemma-17"), statement(LEMMA, ordering="fresh"))
@@ -86,7 +86,7 @@ def test_what_depends_on_a_convention_is_left_open() -> None:
 def test_rule_has_a_counterexample_away_from_every_boundary() -> None:
     assert away_from_boundaries({"N": Fraction(3), "alpha": Fraction(1, 2)})
     assert not away_from_boundaries({"N": Fraction(3), "alpha": Fraction(1)})
-    (loop,) = boxes.CHECKS.of("algorithm-2-loop")
+    (loop,) = [c for c in boxes.CHECKS.of("algorithm-2-loop") if isinstance(c, RuleCheck)]
     result = run(loop, SPECS.claim("tran2022:algorithm-2-loop").statement({}))
     assert [c.kind for c in result.counterexamples] == ["smallest", "interior"]
     assert result.counterexamples[1].parameters["N"].exact == "3"

@@ -6,12 +6,19 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
+import pytest
+
 from dpverify.harness import BUDGETS, Context
 from dpverify.ledger import load_specs
+from dpverify.ledger.formula import parse
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.run_time import evaluations_derivations
+from dpverify.papers.tran2022.run_time import operation_counts_bounds as counts
 from dpverify.papers.tran2022.run_time.checks import run_time_orders
 from dpverify.papers.tran2022.run_time.orders_bounds import order
+from dpverify.symbolic.derive.conclude import conclude
+from dpverify.symbolic.exact.statements import evaluate_statement
 
 RUN_TIME = load_specs().claim("tran2022:section-5-run-time").statement()
 
@@ -39,11 +46,35 @@ def judged(statement: Statement, name: str) -> CheckResult:
 
 def test_a_claim_about_earlier_work_is_judged_without_a_condition_on_epsilon() -> None:
     claim = load_specs().claim("tran2022:section-5-first-run-time")
-    printed = claim.statement({"previous": "rrsgd"})
     amended = claim.statement({"previous": "rrsgd"}, "amended")
-    assert judged(printed, "orders-rrsgd").status == "refuted"
-    assert judged(amended, "orders-rrsgd").status == "argued"
-    assert judged(replace(amended, requires=printed.requires), "orders-rrsgd").status == "refuted"
+    assert judged(claim.statement({"previous": "rrsgd"}), "orders-rrsgd").status == "refuted"
+    assert judged(amended, "derivation").status == "proved"
+    for place in range(1, 3):  # without its condition on epsilon, and without that on delta
+        kept = tuple(each for k, each in enumerate(amended.requires) if k != place)
+        assert judged(replace(amended, requires=kept), "derivation").status == "inconclusive"
+
+
+@pytest.mark.parametrize("kind", ["one-pass", "node-by-node"])
+def test_the_definitions_count_what_the_loops_count(kind: str) -> None:
+    statement = load_specs().claim("tran2022:section-5-gradient-evaluations").statement({"evaluation": kind})
+    meaning = statement.definition("gradient_evaluations")
+    assert meaning is not None
+    count = counts.gradients_one_pass if kind == "one-pass" else counts.gradients_node_by_node
+    for n in (1, 2, 3, 8):
+        for steps in (1, 2, 7, 8, 9, 31, 40):
+            _, said = evaluate_statement(meaning.statement, {"N": Fraction(n), "T": Fraction(steps)})
+            assert said == count(steps, n)
+
+
+def test_a_count_of_t_log_t_is_of_no_order_without_logarithms() -> None:
+    claim = load_specs().claim("tran2022:abstract-gradient-evaluations")
+    printed = claim.statement({"evaluation": "node-by-node"})
+    chain = evaluations_derivations.node_by_node(replace(printed, relation="O~"))
+    assert conclude(chain, replace(printed, relation="O~")) == "weaker"
+    assert conclude(chain, printed) == "undecided"
+    for rate in ("1/N**100", "N**(7/3)*epsilon**(4/3)/d**(7/10)", "N**(23/10)*epsilon**(4/3)/d**(2/3)"):
+        faster = replace(printed, relation="O~", rhs=parse(rate))
+        assert conclude(chain, faster) == "undecided"
 
 
 def test_a_count_that_is_known_from_4n_steps_on_proves_nothing_of_shorter_runs() -> None:

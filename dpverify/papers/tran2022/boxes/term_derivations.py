@@ -1,0 +1,113 @@
+"""Nodes that a step makes, cross terms of one epoch, and the difference of two momenta an epoch apart, derived."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sympy import Abs, Lambda, Max, Sum, Symbol, floor
+
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.boxes.box_derivations import RANGES, chain, sides
+from dpverify.papers.tran2022.identities.sum_steps import full_grad
+from dpverify.papers.tran2022.trees.compose_derivations import by_concavity, derive_proposition_18
+from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.expressions.functions import HOLE, Log2
+from dpverify.symbolic.expressions.ranges import Variable, integer
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+from dpverify.symbolic.expressions.whole_functions import AnyFunction
+
+i = Symbol("i", integer=True)
+N, K = Symbol("N", integer=True, positive=True), Symbol("k", integer=True, nonnegative=True)
+SHIFT = Symbol("shift", integer=True, nonnegative=True)
+
+
+def derive_node_range(statement: Statement) -> Derivation:
+    """Derive ``2**f <= t < 2**(f+1)`` for f = floor(log2 t), and that 2**k divides both t and t - 2**k, or neither."""
+    symbols = sympy_symbols(statement)
+    t, top = symbols["t"], floor(Log2(symbols["t"]))
+    _, end = sides(statement)
+    above, most = 2 * t + 1 - 2 ** (top + 1), 2 ** Log2(t)
+    return chain(
+        statement,
+        Step(
+            Max(most, above, t), "<=", "power-increasing", {"x": 2, "p": top, "q": Log2(t)}, context=Max(HOLE, above, t)
+        ),
+        Step(Max(t, 2 * t + 1 - (t + 1)), "<=", "below-next-power", {"n": t}, context=Max(t, 2 * t + 1 - HOLE)),
+        Step(end, "="),
+    )  # fmt: skip
+
+
+def derive_difference_once(statement: Statement) -> Derivation:
+    """Derive a geometric series for the visits that have a partner, and the weight of the first visit."""
+    _, end = sides(statement)
+    symbols = sympy_symbols(statement)
+    alpha, size, eta, smooth, t = (symbols[name] for name in ("alpha", "G", "eta", "L", "t"))
+    kept, drift = 1 - alpha, 2 * smooth * eta * N
+    first = 2 * size * kept ** (SHIFT + K * N)
+    series = Sum(kept ** (i * N), (i, 0, K - 1))
+    return chain(
+        statement,
+        Step(alpha * (drift * series + first), "<=", "power-decreasing", {"x": kept, "p": SHIFT + i * N, "q": i * N}),
+        Step(
+            alpha * (drift * series + 2 * size * kept ** (t - N)), "<=", "power-decreasing",
+            {"x": kept, "p": SHIFT + K * N, "q": t - N},
+        ),
+        Step(
+            alpha * (drift / (1 - kept**N) + 2 * size * kept ** (t - N)), "<=", "geometric-sum-bound",
+            {"x": kept**N, "m": K - 1}, context=alpha * (drift * HOLE + 2 * size * kept ** (t - N)),
+        ),
+        Step(end, "="),
+    )  # fmt: skip
+
+
+def derive_difference_fresh(statement: Statement) -> Derivation:
+    """Derive it by telescoping: both sums have the terms 2 .. q - 1 in common."""
+    _, end = sides(statement)
+    symbols = sympy_symbols(statement)
+    alpha, size, q = (symbols[name] for name in ("alpha", "G", "q"))
+    term = Lambda(i, (1 - alpha) ** (i * N - 1))
+    unit = 2 * alpha * size
+    earlier, later = ({"f": term, "lo": lo, "hi": hi} for lo, hi in ((1, q - 1), (2, q)))
+    common = Sum(term(i), (i, 2, q - 1))
+    made = chain(
+        statement,
+        Step(unit * (1 + Sum(term(i), (i, 2, q)) - term(1) - common), "=", "sum-split-first", earlier),
+        Step(unit * (1 + common + Sum(term(i), (i, q, q)) - term(1) - common), "=", "sum-split", {**later, "m": q - 1}),
+        Step(unit * (1 - term(1)) + unit * term(q), "="),
+        Step(end, ">=", "drop-nonnegative", {"a": unit * (1 - term(1)), "b": unit * term(q)}),
+    )
+    kept = {name: made.variables[name] for name in made.variables if name != "t"}  # it is q N, and no step has it
+    return replace(made, variables=kept, assumptions=tuple(a for a in made.assumptions if not a.has(symbols["t"])))
+
+
+def derive_split(statement: Statement) -> Derivation:
+    """Derive that the two sums differ by ``(1-alpha)^t`` of the last gradient, for the weights add up to the rest."""
+    start, _ = sympy_sides(statement)
+    symbols = sympy_symbols(statement)
+    alpha, t = symbols["alpha"], symbols["t"]
+    kept, last = 1 - alpha, full_grad(t)
+    lag = alpha * Sum(kept ** (t - i) * (full_grad(i) - last), (i, 1, t))
+    around = Abs(lag + last * alpha * HOLE - last)
+    total = (1 - kept**t) / (1 - kept)
+    weights = {"f": Lambda(i, kept ** (t - i)), "lo": 1, "hi": t}
+    steps = (
+        Step(around.xreplace({HOLE: Sum(kept ** (t - i), (i, 1, t))}), "="),
+        Step(around.xreplace({HOLE: Sum(kept ** (i - 1), (i, 1, t))}), "=", "sum-reverse", weights, context=around),
+        Step(around.xreplace({HOLE: total}), "=", "geometric-sum", {"x": kept, "m": t}, context=around),
+        Step(Abs(lag - kept**t * last), "="),
+        Step(Abs(lag) + Abs(kept**t * last), "<=", "triangle", {"a": lag, "b": -(kept**t) * last}),
+        Step.order(Abs(lag) + HOLE**t * Abs(last), Abs(alpha - 1), kept),
+    )  # fmt: skip
+    ranges: dict[str, Variable] = {"alpha": RANGES["alpha"], "t": integer(1, 12), "full_grad": AnyFunction()}
+    return Derivation("the weights add up", "ours", ranges, sympy_conditions(statement), start, steps)
+
+
+def derive_cover_count(statement: Statement) -> Derivation:
+    """Derive ``2 log2(T + 1)`` from Proposition 18's count, for at most T steps."""
+    symbols = sympy_symbols(statement)
+    n, steps = symbols["b"] - symbols["a"] + 1, symbols["T"]
+    known = derive_proposition_18(statement)
+    more = Step(2 * Log2(1 + steps), "<=", "log2-monotone", {"a": 1 + n / 2, "b": 1 + steps})
+    return replace(
+        known, variables={**known.variables, "T": integer(symbols["b"], 6000)}, steps=(*by_concavity(n), more)
+    )
