@@ -9,7 +9,7 @@ from sympy import Lambda, Sum, Symbol, exp, oo
 from dpverify.symbolic.exact.numbers import compare
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.functions import Norm
-from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Points, SetBits, real
+from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Points, SetBits, Variable, real
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE, find_rule
 from dpverify.symbolic.rules.base import Holds, IsVector, substitute
@@ -158,7 +158,7 @@ def test_bound_indices_are_not_captured() -> None:
 
 def test_a_linear_combination_of_vectors_has_numbers_in_front() -> None:
     u, v, x = (sympy.Symbol(name) for name in "uvx")
-    declared = {"u": AnyVector(), "v": AnyVector(), "x": real(0, 1), "X": GaussianNorm(x, x)}
+    declared: dict[str, Variable] = {"u": AnyVector(), "v": AnyVector(), "x": real(0, 1), "X": GaussianNorm(x, x)}
     assert all(IsVector(e).met(Facts(), declared) for e in (u, u - 2 * x * v, x * (u + v) / (1 + x)))
     gaussian = sympy.Symbol("X") * u
     for one in (x, u**2 / v, u * v, u + 1, abs(u), sympy.sqrt(u * v), Norm(u) * v, gaussian):
