@@ -106,6 +106,10 @@ CHAINS: dict[str, Derivation] = {
     "an equality by an inequality": chain(1 - x, by(exp(-x), "one-minus-exp", "=", x=x)),
     # integers and reals
     "Bernoulli between 0 and 1": chain(1 + x * y, by((1 + x) ** y, "bernoulli", x=x, n=y), given=[x >= 0, y >= 0]),
+    "an index that a premise's sum binds": chain(
+        Sum(i * (2 * i - n), (i, 0, n)), Step(Integer(0), "=", "premise", {"x": i}, ("p:a",)),
+        where={"n": integer(-9, 0)}, premises={"p:a": Premise(Sum(x * (2 * i - n), (i, 0, n)), "=", Integer(0))},
+    ),
     "a premise on integers for a real": chain(
         x, Step(x**2, "<=", "premise", {"N": x}, ("p:a",)), given=[x > 0], premises={"p:a": Premise(N, "<=", N**2)}
     ),

@@ -71,7 +71,6 @@ def _node_check(claim: str, family: str) -> RuleCheck:
         "node-sums",
         points=_nodes,
         holds=partial(_node_sum, family),
-        why_sufficient="with q_i for q the line is the definition, step by step",
         planted=[Planted("q for q_i", holds=partial(_node_sum, family, own_epoch=False), at_declared_size=True)],
         region="nodes that end by step 16 (smoke), 48, 96; N up to 6; alpha = 2/5; odd epochs reversed where fresh",
         interior=lambda p: p["N"] >= 3 and p["node_start"] >= 3,
