@@ -109,7 +109,6 @@ def test_no_verdict_rests_on_a_search_of_a_narrower_domain_alone() -> None:
 @pytest.mark.parametrize(
     ("claim", "name", "condition"),
     [
-        ("section-2-tree-private", "constants", "epsilon <= 2*log(1/delta)"),
         ("theorem-4-dp", "tail", "epsilon <= 7/3*log(1/delta)"),
         ("theorem-8-dp", "tail", "N >= 2"),
         ("theorem-4", "levels", "4*T >= N"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sympy
@@ -16,7 +16,7 @@ from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.referenced import Referenced
 from dpverify.symbolic.derive.steps import Cases, DerivationError, Link, symbol_conditions
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.rules.base import Condition, Holds
+from dpverify.symbolic.rules.base import Condition, Holds, substitute
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Cited(Premise):
 
     derivation: Derivation | None = None  # goes from what stands on the left side to what stands on the right one
     start: Any = None  # its first expression, for which the left side may be a letter; given by ``cite`` alone
+    hidden: tuple[Condition, ...] = ()  # what the letters of that expression are which the two sides do not show
+    where: Mapping[str, Any] = field(default_factory=dict)  # what its letters become
 
     @property
     def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
@@ -40,21 +42,29 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     none, where there are proven to be such values.
     """
     start, last = derivation.start, derivation.last
-    for name, meaning in letters_of_citations(derivation).items():
-        if name in where and where[name] != meaning:
+    opened: list[Condition] = []
+    for name, (meaning, its_letters) in letters_of_citations(derivation).items():
+        if name in where and where[name] != substitute(meaning, {n: e for n, e in where.items() if n != name}):
             raise DerivationError(f"{derivation.name}: {name} stands for {meaning}, and can become nothing else.")
+        opened += its_letters if name in where else ()
     shown = (start, last) if letter is None else (sympy.sympify(letter), last)
     own = set(derivation.local) - {s.name for side in shown for s in side.free_symbols}
     assumed = [a for a in derivation.assumptions if not own & {s.name for s in a.free_symbols}]
     if without_local_values(replace(derivation, local=tuple(own)), {}, Facts().given(assumed)):
         assumed = list(derivation.assumptions)
-    conditions: list[Condition] = [Holds(assumption) for assumption in assumed]
+    conditions: list[Condition] = [*map(Holds, assumed), *opened]
     for symbol in sorted(start.free_symbols | last.free_symbols, key=str):
         if symbol.name not in derivation.local:
             conditions += symbol_conditions(symbol)
     found = Cited(start, derivation.relation, last, tuple(conditions), derivation).instance(where)
     left = found.lhs if letter is None else letter
-    return Cited(left, found.relation, found.rhs, found.conditions, derivation, found.lhs)
+    inside = {s for s in start.free_symbols if s.name in own}
+    hidden: list[Condition] = [Holds(a) for a in derivation.assumptions if inside & a.free_symbols]
+    hidden += [condition for symbol in sorted(inside, key=str) for condition in symbol_conditions(symbol)]
+    return Cited(
+        left, found.relation, found.rhs, found.conditions, derivation, found.lhs,
+        tuple(condition.substituted(where) for condition in hidden), where,
+    )  # fmt: skip
 
 
 def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]]:
@@ -99,7 +109,7 @@ def typed_by_hand(derivation: Derivation) -> list[str]:
     chains = [(derivation, None), *((chain, granted) for _, chain, granted in _walked(derivation))]
     names = [str(found.meaning) for found in _recorded(derivation) if found.is_fact]
     names += [n for one, granted in chains for n, p in one.premises.items() if p != granted and not _provided(p)]
-    names += [str(relation) for one, _ in chains for relation in _assumed(one, hidden=one is not derivation)]
+    names += [str(relation) for one, _ in chains for relation in assumed_of_local(one, hidden=one is not derivation)]
     names += [name for one, _ in chains for name in _named(one.steps) if name not in one.premises]
     return list(dict.fromkeys(names))
 
@@ -119,7 +129,7 @@ def _provided(premise: Premise) -> bool:
     return isinstance(premise, Referenced | Recorded) or (made and bool(premise.under))
 
 
-def _assumed(derivation: Derivation, *, hidden: bool) -> list[Any]:
+def assumed_of_local(derivation: Derivation, *, hidden: bool) -> list[Any]:
     """Assumptions on local letters that have a meaning: they reach what the chain starts from, or a premise.
 
     What is assumed of other local letters only asks for values, and these are proven to exist. Of a chain that is

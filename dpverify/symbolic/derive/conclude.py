@@ -11,7 +11,7 @@ import sympy
 
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import RelationToDerived
-from dpverify.symbolic.derive.define import evaluated, hidden_letters, meant_by, reworded, without_letters
+from dpverify.symbolic.derive.define import hidden_letters, meant_by, reworded, without_letters
 from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
@@ -21,13 +21,14 @@ from dpverify.symbolic.exact.numbers import EvaluationError, compare
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.ranges import Range, Variable
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
-from dpverify.symbolic.prove.defined import undefined_part
+from dpverify.symbolic.prove.defined import evaluated, undefined_part
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.growth import NoMonomialsError
 from dpverify.symbolic.prove.orders import OrderProof, bounded
 from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import implied, is_nonnegative
+from dpverify.symbolic.rules.base import Condition
 
 _POINTS = 100
 _MAX_DIVISORS = 3
@@ -168,24 +169,25 @@ def _cited(derivation: Derivation) -> set[str]:
     return names
 
 
-def letters_of_citations(derivation: Derivation) -> dict[str, Any]:
-    """Letters for what cited derivations start from, or records measure, with it: they mean that, and nothing else.
+def letters_of_citations(derivation: Derivation) -> dict[str, tuple[Any, tuple[Condition, ...]]]:
+    """Letters for what cited derivations start from, or records measure: they mean that, and nothing else.
 
+    With each, that first expression (None for what is measured) and what its own letters are.
     So do those of a cited derivation's own citations, where its two ends show them.
     """
-    meant: dict[str, Any] = {}
+    meant: dict[str, tuple[Any, tuple[Condition, ...]]] = {}
     for premise in derivation.premises.values():
         shown = {s.name for s in premise.lhs.free_symbols}
         under = getattr(premise, "derivation", None)
         if getattr(premise, "measured", False):
-            meant |= dict.fromkeys(shown)
+            meant |= dict.fromkeys(shown, (None, ()))
         elif under is not None:
             deeper = letters_of_citations(under)
             meant = {n: deeper[n] for n in deeper if n in shown | {s.name for s in premise.rhs.free_symbols}} | meant
             start = getattr(premise, "start", None)
-            start = premise.lhs if start is None else start
-            for name in shown - {s.name for s in start.free_symbols}:
-                if meant.setdefault(name, start) != start:
+            meaning = (premise.lhs, ()) if start is None else (start, getattr(premise, "hidden", ()))
+            for name in shown - {s.name for s in meaning[0].free_symbols}:
+                if meant.setdefault(name, meaning) != meaning:
                     raise DerivationError(f"{derivation.name}: {name} stands for two things.")
     return meant
 

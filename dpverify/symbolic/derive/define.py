@@ -22,7 +22,7 @@ from dpverify.symbolic.expressions.to_sympy import (
     sympy_sides,
     sympy_symbols,
 )
-from dpverify.symbolic.prove.defined import undefined_part
+from dpverify.symbolic.prove.defined import evaluated, undefined_part
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import implied
@@ -204,11 +204,6 @@ def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -
         obstacle = f"not proven that {part} has a value in the definition of {statement.quantity}."
     formula = _unguarded(sympy_sides(meaning.statement)[1].xreplace(put), granted.given(about))
     return Meant(formula, letters, about, obstacle)
-
-
-def evaluated(expr: Any) -> Any:
-    """The expression as sympy makes it where it evaluates."""
-    return expr.func(*map(evaluated, expr.args)) if expr.args else expr
 
 
 def _unguarded(expr: Any, granted: Facts) -> Any:

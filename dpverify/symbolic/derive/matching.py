@@ -95,9 +95,13 @@ def _obstacle(move: Move, instance: Instance, context: Any, wanted: int) -> str:
             if part is not None:
                 return f"not proven that {part} has a value, in the rule."
     whole = small.is_integer and large.is_integer and _in_limits(context)
+    kind = "integer" if whole else "real"
+    anything = context.xreplace({_LETTER: _letter(kind, "real")})
+    if wanted == 0 and undefined_part(anything, Occurrence(move.facts), move.variables) is None:
+        return ""  # whatever stands there
     tried = () if holds_any_values(small) else (("positive", is_positive), ("nonnegative", is_nonnegative))
     sign = next((name for name, proven in tried if all(proven(small, facts) for facts in known)), "real")
-    letter = _letter("integer" if whole else "real", sign)
+    letter = _letter(kind, sign)
     context = context.xreplace({_LETTER: letter})
     place = Occurrence(move.facts).bounded(letter, small, large, frozenset(paths))
     part = undefined_part(context, place, move.variables)

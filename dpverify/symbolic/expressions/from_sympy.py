@@ -125,6 +125,7 @@ def evaluate_expr(expr: Any, point: Mapping[str, Any], *, precision: int = 256) 
     return evaluate(from_sympy(expr), point, precision=precision)
 
 
+@lru_cache(maxsize=20_000)
 def compile_expr(expr: Any) -> Callable[[Env, int], Value]:
     """Compile a sympy expression to a function of the values by name and a precision in bits."""
     closure = compile_formula(from_sympy(expr))

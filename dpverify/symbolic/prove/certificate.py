@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations_with_replacement
-from typing import Any, TypeAlias
+from math import gcd, lcm
+from typing import Any, NamedTuple, TypeAlias
 
 import sympy
 from flint import fmpq
@@ -18,13 +19,11 @@ from dpverify.symbolic.exact.numbers import EvaluationError, to_ball, working_pr
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.prove.canonical import expanded, squares
 
-_ZERO = fmpq(0)
-_ONE = fmpq(1)
 _MAX_PIVOTS = 300
 _RHS = -1
 
-#: Nonzero entries by column; the right side has the number -1.
-Row: TypeAlias = dict[int, fmpq]
+#: Nonzero entries by column, the right side at -1: a row of fractions times a positive number, so that all are whole.
+Row: TypeAlias = dict[int, int]
 
 
 def solve(
@@ -37,27 +36,26 @@ def solve(
     """
     count = len(columns)
     table, basis = _tableau(columns, target)
-    cost = dict.fromkeys(basis, _ONE)
-    finished, _ = _minimise(table, basis, cost, count + len(basis))
+    finished, _ = _minimise(table, basis, dict.fromkeys(basis, 1), count + len(basis))
     if not finished or any(j >= count and _RHS in table[r] for r, j in enumerate(basis)):
         return None
     _drop_artificial(table, basis, count)
     ray = None
     used = any(j < len(wanted) and wanted[j] and _RHS in table[r] for r, j in enumerate(basis))
     if any(wanted) and not used:
-        _, ray = _minimise(table, basis, {j: -_ONE for j, w in enumerate(wanted) if w}, count)
-    weights = [_ZERO] * count
+        _, ray = _minimise(table, basis, {j: -1 for j, w in enumerate(wanted) if w}, count)
+    weights = [fmpq(0)] * count
     if ray is not None:
-        weights[ray] = _ONE
+        weights[ray] = fmpq(1)
     for row, j in zip(table, basis, strict=True):
         if j < count:
-            weights[j] = row.get(_RHS, _ZERO) - (_ZERO if ray is None else row.get(ray, _ZERO))
+            weights[j] = fmpq(row.get(_RHS, 0) - (0 if ray is None else row.get(ray, 0)), row[j])
     return weights
 
 
 def _tableau(columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq]) -> tuple[list[Row], list[int]]:
     """Rows with right sides that are not negative, each with an artificial column of its own in the basis."""
-    rows: dict[int, Row] = {}
+    rows: dict[int, dict[int, fmpq]] = {}
     for j, column in enumerate(columns):
         for r, value in column.items():
             rows.setdefault(r, {})[j] = value
@@ -65,10 +63,10 @@ def _tableau(columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq]) 
         rows.setdefault(r, {})[_RHS] = value
     table: list[Row] = []
     for k, r in enumerate(sorted(rows)):
-        row = rows[r]
-        if row.get(_RHS, _ZERO) < 0:
-            row = {j: -value for j, value in row.items()}
-        row[len(columns) + k] = _ONE
+        scale = lcm(*(int(value.q) for value in rows[r].values()))
+        sign = -1 if rows[r].get(_RHS, 0) < 0 else 1
+        row = {j: sign * int((scale * value).p) for j, value in rows[r].items()}
+        row[len(columns) + k] = scale
         table.append(row)
     return table, [len(columns) + k for k in range(len(table))]
 
@@ -84,10 +82,10 @@ def _drop_artificial(table: list[Row], basis: list[int], count: int) -> None:
 
 def _minimise(table: list[Row], basis: list[int], cost: Row, usable: int) -> tuple[bool, int | None]:
     """Pivot until no column improves the cost: whether that ended, and the column of an unbounded direction."""
-    reduced = dict(cost)
+    reduced = cost
     for row, j in zip(table, basis, strict=True):
         if j in reduced:
-            _subtract(reduced, reduced[j], row)
+            reduced = _without(j, reduced, row)
     for _ in range(_MAX_PIVOTS):
         entering = min((j for j, value in reduced.items() if value < 0 and 0 <= j < usable), default=None)
         if entering is None:
@@ -96,96 +94,120 @@ def _minimise(table: list[Row], basis: list[int], cost: Row, usable: int) -> tup
         if leaving is None:
             return True, entering
         _pivot(table, basis, leaving, entering)
-        _subtract(reduced, reduced[entering], table[leaving])
+        reduced = _without(entering, reduced, table[leaving])
     return False, None
 
 
 def _leaving_row(table: list[Row], basis: list[int], entering: int) -> int | None:
-    best: tuple[fmpq, int] | None = None
-    found = None
+    """The row with the smallest right side over its entry, where that is positive; of several, the first column."""
+    found, best, divisor = None, 0, 1
     for r, row in enumerate(table):
-        entry = row.get(entering)
-        if entry is not None and entry > 0:
-            key = (row.get(_RHS, _ZERO) / entry, basis[r])
-            if best is None or key[0] < best[0] or (key[0] == best[0] and key[1] < best[1]):
-                best, found = key, r
+        if (entry := row.get(entering, 0)) > 0:
+            gap = 0 if found is None else row.get(_RHS, 0) * divisor - best * entry
+            if found is None or gap < 0 or (gap == 0 and basis[r] < basis[found]):
+                found, best, divisor = r, row.get(_RHS, 0), entry
     return found
 
 
 def _pivot(table: list[Row], basis: list[int], leaving: int, entering: int) -> None:
-    pivot = table[leaving][entering]
-    chosen = table[leaving] = {j: value / pivot for j, value in table[leaving].items()}
+    chosen = table[leaving]
+    if chosen[entering] < 0:
+        chosen = table[leaving] = {j: -value for j, value in chosen.items()}
     for r, row in enumerate(table):
         if r != leaving and entering in row:
-            _subtract(row, row[entering], chosen)
+            table[r] = _without(entering, row, chosen)
     basis[leaving] = entering
 
 
-def _subtract(row: Row, factor: fmpq, other: Row) -> None:
-    """Subtract a multiple of another row in place; entries that become 0 are removed."""
+def _without(column: int, row: Row, other: Row) -> Row:
+    """Clear a column of a row, by a multiple of another one with a positive entry there; the old row is used up."""
+    common = gcd(row[column], other[column])
+    factor, scale = row[column] // common, other[column] // common
+    result = row if scale == 1 else {j: scale * value for j, value in row.items()}
     for j, value in other.items():
-        changed = row.get(j, _ZERO) - factor * value
-        if changed == 0:
-            row.pop(j, None)
+        if changed := result.get(j, 0) - factor * value:
+            result[j] = changed
         else:
-            row[j] = changed
+            del result[j]
+    common = gcd(*result.values())
+    return {j: value // common for j, value in result.items()} if common > 1 else result
 
 
 Fact = tuple[Any, bool]
+Terms: TypeAlias = Mapping[int, fmpq]
 
 _SCALE = 2**100
 _MAX_COLUMNS = 420
 _MAX_FACTORS = 22
 
 
+class Column(NamedTuple):
+    """Something that is nonnegative, as coefficients of monomials, which go by their numbers."""
+
+    terms: Terms
+    positive: bool  # not just nonnegative
+    plus: frozenset[int]  # monomials with a positive coefficient
+    minus: frozenset[int]
+
+
 def combine(target: Any, facts: tuple[Fact, ...], strict: bool, products: bool) -> bool:
     """Whether ``target`` is a nonnegative combination of facts: True is a proof, False means nothing."""
-    wanted = monomials(target)
+    wanted = _expanded(target, False)
     if products:
         facts += tuple((square, False) for square in squares(sorted(target.free_symbols, key=str)))
     columns = list(_columns(facts, products))
-    known = {m for column, _ in columns for m in column} | set(wanted)
+    known = {m for column in columns for m in column.terms} | set(wanted.terms)
     columns += (column for m in sorted(known, key=_sort_key) for column in _signs_of(m))
     columns = _prune(columns, wanted)
-    if not all(any(m in column for column, _ in columns) for m in wanted) or len(columns) > _MAX_COLUMNS:
+    if not wanted.terms.keys() <= {m for column in columns for m in column.terms} or len(columns) > _MAX_COLUMNS:
         return False
-    numbers: dict[Any, int] = {}
-    for column in (wanted, *(column for column, _ in columns)):
-        for m in column:
+    numbers: dict[int, int] = {}
+    for column in (wanted, *columns):
+        for m in column.terms:
             numbers.setdefault(m, len(numbers))
-    matrix = [{numbers[m]: c for m, c in column.items()} for column, _ in columns]
-    goal = {numbers[m]: c for m, c in wanted.items()}
-    positive = [flag for _, flag in columns]
-    weights = solve(matrix, goal, positive if strict else [False] * len(columns))
+    matrix = [{numbers[m]: c for m, c in column.terms.items()} for column in columns]
+    goal = {numbers[m]: c for m, c in wanted.terms.items()}
+    weights = solve(matrix, goal, [strict and column.positive for column in columns])
     if weights is None or not _adds_up(weights, matrix, goal):
         return False
-    return not strict or any(w > 0 and flag for w, flag in zip(weights, positive, strict=True))
+    return not strict or any(w > 0 and column.positive for w, column in zip(weights, columns, strict=True))
 
 
-def _adds_up(weights: list[fmpq], matrix: list[dict[int, fmpq]], goal: Mapping[int, fmpq]) -> bool:
+def _adds_up(weights: list[fmpq], matrix: list[dict[int, fmpq]], goal: Terms) -> bool:
     """Whether no weight is negative and the weighted columns are the target, monomial by monomial."""
     rest = dict(goal)
     for weight, column in zip(weights, matrix, strict=True):
         if weight != 0:
-            _subtract(rest, weight, column)
-    return not rest and all(weight >= 0 for weight in weights)
+            for m, value in column.items():
+                rest[m] = rest.get(m, 0) - weight * value
+    return not any(rest.values()) and all(weight >= 0 for weight in weights)
 
 
-Column = tuple[Mapping[Any, fmpq], bool]
+_numbers: dict[Any, int] = {}  # of all monomials so far: to hash them and to compare them takes long
+_monomials: list[Any] = []
 
 
-@lru_cache(maxsize=20_000)
-def _monomials(expr: Any) -> tuple[tuple[Any, fmpq], ...]:
-    terms: dict[Any, fmpq] = {}
+def _number(monomial: Any) -> int:
+    if monomial not in _numbers:
+        _numbers[monomial] = len(_monomials)
+        _monomials.append(monomial)
+    return _numbers[monomial]
+
+
+def _column(terms: Terms, positive: bool) -> Column:
+    plus = frozenset(m for m, c in terms.items() if c > 0)
+    return Column(terms, positive, plus, frozenset(terms.keys() - plus))
+
+
+@lru_cache(maxsize=50_000)
+def _expanded(expr: Any, positive: bool) -> Column:
+    """The coefficients of an expanded expression."""
+    terms: dict[int, fmpq] = {}
     for term in sympy.Add.make_args(expanded(expr)):
         coefficient, rest = term.as_coeff_Mul(rational=True)
-        terms[rest] = terms.get(rest, fmpq(0)) + fmpq(int(coefficient.p), int(coefficient.q))
-    return tuple((m, c) for m, c in terms.items() if c != 0)
-
-
-def monomials(expr: Any) -> dict[Any, fmpq]:
-    """Coefficients of an expanded expression, by monomial."""
-    return dict(_monomials(expr))
+        number = _number(rest)
+        terms[number] = terms.get(number, 0) + fmpq(int(coefficient.p), int(coefficient.q))
+    return _column({m: c for m, c in terms.items() if c != 0}, positive)
 
 
 @lru_cache(maxsize=500)
@@ -195,26 +217,33 @@ def _columns(facts: tuple[Fact, ...], products: bool) -> tuple[Column, ...]:
     if products:
         for (a, first), (b, second) in combinations_with_replacement(known[:_MAX_FACTORS], 2):
             columns.setdefault(a * b, first and second)
-    return tuple((monomials(expr), flag) for expr, flag in columns.items())
+    return tuple(_expanded(expr, positive) for expr, positive in columns.items())
 
 
-_sort_key = lru_cache(maxsize=20_000)(sympy.default_sort_key)
+@lru_cache(maxsize=50_000)
+def _sort_key(number: int) -> Any:
+    return sympy.default_sort_key(_monomials[number])
 
 
-@lru_cache(maxsize=20_000)
-def _signs_of(m: Any) -> tuple[Column, ...]:
+@lru_cache(maxsize=50_000)
+def _signs_of(number: int) -> tuple[Column, ...]:
     """Columns of a monomial whose sign sympy knows, an irrational constant in it enclosed between rationals."""
+    m = _monomials[number]
     constant, rest = m.as_independent(*m.free_symbols, as_Add=False) if m.free_symbols else (m, sympy.Integer(1))
     if not (rest.is_nonnegative or rest.is_nonpositive):
         return ()
     sign = fmpq(1 if rest.is_nonnegative else -1)
     strict = bool(rest.is_positive or rest.is_negative)
     if constant == 1:
-        return (({m: sign}, strict),)
+        return (_column({number: sign}, strict),)
     if (ends := _enclosure(constant)) is None:
         return ()
     lo, hi = ends
-    return ({m: sign, rest: -sign * lo}, strict), ({m: -sign, rest: sign * hi}, strict)
+    other = _number(rest)
+    return (
+        _column({number: sign, other: -sign * lo}, strict),
+        _column({number: -sign, other: sign * hi}, strict),
+    )
 
 
 @lru_cache(maxsize=1000)
@@ -229,18 +258,12 @@ def _enclosure(constant: Any) -> tuple[fmpq, fmpq] | None:
     return None if lo is None or hi is None else (fmpq(lo - 1, _SCALE), fmpq(hi + 1, _SCALE))
 
 
-def _prune(columns: list[Column], wanted: Mapping[Any, fmpq]) -> list[Column]:
+def _prune(columns: list[Column], wanted: Column) -> list[Column]:
     """Drop columns that hold a monomial which nothing can cancel, until there is none."""
     while True:
-        plus = {m for column, _ in columns for m, c in column.items() if c > 0}
-        minus = {m for column, _ in columns for m, c in column.items() if c < 0}
-        plus |= {m for m, c in wanted.items() if c < 0}
-        minus |= {m for m, c in wanted.items() if c > 0}
-        kept = [
-            (column, flag)
-            for column, flag in columns
-            if all(m in (minus if c > 0 else plus) for m, c in column.items())
-        ]
+        plus = wanted.minus.union(*(column.plus for column in columns))
+        minus = wanted.plus.union(*(column.minus for column in columns))
+        kept = [column for column in columns if column.plus <= minus and column.minus <= plus]
         if len(kept) == len(columns):
             return kept
         columns = kept

@@ -129,11 +129,17 @@ def _in_integral(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> 
     yield from _parts(closed, place, variables)
 
 
+def evaluated(expr: Any) -> Any:
+    """Build an expression anew, with sympy's cancelling."""
+    return expr.func(*map(evaluated, expr.args)) if expr.args else expr
+
+
 def _in_choice(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Iterator[Any]:
     """Each value where it is taken; one must be taken everywhere."""
     others: list[Any] = []
-    for value, condition in expr.args:
-        for relation in condition.atoms(sympy.core.relational.Relational):
+    for value, written in expr.args:
+        condition = evaluated(written)
+        for relation in written.atoms(sympy.core.relational.Relational):
             for side in relation.args:
                 yield from _parts(side, place, variables)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import sympy
@@ -45,10 +45,16 @@ def holds_any_values(expr: Any) -> bool:
 def _positive_symbols(expr: Any, facts: Facts) -> dict[Any, Any]:
     """Replace symbols that the facts prove positive by symbols that sympy knows to be."""
     return {
-        s: sympy.Dummy(s.name, positive=True, integer=s.is_integer)
+        s: _positive(s)
         for s in sorted(expr.free_symbols, key=str)
         if s.is_real and not s.is_positive and is_positive(s, facts)
     }
+
+
+@lru_cache(maxsize=1000)
+def _positive(symbol: Any) -> Any:
+    """The same one each time, so that what is known of it is kept."""
+    return sympy.Dummy(symbol.name, positive=True, integer=symbol.is_integer)
 
 
 def _forms(expr: Any, facts: Facts) -> Iterator[Any]:

@@ -23,10 +23,10 @@ def _shrinks(term: Any, index: Any, facts: Facts) -> bool:
     fixed = [base for base, _ in _factors(term)] + [exponent for _, exponent in ratio]
     if any(index in part.free_symbols for part in fixed):
         return False
+    if not all(exponent.is_number for _, exponent in ratio) and _below_one(ratio, facts):
+        return True  # tried first, for it takes less
     whole = sympy.Mul(*(base**exponent for base, exponent in ratio))
-    if is_positive(1 + whole, facts) and is_positive(1 - whole, facts):
-        return True
-    return _below_one(ratio, facts)
+    return (is_positive(1 + whole, facts) and is_positive(1 - whole, facts)) or _below_one(ratio, facts)
 
 
 def _factors(product: Any) -> Iterator[tuple[Any, Any]]:

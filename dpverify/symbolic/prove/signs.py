@@ -76,8 +76,8 @@ def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
         or _by_factors(expr, strict, facts, depth)
         or _by_certificate(expr, strict, facts, depth, products=False)
         or _by_closed_powers(expr, strict, facts, depth)
-        or _by_shift(expr, strict, facts, depth)
         or _by_certificate(expr, strict, facts, depth, products=True)
+        or _by_shift(expr, strict, facts, depth)
         or _by_fraction(expr, strict, facts, depth)
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import sympy
@@ -19,13 +20,29 @@ Substitution = Mapping[str, Any]
 
 
 def substitute(expr: Any, where: Substitution) -> Any:
-    """Replace a rule's symbols and functions, by name."""
+    """Replace a rule's symbols and functions, by name; no sum binds what is put into it."""
+    put = set[Any]().union(*(sympy.sympify(value).free_symbols for value in where.values()))
+    expr = sympy.sympify(expr).replace(
+        lambda e: isinstance(e, sympy.Sum | sympy.Integral), partial(_apart, names={s.name for s in put})
+    )
     own = {s: sympy.Dummy(s.name) for s in expr.free_symbols if s.name in where}
     applied = expr.xreplace(own).replace(
         lambda e: isinstance(e, sympy.core.function.AppliedUndef) and str(e.func) in where,
         lambda e: where[str(e.func)](*e.args),
     )
     return applied.xreplace({dummy: sympy.sympify(where[s.name]) for s, dummy in own.items()})
+
+
+def _apart(node: Any, names: set[str]) -> Any:
+    """Give a sum other indices, where they have one of these names."""
+    body, limits = node.function, list(node.limits)
+    for k, (index, *ends) in enumerate(limits):
+        if index.name in names and not isinstance(index, sympy.Dummy):
+            fresh = sympy.Dummy(index.name, **({"integer": True} if index.is_integer else {"real": True}))
+            body = body.xreplace({index: fresh})
+            limits[:k] = [(own, *(end.xreplace({index: fresh}) for end in inner)) for own, *inner in limits[:k]]
+            limits[k] = (fresh, *ends)
+    return node.func(body, *limits)
 
 
 @dataclass(frozen=True)
@@ -150,9 +167,11 @@ class IsVector(Condition):
         vectors = [s for s in self.variable.free_symbols if isinstance(variables.get(s.name), AnyVector)]
         if not vectors:
             return False
-        shrink = sympy.Dummy("shrink")
-        scaled = self.variable.xreplace({v: shrink * v for v in vectors})
-        return bool(sympy.expand(scaled - shrink * self.variable) == 0)
+        slopes = [sympy.diff(self.variable, v) for v in vectors]
+        whole = sum(slope * v for slope, v in zip(slopes, vectors, strict=True))
+        random = {s for s in self.variable.free_symbols if isinstance(variables.get(s.name), AnyVector | GaussianNorm)}
+        constant = all(slope.free_symbols.isdisjoint(random) for slope in slopes)
+        return constant and bool(sympy.expand(self.variable - whole) == 0)
 
     def __str__(self) -> str:
         return f"{self.variable} is a linear combination of declared vectors"

@@ -106,6 +106,10 @@ CHAINS: dict[str, Derivation] = {
     "an equality by an inequality": chain(1 - x, by(exp(-x), "one-minus-exp", "=", x=x)),
     # integers and reals
     "Bernoulli between 0 and 1": chain(1 + x * y, by((1 + x) ** y, "bernoulli", x=x, n=y), given=[x >= 0, y >= 0]),
+    "an index that a premise's sum binds": chain(
+        Sum(i * (2 * i - n), (i, 0, n)), Step(Integer(0), "=", "premise", {"x": i}, ("p:a",)),
+        where={"n": integer(-9, 0)}, premises={"p:a": Premise(Sum(x * (2 * i - n), (i, 0, n)), "=", Integer(0))},
+    ),
     "a premise on integers for a real": chain(
         x, Step(x**2, "<=", "premise", {"N": x}, ("p:a",)), given=[x > 0], premises={"p:a": Premise(N, "<=", N**2)}
     ),
@@ -367,3 +371,13 @@ def test_a_letter_stands_for_the_start_of_one_citation_only() -> None:
     both = chain(p, Step(q + 1, "<=", "premise", {}, ("low",)), premises=named, where={"p": real(0, 1)}, local=("p",))
     with pytest.raises(DerivationError, match="two things"):
         check_derivation(both, points=20)
+
+
+def test_a_letter_becomes_what_it_stands_for_with_what_is_assumed_there() -> None:
+    named = cite(chain(x, order(x, Integer(1)), given=[x <= 1], local=("x",), where={"x": real(0, 1)}), p)
+    under = chain(2 * p, Step(Integer(2), "<=", "premise", {}, ("named",)), premises={"named": named},
+                  where={"p": real(0, 1)}, local=("p",))  # fmt: skip
+    over = chain(2 * x, Step(Integer(2), "<=", "premise", {}, ("under",)), given=[x > 0],
+                 premises={"under": cite(under, p=x)}, where={"x": real(0, 1)})  # fmt: skip
+    assert "not proven: x <= 1" in check_derivation(over, points=20).steps[1].note
+    assert check_derivation(replace(over, assumptions=(x > 0, x <= 1)), points=20).complete

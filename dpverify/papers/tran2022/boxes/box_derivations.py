@@ -24,12 +24,13 @@ RANGES: dict[str, Range] = {
     "N": integer(1, 30), "t": integer(1, 300), "T": integer(1, 300), "q": integer(0, 9),
     "r": integer(0, 30), "a": integer(1, 300), "b": integer(1, 300), "level": integer(0, 6),
     "whole": _WHOLE, "left": integer(0, N - 1), "window": integer(1, 9), "turn": integer(0, 9),
-    "query": integer(2, 40), "queries": integer(1, 40), "alpha": real(0, 1, open_lo=True), "G": _REAL,
+    "query": integer(2, 40), "queries": integer(1, 40), "x": real(0, 9), "y": _REAL,
+    "alpha": real(0, 1, open_lo=True), "G": _REAL,
     "sigma": _REAL, "V": _REAL, "eta": _REAL, "L": real(0, 9), "rho": _REAL, "z": real(1, 9, open_lo=True),
     "query_sensitivity": _REAL, "depth": integer(0, 9), "back": integer(0, 9), "shift": integer(0, 60),
     "more": integer(0, 3), "place": integer(1, N), "last": integer(1, N),
-    "apart": integer(0, N), "own": real(-9, 9), "other": real(-9, 9), "grad_norm": real(0, 9),
-    "error_norm": real(0, 9), "inner": real(-20, 20),
+    "apart": integer(0, N), "own": real(-9, 9), "other": real(-9, 9), "node_end": integer(1, 99),
+    "grad_norm": real(0, 9), "error_norm": real(0, 9), "inner": real(-20, 20),
     "total": real(0, 0), "weight_i": real(0, 9), "weight_j": real(0, 9), "spread": real(0, 9), "k": integer(0, 9),
 }  # fmt: skip
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sympy import Lambda, Max, Sum, Symbol, floor
+from sympy import Abs, Lambda, Max, Sum, Symbol, floor
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.boxes.box_derivations import chain, sides
+from dpverify.papers.tran2022.boxes.box_derivations import RANGES, chain, sides
+from dpverify.papers.tran2022.identities.sum_steps import full_grad
 from dpverify.papers.tran2022.trees.compose_derivations import by_concavity, derive_proposition_18
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.functions import HOLE, Log2
-from dpverify.symbolic.expressions.ranges import integer
-from dpverify.symbolic.expressions.to_sympy import sympy_symbols
+from dpverify.symbolic.expressions.ranges import Variable, integer
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+from dpverify.symbolic.expressions.whole_functions import AnyFunction
 
 i = Symbol("i", integer=True)
 N, K = Symbol("N", integer=True, positive=True), Symbol("k", integer=True, nonnegative=True)
@@ -76,6 +78,28 @@ def derive_difference_fresh(statement: Statement) -> Derivation:
     )
     kept = {name: made.variables[name] for name in made.variables if name != "t"}  # it is q N, and no step has it
     return replace(made, variables=kept, assumptions=tuple(a for a in made.assumptions if not a.has(symbols["t"])))
+
+
+def derive_split(statement: Statement) -> Derivation:
+    """Derive that the two sums differ by ``(1-alpha)^t`` of the last gradient, for the weights add up to the rest."""
+    start, _ = sympy_sides(statement)
+    symbols = sympy_symbols(statement)
+    alpha, t = symbols["alpha"], symbols["t"]
+    kept, last = 1 - alpha, full_grad(t)
+    lag = alpha * Sum(kept ** (t - i) * (full_grad(i) - last), (i, 1, t))
+    around = Abs(lag + last * alpha * HOLE - last)
+    total = (1 - kept**t) / (1 - kept)
+    weights = {"f": Lambda(i, kept ** (t - i)), "lo": 1, "hi": t}
+    steps = (
+        Step(around.xreplace({HOLE: Sum(kept ** (t - i), (i, 1, t))}), "="),
+        Step(around.xreplace({HOLE: Sum(kept ** (i - 1), (i, 1, t))}), "=", "sum-reverse", weights, context=around),
+        Step(around.xreplace({HOLE: total}), "=", "geometric-sum", {"x": kept, "m": t}, context=around),
+        Step(Abs(lag - kept**t * last), "="),
+        Step(Abs(lag) + Abs(kept**t * last), "<=", "triangle", {"a": lag, "b": -(kept**t) * last}),
+        Step.order(Abs(lag) + HOLE**t * Abs(last), Abs(alpha - 1), kept),
+    )  # fmt: skip
+    ranges: dict[str, Variable] = {"alpha": RANGES["alpha"], "t": integer(1, 12), "full_grad": AnyFunction()}
+    return Derivation("the weights add up", "ours", ranges, sympy_conditions(statement), start, steps)
 
 
 def derive_cover_count(statement: Statement) -> Derivation:

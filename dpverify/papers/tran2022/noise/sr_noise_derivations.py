@@ -1,9 +1,8 @@
 """Terms 1 and 5 of Lemma 7 and the counts of nodes, derived.
 
 The prefix [1, r] has one node per set bit i of r, whose noise enters with ``(1-alpha)^(r mod 2^i)``; likewise [1, t]
-(NOTES.md, "COMPOSE in closed form"). Letters of ours: ``place``, the remainder of t by N; ``top``, a bit above all
-those of r or t; ``several``, 0 or 1, whether alpha may be below 1 at a sample point (so that alpha = 1 is among the
-first).
+(NOTES.md, "COMPOSE in closed form"). A letter of ours: ``several``, 0 or 1, whether alpha may be below 1 at a sample
+point (so that alpha = 1 is among the first).
 """
 
 from __future__ import annotations
@@ -13,14 +12,15 @@ from typing import Any, Final
 from sympy import Eq, Mod, Rational, Sum, Symbol, floor
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP, by_concavity, i, k, set_bits_in_order
+from dpverify.papers.tran2022.noise import decays_derivations as decays
+from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP, by_concavity, k, set_bits_in_order
+from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Step
-from dpverify.symbolic.expressions.functions import HOLE, Bit, Log2, PopCount
+from dpverify.symbolic.expressions.functions import HOLE, Log2, PopCount
 from dpverify.symbolic.expressions.ranges import SetBits, Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides, sympy_symbols
 
-TOP: Final = Symbol("top", integer=True, nonnegative=True)
-PLACE: Final = Symbol("place", integer=True, nonnegative=True)
+NODES: Final = "the nodes of the prefix"
 SEVERAL: Final = Symbol("several", integer=True, nonnegative=True)
 
 
@@ -70,79 +70,55 @@ def count_5(statement: Statement) -> Derivation:
     return Derivation("set bits of t", "ours", variables, (t <= top,), PopCount(t), steps)
 
 
-def _prefix(statement: Statement, least: int) -> tuple[dict[str, Any], Any, Any, Any, dict[str, Variable]]:
-    """Symbols, the nodes' scale, the prefix's own squared decays, the decay after it, and the ranges."""
+def _prefix(statement: Statement, least: int) -> tuple[dict[str, Any], Any, dict[str, Variable]]:
+    """Symbols, the nodes' scale, and the ranges."""
     full = sympy_definitions(statement)
-    alpha, n, t = (full[name] for name in ("alpha", "N", "t"))
-    scale = alpha**2 * full["delta_G"] ** 2 * full["sigma"] ** 2 * full["V_first"]
-    decays = Sum(Bit(PLACE, i) * (1 - alpha) ** (2 * Mod(PLACE, 2**i)), (i, 0, TOP))
+    scale = full["alpha"] ** 2 * full["delta_G"] ** 2 * full["sigma"] ** 2 * full["V_first"]
     variables: dict[str, Variable] = {
         "several": integer(0, 1),
         "N": integer(least, 40),
-        "alpha": real(1 - SEVERAL * (1 - 1 / n), 1),
+        "alpha": real(1 - SEVERAL * (1 - 1 / full["N"]), 1),
         "delta_G": real(0, 3, open_lo=True),
         "sigma": real(0, 3, open_lo=True),
         "T": integer(1, 120),
         "t": integer(1, full["T"]),
-        "top": integer(6, 8),
-        "place": integer(Mod(t, n), Mod(t, n)),
     }
-    return full, scale, decays, (1 - alpha) ** (2 * (t - PLACE)), variables
-
-
-LOCAL: Final = ("several", "top", "place")
+    return full, scale, variables
 
 
 def var_1_step(statement: Statement) -> Derivation:
     """Derive ``tran2022:lemma-7-var-1-step``: the decays inside the prefix are at most 1, and are counted."""
-    full, scale, decays, after, variables = _prefix(statement, 2)
-    alpha, n, t = (full[name] for name in ("alpha", "N", "t"))
-    r = Mod(t, n)
-    digits = 1 + Log2(PLACE)
-    half = after * digits * scale
+    full, scale, variables = _prefix(statement, 2)
+    alpha, t = full["alpha"], full["t"]
+    r = Mod(t, full["N"])
+    after, digits = (1 - alpha) ** (2 * (t - r)), 1 + Log2(r)
+    given = cite(decays.prefix_digits(), alpha=alpha, s=r)
+    slower = {"x": 1 - alpha, "p": 2 * (t - r), "q": t - r}
     steps = (
-        *prefix_count(alpha, lambda e: after * e * scale)[:2],
-        Step(after * (1 + floor(Log2(PLACE))) * scale, "<=", "popcount-width", {"n": PLACE}),
-        Step(half, "<=", "floor-below", {"x": Log2(PLACE)}),
-        Step(2 * half, "<=", "drop-nonnegative", {"a": digits, "b": digits}, context=after * scale * HOLE),
+        Step(after * digits * scale, "<=", "premise", {}, (NODES,)),
+        Step.within(after * scale * HOLE, 2 * digits, "drop-nonnegative", {"a": digits, "b": digits}),
         Step(
-            2 * (1 - alpha) ** (t - r) * digits * scale,
-            "<=",
-            "power-decreasing",
-            {"x": 1 - alpha, "p": 2 * (t - PLACE), "q": t - r},
+            2 * (1 - alpha) ** (t - r) * digits * scale, "<=", "power-decreasing", slower,
             note="the printed exponent is half of what squaring gives",
         ),
-        Step(2 * (1 - alpha) ** (t - r) * (1 + Log2(r)) * scale, "<=", "order", {"a": PLACE, "b": r}),
-    )
-    assumptions = (alpha <= 1, PLACE <= 2 ** (TOP + 1) - 1, Eq(PLACE, r), PLACE >= 1, t >= PLACE)
-    return Derivation("decays at most one", "ours", variables, assumptions, after * decays * scale, steps, local=LOCAL)
+    )  # fmt: skip
+    return Derivation(
+        "decays at most one", "ours", variables, sympy_conditions(statement), after * given.lhs * scale, steps,
+        {NODES: given}, local=("several",),
+    )  # fmt: skip
 
 
 def var_1(statement: Statement) -> Derivation:
     """Derive ``tran2022:lemma-7-var-1``: popcount(r) <= log2(r + 1) <= log2 N."""
-    full, scale, decays, after, variables = _prefix(statement, 1)
+    full, scale, variables = _prefix(statement, 1)
     alpha, n, t = (full[name] for name in ("alpha", "N", "t"))
+    given = cite(decays.prefix_after(), alpha=alpha, N=n, t=t)
     steps = (
-        Step(decays * scale, "<=", "power-at-most-one", {"x": 1 - alpha, "p": 2 * (t - PLACE)}),
-        *prefix_count(alpha, lambda e: e * scale),
-        Step(Log2(n) * scale, "<=", "log2-monotone", {"a": PLACE + 1, "b": n}),
-        Step(4 * Log2(n) * scale, "<=", "drop-nonnegative", {"a": Log2(n), "b": 3 * Log2(n)}, context=HOLE * scale),
+        Step(given.rhs * scale, "<=", "premise", {}, (NODES,)),
+        Step(4 * given.rhs * scale, "<=", "drop-nonnegative", {"a": Log2(n), "b": 3 * Log2(n)}, context=HOLE * scale),
     )
-    assumptions = (alpha <= 1, PLACE <= 2 ** (TOP + 1) - 1, n - 1 >= PLACE, t >= PLACE)
-    return Derivation("set bits of r", "ours", variables, assumptions, after * decays * scale, steps, local=LOCAL)
-
-
-def prefix_count(alpha: Any, wrap: Any) -> tuple[Step, ...]:
-    """From the squared decays of COMPOSE(1, place) to log2(place + 1), inside a factor that ``wrap`` puts around."""
-    return (
-        Step(
-            wrap(Sum(Bit(PLACE, i), (i, 0, TOP))),
-            "<=",
-            "power-at-most-one",
-            {"x": 1 - alpha, "p": 2 * Mod(PLACE, 2**i)},
-        ),
-        Step(wrap(PopCount(PLACE)), "=", "bits-sum", {"s": PLACE, "R": TOP}),
-        Step(wrap(Log2(PLACE + 1)), "<=", "popcount-log2", {"n": PLACE}),
+    return Derivation(
+        "set bits of r", "ours", variables, (alpha <= 1,), given.lhs * scale, steps, {NODES: given}, local=("several",)
     )
 
 
@@ -156,7 +132,7 @@ def var_5(statement: Statement) -> Derivation:
     by_rank = decay ** (2 * (2 ** (k - 1) - 1))
     up_to = scale * Sum(by_rank, (k, 1, floor(HOLE)))
     steps = (
-        *set_bits_in_order(decay, t, TOP, lambda e: scale * e),
+        *set_bits_in_order(decay, t, t, lambda e: scale * e),
         Step.within(up_to, Log2(t + 1), "popcount-log2", {"n": t}),
         Step.within(up_to, Log2(top + 1), "log2-monotone", {"a": t + 1, "b": top + 1}),
         Step(printed, "=", note="k = i + 1"),
@@ -166,14 +142,12 @@ def var_5(statement: Statement) -> Derivation:
         "delta_r": real(0, 3, open_lo=True),
         "sigma": real(0, 3, open_lo=True),
         "N": integer(1, 200),
-        "T": integer(1, 500),
+        "T": integer(1, 60),
         "t": integer(1, top),
-        "top": integer(9, 10),
         "pos": SetBits(t),
     }
-    start = scale * Sum(Bit(t, i) * decay ** (2 * Mod(t, 2**i)), (i, 0, TOP))
-    assumptions = (alpha <= 1, t <= top, t <= 2 ** (TOP + 1) - 1)
-    return Derivation("set bits in order", "ours", variables, assumptions, start, steps, local=("top", "pos"))
+    start = scale * decays.decays(t, alpha)
+    return Derivation("set bits in order", "ours", variables, (alpha <= 1, t <= top), start, steps, local=("pos",))
 
 
 def var_5_plugged(statement: Statement) -> Derivation:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from sympy import Rational, Symbol, floor, log, sqrt
+from sympy import Eq, Rational, Symbol, log, sqrt
 
+from dpverify.papers.tran2022.noise import sr_shares_derivations as shares
 from dpverify.papers.tran2022.noise import sr_total_derivations as lemma_7
+from dpverify.papers.tran2022.noise.decays_derivations import STEP
+from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP
 from dpverify.symbolic.derive.cited import cite
-from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
+from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.functions import Log2, Moment
 from dpverify.symbolic.expressions.ranges import FromPremises, GaussianNorm, Variable, integer, real
 
@@ -16,43 +19,33 @@ GAMMA, SIGMA, ALPHA, G, DELTA = (Symbol(name, positive=True) for name in ("gamma
 L, VARIANCE = (Symbol(name, nonnegative=True) for name in ("L", "variance"))
 N, T, D = (Symbol(name, integer=True, positive=True) for name in ("N", "T", "d"))
 FIRST, LATER = 3 * Log2(N), 4 * (T / N) * Log2(N)
-LOCAL: Final = ("prefix", "weight", "decays", "squares", "run")
-FIVE_TERMS: Final = "the variances of the five terms add up"
-
-
-def _total(prefix: Any, weight: Any, squares: Any, run: Any, decays: Any) -> Any:
-    """Total variance of one coordinate, with gamma for eta N; the letters in the order of ``term_shares``."""
-    early = 16 * G**2 * FIRST * (prefix + decays * weight**2)
-    way = 4 * GAMMA**2 * L**2
-    windows = decays * LATER * (16 * G**2 * GAMMA**2 + way * (1 - GAMMA) ** 2) * squares
-    return ALPHA**2 * SIGMA**2 * (early + windows + way * LATER * run)
+FIVE_TERMS: Final = "the five terms"
 
 
 def variance() -> Derivation:
-    """Derive the total variance from the five terms, none of them rounded, for alpha N >= 1 and gamma <= 1/2."""
-    rate = GAMMA * (2 - GAMMA)
-    shares = lemma_7.term_shares(N, T, GAMMA)
-    letters = {letter: letter for _, letter, _ in shares}
-
-    def now() -> Any:
-        return _total(*letters.values())
-
-    premises = {FIVE_TERMS: Premise(VARIANCE, "<=", now())}
-    steps = [Step(now(), "<=", "premise", {}, (FIVE_TERMS,))]
-    for claim, letter, bound in shares:
-        premises[claim] = Premise(letter, "<=", bound)
-        letters[letter] = bound
-        steps.append(Step(now(), "<=", "premise", {}, (claim,)))
+    """Derive the total variance of one coordinate from the five terms, with gamma for eta N, for gamma < 1."""
+    unit, way = ALPHA**2 * SIGMA**2, 4 * GAMMA**2 * L**2
+    given = cite(
+        shares.five_terms(), keep=1 - GAMMA, early=unit * 16 * G**2 * FIRST, drift=unit * way * LATER,
+        later=unit * LATER * (16 * G**2 * GAMMA**2 + way * (1 - GAMMA) ** 2),
+    )  # fmt: skip
+    count, rate = 2 * Log2(1 + N / 2), GAMMA * (2 - GAMMA)
+    early = 16 * G**2 * FIRST * (Log2(N) + count / shares.SHRUNK)
+    windows = count * LATER * (16 * G**2 * GAMMA**2 + way * (1 - GAMMA) ** 2) / (rate * shares.SHRUNK)
+    steps = (
+        Step(given.rhs, "<=", "premise", {}, (FIVE_TERMS,)),
+        Step(unit * (early + windows + way * LATER * Log2(T + 1)), "="),
+    )
     variables: dict[str, Variable] = {
-        "N": integer(1, 60), "T": integer(1, 400), "alpha": real(1 / N, 1),
+        "N": integer(1, 8), "T": integer(1, 60), "t": integer(1, T), "q": integer(0, 5), "alpha": real(1 / N, 1),
         "gamma": real(0, Rational(1, 2), open_lo=True),
         "sigma": real(0, 3, open_lo=True), "G": real(0, 3, open_lo=True), "L": real(0, 3),
-        "prefix": real(0, floor(Log2(N))), "weight": real(0, 1), "decays": real(0, 2 * floor(Log2(1 + N / 2))),
-        "squares": real(0, 1 / rate), "run": real(0, floor(Log2(T + 1))), "variance": FromPremises(),
+        "p": integer(1, N), "v": integer(N - UP, N - UP),
     }  # fmt: skip
+    assumptions = (ALPHA * N >= 1, ALPHA <= 1, GAMMA < 1, STEP <= T, Eq(UP + DOWN, N))
     return Derivation(
-        "the five terms, not rounded", "ours", variables, (ALPHA * N >= 1, ALPHA <= 1, GAMMA < 1, 4 * GAMMA**2 <= 1),
-        VARIANCE, tuple(steps), premises, local=(*LOCAL, "variance"),
+        "the five terms, not rounded", "ours", variables, assumptions, given.lhs, steps, {FIVE_TERMS: given},
+        local=("t", "q", "p", "v"),
     )  # fmt: skip
 
 
@@ -62,7 +55,7 @@ def norm() -> Derivation:
     sigma = 4 * sqrt(log(1 / DELTA)) * N ** Rational(7, 4) / (T ** Rational(3, 4) * sqrt(D))
     total = cite(variance(), VARIANCE, alpha=1 / N, gamma=rho, sigma=sigma)
     windows = (6 * G**2 + 2 / rho * (4 * G**2 + (1 - rho) ** 2 * L**2) / (2 - rho)) * Log2(1 + N / 2)
-    inside = 3 * G**2 * Log2(N) + windows / lemma_7.SHRUNK + L**2 * Log2(T + 1)
+    inside = 3 * G**2 * Log2(N) + windows / shares.SHRUNK + L**2 * Log2(T + 1)
     steps = (
         Step(sqrt(Moment(lemma_7.NOISE, 2)), "<=", "jensen-sqrt", {"X": lemma_7.NOISE}),
         Step(sqrt(D * VARIANCE), "=", "gaussian-second-moment", {"X": lemma_7.NOISE, "d": D, "v": VARIANCE}),

@@ -1,32 +1,31 @@
 """The end of Lemma 7's proof, derived: the total variance, its root, and the numbers in front.
 
-What the derivations of the terms show comes in as premises. Letters of ours, in the order of the terms: ``prefix``, the
-squared decays of COMPOSE(1, r) times the decay after r; ``weight``, the coefficient of the first whole window;
-``decays``, the largest sum of squared decays over one window's nodes; ``squares``, the sum of the other windows'
-squared weights; ``run``, the squared decays of COMPOSE(1, t).
+The five terms are in ``sr_shares_derivations``. Letters of ours: ``p`` and ``v``, the steps of a window's two runs of
+nodes; ``several``, 0 or 1, whether N and T may be more than 1 at a sample point.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from sympy import Add, Integer, Pow, Rational, Symbol, exp, floor, log, sqrt
+from sympy import Add, Eq, Integer, Pow, Rational, Symbol, floor, log, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
+from dpverify.papers.tran2022.noise import sr_shares_derivations as shares
+from dpverify.papers.tran2022.noise.sr_shares_derivations import SHRUNK
+from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP
+from dpverify.symbolic.derive.cited import cite
+from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step
 from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.derive.steps import Link
 from dpverify.symbolic.expressions.functions import HOLE, Log2, Moment
 from dpverify.symbolic.expressions.ranges import FromPremises, GaussianNorm, Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides, sympy_symbols
 
-PREFIX, WEIGHT, DECAYS, SQUARES, RUN = (
-    Symbol(name, nonnegative=True) for name in ("prefix", "weight", "decays", "squares", "run")
-)
 NOISE: Final = Symbol("noise")
 SEVERAL: Final = Symbol("several", integer=True, nonnegative=True)
 SIZES: Final = ("several",)
-SHRUNK: Final = (1 - exp(-1)) ** 2
+FIVE: Final = "the five terms"
 
 
 def ranges(statement: Statement) -> dict[str, Variable]:
@@ -80,50 +79,29 @@ def numbers(statement: Statement) -> Derivation:
     return Derivation("rounded up", "ours", ranges(statement), (), start, steps, local=SIZES)
 
 
-def term_shares(n: Any, top: Any, gamma: Any) -> tuple[tuple[str, Any, Any], ...]:
-    """What the derivations of the terms show: claim, letter, and the bound on it."""
-    return (
-        ("the decays of COMPOSE(1, r) and after it as in lemma-7-var-1", PREFIX, Log2(n)),
-        ("the weight of the first whole window as in lemma-7-var-2", WEIGHT, 1 / (1 - exp(-1))),
-        ("the squared weights of the other windows as in lemma-7-var-3", SQUARES, 1 / (gamma * (2 - gamma) * SHRUNK)),
-        ("the decays of COMPOSE(1, t) as in lemma-7-count-5: at most one each", RUN, Log2(top + 1)),
-        ("the decays of a window's nodes as in lemma-7-count-2: at most one each", DECAYS, 2 * Log2(1 + n / 2)),
-    )
-
-
 def var(statement: Statement) -> Derivation:
-    """Derive the corrected ``tran2022:lemma-7-var`` from the derivations of its terms."""
+    """Derive the corrected ``tran2022:lemma-7-var`` from its five terms."""
     full = sympy_definitions(statement)
-    alpha, gamma, n, top, sigma = (full[name] for name in ("alpha", "gamma", "N", "T", "sigma"))
-    dG, dD, dr = (full[name] for name in ("delta_G", "delta_Delta", "delta_r"))
-    first, later, count, log_n = full["V_first"], full["V_later"], Log2(1 + n / 2), Log2(n)
+    alpha, gamma, n, top, t = (full[name] for name in ("alpha", "gamma", "N", "T", "t"))
+    squared = {name: full[name] ** 2 for name in ("delta_G", "delta_Delta", "delta_r")}
+    log_n, rate = Log2(n), gamma * (2 - gamma)
+    unit = alpha**2 * full["sigma"] ** 2
+    later = unit * full["V_later"]
+    given = cite(
+        shares.five_terms(), alpha=alpha, N=n, T=top, t=t, q=floor(t / n), keep=1 - gamma,
+        early=unit * squared["delta_G"] * full["V_first"], drift=later * squared["delta_r"],
+        later=later * (squared["delta_G"] * gamma**2 + squared["delta_Delta"] * (1 - gamma) ** 2),
+    )  # fmt: skip
     _, printed = sympy_sides(statement)
 
-    def total(prefix: Any, weight: Any, decays: Any, of_g: Any, of_delta: Any, run: Any) -> Any:
-        early = dG**2 * first * (prefix + decays * weight**2)
-        windows = decays * later * (dG**2 * of_g + dD**2 * of_delta)
-        return alpha**2 * sigma**2 * (early + windows + dr**2 * later * run)
+    count = 2 * Log2(1 + n / 2)
 
-    def weighed(squares: Any) -> tuple[Any, Any]:
-        return gamma**2 * squares, (1 - gamma) ** 2 * squares
+    def simpler(of_g: Any, of_delta: Any, nodes: Any = count) -> Any:
+        early = unit * squared["delta_G"] * full["V_first"] * (log_n + nodes / SHRUNK)
+        windows = nodes * later * (squared["delta_G"] * of_g + squared["delta_Delta"] * of_delta) / SHRUNK
+        return early + windows + later * squared["delta_r"] * Log2(top + 1)
 
-    rate = gamma * (2 - gamma)
-    shares = term_shares(n, top, gamma)
-    letters: dict[Any, Any] = {letter: letter for _, letter, _ in shares}
-    steps: list[Link] = []
-
-    def now() -> Any:
-        return total(letters[PREFIX], letters[WEIGHT], letters[DECAYS], *weighed(letters[SQUARES]), letters[RUN])
-
-    start = now()
-    for claim, letter, bound in shares:
-        letters[letter] = bound
-        steps.append(Step(now(), "<=", "premise", {}, (claim,)))
-
-    def simpler(of_g: Any, of_delta: Any, nodes: Any = 2 * count) -> Any:
-        return total(log_n, 1 / (1 - exp(-1)), nodes, of_g / SHRUNK, of_delta / SHRUNK, Log2(top + 1))
-
-    delta = (1 - gamma) ** 2 / rate
+    exact, delta = gamma**2 / rate, (1 - gamma) ** 2 / rate
     of_g, of_delta = 2 * gamma / 3, 1 / (2 * gamma)
     last = simpler(of_g, of_delta, 2 * log_n)
     several = Step(last, "<=", "log2-monotone", {"a": 1 + n / 2, "b": n})
@@ -131,28 +109,23 @@ def var(statement: Statement) -> Derivation:
         Step(Integer(0), "<=", "log2-monotone", {"a": n, "b": Integer(1)}, note="there is no noise at N = 1"),
         Step(last, "<=", "drop-nonnegative", {"a": Integer(0), "b": last}),
     )
-    of_g_now = {"a": gamma**2 / rate, "b": of_g}
-    of_delta_now = {"a": delta, "b": of_delta}
-    steps += [
-        Step(simpler(of_g, delta), "<=", "order", of_g_now, context=simpler(HOLE, delta)),
-        Step(simpler(of_g, of_delta), "<=", "order", of_delta_now, context=simpler(of_g, HOLE)),
+    steps: tuple[Link, ...] = (
+        Step(given.rhs, "<=", "premise", {}, (FIVE,)),
+        Step(simpler(exact, delta), "="),
+        Step(simpler(of_g, delta), "<=", "order", {"a": exact, "b": of_g}, context=simpler(HOLE, delta)),
+        Step(simpler(of_g, of_delta), "<=", "order", {"a": delta, "b": of_delta}, context=simpler(of_g, HOLE)),
         Cases(last, "<=", (Case(n >= 2, (several,)), Case(n <= 1, one))),
         Step(printed, "="),
-    ]
-    variables: dict[str, Variable] = {
-        **ranges(statement),
-        "prefix": real(0, floor(Log2(n))),
-        "weight": real(0, 1),
-        "decays": real(0, 2 * floor(Log2(1 + n / 2))),
-        "squares": real(0, 1 / rate),
-        "run": real(0, floor(Log2(top + 1))),
-    }
+    )
+    first: dict[str, Variable] = {
+        "several": integer(0, 1), "N": integer(1, 1 + 7 * SEVERAL), "T": integer(1, 60), "t": integer(1, top),
+        "alpha": real(1 / n, 1), "p": integer(1, n), "v": integer(n - UP, n - UP),
+    }  # fmt: skip
+    variables = first | {name: usual for name, usual in ranges(statement).items() if name not in first}
+    assumptions = (*sympy_conditions(statement), alpha <= 1, alpha * n >= 1, 2 * gamma <= 1, Eq(UP + DOWN, n))
     return Derivation(
-        "the five terms", "ours", variables, (gamma <= Rational(1, 2),), start, tuple(steps),
-        {claim: Premise(letter, "<=", bound) for claim, letter, bound in shares},
-        local=(*SIZES, "prefix", "weight", "decays", "squares", "run"),
-        letters={"prefix": "P", "weight": "c_q", "decays": "D", "squares": "S", "run": "F"},
-    )  # fmt: skip
+        "the five terms", "ours", variables, assumptions, given.lhs, steps, {FIVE: given}, local=(*SIZES, "p", "v")
+    )
 
 
 def norm(statement: Statement) -> Derivation:

@@ -1,181 +1,138 @@
-"""Terms 2 to 4 of Lemma 7, derived: the windows' weights; for the letters see ``sr_window_steps_derivations``."""
+"""Terms 2 to 4 of Lemma 7, derived: the windows' weights and decays, from ``sr_shares_derivations``.
+
+Letters of ours: ``p`` and ``v``, the steps of a window's two runs of nodes; ``rho``, any number between (1-alpha)^N and
+exp(-1); ``keep``, 1 - gamma; ``several``, 0 or 1, whether N may be more than 1 at a sample point (so that N = 1, where
+log2 N = 0, is among the first). Nodes inside [1, 2N] get V_<=2N, which is below V_>2N wherever there is a window; they
+are counted with V_>2N here, as in the paper.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import sympy
-from sympy import Eq, Integer, Lambda, Rational, Sum, Symbol, exp
+from sympy import Eq, Integer, Lambda, Max, Rational, Sum, Symbol, exp, floor
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.noise.sr_window_steps_derivations import (
-    DECAYS,
-    KEEP,
-    LETTERS,
-    LOCAL,
-    RHO,
-    SEVERAL,
-    SHRUNK,
-    SQUARES,
-    WINDOWS,
-    WITH_RHO,
-    YOUNG,
-    AboutWindows,
-    Wrap,
-    about_windows,
-    count,
-    counted,
-    j,
-    k,
-    kept,
-    premises,
-    series,
-    squares,
-    to_log2_n,
-    weight,
-    with_rho,
-    young,
-)
-from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
-from dpverify.symbolic.derive.steps import Link
-from dpverify.symbolic.expressions.functions import HOLE, Log2
+from dpverify.papers.tran2022.noise import sr_shares_derivations as shares
+from dpverify.papers.tran2022.noise.sr_shares_derivations import KEEP, RHO
+from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP, j
+from dpverify.symbolic.derive.cited import Cited, cite
+from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
-from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
+from dpverify.symbolic.expressions.to_sympy import sympy_definitions, sympy_sides, sympy_symbols
 
-
-def var_3(statement: Statement) -> Derivation:
-    """Derive the bound on the third term's variance; see the steps' module."""
-    at = about_windows(statement, "delta_G", "sigma")
-    alpha, gamma, later = (at.full[name] for name in ("alpha", "gamma", "V_later"))
-    return _all_windows(at, alpha**2 * gamma**2 * at.full["delta_G"] ** 2 * at.full["sigma"] ** 2 * later, False)
-
-
-def var_4(statement: Statement) -> Derivation:
-    """Derive the bound on the fourth term's variance; see the steps' module."""
-    at = about_windows(statement, "delta_Delta", "sigma")
-    alpha, later = at.full["alpha"], at.full["V_later"]
-    return _all_windows(at, alpha**2 * at.full["delta_Delta"] ** 2 * at.full["sigma"] ** 2 * later, True)
-
-
-def _all_windows(at: AboutWindows, scale: Any, kept_once_more: bool) -> Derivation:
-    """From a window term's variance to the printed bound; every Delta has a factor ``1 - gamma`` more."""
-    gamma, n = at.full["gamma"], at.full["N"]
-    own = KEEP**2 if kept_once_more else Integer(1)
-    rate = gamma * (2 - gamma) * SHRUNK
-    steps: tuple[Link, ...] = (
-        Step(own * scale * DECAYS * kept() / SHRUNK, "<=", "premise", {}, (YOUNG,)),
-        *series(gamma, lambda e: own * scale * DECAYS * e / SHRUNK),
-    )
-    if kept_once_more:
-        steps += (Step(scale * DECAYS / rate, "<=", "power-at-most-one", {"x": KEEP, "p": Integer(2)}),)
-    steps += (
-        count(n, lambda e: scale * e / rate),
-        to_log2_n(n, lambda e: scale * e / rate),
-        Step(4 * Log2(n) * scale / (gamma * SHRUNK), "<=", "reciprocal-monotone", {"a": Integer(1), "b": 2 - gamma}),
-    )
-    return Derivation(
-        "Young's inequality for the weights", "ours", at.variables, at.assumptions,
-        own * scale * DECAYS * SQUARES, steps, premises(n), local=LOCAL, letters=LETTERS,
-    )  # fmt: skip
-
-
-def total_weight(alpha: Any, n: Any) -> Any:
-    """Coefficient of the first whole window: ``sum_{i<q} (1-alpha)^{Ni} u^{q-1-i}``, with q windows."""
-    return Sum((1 - alpha) ** (n * j) * KEEP ** (WINDOWS - 1 - j), (j, 0, WINDOWS - 1))
+SEVERAL: Final = Symbol("several", integer=True, nonnegative=True)
+LETTERS: Final = {"keep": "u", "rho": r"\rho"}
+LOCAL: Final = ("several", "p", "v")
+TERM, SERIES, FINITE = "the term", "a geometric series", "the windows"
+Full = Mapping[str, Any]
 
 
 def var_2(statement: Statement) -> Derivation:
     """Derive the bound on the second term's variance: 1 - gamma <= 1, and Proposition 13."""
-    at = with_rho(about_windows(statement, "delta_G", "sigma"))
-    alpha, n = (at.full[name] for name in ("alpha", "N"))
-    scale = alpha**2 * at.full["delta_G"] ** 2 * at.full["sigma"] ** 2 * at.full["V_first"]
-
-    def wrap(e: Any) -> Any:
-        return scale * DECAYS * e**2
-
-    steps: tuple[Link, ...] = (
-        Step(wrap(weight(RHO, WINDOWS)), "<=", "power-monotone", {"a": (1 - alpha) ** n, "b": RHO, "p": j}),
-        Step(wrap(Sum(RHO**j, (j, 0, WINDOWS - 1))), "<=", "power-at-most-one", {"x": KEEP, "p": WINDOWS - 1 - j}),
-        Step(wrap(1 / (1 - RHO)), "<=", "geometric-sum-bound", {"x": RHO, "m": WINDOWS - 1}),
-        Step(wrap(1 / (1 - exp(-1))), "<=", "order", {"a": RHO, "b": exp(-1)}),
-        count(n, lambda e: scale * e / SHRUNK),
-        to_log2_n(n, lambda e: scale * e / SHRUNK),
-    )
-    return Derivation(
-        "the weights of the first window add up", "ours", at.variables, at.assumptions,
-        wrap(total_weight(alpha, n)), steps, counted(n), local=WITH_RHO, letters=LETTERS,
-    )  # fmt: skip
+    full = sympy_definitions(statement)
+    scale = 3 * full["alpha"] ** 2 * full["delta_G"] ** 2 * full["sigma"] ** 2
+    given = cite(shares.first_term(), scale=scale, windows=floor(full["t"] / full["N"]), **_common(full))
+    return _chain("the first window", full, given, ())
 
 
 def var_2_step(statement: Statement) -> Derivation:
     """Derive the corrected first line of the second term: the square of the sum of the coefficients, and the count."""
-    at = about_windows(statement, "delta_G", "sigma")
-    full, (_, printed) = at.full, sympy_sides(statement)
+    full, (_, printed) = sympy_definitions(statement), sympy_sides(statement)
     (coefficient,) = printed.atoms(Sum)
-    weighed = Symbol("weight", nonnegative=True)
     scale = full["alpha"] ** 2 * full["delta_G"] ** 2 * full["sigma"] ** 2 * full["V_first"]
+    given = cite(shares.nodes(), scale=scale, c=coefficient, alpha=full["alpha"], N=full["N"])
+    return _chain("sharp count", full, given, ())
+
+
+def var_3(statement: Statement) -> Derivation:
+    """Derive the bound on the third term's variance: Young's inequality, and a geometric series."""
+    full = sympy_definitions(statement)
+    return _all_windows(full, _third(full), 0)
+
+
+def var_4(statement: Statement) -> Derivation:
+    """Derive the bound on the fourth term's variance: every Delta has a factor ``1 - gamma`` more."""
+    full = sympy_definitions(statement)
+    return _all_windows(full, _fourth(full), 1)
+
+
+def _all_windows(full: Full, given: Cited, more: int) -> Derivation:
+    """From a window term's variance to the printed bound."""
+    gamma, around = full["gamma"], _around(given.rhs)
+    added = cite(shares.series(more), keep=1 - gamma, windows=_before(full))
     steps = (
-        count(full["N"], lambda e: scale * weighed**2 * e),
-        Step(printed, "<=", "order", {"a": weighed, "b": coefficient}, note="the coefficient of the window's nodes"),
+        Step.within(around, added.rhs, "premise", {}, (SERIES,)),
+        Step(around.xreplace({HOLE: 1 / (gamma * (2 - gamma))}), "="),
+        Step(around.xreplace({HOLE: 1 / gamma}), "<=", "reciprocal-monotone", {"a": Integer(1), "b": 2 - gamma}),
     )
-    return Derivation(
-        "sharp count", "ours", {**at.variables, "weight": real(coefficient, coefficient)},
-        (weighed <= coefficient,), scale * weighed**2 * DECAYS, steps,
-        counted(full["N"]), local=(*LOCAL, "weight"), letters=LETTERS,
-    )  # fmt: skip
-
-
-DEFINITION: Final = "windows = max(q - 1, 0)"  # Not a claim of the paper: what the letter ``windows`` means
+    return _chain("Young's inequality", full, given, steps, {SERIES: added})
 
 
 def var_3_step(statement: Statement) -> Derivation:
-    """Derive the third term's first line, with its finite sum over the windows; see the steps' module."""
-    at = with_rho(about_windows(statement, "delta_G", "sigma"))
-    alpha, gamma, n, dG, sigma = (at.full[name] for name in ("alpha", "gamma", "N", "delta_G", "sigma"))
-    scale = alpha**2 * gamma**2 * dG**2 * sigma**2 * at.full["V_later"]
-    squared = young(alpha, n, lambda e: scale * DECAYS * e)
-    start = scale * DECAYS * squares(alpha, n)
-    return _first_line(statement, at, start, squared, lambda u: u ** (2 * (k - 1)) / SHRUNK)
+    """Derive the third term's first line, with its finite sum over the windows."""
+    full = sympy_definitions(statement)
+    return _first_line(statement, full, _third(full), 0)
 
 
 def var_4_step(statement: Statement) -> Derivation:
-    """Derive the fourth term's first line; see the steps' module."""
-    at = about_windows(statement, "delta_Delta", "sigma")
-    alpha, dD, sigma = (at.full[name] for name in ("alpha", "delta_Delta", "sigma"))
-    scale = alpha**2 * KEEP**2 * dD**2 * sigma**2 * at.full["V_later"]
-    squared = (Step(scale * DECAYS * kept() / SHRUNK, "<=", "premise", {}, (YOUNG,)),)
-    return _first_line(statement, at, scale * DECAYS * SQUARES, squared, lambda u: alpha**2 * u ** (2 * k) / SHRUNK)
+    """Derive the fourth term's first line."""
+    full = sympy_definitions(statement)
+    return _first_line(statement, full, _fourth(full), 1)
 
 
-def _first_line(
-    statement: Statement, at: AboutWindows, start: Any, squared: tuple[Step, ...], summand: Wrap
-) -> Derivation:
-    """From a window term's variance, by way of ``squared``, to the printed first line with its ``summand`` of u."""
-    gamma, n = at.full["gamma"], at.full["N"]
-    _, printed = sympy_sides(statement)
-    (written,) = printed.atoms(sympy.Piecewise)
-    in_u, own = (Sum(summand(u), (k, 1, WINDOWS)) for u in (KEEP, 1 - gamma))
-    outside = printed.xreplace({written: own}) / own / (4 * Log2(n))
-    steps: tuple[Link, ...] = (
-        *squared,
-        Step(outside * DECAYS * in_u, "="),
-        Step(outside * DECAYS * own, "<=", "order", {"a": KEEP, "b": 1 - gamma}),
-        count(n, lambda e: outside * e * own),
-        to_log2_n(n, lambda e: outside * e * own),
-        Step(printed, "<=", "premise", {}, (DEFINITION,)),
+def _first_line(statement: Statement, full: Full, given: Cited, more: int) -> Derivation:
+    """From a window term's variance to the printed first line."""
+    there = cite(shares.finite(more), keep=1 - full["gamma"], q=floor(full["t"] / full["N"]))
+    around, (_, printed) = _around(given.rhs), sympy_sides(statement)
+    steps = (Step.within(around, there.rhs, "premise", {}, (FINITE,)), Step(printed, "="))
+    return _chain("Young's inequality", full, given, steps, {FINITE: there})
+
+
+def _third(full: Full) -> Cited:
+    scale = (
+        full["alpha"] ** 2 * full["gamma"] ** 2 * full["delta_G"] ** 2 * full["sigma"] ** 2 * 4 * full["T"] / full["N"]
     )
-    present = sympy.Max(sympy.floor(at.full["t"] / n) - 1, 0)
-    return Derivation(
-        "Young's inequality for the weights",
-        "ours",
-        {**at.variables, "windows": integer(present, present)},
-        (*at.assumptions, gamma < 1),
-        start,
-        steps,
-        {DEFINITION: Premise(own, "<=", written), **(premises if squared[0].premises else counted)(n)},
-        local=WITH_RHO if "rho" in at.variables else LOCAL,
-        letters=LETTERS,
-    )
+    return cite(shares.other_terms(0), scale=scale, windows=_before(full), **_common(full))
+
+
+def _fourth(full: Full) -> Cited:
+    scale = (full["alpha"] * full["delta_Delta"] * full["sigma"]) ** 2 * 4 * full["T"] / full["N"]
+    return cite(shares.other_terms(1), scale=scale, windows=_before(full), **_common(full))
+
+
+def _common(full: Full) -> dict[str, Any]:
+    return {"keep": 1 - full["gamma"], "alpha": full["alpha"], "N": full["N"]}
+
+
+def _before(full: Full) -> Any:
+    """Number of whole windows but the first."""
+    return Max(floor(full["t"] / full["N"]) - 1, 0)
+
+
+def _around(expr: Any) -> Any:
+    """What stands around the sum over the windows."""
+    (series,) = expr.atoms(Sum)
+    return expr.xreplace({series: HOLE})
+
+
+def _chain(name: str, full: Full, given: Cited, steps: tuple[Step, ...], more: Mapping[str, Cited] = {}) -> Derivation:
+    """The derivation that starts with what is cited."""
+    n = full["N"]
+    usual: dict[str, Variable] = {
+        "several": integer(0, 1), "N": integer(1, 1 + 7 * SEVERAL), "alpha": real(1 / n, 1),
+        "gamma": real(0, Rational(1, 2), open_lo=True),
+        **{name: real(0, 3, open_lo=True) for name in ("delta_G", "delta_Delta", "sigma")},
+        "T": integer(1, 600), "t": integer(1, sympy.Min(full.get("T", 600), 12 * n)),
+        "p": integer(1, n), "v": integer(n - UP, n - UP),
+    }  # fmt: skip
+    variables = {name: usual[name] for name in usual if name in full or name in LOCAL}
+    assumptions = (full["alpha"] <= 1, full["alpha"] * n >= 1, 2 * full["gamma"] <= 1, Eq(UP + DOWN, n))
+    links = (Step(given.rhs, "<=", "premise", {}, (TERM,)), *steps)
+    return Derivation(name, "ours", variables, assumptions, given.lhs, links, {TERM: given, **more}, local=LOCAL)
 
 
 def coefficient(statement: Statement) -> Derivation:
@@ -261,17 +218,13 @@ def var_3_sum(statement: Statement) -> Derivation:
     symbols = sympy_symbols(statement)
     gamma, q = symbols["gamma"], symbols["q"]
     start, _ = sympy_sides(statement)
-    square = (1 - gamma) ** 2
-    own = Sum((1 - gamma) ** (2 * (k - 1)), (k, 1, WINDOWS))
+    square, finite = (1 - gamma) ** 2, start.args[0].expr
+    ((i, lo, hi),) = finite.limits
     steps = (
-        Step(own, "<=", "premise", {}, (DEFINITION,)),
-        Step(1 / (1 - square), "<=", "geometric-sum-bound", {"x": square, "m": WINDOWS - 1}),
+        Step(finite, "=", "guarded-sum", {"f": Lambda(i, finite.function), "lo": lo, "hi": hi}),
+        Step(1 / (1 - square), "<=", "geometric-sum-bound", {"x": square, "m": q - 2}),
         Step(1 / (gamma * (2 - gamma)), "="),
         Step(1 / gamma, "<=", "reciprocal-monotone", {"a": Integer(1), "b": 2 - gamma}),
     )
-    present = sympy.Max(q - 1, 0)
-    variables: dict[str, Variable] = {
-        "gamma": real(0, 1, open_lo=True, open_hi=True), "q": integer(0, 40), "windows": integer(present, present),
-    }  # fmt: skip
-    premises = {DEFINITION: Premise(start, "<=", own)}
-    return Derivation("a geometric series", "ours", variables, (gamma < 1,), start, steps, premises, local=("windows",))
+    variables = {"gamma": real(0, 1, open_lo=True, open_hi=True), "q": integer(0, 40)}
+    return Derivation("a geometric series", "ours", variables, (gamma < 1,), start, steps)

@@ -7,82 +7,58 @@ are up to log2(T + 1).
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from sympy import Mod, Sum, Symbol, sqrt
+from sympy import Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.noise import decays_derivations as decays
+from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Step
-from dpverify.symbolic.expressions.functions import Bit, Log2, Moment, PopCount
-from dpverify.symbolic.expressions.ranges import GaussianNorm, Variable, integer, real
+from dpverify.symbolic.derive.referenced import refer
+from dpverify.symbolic.expressions.functions import Log2, Moment, PopCount
+from dpverify.symbolic.expressions.ranges import FromPremises, GaussianNorm, Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_symbols
 
-TOP = Symbol("top_bit", integer=True, nonnegative=True)  # Index of the highest bit of T; a bit above it is 0
-INDEX = Symbol("i", integer=True)  # Index of the sums over bits
-
-
-def _setting(statement: Statement) -> tuple[dict[str, Any], dict[str, Variable], tuple[Any, ...]]:
-    symbols = dict(sympy_symbols(statement))
-    variables: dict[str, Variable] = {
-        "top_bit": integer(0, 12),
-        "T": integer(1, 2 ** (TOP + 1) - 1),
-        "t": integer(1, symbols["T"]),
-        "alpha": real(0, 1, open_lo=True),
-        "G": real(0, 100, open_lo=True),
-        "sigma": real(0, 100, open_lo=True),
-        "V": real(0, 100, open_lo=True),
-        "d": integer(1, 1000),
-    }
-    t, steps = symbols["t"], symbols["T"]
-    return symbols, variables, (symbols["alpha"] <= 1, t <= steps, steps <= 2 ** (TOP + 1) - 1)
-
-
-NODES: Final = "Algorithm 3 returns a node for every set bit of t as in proposition-18-prefix"
-
-
-def _squared_decays(symbols: dict[str, Any]) -> Any:
-    """F(t), with one term per bit of T."""
-    t = symbols["t"]
-    return Sum(Bit(t, INDEX) * (1 - symbols["alpha"]) ** (2 * Mod(t, 2**INDEX)), (INDEX, 0, TOP))
-
-
-def _count_nodes(symbols: dict[str, Any], around: Any) -> tuple[Step, ...]:
-    """Bound F(t) by log2(T + 1); ``around(F)`` is the expression that it stands in."""
-    t, steps, decay = symbols["t"], symbols["T"], 1 - symbols["alpha"]
-    plain = around(Sum(Bit(t, INDEX), (INDEX, 0, TOP)))
-    return (
-        Step(plain, "<=", "power-at-most-one", {"x": decay, "p": 2 * Mod(t, 2**INDEX)}, note="no decay is above 1"),
-        Step(around(PopCount(t)), "=", "bits-sum", {"s": t, "R": TOP}, premises=(NODES,)),
-        Step(around(Log2(t + 1)), "<=", "popcount-log2", {"n": t}),
-        Step(around(Log2(steps + 1)), "<=", "log2-monotone", {"a": t + 1, "b": steps + 1}),
-    )
+NODES: Final = "the nodes of the prefix"
+RANGES: Final[dict[str, Variable]] = {
+    "T": integer(1, 60), "alpha": real(0, 1, open_lo=True),
+    **{name: real(0, 100, open_lo=True) for name in ("G", "sigma", "V")}, "d": integer(1, 1000),
+}  # fmt: skip
 
 
 def derive_lemma_12_var(statement: Statement) -> Derivation:
     """Derive the corrected equation 6, ``16 alpha^2 G^2 sigma^2 V log2(T + 1)`` (appendix D.2)."""
-    symbols, variables, assumptions = _setting(statement)
-    node = 16 * symbols["alpha"] ** 2 * symbols["G"] ** 2 * symbols["sigma"] ** 2 * symbols["V"]
-    start = node * _squared_decays(symbols)
-    steps = _count_nodes(symbols, lambda count: node * count)
-    return Derivation("count the nodes", "ours", variables, assumptions, start, steps, local=("top_bit",))
+    symbols = sympy_symbols(statement)
+    t, top, alpha = (symbols[name] for name in ("t", "T", "alpha"))
+    node = 16 * alpha**2 * symbols["G"] ** 2 * symbols["sigma"] ** 2 * symbols["V"]
+    given = cite(decays.prefix(), alpha=alpha, s=t)
+    steps = (
+        Step(node * given.rhs, "<=", "premise", {}, (NODES,)),
+        Step(node * Log2(top + 1), "<=", "log2-monotone", {"a": t + 1, "b": top + 1}),
+    )
+    variables = {name: RANGES[name] for name in RANGES if name != "d"} | {"t": integer(1, top)}
+    return Derivation(
+        "count the nodes", "ours", variables, (alpha <= 1, t <= top), node * given.lhs, steps, {NODES: given}
+    )
 
 
 def derive_lemma_12(statement: Statement) -> Derivation:
-    """Derive the corrected Lemma 12, ``4 alpha G sigma sqrt(d V log2(T + 1))`` (appendix D.2)."""
-    symbols, variables, assumptions = _setting(statement)
-    alpha, lipschitz, sigma, v, d = (symbols[name] for name in ("alpha", "G", "sigma", "V", "d"))
-    decays = _squared_decays(symbols)
-    variance = 16 * alpha**2 * lipschitz**2 * sigma**2 * v * decays
-    noise = Symbol("NOISE_t")
+    """Derive the corrected Lemma 12, ``4 alpha G sigma sqrt(d V log2(T + 1))`` (appendix D.2), from the variance."""
+    symbols = sympy_symbols(statement)
+    t, top, alpha, d = (symbols[name] for name in ("t", "T", "alpha", "d"))
+    claim, variance, noise = "tran2022:lemma-12-var", Symbol("variance", nonnegative=True), Symbol("noise")
+    given = refer(statement, claim, variance, "amended")
     steps = (
         Step(sqrt(d * variance), "<=", "chi-mean", {"X": noise, "d": d, "v": variance}),
-        Step(4 * alpha * lipschitz * sigma * sqrt(d * v * decays), "="),
-        *_count_nodes(symbols, lambda count: 4 * alpha * lipschitz * sigma * sqrt(d * v * count)),
+        Step(sqrt(d * given.rhs), "<=", "premise", {}, (claim,)),
+        Step(4 * alpha * symbols["G"] * symbols["sigma"] * sqrt(d * symbols["V"] * Log2(top + 1)), "="),
     )
-    variables = {**variables, "NOISE_t": GaussianNorm(d, variance)}
+    variables = {**RANGES, "t": integer(1, top), "variance": FromPremises(), "noise": GaussianNorm(d, variance)}
     return Derivation(
-        "norm and count", "ours", variables, assumptions, Moment(noise, 1), steps, local=("top_bit", "NOISE_t")
-    )
+        "norm and variance", "ours", variables, (alpha <= 1, t <= top), Moment(noise, 1), steps, {claim: given},
+        local=("noise", "variance"),
+    )  # fmt: skip
 
 
 def derive_lemma_12_count(statement: Statement) -> Derivation:

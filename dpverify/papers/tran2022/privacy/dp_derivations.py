@@ -6,17 +6,19 @@ c^2 k r^2 - c r epsilon sigma``, which falls with sigma; at the least sigma it i
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from sympy import Integer, Rational, exp, log, sqrt
+from sympy import Integer, Rational, Symbol, exp, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.trees.renyi_derivations import CONVERSION, DIVERGENCE, converted, sampled
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.derive.referenced import refer
-from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.functions import HOLE, Log2
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_symbols
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_symbols
+
+NODES: Final = Symbol("count", positive=True)  # Nodes of a tree that hold one vector
 
 
 def derive_theorem_4_dp(statement: Statement) -> Derivation:
@@ -27,6 +29,44 @@ def derive_theorem_4_dp(statement: Statement) -> Derivation:
 def derive_theorem_8_dp(statement: Statement) -> Derivation:
     """Derive the corrected (epsilon, delta) form of Theorem 8."""
     return _at_an_order(statement, "theorem-8", Rational(7, 8), Integer(1), Integer(4), Integer(9))
+
+
+def derive_tree_private(statement: Statement) -> Derivation:
+    """Derive that section 2's tree is private with a constant of 7, at the order ``1 + 3 log(1/delta)/epsilon``."""
+    full = sympy_definitions(statement)
+    epsilon, delta, rho, t = (full[name] for name in ("epsilon", "delta", "rho", "t"))
+    ell, levels = log(1 / delta), Log2(t)
+    z = 1 + 3 * ell / epsilon
+    given, nodes = converted(statement, z, epsilon), refer(statement, "section-2-ancestors", NODES)
+    bound = refer(statement, "theorem-10", DIVERGENCE, V=NODES, z=z, rho=rho)
+
+    def around(count: Any) -> Any:
+        return exp((z - 1) * (count * z * rho**2 / 2 - epsilon))
+
+    over = exp(18 * epsilon / (49 * HOLE) + 54 * ell / (49 * HOLE) - 3 * ell)
+    two = {"a": Integer(2), "b": t}  # 1 = log2(2) <= log2(t)
+    steps = (
+        Step(given.rhs, "<=", "premise", {}, (CONVERSION,)),
+        Step.within(exp((z - 1) * (HOLE - epsilon)), bound.rhs, "premise", {}, ("theorem-10",)),
+        Step.within(around(HOLE), nodes.rhs, "premise", {}, ("section-2-ancestors",)),
+        Step.order(around(HOLE), nodes.rhs, levels + 2),
+        Step.within(around(levels + 2 * HOLE), levels, "log2-monotone", two),
+        Step(over.xreplace({HOLE: levels}), "="),
+        Step(over.xreplace({HOLE: Integer(1)}), "<=", "log2-monotone", two, context=over),
+        Step.order(exp(18 * HOLE / 49 + 54 * ell / 49 - 3 * ell), epsilon, 2 * ell),
+        Step.order(exp(ell * HOLE), Rational(90, 49) - 3, -Integer(1)),
+        Step(delta, "="),
+    )
+    variables: dict[str, Variable] = {
+        "t": integer(2, 400), "G": real(0, 5, open_lo=True), "delta": real(0, 1, open_lo=True, open_hi=True),
+        "epsilon": real(0, 2 * ell, open_lo=True), "count": real(0, nodes.rhs, open_lo=True),
+        **sampled(z, bound.rhs),
+    }  # fmt: skip
+    premises = {CONVERSION: given, "theorem-10": bound, "section-2-ancestors": nodes}
+    return Derivation(
+        "a vector's nodes in the tree", "ours", variables, sympy_conditions(statement), given.lhs, steps, premises,
+        local=("D", "chance", "ratio", "count"),
+    )  # fmt: skip
 
 
 def _at_an_order(statement: Statement, theorem: str, k: Any, c: Any, least: Any, share: Any) -> Derivation:

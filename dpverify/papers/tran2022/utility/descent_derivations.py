@@ -11,6 +11,7 @@ from typing import Final
 from sympy import Rational, Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.define import meant_by
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE, Inner, Norm
 from dpverify.symbolic.expressions.ranges import AnyVector, Variable, integer, real
@@ -21,7 +22,6 @@ g, e, LENGTH = Norm(GRAD), Norm(ERROR), Norm(GRAD + ERROR)  # The last is |m_hat
 BOTH: Final = {"u": GRAD, "w": ERROR}
 MEAN = Symbol("mean", nonnegative=True)  # Mean gradient norm.
 ALIGNED = Symbol("aligned", real=True)  # Mean of <g_t, u_t> over the run.
-NEXT = Symbol("next_loss", real=True)
 MEAN_OF_CASES: Final = "the mean over the run of the amended lemma-5-cases"
 MEAN_OF_FALLS: Final = "the mean over the run of the amended lemma-5-smoothness"
 
@@ -88,31 +88,22 @@ def angle(statement: Statement) -> Derivation:
 
 
 def smoothness(statement: Statement) -> Derivation:
-    """Derive the corrected ``lemma-5-smoothness`` from the definition of smoothness; the step is ``-eta u``."""
-    loss, slope, eta, smooth = (sympy_symbols(statement)[name] for name in ("loss", "alignment", "eta", "L"))
-    product, size = Symbol("product", real=True), Symbol("size", nonnegative=True)
-    bound = loss + product + smooth * size**2 / 2
-    steps = (
-        Step(bound, "<=", "order", {"a": NEXT, "b": bound}, note="smoothness: <grad F(w_t), step> and |step|"),
-        Step(loss - eta * slope + smooth * size**2 / 2, "<=", "order", {"a": product, "b": -eta * slope}),
-        Step(
-            loss - eta * slope + smooth * eta**2 / 2, "<=", "power-monotone", {"a": size, "b": eta, "p": 2},
-            note="the step is -eta u, and |u| = 1",
-        ),
-    )  # fmt: skip
+    """Derive the corrected ``lemma-5-smoothness``: the loss leaves its tangent by at most ``L eta^2/2``."""
+    meant = meant_by(statement)
+    if meant is None:
+        raise ValueError(f"{statement.key} must have a definition of what it measures.")
+    eta, L = (sympy_symbols(statement)[name] for name in ("eta", "L"))
+    bend, most = meant.letters["bend"], L * eta**2 / 2
     ranges: dict[str, Variable] = {
         "loss": real(-3, 3),
         "alignment": real(-3, 3),
         "eta": real(0, 3, open_lo=True),
         "L": real(0, 3),
-        "product": real(-eta * slope, -eta * slope),
-        "size": real(eta, eta),
-        "next_loss": real(bound - 1, bound),
+        "bend": real(-most, most),
     }
-    return Derivation(
-        "smoothness", "ours", ranges, (bound >= NEXT, product <= -eta * slope, size <= eta), NEXT, steps,
-        local=("product", "size", "next_loss"),
-    )  # fmt: skip
+    known = (*sympy_conditions(statement), *meant.conditions)
+    step = Step.order(meant.formula.subs(bend, HOLE), bend, most)
+    return Derivation("smoothness", "ours", ranges, known, meant.formula, (step,), local=("bend",))
 
 
 def telescoped(statement: Statement) -> Derivation:

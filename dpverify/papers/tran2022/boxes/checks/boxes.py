@@ -270,6 +270,9 @@ CHECKS.add(
             ("proposition-18-cover", "printed", derivations.derive_cover),
             ("lemma-11-cross-same-epoch", "amended", derivations.derive_directly),
             ("section-3-cover", "printed", terms.derive_cover_count),
+            ("lemma-11-split", "amended", terms.derive_split),
+            ("lemma-12-noise", "amended", derivations.derive_directly),
+            ("algorithm-4-assignment", "amended", derivations.derive_directly),
             ("algorithm-2-node-range", "printed", terms.derive_node_range),
         )
     ),

@@ -189,9 +189,8 @@ def _covered(point: Point, statement: Statement, fewer: int = 0) -> Outcome:
 
 
 OUTPUT_ENOUGH = (
-    "a node's coefficient is (1-alpha)^p times one of its window, and these obey one recurrence of order 2 in the "
-    "window's number, so q <= 4 stands for all N and t; each size is decided for all alpha and gamma by one point "
-    "(NOTES_identities.md)"
+    "COMPOSE(a, b) covers [a, b] once (proposition-18-cover), so that a sum over it is the window's; with this the "
+    "lines of the box are the right side of equation 3, which is proved, as equation 2 is"
 )
 
 CHECKS.add(
@@ -214,7 +213,6 @@ CHECKS.add(
         "coefficients",
         points=_prefixes,
         holds=of_variant(lambda p, _: _noise(p, with_decay=False), lambda p, _: _noise(p, with_decay=True)),
-        why_sufficient="the corrected sum is the box's own, term by term",
         planted=[Planted("the decay left out", holds=lambda p, _: _noise(p, with_decay=False), at_declared_size=True)],
     ),
     RuleCheck(
@@ -243,7 +241,6 @@ CHECKS.add(
         holds=_streams,
         readings={"ordering": "once"},
         variants=("amended",),
-        why_sufficient=OUTPUT_ENOUGH,
         planted=[
             Planted(fault, holds=partial(_streams, fault=fault), at_declared_size=fault == "ring-off")
             for fault in ("base-late", "gamma-swapped", "decay-off", "ring-off")

@@ -140,8 +140,6 @@ CHECKS.add(
         "weights",
         points=_slopes,
         holds=of_variant(lambda p, s: _weights(p, False), lambda p, s: _weights(p, True)),
-        why_sufficient="the weights add up to 1 - (1-alpha)^t, so the two vectors differ by (1-alpha)^t grad F(w_t); "
-        "then the triangle inequality",
         planted=[Planted("one step of decay more", holds=_half_start)],
         region="gradients on a line, t up to 5",
         interior=lambda p: p["t"] >= 3 and p["alpha"] < 1,

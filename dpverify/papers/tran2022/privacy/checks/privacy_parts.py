@@ -9,11 +9,12 @@ from typing import Final
 
 from flint import arb
 
-from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point
+from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.planted import Rule
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.sides import tail_points
+from dpverify.papers.tran2022.privacy.dp_derivations import derive_tree_private
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import momentum_sensitivity
 from dpverify.papers.tran2022.sensitivity.visits_bounds import ancestor_count
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
@@ -128,9 +129,9 @@ SHARES = [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(2)]
 
 def _trees(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
     for constant, t, epsilon in NOT_PRIVATE:
-        yield {"constant": constant, "t": t, "epsilon": epsilon, "delta": Fraction(1, 10)}
+        yield {"constant": constant, "t": t, "epsilon": epsilon, "delta": Fraction(1, 10), "G": 1}
     for t in (2, 3, 4, 5, 7, 8, 9, 16, 100, 1023, 1024, 1025, 10**6, 10**9):
-        yield from ({"constant": CONSTANT, "t": t, **at} for at in tail_points(DELTAS, SHARES)(budget))
+        yield from ({"constant": CONSTANT, "t": t, "G": 1, **at} for at in tail_points(DELTAS, SHARES)(budget))
 
 
 def _tree_private(share: Fraction) -> Rule:
@@ -185,12 +186,9 @@ CHECKS.add(
         "constants",
         points=_trees,
         holds=_tree_private(Fraction(1)),
-        where=["t >= 2", "epsilon <= 2*log(1/delta)"],
-        why_sufficient="one vector is in at most ceil(log2 t) + 1 <= 3 log2(t) nodes and moves each by 2 G, so that "
-        "with r = sqrt(log(1/delta)) mu <= 2 sqrt(3) epsilon/(7 r) <= epsilon/(2 r), and delta(epsilon) <= P(Z > x) <= "
-        "exp(-x^2/2)/2 for x = epsilon/mu - mu/2 >= 2 r - epsilon/(4 r) >= (3/2) r > sqrt(2) r, and exp(-r^2) = delta",
         planted=[Planted("a seventh of the noise", holds=_tree_private(Fraction(1, 7)))],
         region="constant 7, t from 2 to 10^9, delta down to 1e-100, epsilon up to 2 log(1/delta); epsilon above it, "
         "for constants up to 10^6; t = 1",
     ),
+    DerivationCheck("section-2-tree-private", "derivation", build=derive_tree_private, variants=("amended",)),
 )

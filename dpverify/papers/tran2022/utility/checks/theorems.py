@@ -13,6 +13,8 @@ from dpverify.harness.cited_check import CitedDerivationCheck, the_same
 from dpverify.harness.derivation_check import DerivationCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum import reorder_total_derivations as reorder_total
+from dpverify.papers.tran2022.noise import decays_derivations as decays
+from dpverify.papers.tran2022.noise import sr_shares_derivations as sr_shares
 from dpverify.papers.tran2022.noise import sr_sharp_derivations as sr_sharp
 from dpverify.papers.tran2022.reorder import reorder_lemma_derivations as lemma
 from dpverify.papers.tran2022.reorder import reorder_mean_derivations as mean
@@ -158,6 +160,13 @@ CITED: tuple[tuple[str, dict[str, str], dict[str, Callable[[], Derivation]]], ..
             "reorder-mean-run-sum": mean.run_sum,
             "reorder-mean-run-mean": mean.run_mean,
             "utility-sampling-sampling": parts.reconstructed_sampling,
+            "sr-shares-prefix": decays.prefix_after,
+            "sr-shares-run": decays.run,
+            "sr-shares-window": decays.window,
+            "sr-shares-first": sr_shares.first_window,
+            "sr-shares-squares": sr_shares.squares,
+            "sr-shares-series": sr_shares.all_squares,
+            "sr-shares-total": sr_shares.five_terms,
             "sr-sharp-variance": sr_sharp.variance,
             "sr-sharp-norm": sr_sharp.norm,
         },

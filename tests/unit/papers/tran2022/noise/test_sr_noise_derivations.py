@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -14,9 +13,9 @@ from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.noise import sr_noise_derivations, sr_total_derivations, sr_window_derivations
 from dpverify.papers.tran2022.noise.sr_noise_bounds import squared_decays, window_weights
-from dpverify.papers.tran2022.trees.compose_bounds import compose_count
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.derivation import check_derivation
+from dpverify.symbolic.exact.numbers import compare, to_value
 from dpverify.symbolic.exact.statements import evaluate_statement
 
 SPECS = load_specs()
@@ -80,24 +79,28 @@ def test_corrected_statements_are_proved(claim: str, formula: str, build: Any) -
     assert conclude(derivation, statement(claim)) not in {"equal", "weaker"}
 
 
-def test_wrong_premises_are_seen_by_the_letters_of_the_window_derivations() -> None:
-    """What the derivations assume of ``decays``, ``squares`` and ``weight`` is true of the exact law."""
+def test_what_the_definitions_say_of_nodes_and_weights_is_the_exact_law() -> None:
     for n in (1, 2, 3, 6, 16, 31):
         for alpha in (Fraction(1, n), Fraction(2, n + 1)):
             for gamma in (Fraction(1, 2), Fraction(1, 50)):
-                rate = float(gamma * (2 - gamma)) * (1 - math.exp(-1)) ** 2
-                weights = [
-                    float(c) if isinstance(c, Fraction) else float(c.p) / float(c.q) for c in _short(n, alpha, gamma)
-                ]
-                assert sum(c**2 for c in weights) <= (1 + 1e-12) / rate
-                assert max(weights) <= (1 + 1e-12) / (1 - math.exp(-1))
-            for start in range(2 * n):
-                decays = squared_decays(start + 1, start + n, alpha)
-                assert float(decays.p) / float(decays.q) <= compose_count(start + 1, start + n)  # type: ignore[union-attr]  # short, so exact
+                keep, block = 1 - gamma, (1 - alpha) ** n
+                for k, c in enumerate(window_weights(6, n, alpha, gamma), start=1):
+                    exact = sum(block**j * keep ** (k - 1 - j) for j in range(k))
+                    assert compare(c, "=", to_value(exact)) is not False
+            for start in range(1, 3 * n):
+                size = 2 ** ((start ^ (start + n)).bit_length() - 1)
+                p = size - start % size
+                window, prefix = _of_runs(p, n - p, alpha), _of_runs(0, start, alpha)
+                assert compare(squared_decays(start + 1, start + n, alpha), "=", to_value(window)) is not False
+                assert compare(squared_decays(1, start, alpha), "=", to_value(prefix)) is not False
 
 
-def _short(n: int, alpha: Fraction, gamma: Fraction) -> list[Any]:
-    return window_weights(6, n, alpha, gamma)
+def _of_runs(p: int, v: int, alpha: Fraction) -> Fraction:
+    found = Fraction(0)
+    for i in range(max(p, v) + 1):
+        found += (1 - alpha) ** (2 * (v + p - p % 2 ** (i + 1))) if p >> i & 1 else 0
+        found += (1 - alpha) ** (2 * (v % 2**i)) if v >> i & 1 else 0
+    return found
 
 
 def _value(x: Any) -> Any:
