@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,7 +61,11 @@ class Setting:
     def narrowed(self, assumption: Any) -> Setting:
         """The setting of a case."""
         assumptions = (*self.assumptions, assumption)
-        return Setting(self.variables, self.symbols, assumptions, self.points.wanted, self.seed)
+        variables = dict(self.variables)
+        with suppress(ValueError):  # the setting says what is wrong
+            for difference, _ in differences(assumption):
+                _clip(variables, difference)
+        return Setting(variables, self.symbols, assumptions, self.points.wanted, self.seed)
 
     def refuted(self, expr: Any) -> bool:
         """Whether an expression is certainly not 0 at one of a few points."""
@@ -71,6 +76,17 @@ class Setting:
             return any(compare(value(dict(p), 128), "=", _ZERO) is False for p in self.points.found[:_PROBES])
         except (EvaluationError, TypeError):
             return False
+
+
+def _clip(variables: dict[str, Variable], difference: Any) -> None:
+    """Draw no number beyond a bound that a case gives it: ``difference`` is at least 0."""
+    for letter in difference.free_symbols:
+        found, bound = variables.get(letter.name), letter - difference
+        if type(found) is Range and isinstance(found.lo, int) and isinstance(found.hi, int) and found.kind == "integer":
+            if bound.is_Integer:
+                variables[letter.name] = replace(found, lo=min(max(found.lo, int(bound)), found.hi))
+            elif (above := letter + difference).is_Integer:
+                variables[letter.name] = replace(found, hi=max(min(found.hi, int(above)), found.lo))
 
 
 _ZERO = compile_expr(sympy.Integer(0))({}, 64)

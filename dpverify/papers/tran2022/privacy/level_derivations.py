@@ -28,12 +28,10 @@ LONG = floor(T / 2 ** (TOP + 1))  # Released nodes of more than N steps
 RATIO = (1 - ALPHA) ** N
 RANGES: Final[dict[str, Range]] = {
     "N": integer(1, 60), "T": integer(1, 400), "depth": integer(HEIGHT, HEIGHT + 1), "alpha": real(1 / N, 1),
-    "weight": real(0, 3),
 }  # fmt: skip
 
 SERIES = Sum(RATIO**j, (j, 0, VISITS - 2))
 HEAVIEST = 1 + (1 - ALPHA) * SERIES  # Weight of the latest visits, as in section 3's sensitivity
-WEIGHT = Symbol("weight", nonnegative=True)  # Of a long node
 HELD = Min(VISITS, ceiling((N - 1) / N) + 1)  # Visits in a node of so many steps: one in each epoch it meets
 SQUARES = VISITS + HELD * Min(TOP, HEIGHT) * VISITS + LONG * HEAVIEST**2
 ABOVE = Sum(floor(T / 2**j), (j, TOP + 1, DEPTH))
@@ -48,7 +46,7 @@ def few_visits() -> Derivation:
         Step.order(1 + HOLE * SERIES, 1 - ALPHA, Integer(1)),
         Step(VISITS, "<=", "sum-at-most", {"f": Lambda(j, RATIO**j), "c": Integer(1), "lo": 0, "hi": VISITS - 2}),
     )
-    return _lemma("weights of few visits", (ALPHA <= 1,), HEAVIEST, steps)
+    return lemma("weights of few visits", (ALPHA <= 1,), HEAVIEST, steps)
 
 
 def many_visits() -> Derivation:
@@ -61,7 +59,7 @@ def many_visits() -> Derivation:
         Step((1 + least) ** 2, "<=", "exp-monotone", {"a": -ALPHA * N, "b": -Integer(1)}),
         Step(Integer(7), "<=", "order", {"a": (1 + least) ** 2, "b": 7}),
     )
-    return _lemma("weights of many visits", (ALPHA <= 1, ALPHA * N >= 1), HEAVIEST**2, steps)
+    return lemma("weights of many visits", (ALPHA <= 1, ALPHA * N >= 1), HEAVIEST**2, steps)
 
 
 def least_noise() -> Derivation:
@@ -81,28 +79,28 @@ def least_noise() -> Derivation:
         to_v,
     )
     cases = Cases(V, "<=", (Case(DEPTH >= TOP + 1, some), Case(DEPTH <= TOP, none)))
-    return _lemma("least noise", (T >= N, DEPTH >= HEIGHT), start, (cases,))
+    return lemma("least noise", (T >= N, DEPTH >= HEIGHT), start, (cases,))
 
 
-def _lemma(name: str, assumed: tuple[Any, ...], start: Any, steps: Any, **premises: Any) -> Derivation:
+def lemma(name: str, assumed: tuple[Any, ...], start: Any, steps: Any, **premises: Any) -> Derivation:
+    """Make a derivation about runs of Algorithm 1."""
     used = {s.name for e in (start, *assumed, *(step.expr for step in steps)) for s in e.free_symbols}
     ranges = {n: RANGES[n] for n in RANGES if n in used | {"N"}}
     return Derivation(name, "ours", ranges, assumed, start, tuple(steps), premises)
 
 
-def short_runs() -> Derivation:
-    """Derive ``4V`` for runs of one epoch at most: one visit."""
+def _one_epoch() -> tuple[Step | Cases, ...]:
+    """To ``4V`` for runs of one epoch at most: one visit."""
     level = 1 + VISITS * Min(TOP, HEIGHT)
-    steps = (
-        Step(VISITS * level + LONG * WEIGHT**2, "<=", "above-min", {"a": VISITS, "b": ceiling((N - 1) / N) + 1}),
-        Step(VISITS * level, "=", "floor-of-small", {"x": T, "k": TOP + 1}),
+    return (
+        Step(VISITS + HELD * Min(TOP, HEIGHT) * VISITS, "=", "floor-of-small", {"x": T, "k": TOP + 1}),
+        Step(VISITS * level, "<=", "above-min", {"a": VISITS, "b": ceiling((N - 1) / N) + 1}),
         Step.order(ceiling(HOLE) * (1 + ceiling(HOLE) * Min(TOP, HEIGHT)), PER, Integer(1)),
         Step(1 + HEIGHT, "<=", "above-min", {"a": HEIGHT, "b": TOP}),
         Step.order(1 + HOLE, HEIGHT, Min(DEPTH, TOP)),
         Step.order((1 + Min(DEPTH, TOP)) * HOLE, Integer(1), 4 * PER),
         Step(4 * V, "<=", "drop-nonnegative", {"a": 4 * (Min(DEPTH, TOP) + 1) * PER, "b": 4 * ABOVE}, context=HOLE),
     )
-    return _lemma("one epoch", (*ASSUMED, T <= N), SQUARES.xreplace({HEAVIEST: WEIGHT}), steps)
 
 
 FEW, MANY, NOISE = "weights of few visits", "weights of many visits", "least noise"
@@ -111,11 +109,11 @@ RATIO_OF_ALL: Final = "squares of the weights over 4V"
 MOVED, COMPOSITION = "moved", "gaussian-composition"
 
 
-def two_epochs() -> Derivation:
-    """Derive ``4V`` for runs of two epochs at most: nodes of N steps, and long ones, hold two visits."""
+def _two_epochs() -> tuple[Step | Cases, ...]:
+    """To ``4V`` for runs of two epochs at most: nodes of N steps, and long ones, hold two visits."""
     most = VISITS + VISITS * TOP * VISITS
     tops = {"a": TOP, "b": HEIGHT}
-    steps = (
+    return (
         Step.within(VISITS + HELD * Min(TOP, HEIGHT) * VISITS + LONG * HOLE**2, VISITS, "premise", {}, (FEW,)),
         Step(
             VISITS + VISITS * Min(TOP, HEIGHT) * VISITS + LONG * VISITS**2, "<=", "above-min",
@@ -127,12 +125,10 @@ def two_epochs() -> Derivation:
         Step.order(4 * (TOP + 1) * HOLE + 4 * LONG, Integer(1), PER),
         Step.within(4 * HOLE, V, "premise", {}, (NOISE,)),
     )  # fmt: skip
-    cited = {FEW: cite(few_visits()), NOISE: cite(least_noise())}
-    return _lemma("two epochs", (*ASSUMED, N <= T, T <= 2 * N), SQUARES, steps, **cited)
 
 
-def long_runs() -> Derivation:
-    """Derive ``4V`` for longer runs: nodes of N steps hold two visits, and there is room for heavy long nodes."""
+def _more_epochs() -> tuple[Step | Cases, ...]:
+    """To ``4V`` for longer runs: nodes of N steps hold two visits, and there is room for heavy long nodes."""
     visits, low = VISITS * (1 + 2 * TOP), 4 * (TOP + 1) * PER
     tops = {"a": TOP, "b": HEIGHT}
     power = {"x": 2, "p": Log2(N), "q": TOP + 1}
@@ -157,7 +153,7 @@ def long_runs() -> Derivation:
         Step.within(4 * LONG + floor(HOLE) + 2 * TOP + (2 * TOP + 4) * PER, Log2(N), "log2-monotone", {"a": 2, "b": N}),
         Step.order(4 * LONG + TOP * HOLE + (2 * TOP + 4) * PER, Integer(3), 2 * PER),
     )
-    steps = (
+    return (
         Step.within(VISITS + HELD * Min(TOP, HEIGHT) * VISITS + LONG * HOLE, 7, "premise", {}, (MANY,)),
         Step(
             VISITS + (ceiling((N - 1) / N) + 1) * Min(TOP, HEIGHT) * VISITS + 7 * LONG,
@@ -170,18 +166,14 @@ def long_runs() -> Derivation:
         Cases(low + 4 * LONG, "<=", (Case(N <= 1, one), Case(N >= 2, more))),
         Step.within(4 * HOLE, V, "premise", {}, (NOISE,)),
     )
-    cited = {MANY: cite(many_visits()), NOISE: cite(least_noise())}
-    return _lemma("more epochs", (*ASSUMED, T >= 2 * N), SQUARES, steps, **cited)
 
 
 def squares() -> Derivation:
     """Derive that the squared weights of the released nodes add up to at most 4V."""
-    one, two, more = short_runs(), two_epochs(), long_runs()
-    ends = {chain.name: (Step(4 * V, "<=", "premise", {}, (chain.name,)),) for chain in (one, two, more)}
-    later = Cases(4 * V, "<=", (Case(T <= 2 * N, ends[two.name]), Case(T >= 2 * N, ends[more.name])))
-    split = Cases(4 * V, "<=", (Case(T <= N, ends[one.name]), Case(T >= N, (later,))))
-    cited = {one.name: cite(one, weight=HEAVIEST), two.name: cite(two), more.name: cite(more)}
-    return _lemma(ALL, ASSUMED, SQUARES, (split,), **cited)
+    later = Cases(4 * V, "<=", (Case(T <= 2 * N, _two_epochs()), Case(T >= 2 * N, _more_epochs())))
+    split = Cases(4 * V, "<=", (Case(T <= N, _one_epoch()), Case(T >= N, (later,))))
+    cited = {FEW: cite(few_visits()), MANY: cite(many_visits()), NOISE: cite(least_noise())}
+    return lemma(ALL, ASSUMED, SQUARES, (split,), **cited)
 
 
 def ratio() -> Derivation:
@@ -192,7 +184,7 @@ def ratio() -> Derivation:
         Step.within(HOLE / (4 * V), 4 * V, "premise", {}, (ALL,)),
         Step(Integer(1), "="),
     )
-    return _lemma(RATIO_OF_ALL, (*ASSUMED, V > 0), SQUARES / printed, steps, **{ALL: given})
+    return lemma(RATIO_OF_ALL, (*ASSUMED, V > 0), SQUARES / printed, steps, **{ALL: given})
 
 
 def derive_theorem_4(statement: Statement) -> Derivation:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from flint import arb
 
-from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.papers.tran2022.accounting.algorithm_2_sides import Nodes, exact_sums
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
-from dpverify.papers.tran2022.privacy.checks.sides import tail_points, within_delta
 from dpverify.papers.tran2022.privacy.checks.sr_sides import divergence, trade_off
-from dpverify.papers.tran2022.privacy.level_bounds import Part, family_bounds, part_bound
+from dpverify.papers.tran2022.privacy.dp_derivations import derive_theorem_8_dp
+from dpverify.papers.tran2022.privacy.family_derivations import derive_family
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
 from dpverify.privacy.participation import pattern_count, patterns
-from dpverify.symbolic.exact.numbers import ball, to_value
+from dpverify.symbolic.exact.evaluate import evaluate
+from dpverify.symbolic.exact.numbers import ball, to_ball
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -28,13 +29,6 @@ USED: Mapping[str, tuple[int, ...]] = {  # Which of the five sums a record is ab
     "theorem-8-family-first": (0, 2),
     "theorem-8-family-later": (1, 3),
     "theorem-8-family-r": (4,),
-}
-
-PARTS: Mapping[str, tuple[Part, Fraction]] = {  # Which bound proves it, and what mu^2 sigma^2 it allows
-    "theorem-8": ("total", Fraction(7, 4)),
-    "theorem-8-family-first": ("first", Fraction(1)),
-    "theorem-8-family-later": ("later", Fraction(1)),
-    "theorem-8-family-r": ("r-all", Fraction(1)),
 }
 
 UNITS: Mapping[str, tuple[int | str, int | str]] = {  # Both sides are proportional to z/sigma^2; G is large, L decides
@@ -88,64 +82,40 @@ def _region(claim: str) -> dict[str, tuple[int | str, int | str]]:
     return {name: ends for name, ends in UNITS.items() if name not in missing}
 
 
-def _bound_points(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
-    longest = {"smoke": 10, "standard": 12, "full": 14}[budget.name]
-    for N in range(1, longest):
-        for T in range(1, longest + 1):
-            if pattern_count(T, N, "fresh") <= 400:
-                yield {"T": T, "N": N}
-    for N in (2, 3, 4, 5, 7, 8, 15, 16, 31, 32, 63, 64, 100, 255, 256, 1023, 1024, 10**6):
-        for T in sorted({1, N // 2 + 1, N, N + 1, 2 * N, 2 * N + 1, 4 * N, 7 * N + 1, 2**20 - 1, 10**9}):
-            yield {"T": T, "N": N}
+def _short_runs(fewest: int) -> Callable[[Budget], Iterator[Corner]]:
+    """Runs of which every pattern is tried."""
+
+    def points(budget: Budget) -> Iterator[Corner]:
+        longest = {"smoke": 10, "standard": 12, "full": 14}[budget.name]
+        for N in range(fewest, longest):
+            for T in range(1, longest + 1):
+                if pattern_count(T, N, "fresh") <= 400:
+                    yield {"T": T, "N": N, "alpha": Fraction(1, N)}
+
+    return points
 
 
-def _bounds(claim: str, factor: Fraction) -> Rule:
-    """Whether every pattern stays below the five bounds, and the bounds add up to what is allowed times a factor."""
-    part, allowed = PARTS[claim]
-    nodes: Nodes = "all" if part == "r-all" else "read"
+def _defined(claim: str, share: int) -> Rule:
+    """Whether no pattern's squares add up to more than the record says that nodes move, or a share of it."""
+    nodes: Nodes = "all" if claim == "theorem-8-family-r" else "read"
 
     def holds(point: Point, statement: Statement) -> Outcome:
+        meaning = statement.definition("moved")
+        if meaning is None or meaning.statement.rhs is None:
+            return Outcome(None, note="no record says how far nodes move")
         T, N = int(point["T"]), int(point["N"])
-        if max(T, N) <= 16 and pattern_count(T, N, "fresh") <= 400:
-            bounds = family_bounds(T, N, all_drift=part == "r-all")
-            for pattern in patterns(T, N, ordering_of(statement)):
-                sums = exact_sums(T, N, Fraction(1, N), pattern, nodes)
-                for i in USED[claim]:
-                    if not sums[i] <= to_value(bounds[i]):
-                        return Outcome(False, note=f"the visits {pattern} break bound {i}")
-                if part == "first" and N == 2 and _first_of_two(sums) > factor:
-                    return Outcome(False, _first_of_two(sums), factor)
-        if N == 1 or (part == "first" and N == 2):
-            return Outcome(True)  # N = 1: nothing moves (r), or the amended statement leaves it out
-        bound, limit = part_bound(part, T, N), arb(1) * ball(allowed * factor)
-        return Outcome(bool(bound <= limit), bound, limit)
+        first, later = Fraction(3), Fraction(4 * T, N) * (N > 1)
+        known = {"sigma": 1, "G": 1, "delta_G": 4, "V_first": first, "V_later": later}
+        said = ball(evaluate(meaning.statement.rhs, {**point, **known}))
+        over = [4 * first, 4 * later, first if claim == "theorem-8-family-first" else later, later, later]
+        for pattern in patterns(T, N, ordering_of(statement)):
+            sums = exact_sums(T, N, point["alpha"], pattern, nodes)
+            moved = sum((to_ball(sums[i]) / ball(over[i]) for i in USED[claim] if over[i]), arb(0))
+            if moved > said / share:
+                return Outcome(False, moved, said, f"the visits {pattern}")
+        return Outcome(True, said, said)
 
     return holds
-
-
-def _first_of_two(sums: Sequence[object]) -> Fraction:
-    """mu^2 sigma^2 of G and Delta inside [1, 4] with N = 2, where V_<=2N = 3."""
-    g, delta = (Fraction(str(sums[i])) for i in (0, 2))
-    return g / 12 + delta / 3
-
-
-ENOUGH: Mapping[str, str] = {
-    "theorem-8": "the five bounds add up to at most 1.704 for every N >= 2 and T; NOTES_privacy.md, section 3",
-    "theorem-8-family-first": "(6 + 8 L)/(12 log2 N) is at most 1 from N = 3 on (N = 3: 0.74); N = 2 is all patterns, "
-    "of which no node holds two visits, so that alpha does not matter but for decay: 1 at most",
-    "theorem-8-family-later": "5 (1 + 2L)/(16 log2 N) <= 15/16 for every N >= 2, as m <= T/N",
-    "theorem-8-family-r": "((1 + 2L) + 2.503 N/2^L) ((N-1)/N)^2/(4 log2 N) is below 0.66 for every N >= 2; N = 1 moves "
-    "nothing",
-}
-
-
-DELTAS = [Fraction(1, 10**exponent) for exponent in (1, 2, 5, 10, 50, 300, 2000)]
-SHARES = [Fraction(1, 1000), Fraction(1), Fraction(4), Fraction(9)]
-
-TAIL = (
-    "mu <= 1.323 epsilon/(4 r) with r = sqrt(log(1/delta)), so delta(epsilon) <= P(Z > x) <= exp(-x^2/2)/2 for "
-    "x = epsilon/mu - mu/2 >= 3.023 r - 0.1654 epsilon/r >= 1.53 r > sqrt(2) r, and exp(-r^2) = delta"
-)
 
 
 def _groups(all_groups: bool) -> Rule:
@@ -188,15 +158,14 @@ CHECKS.add(
                 variants=_held(claim),
                 seconds_each=0.05,
             ),
+            DerivationCheck(claim, "derivation", build=derive_family, variants=_held(claim)),
             ExhaustiveCheck(
                 claim,
-                "family-bounds",
-                points=_bound_points,
-                holds=_bounds(claim, Fraction(1)),
-                where=["alpha >= 1/N"] if claim == "theorem-8-family-r" else ["alpha >= 1/N", "N >= 2"],
-                why_sufficient=ENOUGH[claim],
-                planted=[Planted("half of the divergence", holds=_bounds(claim, Fraction(1, 2)))],
-                region="every pattern of every short run; the arithmetic for runs up to T = 10^9",
+                "definition",
+                points=_short_runs(1 if claim == "theorem-8-family-r" else 2),
+                holds=_defined(claim, 1),
+                planted=[Planted("half of it", holds=_defined(claim, 2))],
+                region="every pattern of every short run",
                 variants=_held(claim),
             ),
         )
@@ -213,23 +182,7 @@ CHECKS.add(
         for claim, cases in BROKEN.items()
         for what in cases
     ),
-    ExhaustiveCheck(
-        "theorem-8-dp",
-        "tail",
-        points=tail_points(DELTAS, SHARES),
-        holds=within_delta(Fraction(7, 4), 4, Fraction(1)),
-        where=["alpha >= 1/N", "N >= 2", "sigma >= 4*sqrt(log(1/delta))/epsilon", "epsilon <= 9*log(1/delta)"],
-        why_sufficient=TAIL,
-        planted=[
-            Planted(
-                "epsilon up to 12 log(1/delta)",
-                holds=within_delta(Fraction(7, 4), 4, Fraction(4, 3)),
-                at_declared_size=True,
-            )
-        ],
-        region="epsilon/log(1/delta) up to 9, delta down to 1e-2000",
-        variants=("amended",),
-    ),
+    DerivationCheck("theorem-8-dp", "derivation", build=derive_theorem_8_dp, variants=("amended",)),
     SearchCheck(
         "theorem-8-dp",
         "search",

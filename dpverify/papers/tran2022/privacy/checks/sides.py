@@ -14,8 +14,7 @@ from itertools import groupby
 
 from flint import arb, ctx
 
-from dpverify.harness import Budget, Outcome, Point
-from dpverify.harness.planted import Rule
+from dpverify.harness import Budget, Point
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import tree_sum_of_squares
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
@@ -93,16 +92,3 @@ def tail_points(deltas: Sequence[Fraction], shares: Sequence[Fraction]) -> Point
                 yield {"delta": delta, "epsilon": epsilon}
 
     return points
-
-
-def within_delta(squared: Fraction, divisor: int, stretched: Fraction) -> Rule:
-    """Make the rule that a Gaussian meets delta at epsilon, its mu as large as the theorem's sigma lets it be."""
-
-    def holds(point: Point, statement: Statement) -> Outcome:
-        delta = ball(point["delta"])
-        log, epsilon = (1 / delta).log(), ball(point["epsilon"] * stretched)
-        factor = arb(squared.numerator) / squared.denominator
-        exact = delta_ball(factor.sqrt() * epsilon / (divisor * log.sqrt()), epsilon)
-        return Outcome(True if exact <= delta else False if exact > delta else None, exact, delta)
-
-    return holds
