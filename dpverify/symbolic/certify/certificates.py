@@ -22,6 +22,7 @@ from dpverify.symbolic.certify.table import with_table
 from dpverify.symbolic.derive.cited import Cited
 from dpverify.symbolic.derive.define import Recorded
 from dpverify.symbolic.derive.divided import divided
+from dpverify.symbolic.derive.induction import Hypothesis, Induction
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.referenced import Referenced
 from dpverify.symbolic.derive.setting import Setting
@@ -174,6 +175,8 @@ class _Writer:
         """What a step cites: a lemma where a derivation is cited, or a premise."""
         (name,) = step.premises
         premise = self.derivation.premises[name]
+        if isinstance(premise, Induction | Hypothesis):
+            raise NoCertificateError("an induction, which the checker knows and nothing writes yet")
         if isinstance(premise, Cited) and premise.derivation is not None:
             lemma = self.book.lemma(premise.derivation)
             rule = self.book.checker.lemmas[lemma]
