@@ -99,18 +99,19 @@ def faults(found: Sequence[Certified], allowed: dict[str, str]) -> list[str]:
     seals = {data["statement"]["seal"]: k.given_in(data) for data in written.values()}
     wrong = []
     for one in found:
-        if one.derived and (one.text is None) != (one.name in allowed):
-            wrong.append(f"{one.name}: {'no certificate' if one.text is None else 'is listed, and has one'}")
+        fault = "no certificate"
         if one.text is not None:
             data = written[one.name]
             given = k.open_premises(seals, k.given_in(data), (data["statement"]["seal"],))
-            if bool(given) != (one.status == "proved given"):
-                wrong.append(f"{one.name} is pinned as {one.status}, and its certificate is given {given or 'nothing'}")
+            other = bool(given) != (one.status == "proved given")
+            fault = f"pinned as {one.status}, and its certificate is given {given or 'nothing'}" if other else ""
+        if one.derived and bool(fault) != (one.name in allowed):
+            wrong.append(f"{one.name}: {fault or 'is listed, and has one'}")
     return wrong
 
 
 def without_certificate() -> dict[str, str]:
-    """Verdicts that are called proved by a derivation without a certificate, each with the reason."""
+    """Verdicts that are called proved by a derivation without a certificate of that word, each with the reason."""
     from dpverify.ledger import bundled_specs
 
     text = (bundled_specs() / "proofs" / "without_certificate.toml").read_text(encoding="utf-8")
