@@ -197,7 +197,7 @@ def drift() -> Derivation:
     start, long = top / Max(rest, PER), {"f": Lambda(j, floor(T / 2**j)), "lo": TOP + 1, "hi": floor(Log2(T))}
     split = Cases(one, "<=", (Case(N <= 1, _to(start, 1, one)), Case(N >= 2, some)))
     printed = start.xreplace({LONGER: guarded_sum(LONGER.function, *LONGER.limits[0])})
-    steps = (Step(start, "=", "guarded-sum", long), split)
+    steps = (Step(start, "=", "guarded-sum", long, context=start.xreplace({LONGER: HOLE})), split)
     cited = {LEVELS: cite(levels()), VISITED: cite(places()), HEAVY: cite(heavy()), "levels above": given}
     return lemma("family r", (ALPHA <= 1, ALPHA * N >= 1), printed, steps, **cited)
 
