@@ -12,12 +12,17 @@ if TYPE_CHECKING:
     from dpverify.harness.certificates import Certified
 
 
+FAULTY = 1  # exit code where a certificate is missing, or proves another word
+
+
 def certify(*claims: str, out: Path, paper: str | None = None, specs: Path | None = None) -> int:
     """Write a certificate of every verdict that a derivation proves, as JSON, and say which have none and why.
 
-    ``specs/proofs/check_certificate.py`` checks them, without dpverify. ``out``: folder that they go to.
+    ``specs/proofs/check_certificate.py`` checks them, without dpverify. A run over all claims fails where one is
+    missing that ``specs/proofs/without_certificate.toml`` does not list, or proves another word than the pinned
+    one. ``out``: folder that they go to.
     """
-    from dpverify.harness.certificates import certify_claims, write
+    from dpverify.harness.certificates import certify_claims, faults, without_certificate, write
     from dpverify.ledger import load_specs
 
     loaded = load_specs(specs)
@@ -27,10 +32,13 @@ def certify(*claims: str, out: Path, paper: str | None = None, specs: Path | Non
     for certified in certify_claims(loaded, chosen):
         path = write(certified, out)
         found.append(certified)
-        name = " ".join([certified.claim, *certified.reading.values(), certified.variant])
-        print(f"{name}: {path.name if path else f'no certificate: {certified.reason}'}", flush=True)
+        reason = certified.reason or "there is no derivation"
+        print(f"{certified.name}: {path.name if path else f'no certificate: {reason}'}", flush=True)
+    wrong = faults(found, without_certificate()) if not claims and specs is None else []
+    for line in wrong:
+        print(f"fault: {line}")
     print(_summary(found))
-    return OK
+    return FAULTY if wrong else OK
 
 
 def _make(out: Path) -> None:
@@ -42,9 +50,9 @@ def _make(out: Path) -> None:
 
 def _summary(found: list[Certified]) -> str:
     texts = [one.text for one in found if one.text is not None]
-    without = Counter("no derivation" if "no derivation" in one.reason else "other" for one in found if not one.text)
+    without = Counter(one.derived for one in found if one.text is None)
     size = sum(map(len, texts)) / 1000
     return (
         f"{len(found)} proved verdicts, {len(texts)} with a certificate ({size:.0f} kB); "
-        f"{without['no derivation']} have no derivation, {without['other']} derivations are not certified"
+        f"{without[False]} have no derivation, {without[True]} derivations are not certified"
     )

@@ -1,10 +1,14 @@
-"""Certificates of the verdicts that derivations prove: which statements have one, and why the others have none."""
+"""Certificates of the verdicts that derivations prove: which statements have one, and why the others have none.
+
+``specs/proofs/without_certificate.toml`` lists every verdict that may be called proved without one, with the reason.
+"""
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dpverify.harness.derivation_check import DerivationCheck
@@ -26,12 +30,18 @@ class Certified:
     variant: Variant
     text: str | None  # the certificate as JSON
     reason: str = ""
+    status: str = ""  # as it is pinned
+    derived: bool = True  # whether a derivation judges it
+
+    @property
+    def name(self) -> str:
+        """Which verdict it is."""
+        return " ".join([self.claim, *self.reading.values(), self.variant])
 
     @property
     def file(self) -> str:
         """Name of the certificate's file."""
-        words = [self.claim.replace(":", "-"), *self.reading.values(), self.variant]
-        return "-".join(words) + ".json"
+        return self.name.replace(":", "-").replace(" ", "-") + ".json"
 
 
 def certify_claims(specs: Specs, claims: Sequence[ClaimSpec]) -> Iterator[Certified]:
@@ -47,9 +57,9 @@ def _of_case(case: JudgedReading) -> Iterator[Certified]:
     if verdict is None:
         return
     if verdict.status in PROVED:
-        yield _certified(case, "printed", case.printed)
+        yield replace(_certified(case, "printed", case.printed), status=verdict.status)
     if verdict.amendment is not None and verdict.amendment.status in PROVED:
-        yield _certified(case, "amended", case.amended)
+        yield replace(_certified(case, "amended", case.amended), status=verdict.amendment.status)
 
 
 def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Certified:
@@ -68,8 +78,7 @@ def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Ce
             text = json.dumps(found.data, separators=(",", ":")) + "\n"
             return Certified(case.claim.key, case.reading, variant, text)
         reasons.append(found.reason)
-    reason = "; ".join(reasons) or "there is no derivation: it was judged at finitely many points"
-    return Certified(case.claim.key, case.reading, variant, None, reason)
+    return Certified(case.claim.key, case.reading, variant, None, "; ".join(reasons), derived=bool(reasons))
 
 
 def digest_of(claim: ClaimSpec, reading: dict[str, str], variant: Variant) -> str:
@@ -80,6 +89,33 @@ def digest_of(claim: ClaimSpec, reading: dict[str, str], variant: Variant) -> st
     amendment = verdict.amendment if verdict is not None and variant == "amended" else None
     text = claim.text(claim.record) + ("" if amendment is None else claim.text(amendment))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def faults(found: Sequence[Certified], allowed: dict[str, str]) -> list[str]:
+    """Why a list of certificates is not what it must be: some are missing, listed in vain, or prove another word."""
+    from dpverify.symbolic.certify.checker import k
+
+    written = {one.name: json.loads(one.text) for one in found if one.text is not None}
+    seals = {data["statement"]["seal"]: k.given_in(data) for data in written.values()}
+    wrong = []
+    for one in found:
+        if one.derived and (one.text is None) != (one.name in allowed):
+            wrong.append(f"{one.name}: {'no certificate' if one.text is None else 'is listed, and has one'}")
+        if one.text is not None:
+            data = written[one.name]
+            given = k.open_premises(seals, k.given_in(data), (data["statement"]["seal"],))
+            if bool(given) != (one.status == "proved given"):
+                wrong.append(f"{one.name} is pinned as {one.status}, and its certificate is given {given or 'nothing'}")
+    return wrong
+
+
+def without_certificate() -> dict[str, str]:
+    """Verdicts that are called proved by a derivation without a certificate, each with the reason."""
+    from dpverify.ledger import bundled_specs
+
+    text = (bundled_specs() / "proofs" / "without_certificate.toml").read_text(encoding="utf-8")
+    listed: dict[str, str] = tomllib.loads(text)["reasons"]
+    return listed
 
 
 def write(certified: Certified, directory: Path) -> Path | None:

@@ -1,6 +1,6 @@
 """Check certificates: JSON files that prove an inequality or equation between real expressions, step by step.
 
-    python check_certificate.py [--rules rules.json] FILE_OR_FOLDER...
+    python check_certificate.py FILE_OR_FOLDER...
 
 Nothing is searched for. A certificate lists facts, each with the way it follows from those before it; the program
 recomputes every one and refuses the file, with the place, at the first that does not follow. The exit code is 0 if all
@@ -22,22 +22,22 @@ import hashlib
 import json
 import re
 import sys
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 
 from flint import arb, ctx, fmpq, fmpz
 
 ctx.prec = 256
-ZERO, ONE = fmpq(0), fmpq(1)
 MOST_EXPANDED = 24  # integer powers of sums up to this one are multiplied out
 MOST_TERMS = 6000
 FEW = 6  # finite sums of so few terms are written out
-ARITY = {"^": 2, "exp": 1, "log": 1, "log2": 1, "sqrt": 1, "abs": 1, "floor": 1, "ceil": 1, "mod": 2, "bit": 2,
-         "popcount": 1, "moment": 2, "norm": 1, "inner": 2}  # fmt: skip
-MANY = ("+", "*", "max", "min")
+ARITY = {"^": 2, "exp": 1, "log": 1, "floor": 1, "bit": 2, "popcount": 1, "moment": 2, "norm": 1, "inner": 2}
+MANY = ("+", "*", "max")
+CONSTANTS = ("oo", "-oo", "pi")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 NUMBERS = ("real", "integer")
 NO_NUMBERS = ("vector", "random", "gaussian")
+FUNCTIONS = ("sequence", "bits")
 
 
 class Refused(Exception):  # noqa: N818  it is an answer, no error
@@ -49,483 +49,393 @@ def need(condition, why):
         raise Refused(why)
 
 
-# ---------------------------------------------------------------------------------------------------------- expressions
+class Row(tuple):
+    """An operator with its arguments: an expression, or an atom of a form. Equal ones are one object."""
+
+    __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__
+
+    def __lt__(self, other):
+        return self.number < other.number
+
+    def __add__(self, other):
+        return row("+", self, other)
+
+    def __neg__(self):
+        return row("*", rational(-1), self)
+
+    def __sub__(self, other):
+        return self + -other
 
 
-class Expressions:
-    """Expressions as numbered rows, equal ones with equal numbers. A row is a tuple of an operator and its arguments.
+ROWS, FORMS = {}, {}
 
-    Every sum, integral and lambda gets an index of its own, "~k", so that no substitution captures a letter.
-    """
 
-    def __init__(self):
-        self.rows, self.numbers, self.bound, self.plain = [], {}, 0, []
+def row(*parts):
+    found = ROWS.get(parts)
+    if found is None:
+        found = ROWS[parts] = Row(parts)
+        found.number = len(ROWS)
+    return found
 
-    def make(self, *row):
-        number = self.numbers.get(row)
-        if number is None:
-            number = self.numbers[row] = len(self.rows)
-            self.rows.append(row)
-            parts = row[1:] if row[0] not in ("q", "letter", "apply") else row[2:]
-            self.plain.append(row[0] not in ("sum", "integral") and all(self.plain[e] for e in parts))
-        return number
 
-    def rational(self, value):
-        return self.make("q", fmpq(value))
+def rational(value):
+    return row("q", fmpq(value))
 
-    def letter(self, name):
-        return self.make("letter", name)
 
-    def plus(self, *args):
-        return self.make("+", *args)
+def letter(name):
+    return row("letter", name)
 
-    def times(self, *args):
-        return self.make("*", *args)
 
-    def minus(self, a, b):
-        return self.plus(a, self.turned(b))
+def bind(index, body):
+    """A body with an index that no other sum or function has, so that no substitution captures a letter."""
+    need(NAME.match(index), f"{index!r} is no name")
+    fresh = letter(f"~{len(ROWS)}")
+    return fresh[1], put(body, {index: fresh})
 
-    def turned(self, a):
-        return self.times(self.rational(-1), a)
 
-    def build(self, op, *args):
-        """A row; sqrt, abs, min, ceil, log2 and mod are said by other operators."""
-        if op == "sqrt":
-            return self.make("^", args[0], self.rational(fmpq(1, 2)))
-        if op == "abs":
-            return self.make("max", args[0], self.turned(args[0]))
-        if op in ("min", "ceil"):
-            return self.turned(self.make("max" if op == "min" else "floor", *map(self.turned, args)))
-        if op == "log2":
-            return self.times(
-                self.make("log", args[0]), self.make("^", self.make("log", self.rational(2)), self.rational(-1))
-            )
-        if op == "mod":
-            quotient = self.times(args[0], self.make("^", args[1], self.rational(-1)))
-            return self.minus(args[0], self.times(args[1], self.make("floor", quotient)))
-        return self.make(op, *args)
+def read(data, table=()):
+    """Read the prefix format; an integer is a row of the certificate's table that was read before."""
+    if isinstance(data, int) and not isinstance(data, bool):
+        need(0 <= data < len(table), f"there is no expression {data} before this place")
+        return table[data]
+    if isinstance(data, str):
+        need(data in CONSTANTS or NAME.match(data) or re.match(r"%\d+\Z", data), f"{data!r} is no letter")
+        return row(data) if data in CONSTANTS else letter(data)
+    need(isinstance(data, list) and data and isinstance(data[0], str), f"{data!r} is no expression")
+    op, *args = data
+    if op == "q":
+        need(len(args) == 1 and re.match(r"-?\d+(/[1-9]\d*)?\Z", args[0]), f"{data!r} is no rational")
+        return rational(fmpq(*map(int, args[0].split("/"))))
+    if op in ("sum", "integral"):
+        index, *rest = args
+        lo, hi, body = (read(a, table) for a in rest)
+        index, body = bind(index, body)
+        return row(op, index, lo, hi, body)
+    if op == "apply":
+        name, *args = args
+        need(NAME.match(name) and args, f"{name!r} is no function")
+        return row(op, name, *(read(a, table) for a in args))
+    values = [read(a, table) for a in args]
+    if op in SHORT and len(args) == 1 + ("b" in str(SHORT[op])):
+        return put(read(SHORT[op]), dict(zip("ab", values, strict=False)))
+    need((op in MANY and args) or ARITY.get(op) == len(args), f"{op!r} with {len(args)} arguments is unknown")
+    return row(op, *values)
 
-    def binder(self, index, *bodies):
-        """Bodies with an index of their own in the place of a letter."""
-        need(isinstance(index, str) and NAME.match(index), f"{index!r} is no name")
-        self.bound += 1
-        fresh = f"~{self.bound}"
-        return fresh, [self.put(body, {index: self.letter(fresh)}) for body in bodies]
 
-    def read(self, data, table=()):
-        """Read the prefix format; an integer is a row of the certificate's table that was read before."""
-        if isinstance(data, int) and not isinstance(data, bool):
-            need(0 <= data < len(table), f"there is no expression {data} before this place")
-            return table[data]
-        if isinstance(data, str):
-            if data in ("oo", "-oo", "pi"):
-                return self.make(data)
-            need(NAME.match(data) or re.match(r"%\d+\Z", data), f"{data!r} is no letter")
-            return self.letter(data)
-        need(isinstance(data, list) and data and isinstance(data[0], str), f"{data!r} is no expression")
-        op, *args = data
-        if op == "q":
-            need(len(args) == 1 and re.match(r"-?\d+(/[1-9]\d*)?\Z", args[0]), f"{data!r} is no rational")
-            top, _, under = args[0].partition("/")
-            return self.make("q", fmpq(int(top), int(under or 1)))
-        if op in ("sum", "integral"):
-            need(len(args) == 4, f"{op} has four arguments")
-            lo, hi, body = (self.read(a, table) for a in args[1:])
-            index, (body,) = self.binder(args[0], body)
-            return self.make(op, index, lo, hi, body)
-        if op == "apply":
-            need(len(args) == 2 and NAME.match(args[0]), "apply has a name and an argument")
-            return self.make("apply", args[0], self.read(args[1], table))
-        need((op in MANY and args) or ARITY.get(op) == len(args), f"{op!r} with {len(args)} arguments is unknown")
-        return self.build(op, *(self.read(a, table) for a in args))
+MINUS, UNDER = ["q", "-1"], ["^", "b", ["q", "-1"]]
+SHORT = {  # functions that are said by others, of a and b
+    "sqrt": ["^", "a", ["q", "1/2"]],
+    "abs": ["max", "a", ["*", MINUS, "a"]],
+    "min": ["*", MINUS, ["max", ["*", MINUS, "a"], ["*", MINUS, "b"]]],
+    "ceil": ["*", MINUS, ["floor", ["*", MINUS, "a"]]],
+    "log2": ["*", ["log", "a"], ["^", ["log", ["q", "2"]], MINUS]],
+    "mod": ["+", "a", ["*", MINUS, "b", ["floor", ["*", "a", UNDER]]]],
+}
 
-    def put(self, number, where, memo=None):
-        """Replace letters by expressions, and functions by (letter, body) or by another function's name."""
-        memo = {} if memo is None else memo
-        if number in memo:
-            return memo[number]
-        row = self.rows[number]
-        op = row[0]
+
+def put(e, where, memo=None):
+    """Replace letters by expressions, and functions by (letter, body) or by another function's name."""
+    memo = {} if memo is None else memo
+    if e not in memo:
+        op, *args = e
         if op == "letter":
-            found = where.get(row[1], number)
-            need(isinstance(found, int), f"{row[1]} is a function")
-        elif op in ("q", "pi", "oo", "-oo"):
-            found = number
-        elif op in ("sum", "integral"):
-            inner = {k: v for k, v in where.items() if k != row[1]}
-            lo, hi = (self.put(e, where, memo) for e in row[2:4])
-            body = self.put(row[4], inner, memo if len(inner) == len(where) else None)
-            found = self.make(op, row[1], lo, hi, body)
+            found = where.get(args[0], e)
+            need(isinstance(found, Row), f"{args[0]} is a function")
         elif op == "apply":
-            arg, value = self.put(row[2], where, memo), where.get(row[1], row[1])
-            need(not isinstance(value, int), f"{row[1]} is no function")
-            found = self.make("apply", value, arg) if isinstance(value, str) else self.put(value[1], {value[0]: arg})
+            value, args = where.get(args[0], args[0]), [put(a, where, memo) for a in args[1:]]
+            need(not isinstance(value, Row) and (isinstance(value, str) or len(args) == 1), f"{e[1]} is no function")
+            found = row(op, value, *args) if isinstance(value, str) else put(value[1], {value[0]: args[0]})
+        elif op in ("sum", "integral") and args[0] in where:
+            lo, hi = (put(a, where, memo) for a in args[1:3])
+            found = row(op, args[0], lo, hi, put(args[3], {k: v for k, v in where.items() if k != args[0]}))
         else:
-            found = self.make(op, *(self.put(e, where, memo) for e in row[1:]))
-        memo[number] = found
-        return found
+            found = row(op, *(put(a, where, memo) if isinstance(a, Row) else a for a in args))
+        memo[e] = found
+    return memo[e]
 
 
-# ---------------------------------------------------------------------------------------------------------------- forms
+@cache
+def is_plain(e):
+    """Whether there is no sum and no integral in an expression."""
+    return e[0] not in ("sum", "integral") and all(is_plain(a) for a in e if isinstance(a, Row))
 
 
-class Forms:
-    """Numbers for atoms and for forms, and what can be said of a form without knowing any facts.
+def shown(e):
+    """An expression as a line of text, for reasons."""
+    words = [shown(a) if isinstance(a, Row) else str(a) for a in e]
+    return words[-1] if e[0] in ("q", "letter", *CONSTANTS) else f"({' '.join(words)})"
 
-    A form is a dictionary {monomial: coefficient}; a monomial is a sorted tuple of (atom, exponent), both numbers.
-    """
 
-    def __init__(self):
-        self.atoms, self.atom_numbers, self.special = [], {}, set()  # special: sums and primes, to whole powers
-        self.forms, self.form_numbers = [], {}
-        self.known = {}
+class Form(dict):
+    """A polynomial {monomial: coefficient}; a monomial is a sorted tuple of (atom, exponent). Equal ones are one."""
 
-    def atom(self, *key):
-        number = self.atom_numbers.get(key)
-        if number is None:
-            number = self.atom_numbers[key] = len(self.atoms)
-            self.atoms.append(key)
-            self.special.update([number] if key[0] in ("prime", "base") else [])
-        return number
+    __eq__, __ne__, __hash__, __lt__ = object.__eq__, object.__ne__, object.__hash__, Row.__lt__
 
-    def number(self, form):
-        key = tuple(sorted(form.items(), key=lambda item: item[0]))
-        number = self.form_numbers.get(key)
-        if number is None:
-            number = self.form_numbers[key] = len(self.forms)
-            self.forms.append(form)
-        return number
+    def __add__(self, other):
+        total = dict(self)
+        for m, c in other.items():
+            total[m] = total.get(m, 0) + c
+        return form_of(total)
 
-    def power_of(self, key, exponent=ONE):
-        """The form of one atom to a rational power."""
-        return {((self.atom(*key), self.number(constant(exponent))),): ONE}
+    def __sub__(self, other):
+        return self + -other
 
-    def base_of(self, atom):
-        """The form whose powers an atom's powers are."""
-        kind, *rest = self.atoms[atom]
-        return self.forms[rest[0]] if kind == "base" else self.power_of(self.atoms[atom])
+    @cache
+    def __neg__(self):
+        return self.times(-1)
 
-    def heights(self, form):
-        """Number of the highest index "#k" in a form, or -1."""
-        return max((int(n[1:]) for n in self.letters_in(form) if n.startswith("#")), default=-1)
+    def times(self, factor):
+        return form_of({m: c * factor for m, c in self.items()})
 
-    def parts(self, atom):
-        """Forms that an atom is made of: the numbers in its key."""
-        return [self.forms[n] for n in self.atoms[atom] if isinstance(n, int)]
+    def constant(self):
+        """The number that the form is, or None."""
+        return fmpq(0) if not self else self.get(()) if len(self) == 1 else None
 
-    def letters_in(self, form):
-        """Letters and functions in a form, its own indices "#k" among them."""
-        found = set()
-        for monomial in form:
-            for atom, exponent in monomial:
-                found |= self.letters_of(atom) | self.letters_in(self.forms[exponent])
-        return found
+    def whole(self):
+        """Whether it is a constant integer."""
+        return self.constant() is not None and self.constant().q == 1
 
-    def letters_of(self, atom):
-        if atom not in self.known:
-            kind, *rest = self.atoms[atom]
-            found = {rest[0]} if kind in ("letter", "apply") else set()
-            self.known[atom] = found.union(*(self.letters_in(part) for part in self.parts(atom)))
-        return self.known[atom]
+    @cache
+    def key(self):
+        """The form up to a positive rational factor."""
+        return self.times(1 / abs(self[min(self)])) if self else self
 
-    def renamed(self, form, old, new):
-        """A form with another name for a letter."""
-        if old not in self.letters_in(form):
-            return form
-        total = {}
-        for monomial, c in form.items():
-            factors = ((self.atom_renamed(a, old, new), self.renamed(self.forms[x], old, new)) for a, x in monomial)
-            total[tuple(sorted((a, self.number(x)) for a, x in factors))] = c
-        return total
+    @cache
+    def content(self):
+        """The positive rational that leaves whole coefficients without a common factor."""
+        top, under = fmpz(0), fmpz(1)
+        for c in self.values():
+            top, under = top.gcd(c.p), under * c.q // under.gcd(c.q)
+        return fmpq(abs(top), under)
 
-    def atom_renamed(self, atom, old, new):
-        kind, *rest = self.atoms[atom]
-        if kind == "letter":
-            return self.atom(kind, new if rest[0] == old else rest[0])
-        rest = [self.number(self.renamed(self.forms[n], old, new)) if isinstance(n, int) else n for n in rest]
-        return self.atom(kind, *(sorted(rest) if kind == "max" else rest))
 
-    def ball(self, form):
-        """An enclosure of a form without letters."""
-        total = arb(0)
-        for monomial, c in form.items():
-            term = arb(c)
-            for atom, exponent in monomial:
-                term *= self.ball_power(atom, self.forms[exponent])
-            total += term
-        return total
-
-    def ball_power(self, atom, exponent):
-        kind, *rest = self.atoms[atom]
-        need(kind in ("e", "pi", "prime", "log", "floor", "base", "max"), f"no number is known for {kind}")
-        x, value, balls = self.ball(exponent), as_constant(exponent), [self.ball(part) for part in self.parts(atom)]
-        if kind == "prime":
-            base = arb(int(rest[0]))
-        elif kind in ("e", "pi"):
-            base = arb.pi() if kind == "pi" else arb(1).exp()
-        else:
-            need(kind != "log" or balls[0] > 0, "a logarithm of what may not be positive")
-            base = balls[0].log() if kind == "log" else balls[0].floor() if kind == "floor" else balls[0]
-            for ball in balls[1:]:
-                base = base.max(ball)
-        if value is not None and value.q == 1:
-            need(value >= 0 or base != 0, "a division by what may be 0")
-            return base ** int(value.p)
-        need(base > 0, "a power of what may not be positive")
-        return (base.log() * x).exp()
+def form_of(terms):
+    key = frozenset((m, c) for m, c in terms.items() if c != 0)
+    found = FORMS.get(key)
+    if found is None:
+        found = FORMS[key] = Form(sorted(key))
+        found.number = len(FORMS)
+    return found
 
 
 def constant(value):
-    return {(): fmpq(value)} if value != 0 else {}
+    return form_of({(): fmpq(value)})
 
 
-def as_constant(form):
-    if not form:
-        return ZERO
-    return form[()] if len(form) == 1 and () in form else None
+ZERO, ONE = constant(0), constant(1)
 
 
-def is_whole(form):
-    value = as_constant(form)
-    return value is not None and value.q == 1
+def monomial(factors, coefficient=1):
+    return form_of({tuple(sorted(factors)): fmpq(coefficient)})
 
 
-def scaled(form, factor):
-    return {m: c * factor for m, c in form.items()} if factor != 0 else {}
+def alone(atom):
+    """The form of one atom; of a sum that is one, that sum."""
+    return atom[1] if atom[0] == "base" else monomial([(atom, ONE)])
 
 
-def added(*forms):
-    total = {}
-    for form in forms:
-        for m, c in form.items():
-            total[m] = total.get(m, ZERO) + c
-    return {m: c for m, c in total.items() if c != 0}
+@cache
+def letters_in(part):
+    """Names of letters and functions in a form, atom or expression, its own indices among them."""
+    if isinstance(part, Form):
+        return frozenset().union(*(letters_in(x) for m in part for factor in m for x in factor))
+    names = part[1:2] if part[0] in ("letter", "apply") else ()
+    return frozenset(names).union(*(letters_in(x) for x in part if isinstance(x, Form | Row)))
 
 
-def floor_of(value):
-    return int(value.p) // int(value.q)
+def renamed(part, old, new):
+    """A form or an atom with another name for a letter."""
+    if not isinstance(part, Row | Form) or old not in letters_in(part):
+        return new if part == old else part
+    if isinstance(part, Row):
+        kind, *rest = (renamed(x, old, new) for x in part)
+        return row(kind, *(sorted(rest) if kind == "max" else rest))
+    return form_of({tuple(sorted((renamed(a, old, new), renamed(x, old, new)) for a, x in m)): c
+                    for m, c in part.items()})  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------------------- scopes
+def ball(form):
+    """An enclosure of a form without letters."""
+    total = arb(0)
+    for m, c in form.items():
+        term = arb(c)
+        for atom, exponent in m:
+            term *= ball_power(atom, exponent)
+        total += term
+    return total
+
+
+def ball_power(atom, exponent):
+    kind, *rest = atom
+    need(kind in ("e", "pi", "prime", "log", "floor", "base", "max"), f"no number is known for {kind}")
+    parts = [ball(part) for part in rest if isinstance(part, Form)]
+    need(kind != "log" or parts[0] > 0, "a logarithm of what may not be positive")
+    if kind in ("log", "floor", "base", "max"):
+        base = parts[0].log() if kind == "log" else parts[0].floor() if kind == "floor" else reduce(arb.max, parts)
+    else:
+        base = arb(1).exp() if kind == "e" else arb.pi() if kind == "pi" else arb(int(rest[0]))
+    if exponent.whole():
+        need(exponent.constant() >= 0 or base != 0, "a division by what may be 0")
+        return base ** int(exponent.constant().p)
+    need(base > 0, "a power of what may not be positive")
+    return (base.log() * ball(exponent)).exp()
+
+
+@cache
+def number_sign(form):
+    try:
+        value = ball(form)
+    except Refused:
+        return 0
+    return 3 if value > 0 else 1 if value >= 0 else 2 if value < 0 else 0
+
+
+SAID = {">=": 1, "!=": 2, ">": 3, "=": 0}  # what is known of a form's sign: 1 if it is nonnegative, 2 if it is not 0
 
 
 class Scope:
     """The facts that hold at a place, and forms of expressions under them. Cases and ranges of indices nest."""
 
-    def __init__(self, expressions, forms, kinds, facts, outer=None, granted=(), depth=0):
-        self.expressions, self.forms, self.kinds, self.depth = expressions, forms, dict(kinds), depth
-        self.facts = list(facts)  # (relation, expression), the relation to 0 one of >= > = !=
-        self.outer, self.length, self.own = (
-            outer,
-            None,
-            [],
-        )  # of a range: where it is, its length, what holds only in it
-        self.children, self.granted = [], list(granted)  # scopes of ranges; what earlier scopes knew of such ranges
+    def __init__(self, kinds, facts, depth=0):
+        self.kinds, self.depth, self.converging = kinds, depth, set()  # forms of series that converge
+        self.facts = list(facts)  # (relation to 0, expression), and ("within", length, fact) for what holds in a range
         self.refresh()
 
     def refresh(self):
         """Compute all forms anew, since facts came that make some of them simpler."""
-        self.index, self.apart, changed = (
-            {},
-            set(),
-            True,
-        )  # from forms to what is known of them, and those that are not 0
+        self.index, changed = {}, True
         while changed:
-            self.memo, self.missed, self.ranges = {}, set(), {}
-            changed = sum(self.enter(relation, e) for relation, e in self.facts) > 0
+            self.memo, self.missed, self.inner = {}, set(), {}
+            changed = sum(self.enter(*fact) for fact in self.facts if fact[0] != "within") > 0
 
     def enter(self, relation, e):
         """Put a fact where it is looked up; True if it changes forms that were computed before."""
         form, changed = self.form(e), False
-        for one in (form, scaled(form, -1)) if relation in ("=", "!=") else (form,):
-            key = self.key(one)
-            if relation == "!=":
-                changed = changed or (key in self.missed and key not in self.apart)
-                self.apart.add(key)
-            elif self.index.get(key, 0) < (2 if relation == ">" else 1):
+        if relation == "converges":
+            changed = form not in self.converging
+            self.converging.add(form)
+            return changed
+        for one, said in ((form, SAID[relation] or 1), (-form, int(relation == "=") or SAID[relation] & 2)):
+            key = one.key()
+            if said & ~self.index.get(key, 0):
                 changed = changed or key in self.missed
-                self.index[key] = 2 if relation == ">" else 1
+                self.index[key] = self.index.get(key, 0) | said
         return changed
 
-    def add(self, relation, e):
-        """Add a fact that is proven, here and in the scopes of ranges inside."""
-        if self.outer:
-            self.own.append((relation, e))
-        scope = self if self.learn(relation, e) else None
-        while scope:
-            scope.refresh()
-            scope = scope.outer
-
-    def learn(self, relation, e):
-        self.facts.append((relation, e))
-        changed = self.enter(relation, e)
-        for child in list(self.children) if self.expressions.plain[e] else ():  # facts about sums stay outside of them
-            if child.learn(relation, e):
-                child.refresh()
-                changed = True
-        return changed
-
-    def range_key(self, length):
-        return length if isinstance(length, str) else self.forms.number(self.form(length))
+    def learn(self, *fact):
+        """Add a fact that is proven."""
+        self.facts.append(fact)
+        self.inner = {}
+        if self.enter(*fact):
+            self.refresh()
 
     def inside(self, length):
         """The scope of an index "%k" that runs over 0, 1, ..., length; over 0, 1, ... for oo, all reals for line."""
         key = self.range_key(length)
-        if key not in self.ranges:
-            same = [child for child in self.children if self.range_key(child.length) == key]
-            self.ranges[key] = same[0] if same else self.opened(length, key)
-        return self.ranges[key]
+        if key not in self.inner:
+            name, index = f"%{self.depth}", letter(f"%{self.depth}")
+            facts = [fact for fact in self.facts if fact[0] in SAID and is_plain(fact[1])]  # others stay outside
+            facts += [] if length == "line" else [(">=", index)]
+            facts += [] if isinstance(length, str) else [(">=", length - index)]
+            facts += [fact[2] for fact in self.facts if fact[0] == "within" and self.range_key(fact[1]) is key]
+            kinds = {**self.kinds, name: "real" if length == "line" else "integer"}
+            self.inner[key] = Scope(kinds, facts, self.depth + 1)
+        return self.inner[key]
 
-    def opened(self, length, key):
-        e, name = self.expressions, f"%{self.depth}"
-        index = e.letter(name)
-        own = [] if length == "line" else [(">=", index)]
-        own += [] if isinstance(length, str) else [(">=", e.minus(length, index))]
-        own += [fact for other, facts in self.granted if self.range_key(other) == key for fact in facts]
-        kinds = {**self.kinds, name: "real" if length == "line" else "integer"}
-        facts = [fact for fact in self.facts if e.plain[fact[1]]]
-        child = Scope(self.expressions, self.forms, kinds, [*facts, *own], self, (), self.depth + 1)
-        child.length, child.own = length, own
-        self.children.append(child)
-        return child
+    def range_key(self, length):
+        return length if isinstance(length, str) else self.form(length)
 
     def case(self, relation, e):
         """The scope in which one fact more is assumed."""
-        granted = [*self.granted, *((child.length, child.own) for child in self.children)]
-        return Scope(self.expressions, self.forms, self.kinds, [*self.facts, (relation, e)], None, granted, self.depth)
+        return Scope(self.kinds, [*self.facts, (relation, e)], self.depth)
 
     # ---- signs
 
-    def key(self, form):
-        """A form up to a positive rational factor."""
-        if not form:
-            return ()
-        first = abs(form[min(form)])
-        return tuple(sorted(((m, c / first) for m, c in form.items()), key=lambda item: item[0]))
+    def known(self, form):
+        """What the facts say of a form, or its number."""
+        key, other = form.key(), (-form).key()
+        self.missed |= {key, other}
+        found = self.index.get(key, 0) | self.index.get(other, 0) & 2
+        return found if found == 3 or letters_in(form) else found | number_sign(form)
 
     def sign(self, form):
-        """2: the form is known to be positive; 1: not to be negative; 0: not known."""
+        """What is known: 1 if the form is nonnegative, plus 2 if it is not 0."""
         if not form:
             return 1
-        key = self.key(form)
-        found = self.index.get(key, 0)
-        if found < 2 and not self.forms.letters_in(form):
-            found = self.number_sign(form)
-        elif found < 2:
-            self.missed.add(key)
-            signs = [self.monomial_sign(m) if c > 0 else 0 for m, c in form.items()]
-            found = max(found, 0 if 0 in signs else max(signs))
-        if found == 1 and key in self.apart:
-            found = 2
+        found = self.known(form)
+        if found < 3 and letters_in(form):
+            signs = [reduce(int.__and__, (self.power_sign(a, x) for a, x in m), 3) for m in form]
+            found |= signs[0] & 2 if len(form) == 1 else 0
+            found |= max(signs) if all(c > 0 and s & 1 for c, s in zip(form.values(), signs, strict=True)) else 0
         return found
-
-    def number_sign(self, form):
-        try:
-            ball = self.forms.ball(form)
-        except Refused:
-            return 0
-        return 2 if ball > 0 else 1 if ball >= 0 else 0
-
-    def monomial_sign(self, monomial):
-        return min((self.power_sign(a, self.forms.forms[x]) for a, x in monomial), default=2)
 
     def power_sign(self, atom, exponent):
         base = self.atom_sign(atom)
-        if base == 2:
-            return 2
-        value = as_constant(exponent)
-        if value is not None and value.q == 1 and value.p % 2 == 0:
-            return 2 if self.atom_apart(atom) else 1
-        return base
+        if exponent.whole() and exponent.constant().p % 2 == 0:
+            return base | 1
+        return base if base == 3 or self.integer(exponent) else base & 1
 
     def atom_sign(self, atom):
-        kind, *rest = self.forms.atoms[atom]
+        kind, *rest = atom
         if kind in ("prime", "e", "pi"):
-            return 2
+            return 3
         if kind == "base":
-            return self.sign(self.forms.forms[rest[0]])
-        key = ((((atom, self.forms.number(constant(1))),), ONE),)
-        found = self.index.get(key, 0)
-        if found < 2:
-            self.missed.add(key)
-            if not self.forms.letters_of(atom):
-                found = max(found, self.number_sign(dict(key)))
-            elif kind in ("bit", "popcount", "moment", "norm", "apply"):
-                found = max(found, 1)  # a function letter lists positions of bits
-            elif kind == "max":
-                found = max(found, *(self.sign(self.forms.forms[n]) for n in rest))
-            elif kind == "floor":
-                found = max(found, min(1, self.sign(self.forms.forms[rest[0]])))
-        if found == 1 and key in self.apart:
-            found = 2
+            return self.sign(rest[0])
+        found = self.known(alone(atom))
+        if kind in ("bit", "popcount", "moment", "norm") or (kind == "apply" and self.kinds.get(rest[0]) == "bits"):
+            found |= 1  # a function of the kind bits lists positions
+        elif kind == "max":
+            found |= max((s for s in map(self.sign, rest) if s & 1), default=0)
+        elif kind == "floor":
+            found |= self.sign(rest[0]) & 1
         return found
-
-    def atom_apart(self, atom):
-        """Whether an atom is known not to be 0."""
-        return self.atom_sign(atom) == 2 or self.is_apart(self.forms.base_of(atom))
-
-    def is_apart(self, form):
-        key = self.key(form)
-        if key in self.apart or self.sign(form) == 2 or self.sign(scaled(form, -1)) == 2:
-            return True
-        self.missed.add(key)
-        if len(form) != 1 or () in form or form == self.forms.power_of(self.forms.atoms[min(form)[0][0]]):
-            return False
-        powers = [(a, self.forms.forms[x]) for a, x in min(form)]
-        return all(self.atom_sign(a) == 2 or (self.integer(x) and self.atom_apart(a)) for a, x in powers)
 
     def holds(self, relation, form):
         """Whether a relation of a form to 0 is known."""
         if relation == "=":
-            return not form or (self.sign(form) >= 1 and self.sign(scaled(form, -1)) >= 1)
-        if relation == "!=":
-            return self.is_apart(form)
-        return self.sign(form) >= (2 if relation == ">" else 1)
+            return bool(self.sign(form) & self.sign(-form) & 1)
+        return self.sign(form) & SAID[relation] == SAID[relation]
 
     def integer(self, form):
         """Whether a form takes integer values, by the kinds of its letters."""
-        return all(c.q == 1 and all(self.integer_power(a, self.forms.forms[x]) for a, x in m) for m, c in form.items())
+        return all(c.q == 1 and all(self.integer_power(a, x) for a, x in m) for m, c in form.items())
 
     def integer_power(self, atom, exponent):
-        kind, *rest = self.forms.atoms[atom]
+        kind, *rest = atom
         if kind in ("letter", "apply"):
             whole = self.kinds.get(rest[0]) in ("integer", "bits")
         elif kind in ("max", "base"):
-            whole = all(self.integer(self.forms.forms[n]) for n in rest)
+            whole = all(map(self.integer, rest))
         else:
             whole = kind in ("prime", "floor", "bit", "popcount")
-        return whole and self.integer(exponent) and self.sign(exponent) >= 1
+        return whole and self.integer(exponent) and self.sign(exponent) & 1
 
     # ---- arithmetic of forms
 
     def form(self, e):
         """The form of an expression."""
         if e not in self.memo:
-            self.memo[e] = self.compute(e)
+            self.memo[e] = self.compute(*e)
         return self.memo[e]
 
-    def compute(self, e):
-        op, *args = self.expressions.rows[e]
-        forms = self.forms
+    def compute(self, op, *args):
         if op == "q":
             return constant(args[0])
         if op in ("letter", "pi"):
             need(op == "pi" or args[0] in self.kinds, f"the letter {args[:1]} is not declared")
-            return forms.power_of((op, *args))
+            return alone(row(op, *args))
         if op in ("sum", "integral"):
             return self.bound(op, *args)
         if op == "apply":
-            need(self.kinds.get(args[0]) == "bits", f"{args[0]} is not declared as a function")
-            return forms.power_of(("apply", args[0], forms.number(self.form(args[1]))))
+            need(self.kinds.get(args[0]) in FUNCTIONS, f"{args[0]} is not declared as a function")
+            return alone(row(op, args[0], *map(self.form, args[1:])))
         if op == "^":
             return self.raised(args[0], self.form(args[1]))
         values = [self.form(a) for a in args]
-        if op == "+":
-            return added(*values)
-        if op == "*":
-            return reduce(self.product, values)
+        if op in ("+", "*"):
+            return reduce(Form.__add__ if op == "+" else self.product, values)
         if op == "exp":
-            return self.known_power(("e",), values[0])
+            return self.known_power(row("e"), values[0])
         if op == "log":
             return self.logarithm(values[0])
         if op == "floor":
@@ -533,656 +443,500 @@ class Scope:
         if op == "max":
             return self.maximum(values)
         need(op in ("bit", "popcount", "moment", "norm", "inner"), f"{op} has no value here")
-        return forms.power_of((op, *(forms.number(v) for v in values)))
+        return alone(row(op, *values))
 
     def raised(self, e, exponent):
         """A power of an expression; one of a product or power is taken apart before anything is multiplied out."""
-        op, *args = self.expressions.rows[e]
-        whole = is_whole(exponent)
-        if op == "*" and (whole or all(self.sign(self.form(a)) for a in args)):
+        op, *args = e
+        whole = exponent.whole()
+        if op == "*" and (whole or all(self.sign(self.form(a)) & 1 for a in args)):
             return reduce(self.product, (self.raised(a, exponent) for a in args))
         if op == "^":
             inner = self.form(args[1])
-            if (whole and is_whole(inner)) or self.sign(self.form(args[0])):
+            if (whole and inner.whole()) or self.sign(self.form(args[0])) & 1:
                 return self.raised(args[0], self.product(inner, exponent))
         return self.power(self.form(e), exponent)
 
     def product(self, p, q):
-        total = {}
         need(len(p) * len(q) <= MOST_TERMS, "a product of too many terms")
+        total = {}
         for m, c in p.items():
             for n, d in q.items():
                 for k, value in self.joined(m + n).items():
-                    total[k] = total.get(k, ZERO) + c * d * value
-        return {m: c for m, c in total.items() if c != 0}
+                    total[k] = total.get(k, 0) + c * d * value
+        return form_of(total)
 
     def may_merge(self, atom, x, y):
         """Whether b**x*b**y = b**(x+y), for the atom b."""
-        if self.atom_sign(atom) == 2:
-            return True
-        rising = self.sign(x) >= 1 and self.sign(y) >= 1
-        if self.integer(x) and self.integer(y) and (rising or self.atom_apart(atom)):
-            return True
-        return rising and self.atom_sign(atom) >= 1
+        base, rising = self.atom_sign(atom), self.sign(x) & self.sign(y) & 1
+        return base == 3 or (rising and base & 1) or (self.integer(x) and self.integer(y) and (rising or base & 2))
 
     def joined(self, factors):
         """The product of powers of atoms: like atoms merged, whole powers of sums and of primes multiplied out."""
-        forms, powers, coefficient, extra = self.forms, {}, ONE, []
-        if len({a for a, _ in factors} - forms.special) == len(factors):
-            return {tuple(sorted(factors)): ONE}
-        for atom, number in factors:
-            exponent = forms.forms[number]
-            others = powers.setdefault(atom, [])
-            for k, other in enumerate(others):
-                if self.may_merge(atom, exponent, other):
-                    others[k] = added(exponent, other)
+        powers, found, coefficient, extra = [], [], fmpq(1), []
+        for atom, exponent in factors:
+            for k, (other, before) in enumerate(powers):
+                if other is atom and self.may_merge(atom, exponent, before):
+                    powers[k] = (atom, exponent + before)
                     break
             else:
-                others.append(exponent)
-        found = []
-        for atom, exponents in powers.items():
-            kind, *rest = forms.atoms[atom]
-            for exponent in exponents:
-                whole = floor_of(exponent.get((), ZERO))
-                if kind == "prime" and whole:
-                    coefficient *= fmpq(int(rest[0])) ** whole
-                    exponent = added(exponent, constant(-whole))
-                elif kind == "base" and 0 < whole <= MOST_EXPANDED:
-                    left = added(exponent, constant(-whole))
-                    if not left or self.may_merge(atom, left, constant(whole)):
-                        extra += [forms.forms[rest[0]]] * whole
-                        exponent = left
-                if exponent:
-                    found.append((atom, forms.number(exponent)))
-        return reduce(self.product, extra, {tuple(sorted(found)): coefficient})
+                powers.append((atom, exponent))
+        for atom, exponent in powers:
+            whole = int(exponent.get((), fmpq(0)).floor())
+            left = exponent - constant(whole)
+            if atom[0] == "prime":
+                coefficient *= fmpq(int(atom[1])) ** whole
+                exponent = left
+            elif atom[0] == "base" and 0 < whole <= MOST_EXPANDED and self.may_merge(atom, left, constant(whole)):
+                extra += [atom[1]] * whole
+                exponent = left
+            found += [(atom, exponent)] if exponent else []
+        return reduce(self.product, extra, monomial(found, coefficient))
 
-    def rational_power(self, value, exponent):
-        """A positive rational to any power."""
-        result = constant(1)
-        for part, sign in ((value.p, 1), (value.q, -1)):
-            for prime, count in fmpz(part).factor():
-                raised = self.known_power(("prime", str(prime)), scaled(exponent, fmpq(sign * int(count))))
-                result = self.product(result, raised)
-        return result
-
-    def known_power(self, key, exponent):
+    def known_power(self, atom, exponent):
         """exp(x) or p**x, where exp(y*log(u)) and p**(y*log(u)/log(p)) are u**y for positive u."""
-        forms, result, rest, under = self.forms, constant(1), {}, ()
-        if key != ("e",):
-            under = ((forms.atom("log", forms.number(forms.power_of(key))), forms.number(constant(-1))),)
+        under = () if atom[0] == "e" else ((row("log", alone(atom)), constant(-1)),)
+        result, rest = ONE, ZERO
         for m, c in exponent.items():
-            logs = [f for f in m if self.positive_log(f)] if set(under) <= set(m) else []
-            if len(logs) == 1:
-                others = {tuple(f for f in m if f not in (logs[0], *under)): c}
-                result = self.product(result, self.power(forms.parts(logs[0][0])[0], others))
+            logs = [f for f in m if f[0][0] == "log" and f[1] is ONE and self.sign(f[0][1]) == 3]
+            if len(logs) == 1 and set(under) <= set(m):
+                others = monomial([f for f in m if f not in (logs[0], *under)], c)
+                result = self.product(result, self.power(logs[0][0][1], others))
             else:
-                rest[m] = c
-        return self.product(result, self.joined(((forms.atom(*key), forms.number(rest)),))) if rest else result
+                rest += form_of({m: c})
+        return self.product(result, self.joined(((atom, rest),))) if rest else result
 
-    def positive_log(self, factor):
-        """Whether a factor of a monomial is log(u) for a positive u."""
-        atom, number = factor
-        is_log = self.forms.atoms[atom][0] == "log" and as_constant(self.forms.forms[number]) == 1
-        return is_log and self.sign(self.forms.parts(atom)[0]) == 2
+    def prime_powers(self, value):
+        """A positive rational as primes with their exponents."""
+        return [(row("prime", str(p)), sign * int(n)) for part, sign in ((value.p, 1), (value.q, -1))
+                for p, n in fmpz(part).factor()]  # fmt: skip
 
     def power(self, base, exponent):
-        """A form to the power of another."""
-        value = as_constant(exponent)
-        if value is not None:
-            if value == 0:
-                return constant(1)
-            if not base:
-                return {}
-            if value.q == 1 and 0 < value <= MOST_EXPANDED and len(base) > 1:
-                result = base
-                for _ in range(int(value.p) - 1):
-                    result = self.product(result, base)
-                return result
-        if not base:
-            return self.forms.power_of(("base", self.forms.number({}))) if value else self.atom_power({}, exponent)
-        return self.distributed(base, exponent)
+        """A form to the power of another: a rational, atoms that may be taken out of it, and a rest."""
+        value, whole = exponent.constant(), exponent.whole()
+        if value == 0:
+            return ONE
+        if not base and value is not None:
+            return ZERO
+        if whole and 0 < value <= MOST_EXPANDED and len(base) > 1:
+            return reduce(self.product, [base] * int(value.p))
+        content = base.content() if base else fmpq(1)
+        if whole and base[min(base)] < 0:
+            content = -content
+        result, rest = constant(-1 if content < 0 and value.p % 2 else 1), base.times(1 / content)
+        for prime, count in self.prime_powers(abs(content)):
+            result = self.product(result, self.known_power(prime, exponent.times(count)))
+        if len(rest) == 1:
+            ((factors, sign),) = rest.items()
+            left = []
+            for atom, x in factors:
+                if self.atom_sign(atom) & 1 or (whole and x.whole()):
+                    x = self.product(x, exponent)
+                    is_known = atom[0] in ("e", "prime")
+                    result = self.product(result, self.known_power(atom, x) if is_known else self.joined(((atom, x),)))
+                else:
+                    left.append((atom, x))
+            rest = monomial(left, sign)
+            if len(left) == 1 and sign == 1 and left[0][1] is ONE:
+                return self.product(result, self.joined(((left[0][0], exponent),)))
+        return result if rest is ONE else self.product(result, self.joined(((row("base", rest), exponent),)))
 
-    def atom_power(self, base, exponent):
-        return self.joined(((self.forms.atom("base", self.forms.number(base)), self.forms.number(exponent)),))
-
-    def common(self, form, whole):
-        """Powers of atoms that may be taken out of a power of a form: the least one of each atom in its monomials."""
-        found = []
-        for atom in dict.fromkeys(a for m in form for a, _ in m):
-            exponents = [[x for a, x in m if a == atom] for m in form]
-            if any(len(xs) > 1 for xs in exponents):
-                continue
-            numbers = {xs[0] if xs else self.forms.number({}) for xs in exponents}
-            values = [as_constant(self.forms.forms[n]) for n in numbers]
-            if len(numbers) > 1 and any(v is None for v in values):
-                continue
-            least = self.forms.forms[numbers.pop()] if len(numbers) == 1 else constant(min(values))
-            integers = all(v is not None and v.q == 1 for v in values)
-            safe = self.atom_sign(atom) or (whole and integers)
-            if least and safe and (len(values) == 1 or self.atom_apart(atom) or min(values) > 0):
-                found.append((atom, least))
-        return found
-
-    def split(self, form, whole):
-        """A form as a rational, powers of atoms, and a rest; for whole powers, with a positive first coefficient."""
-        taken = self.common(form, whole)
-        rest = self.without(form, taken)
-        content = content_of(rest)
-        content = -content if whole and len(rest) > 1 and rest[min(rest)] < 0 else content
-        return content, taken, scaled(rest, 1 / content)
-
-    def one_factor(self, form):
+    def as_factor(self, form):
         """A sum as one factor, which cancels against its own negative powers."""
         if len(form) < 2:
             return form
-        content, taken, rest = self.split(form, True)
-        base = (self.forms.atom("base", self.forms.number(rest)), self.forms.number(constant(1)))
-        return {tuple(sorted([*((a, self.forms.number(x)) for a, x in taken), base])): content}
-
-    def without(self, form, taken):
-        """A form divided by powers of atoms: each monomial has them once, or not at all."""
-        result, gone = {}, dict(taken)
-        for m, c in form.items():
-            powers = [(a, self.forms.forms[x]) for a, x in m]
-            powers += [(a, {}) for a in gone if a not in dict(m)]
-            left = [(a, added(x, scaled(gone.get(a, {}), -1))) for a, x in powers]
-            result[tuple(sorted((a, self.forms.number(x)) for a, x in left if x))] = c
-        return result
-
-    def distributed(self, base, exponent):
-        """A power of a product: positive and nonnegative factors by themselves; any factor, for integer exponents."""
-        forms = self.forms
-        whole = self.integer(exponent) or (is_whole(exponent))
-        content, taken, rest = self.split(base, whole and as_constant(exponent) is not None)
-        result = self.rational_power(abs(content), exponent)
-        if content < 0 and as_constant(exponent).p % 2:
-            result = scaled(result, -1)
-        for atom, x in taken:
-            raised = self.product(x, exponent)
-            key = forms.atoms[atom]
-            if key[0] in ("e", "prime"):
-                result = self.product(result, self.known_power(key, raised))
-            elif raised:
-                result = self.product(result, self.joined(((atom, forms.number(raised)),)))
-        if rest == {(): fmpq(-1)} and is_whole(exponent):
-            return scaled(result, -1 if int(as_constant(exponent).p) % 2 else 1)
-        if rest == {(): ONE}:
-            return result
-        if len(rest) == 1:
-            ((monomial, c),) = rest.items()
-            if c == 1 and len(monomial) == 1 and as_constant(forms.forms[monomial[0][1]]) == 1:
-                return self.product(result, self.joined(((monomial[0][0], forms.number(exponent)),)))
-        return self.product(result, self.atom_power(rest, exponent))
+        content = form.content() if form[min(form)] > 0 else -form.content()
+        return monomial([(row("base", form.times(1 / content)), ONE)], content)
 
     def logarithm(self, u):
-        forms = self.forms
-        if u == {(): ONE}:
-            return {}
-        if self.sign(u) < 2:
-            return forms.power_of(("log", forms.number(u)))
-        content, taken, rest = self.split(u, False)
-        if self.sign(rest) < 2 or any(self.atom_sign(a) < 2 for a, _ in taken):
-            return forms.power_of(("log", forms.number(u)))
-        total = {} if rest == {(): ONE} else self.log_atom(rest)
-        for part, sign in ((content.p, 1), (content.q, -1)):
-            for prime, count in fmpz(part).factor():
-                total = added(total, scaled(self.log_atom(forms.power_of(("prime", str(prime)))), sign * int(count)))
-        for atom, x in taken:
-            log = constant(1) if forms.atoms[atom] == ("e",) else self.log_atom(forms.base_of(atom))
-            total = added(total, self.product(x, log))
+        """The logarithm of a positive product is taken apart."""
+        factors = min(u) if len(u) == 1 else ()
+        if u is ONE:
+            return ZERO
+        if self.sign(u) < 3 or any(self.atom_sign(a) < 3 for a, _ in factors):
+            return alone(row("log", u))
+        content, total = u.content(), ZERO
+        for prime, count in self.prime_powers(content):
+            total += alone(row("log", alone(prime))).times(count)
+        if len(u) > 1:
+            return total + alone(row("log", u.times(1 / content)))
+        for atom, x in factors:
+            total += self.product(x, ONE if atom[0] == "e" else alone(row("log", alone(atom))))
         return total
-
-    def log_atom(self, form):
-        return self.forms.power_of(("log", self.forms.number(form)))
 
     def floor(self, u):
         """Terms that are integers leave the floor."""
-        whole = {m: c for m, c in u.items() if self.integer({m: c})}
-        rest = {m: c for m, c in u.items() if m not in whole}
-        value = as_constant(rest)
-        if value is not None:
-            return added(whole, constant(floor_of(value)))
-        return added(whole, self.forms.power_of(("floor", self.forms.number(rest))))
+        whole = form_of({m: c for m, c in u.items() if self.integer(form_of({m: c}))})
+        rest = u - whole
+        value = rest.constant()
+        return whole + (constant(value.floor()) if value is not None else alone(row("floor", rest)))
 
     def maximum(self, values):
         """The maximum of forms, without those that are known to be below another."""
         kept = []
-        for k, value in enumerate(values):
-            later = values[k + 1 :]
-            if not any(self.sign(added(other, scaled(value, -1))) for other in [*kept, *later] if other is not value):
-                kept.append(value)
-        if len(kept) == 1:
-            return kept[0]
-        if not kept:
-            return values[-1]  # all are equal
-        return self.forms.power_of(("max", *sorted(self.forms.number(v) for v in kept)))
+        for value in sorted(set(values)):
+            if not any(self.sign(one - value) & 1 for one in kept):
+                kept = [one for one in kept if not self.sign(value - one) & 1] + [value]
+        return kept[0] if len(kept) == 1 else alone(row("max", *sorted(kept)))
 
     # ---- sums and integrals
 
+    def span(self, op, index, lo, hi, body):
+        """What a range's index runs up to, from 0: a length, oo, or all reals for integrals."""
+        need(op == "sum" or (lo[0], hi[0]) == ("-oo", "oo"), "only integrals over all reals are known here")
+        return "line" if op == "integral" else "oo" if hi[0] == "oo" else hi - lo
+
+    def term(self, op, index, lo, hi, body):
+        """The body of a sum or integral at the index of its range, with the scope of that."""
+        length, at = self.span(op, index, lo, hi, body), letter(f"%{self.depth}")
+        return put(body, {index: at if length == "line" else at + lo}), self.inside(length)
+
     def bound(self, op, index, lo, hi, body):
         """A sum, linear in its terms, or an integral over all reals: powers that do not hold the index leave it."""
-        e, forms, number, span = self.expressions, self.forms, "oo", None
-        length, start = self.length_of(op, lo, hi), e.plus(e.letter(f"%{self.depth}"), lo)
-        if op == "integral":
-            start = e.letter(f"%{self.depth}")
-        elif length != "oo":
-            span = self.form(length)
-            number, count = forms.number(span), as_constant(span)
-            need(self.integer(span), "the length of a range is not known to be an integer")
+        length, name, total = self.span(op, index, lo, hi, body), f"%{self.depth}", ZERO
+        key, finite = self.range_key(length), not isinstance(length, str)
+        if finite:
+            need(self.integer(key), "the length of a range is not known to be an integer")
+            count = key.constant()
             if count is not None and count < FEW:
-                return added(
-                    *(self.form(e.put(body, {index: e.plus(lo, e.rational(k))})) for k in range(int(count.p) + 1))
-                )
-        scope, name, total = self.inside(length), f"%{self.depth}", {}
-        inner = scope.form(e.put(body, {index: start}))
-        for term in [{m: c} for m, c in inner.items()] if span is not None else [inner] if inner else []:
-            outer, rest = scope.taken_out(term, name)
-            if span is not None and rest == constant(1) and self.sign(added(span, rest)):
-                total = added(total, self.product(outer, added(span, rest)))
-                continue
-            need(span is not None or name in forms.letters_in(rest), "an endless sum of what does not hold its index")
-            rest = forms.number(forms.renamed(rest, name, f"#{forms.heights(rest) + 1}"))
-            key = ("integral", rest) if op == "integral" else ("sum", number, rest)
-            total = added(total, self.product(outer, forms.power_of(key)))
+                terms = (self.form(put(body, {index: lo + rational(k)})) for k in range(int(count.p) + 1))
+                return reduce(Form.__add__, terms, ZERO)
+        term, scope = self.term(op, index, lo, hi, body)
+        inner = scope.form(term)
+        parts = [scope.taken_out(form_of({m: c}), name) for m, c in inner.items()]
+        if not finite and len(parts) > 1 and not all(self.closed(length, rest) in self.converging for _, rest in parts):
+            parts = [(ONE, inner)]
+        for outer, rest in parts:
+            if finite and rest is ONE and self.sign(key + ONE) & 1:
+                total += self.product(outer, key + ONE)
+            else:
+                need(finite or name in letters_in(rest), "an endless sum of what does not hold its index")
+                total += self.product(outer, self.closed(key, rest))
         return total
 
-    def length_of(self, op, lo, hi):
-        """What a range's index runs up to, from 0: a length, oo, or all reals for integrals."""
-        ends = [self.expressions.rows[x][0] for x in (lo, hi)]
-        need(op == "sum" or ends == ["-oo", "oo"], "only integrals over all reals are known here")
-        return "line" if op == "integral" else "oo" if ends[1] == "oo" else self.expressions.minus(hi, lo)
+    def closed(self, key, rest):
+        """The form of a sum or integral by that of its terms; its index becomes "#k", with the least possible k."""
+        height = max((int(n[1:]) for n in letters_in(rest) if n.startswith("#")), default=-1)
+        rest = renamed(rest, f"%{self.depth}", f"#{height + 1}")
+        return alone(row("integral", rest) if key == "line" else row("sum", key, rest))
 
     def taken_out(self, term, name):
-        """Split one monomial (of a longer form: nothing) into a factor without the index, and the rest."""
-        forms = self.forms
-        if len(term) != 1:
-            return constant(1), term
-        ((monomial, c),) = term.items()
+        """Split one monomial into a factor without the index, and the rest."""
+        ((factors, c),) = term.items()
         outer, inner = [], []
-        for atom, number in monomial:
-            exponent = forms.forms[number]
-            if name in forms.letters_of(atom):
-                inner.append((atom, number))
+        for atom, exponent in factors:
+            if name in letters_in(atom):
+                inner.append((atom, exponent))
                 continue
-            free = {m: k for m, k in exponent.items() if name not in forms.letters_in({m: k})}
-            held = {m: k for m, k in exponent.items() if m not in free}
+            free = form_of({m: k for m, k in exponent.items() if name not in letters_in(form_of({m: k}))})
+            held = exponent - free
             if held and free and not self.may_merge(atom, free, held):
-                free, held = {}, exponent
-            outer += [(atom, forms.number(free))] if free else []
-            inner += [(atom, forms.number(held))] if held else []
-        return {tuple(sorted(outer)): c}, {tuple(sorted(inner)): ONE}
+                free, held = ZERO, exponent
+            outer += [(atom, free)] if free else []
+            inner += [(atom, held)] if held else []
+        return monomial(outer, c), monomial(inner)
 
     # ---- definedness
 
     def defined(self, e):
         """Refuse an expression with a part that may have no value: a division by 0, a log or root of a negative."""
-        op, *args = self.expressions.rows[e]
-        if op in ("q", "pi", "letter"):
-            return
+        op, *args = e
         if op in ("sum", "integral"):
-            index, lo, hi, body = args
-            length, name = self.length_of(op, lo, hi), f"%{self.depth}"
-            for end in {"line": (), "oo": (lo,)}.get(length, (lo, hi)):
+            length = self.span(*e)
+            for end in {"line": (), "oo": args[1:2]}.get(length, args[1:3]):
                 self.defined(end)
                 need(self.integer(self.form(end)), "the ends of a range are not known to be integers")
-            at = self.expressions.letter(name)
-            term = self.expressions.put(body, {index: at if length == "line" else self.expressions.plus(at, lo)})
-            self.inside(length).defined(term)
-            need(length != "oo" or self.inside(length).converges(term, name), "a series is not known to converge")
+            term, inner = self.term(op, *args)
+            inner.defined(term)
+            series = [a for m in self.form(e) for a, _ in m if a[:2] == ("sum", "oo")]
+            need(length != "oo" or all(alone(a) in self.converging for a in series), f"may diverge: {shown(e)}")
             return
-        for a in args[1:] if op == "apply" else args:
-            self.defined(a)
+        for a in args:
+            if isinstance(a, Row):
+                self.defined(a)
         if op == "^":
             base, exponent = (self.form(a) for a in args)
-            fine = (self.integer(exponent) and (self.sign(exponent) or self.is_apart(base))) or self.sign(base) == 2
-            need(fine or (self.sign(base) and self.sign(exponent)), f"a power may be undefined: {self.shown(e)}")
+            signs = self.sign(base), self.sign(exponent)
+            fine = signs[0] == 3 or (self.integer(exponent) and (signs[1] & 1 or signs[0] & 2))
+            need(fine or signs[0] & signs[1] & 1, f"a power may be undefined: {shown(e)}")
         elif op == "log":
-            need(self.sign(self.form(args[0])) == 2, f"a logarithm may be undefined: {self.shown(e)}")
+            need(self.sign(self.form(args[0])) == 3, f"a logarithm may be undefined: {shown(e)}")
 
-    def converges(self, term, name):
-        """Whether a term is geometric in an index: a factor without it, times x**(k*index) with 0 <= x < 1, k > 0."""
-        _, rest = self.taken_out(self.form(term), name)
-        if len(rest) != 1:
-            return False
-        (monomial,) = rest
-        index = self.forms.power_of(("letter", name))
-        logs = {}
-        for atom, number in monomial:
-            if name in self.forms.letters_of(atom):
-                return False
-            kind, ratio = self.forms.atoms[atom][0], {}
-            for m, c in self.forms.forms[number].items():
-                ((one, _),) = index.items()
-                if one[0] not in m:
-                    return False
-                ratio = added(ratio, {tuple(f for f in m if f != one[0]): c})
-            if name in self.forms.letters_in(ratio):
-                return False
-            below = added(constant(1), scaled(self.forms.base_of(atom), -1))
-            if (
-                len(monomial) == 1
-                and kind != "e"
-                and self.atom_sign(atom)
-                and min(self.sign(ratio), self.sign(below)) == 2
-            ):
-                return True
-            if self.atom_sign(atom) != 2:
-                return False
-            log = constant(1) if kind == "e" else self.logarithm(self.forms.base_of(atom))
-            logs = added(logs, self.product(ratio, log))
-        return self.sign(scaled(logs, -1)) == 2
+    def sort(self, e):
+        """Whether an expression is a number, or else a vector or random; these are in few places only."""
+        op, *args = e
+        if op == "letter":
+            kind = self.kinds.get(args[0], "real")
+            return "number" if kind in NUMBERS else kind
+        sorts = [self.sort(a) for a in args if isinstance(a, Row)]
+        others = [s for s in sorts if s != "number"]
+        if op in ("norm", "inner", "moment"):
+            need(others == sorts[: 1 if op == "moment" else 2], f"{op} of what is not random, and no vector")
+            return "number"
+        if op == "+" and len(others) == len(sorts) and len(set(others)) == 1:
+            return others[0]
+        need(not others or (op == "*" and len(others) == 1), f"no number: {shown(e)}")
+        return others[0] if others else "number"
 
     def scalar(self, e):
-        """Refuse an expression that holds a vector or a random variable outside norms, inner products and moments."""
-        op, *args = self.expressions.rows[e]
-        if op == "letter":
-            need(self.kinds.get(args[0], "real") in NUMBERS, f"{args[0]} is no number")
-        elif op == "moment":
-            self.scalar(args[1])
-        elif op in ("sum", "integral", "apply"):
-            for a in args[1:]:
-                self.scalar(a)
-        elif op not in ("q", "norm", "inner"):
-            for a in args:
-                self.scalar(a)
+        need(self.sort(e) == "number", f"no number: {shown(e)}")
+        return e
 
-    def shown(self, e):
-        """An expression as a line of text, for reasons."""
-        op, *args = self.expressions.rows[e]
-        if op in ("q", "letter"):
-            return str(args[0])
-        return f"({op} {' '.join(a if isinstance(a, str) else self.shown(a) for a in args)})"
-
-
-def content_of(form):
-    """The positive rational that leaves whole coefficients without a common factor."""
-    top, under = fmpz(0), fmpz(1)
-    for c in form.values():
-        top, under = top.gcd(c.p), under * c.q // under.gcd(c.q)
-    return fmpq(abs(top), under) if len(form) > 1 or form else ONE
-
-
-# ------------------------------------------------------------------------------------------------- rules and conditions
 
 RELATIONS = {"<=": (">=", 1), "<": (">", 1), ">=": (">=", -1), ">": (">", -1), "=": ("=", 1), "!=": ("!=", 1)}
+
+
+def difference(relation, a, b):
+    """A relation of two expressions as one of >= > = != between an expression and 0."""
+    need(relation in RELATIONS, f"{relation!r} is no relation")
+    kind, turn = RELATIONS[relation]
+    return kind, b - a if turn == 1 else a - b
 
 
 class Rule:
     """What holds for all values of some letters, under conditions: a rule of the catalogue, a premise, a lemma."""
 
-    def __init__(self, expressions, data, table=()):
+    def __init__(self, data, table=()):
         self.letters = dict(data["letters"])
-        self.conditions = [condition(expressions, c, table) for c in data["conditions"]]
-        self.lhs, self.rhs = expressions.read(data["lhs"], table), expressions.read(data["rhs"], table)
-        need(data["relation"] in RELATIONS, f"{data['relation']!r} is no relation")
-        self.relation = data["relation"]
+        self.conditions = [condition(c, table) for c in data["conditions"]]
+        self.lhs, self.rhs = read(data["lhs"], table), read(data["rhs"], table)
+        self.relation, self.gap = difference(data["relation"], self.lhs, self.rhs)
+        lists = {name: kind for name, kind in self.letters.items() if isinstance(kind, list)}
+        self.declared = {name: [read(a, table) for a in kind[1:]] for name, kind in lists.items()}
+        self.letters |= {name: kind[0] for name, kind in lists.items()}
 
 
-def condition(expressions, data, table):
-    """Read a condition; relations become one of >= > = != between an expression and 0."""
+def condition(data, table):
+    """Read a condition: its kind, and what it is of."""
     kind, *args = data
     if kind in RELATIONS:
-        relation, turn = RELATIONS[kind]
-        a, b = (expressions.read(x, table) for x in args)
-        return ("fact", relation, expressions.minus(b, a) if turn == 1 else expressions.minus(a, b))
+        return ("fact", *difference(kind, *(read(x, table) for x in args)))
     if kind == "converges":
         index, lo, body = args
-        return ("converges", expressions.read(["sum", index, lo, "oo", body], table))
+        return ("converges", read(["sum", index, lo, "oo", body], table))
     if kind == "forall":
         index, lo, hi, inner = args
-        lo, hi = expressions.read(lo, table), expressions.read(hi, table)
-        found = condition(expressions, inner, table)
+        found = condition(inner, table)
         need(found[0] == "fact", "forall is of a relation")
-        fresh, (body,) = expressions.binder(index, found[2])
-        return ("forall", fresh, lo, hi, found[1], body)
+        index, body = bind(index, found[2])
+        return ("forall", found[1], ("sum", index, read(lo, table), read(hi, table), body))
     need(kind in ("integer", "declared"), f"{kind!r} is no condition")
-    if kind == "declared":
-        return ("declared", args[0], *(a if args[0] == "set-bits" and k == 0 else expressions.read(a, table)
-                                       for k, a in enumerate(args[1:])))  # fmt: skip
-    return ("integer", expressions.read(args[0], table))
+    what, *args = args if kind == "declared" else data
+    return (what, *(a if what == "set-bits" and a is args[0] else read(a, table) for a in args))
 
 
-WAYS = ("combine", "square", "fraction", "whole", "termwise", "cleared", "congruent", "instance")
-DECLARED = {"random": "is_random", "vector": "is_vector", "gaussian-norm": "is_gaussian", "set-bits": "are_bits"}
-
-
-class Proof:
-    """One list of facts, from the letters and the conditions of a statement to its conclusion."""
+class Proof(Rule):
+    """A statement or lemma: facts, each with the way it follows, from its conditions to its conclusion."""
 
     def __init__(self, checker, data):
-        self.checker, self.data = checker, data
-        self.e, self.table = checker.expressions, checker.table
-        kinds = {}
-        for name, kind in data["letters"].items():
-            need(NAME.match(name), f"{name!r} is no letter")
-            kinds[name] = kind if isinstance(kind, str) else kind[0]
-            need(kinds[name] in (*NUMBERS, *NO_NUMBERS, "bits"), f"{kinds[name]!r} is no kind of letter")
-        self.declared = {n: [self.read(a) for a in k[1:]] for n, k in data["letters"].items() if isinstance(k, list)}
-        assumed = [condition(self.e, c, self.table) for c in data["conditions"]]
+        super().__init__(data, checker.table)
+        self.checker, self.data, self.table, local = checker, data, checker.table, data["local"]
+        self.premises = {}
+        more = Rule({**data, "letters": local["letters"]}, self.table)
+        self.kinds, self.declared = {**self.letters, **more.letters}, {**self.declared, **more.declared}
+        for name, kind in self.kinds.items():
+            need(
+                NAME.match(name) and kind in (*NUMBERS, *NO_NUMBERS, *FUNCTIONS), f"{name!r} is no letter, or no {kind}"
+            )
+        assumed = self.conditions + [condition(c, self.table) for c in local["conditions"]]
         need(all(c[0] == "fact" for c in assumed), "only relations can be assumed")
-        self.scope = Scope(self.e, checker.forms, kinds, [c[1:] for c in assumed])
-        for _, _, e in assumed:
+        self.scope = Scope(self.kinds, [c[1:] for c in assumed])
+        for e in (self.lhs, self.rhs, *(c[2] for c in assumed)):
             self.scope.scalar(e)
 
     def read(self, data):
-        return self.e.read(data, self.table)
+        return read(data, self.table)
+
+    def premise(self, data):
+        """What a premise says; one that is named says what a lemma does, with a name for the lemma's left side."""
+        if data["kind"] != "named":
+            return Rule(data, self.table)
+        lemma, values = self.checker.lemmas[data["lemma"]], {n: self.read(e) for n, e in data["where"].items()}
+        need(values.keys() == lemma.letters.keys(), f"the letters {sorted(lemma.letters)} need values")
+        rule = Rule({**lemma.data, "letters": {}, "lhs": data["lhs"]}, self.table)
+        conditions = [tuple(put(x, values) if isinstance(x, Row) else x for x in c) for c in rule.conditions]
+        rule.conditions = [
+            c for c in conditions if all(letters_in(x) <= self.kinds.keys() for x in c[1:] if isinstance(x, Row))
+        ]
+        rule.relation, rule.gap = difference(lemma.data["relation"], rule.lhs, put(rule.rhs, values))
+        said = (data["lemma"], data["where"])
+        need(self.checker.names.setdefault(rule.lhs, said) == said, f"one name for two things: {shown(rule.lhs)}")
+        return rule
 
     def run(self):
-        self.items(self.data["body"], self.scope, "body")
-        lhs, rhs = self.read(self.data["lhs"]), self.read(self.data["rhs"])
-        need(self.data["relation"] in ("<=", ">=", "="), "only <=, >= and = are proven")
-        chain = [lhs, *(self.link(k, link) for k, link in enumerate(self.data["chain"])), rhs]
-        relations = [*(link[0] for link in self.data["chain"]), self.data["last"]]
-        for k, (relation, old, new) in enumerate(zip(relations, chain, chain[1:], strict=False)):
-            need(relation in ("=", self.data["relation"]), f"chain {k}: the relation {relation} leads elsewhere")
-            self.step(self.scope, relation, old, new, f"chain {k}")
-        self.scope.scalar(lhs)
-        self.scope.defined(lhs)
+        self.premises = {name: self.premise(data) for name, data in self.data["premises"].items()}
+        self.items(self.data["body"], self.scope, f"{self.data['name']}: body", self.relation, self.gap)
+        self.scope.defined(self.lhs)
+        self.scope.defined(self.rhs)
 
-    def link(self, k, link):
-        need(isinstance(link, list) and len(link) == 2, f"chain {k}: not a relation and an expression")
-        return self.read(link[1])
-
-    def step(self, scope, relation, old, new, place):
-        """Whether one expression stands in a relation to the next, which has a value everywhere."""
-        try:
-            kind, turn = RELATIONS[relation]
-            scope.scalar(new)
-            scope.defined(new)
-            gap = added(scope.form(new), scaled(scope.form(old), -1))
-            need(scope.holds(kind, scaled(gap, turn)), f"not known: {scope.shown(old)} {relation} {scope.shown(new)}")
-        except Refused as error:
-            raise Refused(f"{place}: {error}") from None
-
-    def items(self, items, scope, place):
+    def items(self, items, scope, name, *claim):
+        """Go through facts, to what they must reach."""
         for k, item in enumerate(items):
-            here = f"{place}[{k}]"
             try:
-                self.item(item, scope, here)
+                self.item(item, scope)
             except Refused as error:
-                raise Refused(str(error) if str(error).startswith("body") else f"{here}: {error}") from None
+                raise Refused(f"{name}[{k}] {error}") from None
+        need(not claim or scope.holds(claim[0], scope.form(claim[1])), f"{name} does not reach the claim")
 
-    def item(self, item, scope, here):
+    def item(self, item, scope):
         if "within" in item:
-            length = item["within"]
-            inner = scope.inside(length if length in ("oo", "line") else self.read(length))
-            self.items(item["facts"], inner, here + ".facts")
-        elif "step" in item:
-            relation, old, new = item["step"]
-            self.step(scope, relation, self.read(old), self.read(new), here)
-        elif "split" in item:
-            e, claim = self.read(item["split"]), item["is"]
-            against = self.e.turned(e)
-            for name, inner in (("then", scope.case(">=", e)), ("else", scope.case(">", against))):
-                self.items(item[name], inner, f"{here}.{name}")
-                need(inner.holds(claim[0], inner.form(self.read(claim[1]))), f"{here}.{name} does not reach the claim")
-            self.conclude(scope, *claim)
+            length = item["within"] if item["within"] in ("oo", "line") else self.read(item["within"])
+            inner = scope.inside(length)
+            known = len(inner.facts)
+            self.items(item["facts"], inner, "facts")
+            scope.facts += [("within", length, fact) for fact in inner.facts[known:]]
+            scope.refresh()
+            return
+        relation, e = item["is"][0], self.read(item["is"][1])
+        need(relation in SAID or relation == "converges", f"{relation!r} is no relation to 0")
+        scope.scalar(e)
+        if "split" in item:
+            by = scope.scalar(self.read(item["split"]))
+            for name, inner in (("then", scope.case(">=", by)), ("else", scope.case(">", -by))):
+                self.items(item[name], inner, name, relation, e)
         else:
-            relation, e = item["is"]
-            need(relation in (">=", ">", "=", "!="), f"{relation!r} is no relation to 0")
             method, *args = item["by"]
             need(method in WAYS, f"{method!r} is no way to prove a fact")
-            getattr(self, method)(scope, relation, self.read(e), *args)
-            self.conclude(scope, relation, e)
-
-    def conclude(self, scope, relation, e):
-        number = self.read(e)
-        scope.scalar(number)
-        scope.add(relation, number)
+            need((relation == "converges") == (method == "ratio"), f"{method} does not prove that it {relation}")
+            getattr(self, method)(scope, relation, e, *args)
+        scope.learn(relation, e)
 
     # ---- ways to prove a fact: relation of an expression to 0
 
+    def same(self, scope, e, other, why):
+        need(scope.form(e) is scope.form(other), why)
+
     def combine(self, scope, relation, e, divisors, terms):
-        """Times positive factors, it is a nonnegative combination of products of facts, plus multiples of zeros."""
-        left = scope.form(e)
+        """Times divisors, it is a sum of products of facts with weights >= 0; with any weight where a factor is 0."""
+        left, total, least = scope.form(e), ZERO, 0 if relation == "=" else 1
         for d in divisors:
             factor = scope.form(self.read(d))
-            need(scope.sign(factor) == 2, f"the divisor {d} is not known to be positive")
-            left = scope.product(left, scope.one_factor(factor))
-        right, strict, zeros_only = {}, False, True
-        for weight, factors, *zero in terms:
-            weight, strength = self.e.rows[self.e.read(["q", weight])][1], 2
-            product = constant(weight)
-            for f in (*factors, *zero):
-                factor = scope.form(self.read(f))
-                strength = min(strength, scope.sign(factor))
-                product = scope.product(product, factor)
-            if zero:
-                need(scope.holds("=", scope.form(self.read(zero[0]))), f"{zero[0]} is not known to be 0")
-            else:
-                need(weight >= 0, f"the weight {weight} is negative")
-                need(strength, f"a factor among {factors} is not known to be nonnegative")
-                strict, zeros_only = strict or (strength == 2 and weight > 0), False
-            right = added(right, product)
-        need(added(left, scaled(right, -1)) == {}, "the combination is not what it is said to be")
-        need(relation == ">=" or (relation == ">" and strict) or (relation == "=" and zeros_only), "it says less")
+            need(scope.sign(factor) & 2 and (least == 0 or scope.sign(factor) & 1), f"a divisor of unknown sign: {d}")
+            left = scope.product(left, scope.as_factor(factor))
+        strict = False
+        for weight, factors in terms:
+            weight, forms = self.read(["q", weight])[1], [scope.form(self.read(f)) for f in factors]
+            total += reduce(scope.product, forms, constant(weight))
+            if not any(scope.holds("=", f) for f in forms):
+                signs = reduce(int.__and__, map(scope.sign, forms), 3)
+                need(least and weight >= 0 and signs & 1, f"a term that may be negative, or is not 0: {factors}")
+                strict = strict or (signs == 3 and weight > 0)
+        need(left is total, "the combination is not what it is said to be")
+        need(relation in (">=", "=") or (relation == ">" and strict), "it says less")
 
     def square(self, scope, relation, e, root):
         """It is the square of a real number."""
-        form = scope.form(self.read(root))
-        need(added(scope.form(e), scaled(scope.product(form, form), -1)) == {}, "it is not this square")
-        need(relation == ">=" or (relation == ">" and scope.is_apart(form)), "a square may be 0")
+        root = self.read(root)
+        self.same(scope, e, row("*", root, root), "it is not this square")
+        need(relation == ">=" or (relation == ">" and scope.sign(scope.form(root)) & 2), "a square may be 0")
 
     def fraction(self, scope, relation, e, u):
         """It is floor(u) + 1 - u."""
         u = self.read(u)
-        gap = scope.form(self.e.plus(self.e.make("floor", u), self.e.rational(1), self.e.times(self.e.rational(-1), u)))
-        need(relation == ">" and added(scope.form(e), scaled(gap, -1)) == {}, "it is something else")
+        self.same(scope, e, row("floor", u) + rational(1) - u, "it is something else")
+        need(relation == ">", "it is positive")
 
     def whole(self, scope, relation, e):
         """It is an integer above -1."""
         form = scope.form(e)
         need(scope.integer(form), "not known to be an integer")
-        need(relation == ">=" and scope.sign(added(form, constant(1))) == 2, "not known to be above -1")
+        need(relation == ">=" and scope.sign(form + ONE) == 3, "not known to be above -1")
 
     def termwise(self, scope, relation, e):
         """It is a sum, and its terms are nonnegative, or 0."""
-        op, *args = self.e.rows[e]
-        need(op == "sum" and relation in (">=", "="), "termwise is for sums, and >= or =")
-        index, lo, hi, body = args
+        need(e[0] == "sum" and relation in (">=", "="), "termwise is for sums, and >= or =")
         scope.defined(e)
-        inner = scope.inside(scope.length_of(op, lo, hi))
-        term = self.e.put(body, {index: self.e.plus(lo, self.e.letter(f"%{scope.depth}"))})
+        term, inner = scope.term(*e)
         need(inner.holds(relation, inner.form(term)), "not known of the terms")
 
-    def cleared(self, scope, relation, e, divisors):
-        """Times things that are not 0, it is 0."""
-        left = scope.form(e)
-        for d in divisors:
-            factor = scope.form(self.read(d))
-            need(scope.is_apart(factor), f"the divisor {d} is not known to be other than 0")
-            left = scope.product(left, scope.one_factor(factor))
-        need(relation == "=" and left == {}, "it is not 0")
+    def ratio(self, scope, relation, e, ratio):
+        """It is a series, each term of which is the one before times a ratio that is at least 0 and below 1."""
+        need(e[0] == "sum" and scope.span(*e) == "oo", "no series")
+        ratio = scope.scalar(self.read(ratio))
+        term, inner = scope.term(*e)
+        index = f"%{scope.depth}"
+        following = put(term, {index: letter(index) + rational(1)})
+        self.same(inner, following, row("*", ratio, term), "the terms have another ratio")
+        need(index not in letters_in(inner.form(ratio)), "the ratio changes")
+        need(scope.sign(scope.form(ratio)) & 1 and scope.sign(ONE - scope.form(ratio)) == 3, "not in [0, 1)")
 
     def congruent(self, scope, relation, e, index, context, a, b):
         """It is the difference of one expression at two equal places."""
         a, b = self.read(a), self.read(b)
-        need(scope.holds("=", added(scope.form(a), scaled(scope.form(b), -1))), "the places are not known to be equal")
-        fresh, (body,) = self.e.binder(index, self.read(context))
-        gap = scope.form(self.e.minus(self.e.put(body, {fresh: a}), self.e.put(body, {fresh: b})))
-        need(relation == "=" and added(scope.form(e), scaled(gap, -1)) == {}, "it is not this difference")
+        need(scope.holds("=", scope.form(a - b)), "the places are not known to be equal")
+        index, body = bind(index, self.read(context))
+        self.same(scope, e, put(body, {index: a}) - put(body, {index: b}), "it is not this difference")
+        need(relation == "=", "it is 0")
 
     def instance(self, scope, relation, e, source, name, where):
         """It is what a rule, a premise or a lemma says."""
-        known = {"rule": self.checker.rules, "premise": self.checker.premises, "lemma": self.checker.lemmas}[source]
+        known = {"rule": self.checker.rules, "premise": self.premises, "lemma": self.checker.lemmas,
+                 "induction": {name: self}}[source]  # fmt: skip
         need(name in known, f"there is no {source} {name!r} before this place")
-        rule = Rule(self.e, known[name]) if source == "rule" else known[name]
-        self.checker.used.update([name] if source == "rule" else [])
+        rule = Rule(known[name]) if source == "rule" else known[name]
+        self.checker.used.setdefault(source, set()).add(name)
         need(set(where) == set(rule.letters), f"the letters {sorted(rule.letters)} need values, not {sorted(where)}")
-        values = {}
-        for letter, value in where.items():
-            need(
-                source == "rule" or rule.letters[letter] in NUMBERS, f"{letter} is no number: nothing may stand for it"
-            )
-            if rule.letters[letter] in ("sequence", "bits"):
-                if isinstance(value, str):
-                    need(scope.kinds.get(value) == "bits", f"{value} is no function")
-                    values[letter] = value
-                else:
-                    fresh, (body,) = self.e.binder(value[0], self.read(value[1]))
-                    values[letter] = (fresh, body)
-            else:
-                values[letter] = self.read(value)
-                if rule.letters[letter] in NUMBERS:
-                    scope.scalar(values[letter])
-                if rule.letters[letter] == "integer":
-                    need(scope.integer(scope.form(values[letter])), f"{letter} is not known to be an integer")
-        lhs, rhs = self.e.put(rule.lhs, values), self.e.put(rule.rhs, values)
+        values = {one: self.value(scope, rule.letters[one], value, source) for one, value in where.items()}
+        for one, said in rule.declared.items():
+            own = self.declared.get(values[one] if isinstance(values[one], str) else values[one][1], ())
+            alike = [scope.form(put(a, values)) is scope.form(b) for a, b in zip(said, own, strict=True)]
+            need(all(alike), f"{one} is declared otherwise")
         for k, one in enumerate(rule.conditions):
-            need(self.met(scope, one, values), f"condition {k} is not known")
-        for side in (lhs, rhs):
-            scope.defined(side)
-        kind, turn = RELATIONS[rule.relation]
-        gap = scaled(scope.form(self.e.minus(rhs, lhs)), turn)
-        needed = {">=": (">=",), ">": (">", ">="), "=": ("=", ">="), "!=": ()}[kind]
-        need(relation in needed and added(scope.form(e), scaled(gap, -1)) == {}, "the instance says something else")
-
-    def met(self, scope, one, values):
-        kind, *args = one
-        if kind == "fact":
-            return scope.holds(args[0], scope.form(self.e.put(args[1], values)))
-        if kind == "converges":
-            return scope.defined(self.e.put(args[0], values)) is None
-        if kind == "integer":
-            return scope.integer(scope.form(self.e.put(args[0], values)))
-        if kind == "forall":
-            index, lo, hi, relation, body = args
-            lo, hi, body = (self.e.put(x, values) for x in (lo, hi, body))
-            inner = scope.inside(scope.length_of("sum", lo, hi))
-            at = self.e.plus(lo, self.e.letter(f"%{scope.depth}"))
-            return inner.holds(relation, inner.form(self.e.put(body, {index: at})))
-        what, *args = args
-        need(what in DECLARED, f"{what!r} is not checked here")
-        args = (values[x] if isinstance(x, str) else self.e.put(x, values) for x in args)
-        return getattr(self, DECLARED[what])(scope, *args)
-
-    # ---- what letters are declared to be
-
-    def is_random(self, scope, e):
-        names = self.checker.forms.letters_in(scope.form(e))
-        return bool(names) and all(scope.kinds.get(n) in NO_NUMBERS for n in names)
-
-    def is_vector(self, scope, e):
-        """Whether it is a linear combination of vectors."""
-
-        def degree(factors):
-            names = [(self.checker.forms.atoms[a], x) for a, x in factors]
-            vectors = [x for (kind, *rest), x in names if kind == "letter" and scope.kinds[rest[0]] in NO_NUMBERS]
-            return len(vectors) == 1 and as_constant(self.checker.forms.forms[vectors[0]]) == 1
-
-        form = scope.form(e)
-        return bool(form) and all(degree(m) for m in form)
-
-    def is_gaussian(self, scope, e, dimension, variance):
-        op, name = self.e.rows[e][:2]
-        found = self.declared.get(name) if op == "letter" and scope.kinds.get(name) == "gaussian" else None
-        return bool(found) and all(
-            scope.form(a) == scope.form(b) for a, b in zip(found, (dimension, variance), strict=True)
+            need(self.met(scope, values, *one), f"condition {k} is not known")
+        for side in (rule.lhs, rule.rhs):
+            scope.defined(put(side, values))
+        need(source != "induction" or self.earlier(scope, name, values), "not the statement for a smaller integer")
+        needed = {">=": (">=",), ">": (">", ">="), "=": ("=", ">=")}[rule.relation]
+        gap = put(rule.gap, values)
+        need(relation in needed, "the instance says less")
+        need(
+            scope.form(e) in (scope.form(gap), -scope.form(gap))[: 1 + (rule.relation == "=")], "it says another thing"
         )
 
-    def are_bits(self, scope, name, of):
-        found = self.declared.get(name) if isinstance(name, str) and scope.kinds.get(name) == "bits" else None
-        return bool(found) and scope.form(found[0]) == scope.form(of)
+    def earlier(self, scope, name, values):
+        """Whether the statement is used for a smaller value of an integer that it bounds from below, and no other."""
+        same = {one for one, value in values.items() if value is letter(one)}
+        starts = [letters_in(scope.form(letter(name) - c[2])) for c in self.conditions if c[1] == ">="]
+        smaller = scope.sign(scope.form(letter(name) - values[name])) == 3 and self.letters[name] == "integer"
+        return smaller and not self.data["local"]["letters"] and any(start <= same for start in starts)
+
+    def value(self, scope, kind, data, source):
+        """What stands for a letter, if it is of its kind."""
+        if kind not in FUNCTIONS:
+            value = self.read(data)
+            wanted = "number" if kind in NUMBERS else kind
+            need(scope.sort(value) == wanted or (kind == "random" and source == "rule"), f"{shown(value)} is no {kind}")
+            need(kind != "integer" or scope.integer(scope.form(value)), f"not known to be an integer: {shown(value)}")
+            return value
+        if isinstance(data, str):
+            need(scope.kinds.get(data) in (kind, "bits" if source == "rule" else kind), f"{data} is no function")
+            return data
+        return bind(data[0], self.read(data[1]))
+
+    def met(self, scope, values, kind, *args):
+        """Whether a condition is known of an instance."""
+        if kind == "forall":
+            term, inner = scope.term(*(put(a, values) if isinstance(a, Row) else a for a in args[1]))
+            return inner.holds(args[0], inner.form(term))
+        if kind == "set-bits":
+            name = values[args[0]]
+            found = self.declared.get(name) if isinstance(name, str) and scope.kinds.get(name) == "bits" else None
+            return bool(found) and scope.form(found[0]) is scope.form(put(args[1], values))
+        args = [put(a, values) if isinstance(a, Row) else a for a in args]
+        if kind == "fact":
+            return scope.holds(args[0], scope.form(args[1]))
+        if kind == "converges":
+            return scope.defined(args[0]) is None
+        if kind == "integer":
+            return scope.integer(scope.form(args[0]))
+        if kind == "gaussian-norm":
+            found = self.declared.get(args[0][1]) if scope.sort(args[0]) == "gaussian" else None
+            return bool(found) and all(scope.form(a) is scope.form(b) for a, b in zip(found, args[1:], strict=True))
+        need(kind in ("random", "vector"), f"{kind!r} is not checked here")
+        return scope.sort(args[0]) in ((kind,) if kind == "vector" else NO_NUMBERS)
+
+
+WAYS = ("combine", "square", "fraction", "whole", "termwise", "ratio", "congruent", "instance")
 
 
 def seal(data, table):
@@ -1195,6 +949,7 @@ def seal(data, table):
 
     letters = {name: full(kind) for name, kind in data["letters"].items()}
     said = [letters, *(full(data[key]) for key in ("conditions", "lhs", "relation", "rhs"))]
+    said += [full(data["local"]["conditions"])] if data.get("local", {}).get("conditions") else []
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -1202,53 +957,65 @@ class Checker:
     """One certificate."""
 
     def __init__(self, rules):
-        self.expressions, self.forms, self.table, self.used = Expressions(), Forms(), [], set()
-        self.rules, self.premises, self.lemmas = {r["name"]: r for r in rules}, {}, {}
+        self.table, self.lemmas, self.names, self.used, self.rules = [], {}, {}, {}, {r["name"]: r for r in rules}
 
     def run(self, data):
-        need(data["schema"] == 1, "the schema is not 1")
-        for row in data["table"]:
-            self.table.append(self.expressions.read(row, self.table))
-        for one in (data["statement"], *data["premises"].values(), *data["lemmas"]):
-            need(one["seal"] == seal(one, data["table"]), f"the seal of {one['name']} is broken")
-        self.premises = {n: Rule(self.expressions, p, self.table) for n, p in data["premises"].items()}
-        for k, lemma in enumerate(data["lemmas"]):
-            try:
-                Proof(self, lemma).run()
-            except Refused as error:
-                raise Refused(f"lemma {k}: {error}") from None
-            self.lemmas[lemma["name"]] = Rule(self.expressions, lemma, self.table)
-        Proof(self, data["statement"]).run()
-        return sorted(self.used)
+        need(data["schema"] == 2, "the schema is not 2")
+        for one in data["table"]:
+            self.table.append(read(one, self.table))
+        for proof in (*data["lemmas"], data["statement"]):
+            for one in (proof, *(p for p in proof["premises"].values() if p["kind"] != "named")):
+                need(one["seal"] == seal(one, data["table"]), f"the seal of {one['name']} is broken")
+            made = Proof(self, proof)
+            made.run()
+            self.lemmas[proof["name"]] = made
+        return self.used
 
 
 def check(data, rules):
-    """The rules that a certificate uses; raises Refused where it does not prove its statement."""
+    """The rules, premises and lemmas that a certificate uses; raises Refused where it does not prove its statement."""
     try:
         return Checker(rules).run(data)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise Refused(f"malformed: {type(error).__name__}: {error}") from None
 
 
+def given_in(data):
+    """What a certificate takes without proof: names of premises with their seals, or None where none can be proven."""
+    found = {data["statement"]["quantity"]: None} if data["statement"].get("quantity") else {}
+    for proof in (*data["lemmas"], data["statement"]):
+        found |= {
+            name: one["seal"] for name, one in proof["premises"].items() if one["kind"] in ("claim", "fact", "given")
+        }
+        found |= dict.fromkeys(proof["local"]["given"])
+    return found
+
+
+def open_premises(seals, given, seen=()):
+    """Names of premises that no accepted certificate proves; what is proven from itself is not."""
+    found = {}
+    for name, one in given.items():
+        below = None if one in seen else seals.get(one)
+        found |= {name: None} if below is None else dict.fromkeys(open_premises(seals, below, (*seen, one)))
+    return list(found)
+
+
 def main(words):
-    rules_file = Path(__file__).with_name("rules.json")
-    if words[:1] == ["--rules"]:
-        rules_file, words = Path(words[1]), words[2:]
     files = [f for w in words for f in (sorted(Path(w).glob("*.json")) if Path(w).is_dir() else [Path(w)])]
-    rules, refused = json.loads(rules_file.read_text())["rules"], 0
+    rules, accepted = json.loads(Path(__file__).with_name("rules.json").read_text())["rules"], {}
     for file in files:
         try:
             data = json.loads(file.read_text())
-            used = check(data, rules)
-            given = ", ".join(data["premises"]) or "nothing"
-            local = ", ".join(data["statement"]["local"])
-            given += f"; where there are such values of {local}" if local else ""
-            print(f"accepted: {file.name}, rules: {', '.join(used) or 'none'}; given: {given}")
+            accepted[file] = data, check(data, rules)
         except (Refused, OSError, ValueError) as error:
-            refused += 1
             print(f"refused: {file.name}: {error}")
-    print(f"{len(files) - refused} of {len(files)} accepted")
-    return 1 if refused or not files else 0
+    seals = {data["statement"]["seal"]: given_in(data) for data, _ in accepted.values()}
+    for file, (data, used) in accepted.items():
+        given = open_premises(seals, given_in(data), (data["statement"]["seal"],))
+        word = f"proved given {'; '.join(given)}" if given else "proved"
+        print(f"{word}: {file.name}; rules: {', '.join(sorted(used.get('rule', ()))) or 'none'}")
+    print(f"{len(accepted)} of {len(files)} accepted")
+    return 0 if accepted and len(accepted) == len(files) else 1
 
 
 if __name__ == "__main__":

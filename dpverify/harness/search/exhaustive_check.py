@@ -1,4 +1,4 @@
-"""Exact arithmetic at every point of a finite set: a proof of a statement without letters, else an argument or less."""
+"""Exact arithmetic at every point of a finite set: a proof of a formula without letters, else an argument or less."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ExhaustiveCheck(Check):
         missed = missed_controls(controls) if controls or not found.violations else ""
         open_ends = missed or found.undecided or found.undefined
         ungranted = not_granted(self.where, statement) if self.why_sufficient and not found.violations else []
-        enough = "argued" if self.holds or statement.free else "proved"
+        enough = "argued" if self.holds or self.lhs or statement.free else "proved"
         holds = enough if self.why_sufficient and not ungranted else "not refuted"
         message = f"{len(found.probes)} points, {len(found.violations)} violations"
         if found.undecided or found.undefined:

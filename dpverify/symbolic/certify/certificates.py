@@ -1,139 +1,202 @@
-"""The certificate of a derivation of a statement: its letters, conditions, facts and chain, as JSON."""
+"""The certificate of a derivation of a statement: its letters, conditions, facts and lemmas, as JSON."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from sympy.core.function import AppliedUndef
+import sympy
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.certify.chains import Chains, NoCertificateError
-from dpverify.symbolic.certify.checker import checker, rules
+from dpverify.symbolic.certify.chains import Chains, NoCertificateError, Source, gap_of, read
+from dpverify.symbolic.certify.checker import k, rules
 from dpverify.symbolic.certify.goals import Goals
-from dpverify.symbolic.certify.instances import condition_data, kind_of, premise_data, replaced
-from dpverify.symbolic.certify.place import AllRows, FactList
-from dpverify.symbolic.certify.prefix import (
-    NotExpressibleError,
-    Prefix,
-    conditions_of,
-    from_compare,
-    from_formula,
-    from_sympy,
-)
-from dpverify.symbolic.certify.prepare import prepare
-from dpverify.symbolic.certify.readback import Readback
+from dpverify.symbolic.certify.header import lemma_header, local_part, premise_header, record_header
+from dpverify.symbolic.certify.instances import replaced, where_value
+from dpverify.symbolic.certify.place import FactList, Writing
+from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy
+from dpverify.symbolic.certify.readback import written
+from dpverify.symbolic.certify.rewriting import unproven
 from dpverify.symbolic.certify.table import with_table
+from dpverify.symbolic.derive.cited import Cited
+from dpverify.symbolic.derive.define import Recorded
+from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.prepare import prepared
+from dpverify.symbolic.derive.referenced import Referenced
 from dpverify.symbolic.derive.setting import Setting
-from dpverify.symbolic.derive.steps import Derivation, symbol_conditions
-from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, SetBits
+from dpverify.symbolic.derive.steps import Derivation, Step
+from dpverify.symbolic.rules.base import substitute
 
 _POINTS = 24
+_NO_LETTERS: dict[str, Any] = {"letters": {}, "conditions": [], "given": []}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Certificate:
     """One certificate, or why there is none."""
 
     data: dict[str, Any] | None
     reason: str = ""
-    steps: int = 0  # that were written
-    premises: dict[str, Any] = field(default_factory=dict)
 
 
 def certify(statement: Statement, derivation: Derivation, digest: str) -> Certificate:
     """Write the certificate of a statement from its derivation."""
-    chains = None
+    book = Book()
     try:
         clean = prepared(derivation)
-        data = _header(statement, clean, digest)
-        quantified = replaced(clean.steps)
-        premises = {
-            name: {"name": name, **premise_data(p, quantified.get(name, ()))} for name, p in clean.premises.items()
-        }
-        made = checker().Checker(rules())
-        made.table = AllRows()
-        made.premises = {name: checker().Rule(made.expressions, p) for name, p in premises.items()}
-        proof = checker().Proof(made, {**data, "body": [], "chain": [], "last": "="})
-        setting = Setting(clean.variables, _symbols(clean), clean.assumptions, _POINTS, 0)
-        points = [_floats(point) for point in setting.points.found]
-        place = FactList(proof, proof.scope, data["body"], points)
-        goals = Goals(Readback(made.expressions, made.forms))
-        chains = Chains(goals, clean)
-        _first_facts(place, goals, data, clean)
-        start = proof.read(from_sympy(clean.start))
-        lhs = proof.read(data["lhs"])
-        prepare(goals, place, lhs)
-        prepare(goals, place, start)
-        if not goals.zero(place, place.form(made.expressions.minus(start, lhs))):
+        header = record_header(statement, clean.start) | {"digest": digest}
+        if clean.division is None:
+            proof = book.proof(header, clean)
+        else:
+            proof = book.divided(header, record_header(divided(statement, clean.division), clean.start), clean)
+        made = with_table({"lemmas": book.lemmas, "statement": proof})
+        for proof in (*made["lemmas"], made["statement"]):
+            for one in (proof, *proof["premises"].values()):
+                if one.get("kind") != "named":
+                    one["seal"] = k.seal(one, made["table"])
+        return Certificate({"schema": 2, **made})
+    except (NoCertificateError, NotExpressibleError, k.Refused) as error:
+        return Certificate(None, str(error))
+
+
+class Book:
+    """The lemmas of one certificate."""
+
+    def __init__(self) -> None:
+        self.checker = k.Checker(rules())
+        self.lemmas: list[dict[str, Any]] = []
+        self.known: list[tuple[Derivation, str]] = []
+
+    def lemma(self, derivation: Derivation) -> str:
+        """Name of the lemma that a cited derivation proves."""
+        for other, name in self.known:
+            if other == derivation:
+                return name
+        name = f"{derivation.name} {len(self.lemmas) + 1}"
+        clean = prepared(derivation)
+        try:
+            proof = self.proof(lemma_header(clean, name), clean)
+        except NoCertificateError as error:
+            raise NoCertificateError(f"{derivation.name}: {error}") from None
+        self._keep(name, proof)
+        self.known.append((derivation, name))
+        return name
+
+    def proof(self, header: Mapping[str, Any], derivation: Derivation) -> dict[str, Any]:
+        """Write a derivation below what it says."""
+        local = local_part(derivation, header["letters"], _symbols(derivation), strict="digest" in header)
+        return _Writer(self, {**header, **local, "premises": {}, "body": []}, derivation).run()
+
+    def divided(self, header: dict[str, Any], lemma: dict[str, Any], derivation: Derivation) -> dict[str, Any]:
+        """Write a statement about a whole letter as a lemma about its quotient and rest, and put those for them."""
+        division = derivation.division
+        assert division is not None
+        name = f"{division.letter} = {division.quotient}*{division.by} + {division.rest}"
+        self._keep(name, self.proof(lemma | {"name": name}, derivation))
+        writer = _Writer(self, {**header, "premises": {}, "body": [], "local": _NO_LETTERS}, derivation)
+        place, goals, rule = writer.place, writer.goals, self.checker.lemmas[name]
+        letter, by = k.letter(division.letter), k.letter(division.by)
+        shifted = letter - k.rational(division.first)
+        quotient = k.row("floor", k.row("*", shifted, k.row("^", by, k.rational(-1))))
+        values = {one: k.letter(one) for one in rule.letters}
+        values |= {division.quotient: quotient, division.rest: letter - k.row("*", by, quotient)}
+        goals.expr(place, by, True)
+        for expr in (*values.values(), writer.proof.lhs, writer.proof.rhs):
+            goals.prepare(place, expr)
+        if left := unproven(goals, place, rule, values):
+            raise NoCertificateError(f"{name}: not proven: {'; '.join(left)}")
+        if not place.fact(rule.relation, k.put(rule.gap, values), "instance", "lemma", name, values):
+            raise NoCertificateError(f"{name}: {place.refusal}")
+        place.scope.defined(writer.proof.lhs)
+        place.scope.defined(writer.proof.rhs)
+        if not place.scope.holds(writer.proof.relation, place.form(writer.proof.gap)):
+            raise NoCertificateError(f"{name}: that is not what the statement says")
+        return writer.data
+
+    def _keep(self, name: str, proof: dict[str, Any]) -> None:
+        self.lemmas.append(proof)
+        self.checker.lemmas[name] = Writing(self.checker, proof)
+
+
+class _Writer:
+    """Writes one statement or lemma."""
+
+    def __init__(self, book: Book, data: dict[str, Any], derivation: Derivation) -> None:
+        self.book, self.data, self.derivation = book, data, derivation
+        self.proof, self.goals = Writing(book.checker, data), Goals()
+        self.quantified = replaced(derivation.steps)
+        symbols = _symbols(derivation)
+        self.setting = Setting(derivation.variables, symbols, derivation.assumptions, _POINTS, 0)
+        points = [_floats(point) for point in self.setting.points.found]
+        self.place = FactList(self.proof, self.proof.scope, data["body"], points)
+
+    def run(self) -> dict[str, Any]:
+        """Write the facts of the chain, and what is said last."""
+        place, goals, derivation = self.place, self.goals, self.derivation
+        self._first_facts()
+        lhs, rhs, start, last = self.proof.lhs, self.proof.rhs, read(derivation.start), read(derivation.last)
+        for expr in (lhs, start):
+            goals.prepare(place, expr)
+        if not goals.zero(place, place.form(start - lhs)):
             raise NoCertificateError("the derivation starts from something else than the left side")
-        gaps = chains.links(place, clean.start, clean.steps, setting)
-        data["chain"] = [["=", start], *([relation, after] for relation, _, after in gaps)]
-        data["last"] = _conclude(chains, place, data, clean)
-        body = with_table(made.expressions, {"statement": data, "premises": premises, "lemmas": []})
-        for one in (body["statement"], *body["premises"].values(), *body["lemmas"]):
-            one["seal"] = checker().seal(one, body["table"])
-        return Certificate({"schema": 1, **body}, steps=chains.steps_written, premises=premises)
-    except (NoCertificateError, NotExpressibleError, checker().Refused) as error:
-        return Certificate(None, str(error), chains.steps_written if chains else 0)
+        chains = Chains(goals, derivation, self.cited)
+        gaps = chains.links(place, derivation.start, derivation.steps, self.setting)
+        for expr in (last, rhs):
+            goals.prepare(place, expr)
+        relation = "=" if goals.zero(place, place.form(rhs - last)) else self.data["relation"]
+        if relation != "=" and not goals.known(place, *gap_of(relation, last, rhs)):
+            raise NoCertificateError("the printed side is not proven to follow from the last expression")
+        chains.add_up(place, (self.proof.relation, self.proof.gap), [("=", lhs, start), *gaps, (relation, last, rhs)])
+        for side in (lhs, rhs):
+            place.scope.defined(side)
+        return self.data
 
+    def _first_facts(self) -> None:
+        """Signs of letters, integers tightened, and what the derivation assumes of the statement's letters."""
+        place, goals = self.place, self.goals
+        for fact in list(place.scope.facts):
+            goals.prepare(place, fact[1])
+        for name, kind in self.proof.kinds.items():
+            if kind in k.NUMBERS and not goals.expr(place, k.letter(name), True):
+                goals.expr(place, k.letter(name))
+        for relation, expr in [fact for fact in place.scope.facts if fact[0] != "within"]:
+            less = place.form(expr) - k.ONE
+            if relation == ">" and place.scope.integer(less) and not place.scope.sign(less) & 1:
+                place.fact(">=", written(less), "whole")
+        for assumption in self.derivation.assumptions:
+            for one in conditions_of(assumption):
+                relation, gap = k.condition(one, ())[1:]
+                if relation in (">=", ">") and not goals.expr(place, gap, relation == ">"):
+                    raise NoCertificateError(f"it assumes {assumption}, which the statement does not grant")
 
-def _header(statement: Statement, derivation: Derivation, digest: str) -> dict[str, Any]:
-    defined: dict[str, Prefix] = {}
-    for name, value in statement.let:
-        defined[name] = from_formula(value, defined)
-    letters: dict[str, Any] = {name: statement.domains[name].kind for name in statement.domains if name not in defined}
-    conditions = [
-        one
-        for name in statement.domains
-        for constraint in statement.domains[name].constraints
-        for one in from_compare(constraint, defined)
-    ]
-    conditions += [one for constraint in statement.requires for one in from_compare(constraint, defined)]
-    if statement.rhs is None or statement.relation not in {"<=", ">=", "="}:
-        raise NoCertificateError("the statement has no sides with <=, >= or = between them")
-    for name, declared in derivation.variables.items():
-        if name in letters:
-            continue
-        if isinstance(declared, AnyVector):
-            letters[name] = "vector"
-        elif isinstance(declared, GaussianNorm):
-            letters[name] = ["gaussian", from_sympy(declared.dimension), from_sympy(declared.variance)]
-        elif isinstance(declared, SetBits):
-            letters[name] = ["bits", from_sympy(declared.of)]
-    for symbol in _symbols(derivation):
-        if symbol.name not in letters:
-            if symbol.name not in derivation.local:
-                raise NoCertificateError(f"the statement says nothing of {symbol.name}")
-            letters[symbol.name] = kind_of(symbol)
-            conditions += [c for one in symbol_conditions(symbol) for c in condition_data(one) if c[0] != "integer"]
-    local = set(derivation.local)
-    for assumption in derivation.assumptions:
-        if {s.name for s in assumption.free_symbols} & local:
-            conditions += conditions_of(assumption)
-    unseen = local & letters.keys() - {s.name for s in derivation.start.free_symbols} - _functions(derivation.start)
-    lhs = from_sympy(derivation.start) if statement.lhs is None else from_formula(statement.lhs, defined)
-    return {
-        "name": statement.key,
-        "variant": statement.variant,
-        "reading": statement.reading,
-        "digest": digest,
-        "quantity": statement.quantity,
-        "local": sorted(unseen),  # that there are values of them as assumed, the engine proves and the checker does not
-        "letters": letters,
-        "conditions": conditions,
-        "lhs": lhs,
-        "relation": statement.relation,
-        "rhs": from_formula(statement.rhs, defined),
-        "chain": [],
-        "last": "=",
-        "body": [],
-    }
-
-
-def _functions(expr: Any) -> set[str]:
-    return {str(one.func) for one in expr.atoms(AppliedUndef)}
+    def cited(self, step: Step) -> Source:
+        """What a step cites: a lemma where a derivation is cited, or a premise."""
+        (name,) = step.premises
+        premise = self.derivation.premises[name]
+        if isinstance(premise, Cited) and premise.derivation is not None:
+            lemma = self.book.lemma(premise.derivation)
+            rule = self.book.checker.lemmas[lemma]
+            where = {one: premise.where.get(one, sympy.Symbol(one)) for one in rule.letters}
+            if premise.lhs == premise.start:
+                put = {one: substitute(sympy.sympify(value), step.where) for one, value in where.items()}
+                return Source("lemma", lemma, rule, {one: where_value(value) for one, value in put.items()})
+            data = {"kind": "named", "lemma": lemma, "where": {n: from_sympy(v) for n, v in where.items()}}
+            data |= {"name": name, "lhs": from_sympy(premise.lhs)}
+            where = {}
+        elif isinstance(premise, Referenced) and not premise.measured:
+            data = {"name": name, "kind": "claim", **record_header(premise.statement)}
+            where = {one: premise.where.get(one, sympy.Symbol(one)) for one in data["letters"]}
+        else:
+            kind = "claim" if isinstance(premise, Referenced) else "given"
+            if isinstance(premise, Recorded):
+                name, kind = str(premise.meaning), "fact" if premise.is_fact else "definition"
+            data = premise_header(premise, name, self.quantified.get(step.premises[0], ())) | {"kind": kind}
+            where = {one: sympy.Symbol(one) for one in data["letters"]}
+        self.data["premises"][name] = data
+        rule = self.proof.premises[name] = self.proof.premise(data)
+        put = {one: substitute(sympy.sympify(value), step.where) for one, value in where.items()}
+        return Source("premise", name, rule, {one: where_value(value) for one, value in put.items()})
 
 
 def _symbols(derivation: Derivation) -> list[Any]:
@@ -152,35 +215,3 @@ def _floats(point: Any) -> dict[str, float]:
         except (TypeError, ValueError):
             continue
     return found
-
-
-def _first_facts(place: FactList, goals: Goals, data: dict[str, Any], derivation: Derivation) -> None:
-    """Signs of letters, integers tightened, and what the derivation assumes of the statement's letters."""
-    e = place.e
-    for _, expr in list(place.scope.facts):
-        prepare(goals, place, expr)
-    for name, kind in data["letters"].items():
-        if kind in ("real", "integer") and not goals.expr(place, e.letter(name), True):
-            goals.expr(place, e.letter(name))
-    for relation, expr in list(place.scope.facts):
-        form = place.form(expr)
-        less = goals.k.added(form, goals.k.constant(-1))
-        if relation == ">" and place.scope.integer(form) and not place.scope.sign(less):
-            place.fact(">=", goals.read.form(less), "whole")
-    for assumption in derivation.assumptions:
-        for kind, a, b in conditions_of(assumption):
-            up = kind in (">=", ">")
-            expr = e.minus(e.read(a), e.read(b)) if up else e.minus(e.read(b), e.read(a))
-            if kind not in {"=", "!="} and not goals.expr(place, expr, kind in (">", "<")):
-                raise NoCertificateError(f"the derivation assumes {assumption}, which the statement does not grant")
-
-
-def _conclude(chains: Chains, place: FactList, data: dict[str, Any], derivation: Derivation) -> str:
-    last, printed = chains.read(place, derivation.last), place.e.read(data["rhs"])
-    prepare(chains.goals, place, printed)
-    if chains.goals.zero(place, place.form(place.e.minus(printed, last))):
-        return "="
-    relation, gap = chains.gap(place, data["relation"], last, printed)
-    if relation == "=" or not chains.goals.expr(place, gap):
-        raise NoCertificateError("the printed side is not proven to follow from the last expression")
-    return str(data["relation"])

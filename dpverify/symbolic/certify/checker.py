@@ -1,4 +1,4 @@
-"""The stand-alone checker, loaded from its file: certificates are written with its own idea of equal expressions."""
+"""The stand-alone checker, loaded from its file: certificates are written in its expressions and forms."""
 
 from __future__ import annotations
 
@@ -6,28 +6,31 @@ import importlib.util
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from dpverify.ledger.load import bundled_specs
+from dpverify.ledger import bundled_specs
 
-#: Where the checker and the catalogue of rules lie, in the folder of specs.
-FOLDER = "proofs"
+#: An expression, and a form, of the checker.
+Expr: TypeAlias = Any
+Form: TypeAlias = Any
 
 
-def checker_file(specs: Path | None = None) -> Path:
+def checker_file() -> Path:
     """Path of the checker."""
-    return (bundled_specs() if specs is None else specs) / FOLDER / "check_certificate.py"
+    return bundled_specs() / "proofs" / "check_certificate.py"
 
 
-@cache
-def checker() -> Any:
-    """The checker as a module."""
+def _loaded() -> Any:
     spec = importlib.util.spec_from_file_location("check_certificate", checker_file())
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+#: The checker as a module.
+k = _loaded()
 
 
 @cache

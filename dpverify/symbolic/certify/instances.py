@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import sympy
 
 from dpverify.symbolic.certify.prefix import NotExpressibleError, Prefix, conditions_of, from_sympy, letter_of
 from dpverify.symbolic.derive.steps import PREMISE, Cases, Link, Premise, symbol_conditions
-from dpverify.symbolic.rules.base import AreSetBits, ForAll, Holds, IsGaussianNorm, IsInteger, IsRandom, IsVector
+from dpverify.symbolic.rules.base import (
+    AreSetBits,
+    Converges,
+    ForAll,
+    Holds,
+    IsGaussianNorm,
+    IsInteger,
+    IsRandom,
+    IsVector,
+)
 from dpverify.symbolic.rules.sequences import Same
 
 
@@ -24,9 +33,9 @@ def where_value(value: Any) -> Any:
     """A value of a rule's letter: an expression, a function's name, or an index and a term."""
     if isinstance(value, sympy.Lambda):
         (index,) = value.variables
-        return [letter_of(index), from_sympy(value.expr)]
+        return (letter_of(index), from_sympy(value.expr))
     if isinstance(value, sympy.core.function.FunctionClass):
-        return ("function", str(value))
+        return (str(value),)
     return from_sympy(value)
 
 
@@ -45,18 +54,23 @@ def replaced(links: Iterable[Link]) -> dict[str, set[str]]:
     return found
 
 
+def said_by(instance: Any, symbols: Iterable[Any]) -> dict[str, Any]:
+    """What holds for all values of some symbols, by what is assumed of them and under the instance's conditions."""
+    own = [one for s in symbols for one in symbol_conditions(s)]
+    return {
+        "letters": {letter_of(s): kind_of(s) for s in symbols},
+        "conditions": [one for c in dict.fromkeys((*instance.conditions, *own)) for one in condition_data(c)],
+        "lhs": from_sympy(instance.lhs),
+        "relation": instance.relation,
+        "rhs": from_sympy(instance.rhs),
+    }
+
+
 def premise_data(premise: Premise, letters: Collection[str]) -> dict[str, Any]:
     """A premise as something that holds for all values of some letters, under its conditions."""
     expressions = [premise.lhs, premise.rhs, *(e for c in premise.conditions for e in _expressions(c))]
     symbols = sorted({s for e in expressions for s in sympy.sympify(e).free_symbols}, key=str)
-    own = [one for s in symbols if letter_of(s) in letters for one in symbol_conditions(s)]
-    return {
-        "letters": {letter_of(s): kind_of(s) for s in symbols if letter_of(s) in letters},
-        "conditions": [one for c in dict.fromkeys((*premise.conditions, *own)) for one in condition_data(c)],
-        "lhs": from_sympy(premise.lhs),
-        "relation": premise.relation,
-        "rhs": from_sympy(premise.rhs),
-    }
+    return said_by(premise, [s for s in symbols if letter_of(s) in letters])
 
 
 def _expressions(condition: Any) -> list[Any]:
@@ -75,6 +89,8 @@ def condition_data(condition: Any) -> list[Prefix]:
     if isinstance(condition, ForAll):
         lo, hi = from_sympy(condition.lo), from_sympy(condition.hi)
         return [["forall", letter_of(condition.index), lo, hi, one] for one in conditions_of(condition.relation)]
+    if isinstance(condition, Converges):
+        return [["converges", letter_of(condition.index), from_sympy(condition.lo), from_sympy(condition.term)]]
     if isinstance(condition, IsInteger):
         return [["integer", from_sympy(condition.expr)]]
     if isinstance(condition, Same):
@@ -88,8 +104,3 @@ def condition_data(condition: Any) -> list[Prefix]:
     if isinstance(condition, AreSetBits):
         return [["declared", "set-bits", str(condition.position.func), from_sympy(condition.of)]]
     raise NotExpressibleError(f"the condition {condition}.")
-
-
-def full_where(letters: Iterable[str], where: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of the letters of a premise, those not given as they stand."""
-    return {name: where_value(where[name]) if name in where else name for name in letters}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+
+from dpverify.symbolic.certify.checker import Expr
 
 Point = Mapping[str, float]
 
@@ -19,35 +20,32 @@ def _power(base: float, exponent: float) -> float:
 
 
 _FUNCTIONS: dict[str, Callable[..., float]] = {
-    "exp": math.exp, "log": math.log, "log2": math.log2, "sqrt": math.sqrt, "abs": abs, "floor": math.floor,
-    "ceil": math.ceil, "max": max, "min": min, "mod": lambda a, b: a % b,
+    "exp": math.exp, "log": math.log, "floor": math.floor, "max": max, "^": _power, "pi": lambda: math.pi,
     "bit": lambda s, i: float(int(s) >> int(i) & 1), "popcount": lambda n: float(int(n).bit_count()),
-    "+": lambda *xs: math.fsum(xs), "*": lambda *xs: math.prod(xs), "^": _power,
+    "+": lambda *xs: math.fsum(xs), "*": lambda *xs: math.prod(xs),
 }  # fmt: skip
 
 
-def value_of(expressions: Any, number: int, point: Point) -> float | None:
+def value_of(expr: Expr, point: Point) -> float | None:
     """Value of an expression at a point, or None where it has none."""
     try:
-        return _value(expressions, number, point)
+        return _value(expr, point)
     except (ArithmeticError, ValueError, KeyError, TypeError):
         return None
 
 
-def _value(expressions: Any, number: int, point: Point) -> float:
-    op, *args = expressions.rows[number]
+def _value(expr: Expr, point: Point) -> float:
+    op, *args = expr
     if op == "q":
         return int(args[0].p) / int(args[0].q)
     if op == "letter":
         return point[args[0]]
-    if op == "pi":
-        return math.pi
     if op == "sum":
         index, lo, hi, body = args
-        if expressions.rows[hi] == ("oo",):
+        if hi[0] == "oo":
             raise ValueError
-        first, last = round(_value(expressions, lo, point)), math.floor(_value(expressions, hi, point) + 1e-9)
+        first, last = round(_value(lo, point)), math.floor(_value(hi, point) + 1e-9)
         if last - first > _MOST_TERMS:
             raise ValueError
-        return math.fsum(_value(expressions, body, {**point, index: float(k)}) for k in range(first, last + 1))
-    return _FUNCTIONS[op](*(_value(expressions, arg, point) for arg in args))
+        return math.fsum(_value(body, {**point, index: float(n)}) for n in range(first, last + 1))
+    return _FUNCTIONS[op](*(_value(arg, point) for arg in args))

@@ -8,64 +8,59 @@ from typing import Any
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
-from dpverify.symbolic.certify.checker import checker
-
-Form = Any
+from dpverify.symbolic.certify.checker import Form, k
+from dpverify.symbolic.certify.readback import written
 
 _MOST_DEGREE = 14
 _MOST_SHIFTED = 4
 
 
-def shared(scope: Any, form: Form) -> tuple[list[tuple[int, int]], Form]:
+def shared(scope: Any, form: Form) -> tuple[list[tuple[Any, Form]], Form]:
     """Powers of atoms that all monomials share, and the form without them."""
-    k, forms = checker(), scope.forms
-    first, *others = form
-    if not others:
-        ((m, c),) = form.items()
-        return list(m), {(): c}
-    taken: dict[int, Any] = {}
-    for atom, number in first:
-        exponents = [[x for a, x in m if a == atom] for m in form]
+    if len(form) == 1:
+        return list(min(form)), k.constant(form[min(form)])
+    taken: list[tuple[Any, Form]] = []
+    for atom, _ in min(form):
+        exponents = [[x for a, x in m if a is atom] for m in form]
         if any(len(xs) != 1 for xs in exponents):
             continue
-        numbers = {xs[0] for xs in exponents}
-        values = [k.as_constant(forms.forms[n]) for n in numbers]
-        if len(numbers) == 1:
-            taken[atom] = forms.forms[number]
-        elif all(v is not None for v in values) and (min(values) > 0 or scope.atom_apart(atom)):
-            taken[atom] = k.constant(min(values))
-    if not taken:
-        return [], form
-    rest = scope.without(form, list(taken.items()))
-    left = scope.product(rest, {tuple(sorted((a, forms.number(x)) for a, x in taken.items())): fmpq(1)})
-    if left != form:
-        return [], form
-    return [(a, forms.number(x)) for a, x in taken.items()], rest
+        found = {xs[0] for xs in exponents}
+        values = [x.constant() for x in found]
+        if len(found) == 1:
+            taken.append((atom, found.pop()))
+        elif all(v is not None for v in values) and (min(values) > 0 or scope.atom_sign(atom) & 2):
+            taken.append((atom, k.constant(min(values))))
+    rest = _without(form, dict(taken))
+    return (taken, rest) if taken and scope.product(rest, k.monomial(taken)) is form else ([], form)
 
 
-def denominators(scope: Any, form: Form) -> list[Form]:
+def _without(form: Form, taken: dict[Any, Form]) -> Form:
+    """A form divided by powers of atoms that are in each monomial once."""
+    left = {m: [(a, x - taken.get(a, k.ZERO)) for a, x in m] for m in form}
+    return k.form_of({tuple(sorted((a, x) for a, x in left[m] if x)): c for m, c in form.items()})
+
+
+def denominators(form: Form) -> list[Form]:
     """Forms under fraction bars, as often as in their highest power."""
-    k, forms = checker(), scope.forms
-    powers: dict[int, Any] = {}
+    powers: dict[Any, Any] = {}
     for m in form:
-        for atom, number in m:
-            exponent = forms.forms[number]
-            value = exponent.get((), fmpq(0)) if forms.atoms[atom][0] != "e" else fmpq(0)
-            if value < 0 and (len(exponent) == 1 or forms.atoms[atom][0] == "base"):
+        for atom, exponent in m:
+            value = exponent.get((), fmpq(0)) if atom[0] != "e" else fmpq(0)
+            if value < 0 and (len(exponent) == 1 or atom[0] == "base"):
                 powers[atom] = max(powers.get(atom, fmpq(0)), -value)
     found: list[Form] = []
     for atom, power in powers.items():
-        whole, base = k.floor_of(power), forms.base_of(atom)
-        found += [base] * whole
+        whole = int(power.floor())
+        found += [k.alone(atom)] * whole
         if power != whole:
-            found.append(scope.power(base, k.constant(power - whole)))
+            found.append(k.monomial([(atom, k.constant(power - whole))]))
     return found
 
 
 def cleared(scope: Any, form: Form, divisors: list[Form]) -> Form:
     """A form times its denominators."""
     for divisor in divisors:
-        form = scope.product(form, scope.one_factor(divisor))
+        form = scope.product(form, scope.as_factor(divisor))
     return form
 
 
@@ -84,7 +79,7 @@ class _Ring:
     def _row(self, monomial: Any) -> dict[int, int]:
         row: dict[int, int] = {}
         for atom, number in monomial:
-            value = checker().as_constant(self.scope.forms.forms[number])
+            value = number.constant()
             whole = value is not None and value.q == 1 and value > 0
             key = (atom, None) if whole else (atom, number)
             place = self.generators.setdefault(key, len(self.generators))
@@ -94,23 +89,19 @@ class _Ring:
     def power(self, place: int, count: int) -> Form:
         """A generator to a power, as a form."""
         atom, number = list(self.generators)[place]
-        forms = self.scope.forms
         if number is None:
-            return self.scope.joined(((atom, forms.number(checker().constant(count))),))
-        result = checker().constant(1)
-        for _ in range(count):
-            result = self.scope.product(result, {((atom, number),): fmpq(1)})
-        return result
+            return self.scope.joined(((atom, k.constant(count)),))
+        return self.scope.joined(((atom, number),) * count)
 
     def form(self, polynomial: Any) -> Form:
         """A polynomial as a form."""
-        total: Form = {}
+        total = k.ZERO
         for exponents, c in polynomial.to_dict().items():
-            term = checker().constant(c)
+            term = k.constant(c)
             for place, count in enumerate(exponents):
                 if count:
                     term = self.scope.product(term, self.power(place, int(count)))
-            total = checker().added(total, term)
+            total += term
         return total
 
 
@@ -128,31 +119,25 @@ def factors_of(scope: Any, form: Form) -> tuple[Any, list[tuple[Form, int]]]:
 def bounds(place: Any) -> dict[str, list[tuple[Any, int]]]:
     """Rational bounds of letters that the facts give: (bound, 1) where it is below, (bound, -1) where it is above."""
     found: dict[str, list[tuple[Any, int]]] = {}
-    scope = place.scope
-    for key, strength in scope.index.items():
-        if not strength or not 1 <= len(key) <= 2:
-            continue
-        letters = [(m, c) for m, c in key if m]
-        if len(letters) != 1 or len(letters[0][0]) != 1:
-            continue
-        ((((atom, number),), c),) = letters
-        if scope.forms.atoms[atom][0] != "letter" or checker().as_constant(scope.forms.forms[number]) != 1:
-            continue
-        rest = dict(key).get((), fmpq(0))
-        found.setdefault(scope.forms.atoms[atom][1], []).append((-rest / c, 1 if c > 0 else -1))
+    for form, known in place.scope.index.items():
+        powers = [m for m in form if m]
+        if known & 1 and len(form) <= 2 and len(powers) == 1 and len(powers[0]) == 1:
+            ((atom, exponent),) = powers[0]
+            if atom[0] == "letter" and exponent is k.ONE:
+                c = form[powers[0]]
+                found.setdefault(atom[1], []).append((-form.get((), fmpq(0)) / c, 1 if c > 0 else -1))
     return found
 
 
 def shifted(goals: Any, place: Any, form: Form) -> list[Any] | None:
     """Terms of a combination of products of distances from bounds, if one choice of bounds makes all weights >= 0."""
-    scope = place.scope
-    ring = _Ring(scope, form)
+    ring = _Ring(place.scope, form)
     if ring.polynomial.total_degree() > _MOST_DEGREE:
         return None
     known = bounds(place)
     options: list[list[tuple[int, Any, int, str]]] = []
     for (atom, number), place_of in ring.generators.items():
-        kind, *rest = scope.forms.atoms[atom]
+        kind, *rest = atom
         if number is not None or kind != "letter" or rest[0] not in known:
             continue
         lows = [b for b, side in known[rest[0]] if side > 0]
@@ -190,10 +175,10 @@ def _moved(ring: _Ring, choice: Any) -> dict[Any, Any]:
 
 
 def _terms(goals: Any, place: Any, ring: _Ring, choice: Any, moved: dict[Any, Any]) -> list[Any] | None:
-    e, distance = place.e, {}
+    distance = {}
     for g, bound, side, letter in choice:
-        parts = [e.letter(letter), e.rational(-bound)]
-        distance[g] = e.plus(*parts) if side > 0 else e.turned(e.plus(*parts))
+        gap = k.row("+", k.letter(letter), k.rational(-bound))
+        distance[g] = gap if side > 0 else -gap
     terms = []
     for row, c in moved.items():
         factors: list[Any] = []
@@ -206,6 +191,6 @@ def _terms(goals: Any, place: Any, ring: _Ring, choice: Any, moved: dict[Any, An
                 power = ring.power(g, count)
                 if not goals.prove(place, power, False, 3):
                     return None
-                factors.append(goals.read.form(power))
+                factors.append(written(power))
         terms.append([str(c), factors])
     return terms

@@ -65,12 +65,16 @@ def from_sympy(expr: Any, guarded: bool = False) -> Prefix:
     if isinstance(expr, sympy.Piecewise):
         return _guarded(expr)
     if isinstance(expr, sympy.core.function.AppliedUndef):
-        (arg,) = expr.args
-        return ["apply", str(expr.func), from_sympy(arg)]
+        return ["apply", str(expr.func), *map(from_sympy, expr.args)]
     name = _NAMES.get(expr.func)
     if name is None:
         raise NotExpressibleError(f"{expr.func} has no name in certificates.")
-    return [name, *(from_sympy(arg) for arg in expr.args)]
+    return _applied(name, [from_sympy(arg) for arg in expr.args])
+
+
+def _applied(name: str, args: list[Prefix]) -> Prefix:
+    """A function; the least of many numbers two by two."""
+    return [name, args[0], _applied(name, args[1:])] if name == "min" and len(args) > 2 else [name, *args]
 
 
 _CONSTANTS: dict[Any, Prefix] = {
@@ -126,7 +130,7 @@ def from_formula(node: Formula, letters: Mapping[str, Prefix]) -> Prefix:
         case Call(name, args):
             if name not in {*_NAMES.values(), "sqrt"}:
                 raise NotExpressibleError(f"the function {name} has no name in certificates.")
-            return [name, *(from_formula(arg, letters) for arg in args)]
+            return _applied(name, [from_formula(arg, letters) for arg in args])
         case Sum(body, index, lo, hi):
             low, high = from_formula(lo, letters), from_formula(hi, letters)
             inner = {name: value for name, value in letters.items() if name != index}

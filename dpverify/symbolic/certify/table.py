@@ -1,53 +1,45 @@
-"""Expressions in one shared table: a certificate's numbers of expressions become places in it."""
+"""Expressions in one shared table: in a certificate they become places in it."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from dpverify.symbolic.certify.checker import Expr, k
 
-def with_table(expressions: Any, data: dict[str, Any]) -> dict[str, Any]:
+
+def with_table(data: dict[str, Any]) -> dict[str, Any]:
     """Write a certificate with the table of all expressions that it uses."""
-    table = Table(expressions)
+    table = _Table()
     body = table.renumbered(data)
     return {"table": table.rows, **body}
 
 
-class Table:
+class _Table:
     """The rows that are used, in the order in which the checker can read them."""
 
-    def __init__(self, expressions: Any) -> None:
-        self.e, self.rows, self.places = expressions, list[Any](), dict[int, int]()
+    def __init__(self) -> None:
+        self.rows, self.places = list[Any](), dict[Expr, int]()
 
     def renumbered(self, data: Any) -> Any:
-        """Copy data, with places in the table for numbers of expressions."""
-        if isinstance(data, bool) or data is None or isinstance(data, str):
-            return data
-        if isinstance(data, int):
+        """Copy data, with places in the table for expressions."""
+        if isinstance(data, k.Row):
             return self.place(data)
         if isinstance(data, dict):
             return {key: self.renumbered(value) for key, value in data.items()}
-        return [self.renumbered(value) for value in data]
+        return [self.renumbered(value) for value in data] if isinstance(data, list | tuple) else data
 
-    def place(self, number: int) -> Any:
-        """FactList of an expression; letters and constants stand as they are."""
-        op, *args = self.e.rows[number]
+    def place(self, expr: Expr) -> Any:
+        """Place of an expression; letters and constants stand as they are."""
+        op, *args = expr
         if op == "letter":
             return _name(args[0])
-        if op in ("oo", "-oo", "pi"):
+        if op in k.CONSTANTS:
             return op
-        if number in self.places:
-            return self.places[number]
-        if op == "q":
-            row = ["q", str(args[0])]
-        elif op in ("sum", "integral"):
-            row = [op, _name(args[0]), *(self.place(a) for a in args[1:])]
-        elif op == "apply":
-            row = [op, args[0], self.place(args[1])]
-        else:
-            row = [op, *(self.place(a) for a in args)]
-        self.places[number] = len(self.rows)
-        self.rows.append(row)
-        return self.places[number]
+        if expr not in self.places:
+            parts = [self.place(a) if isinstance(a, k.Row) else _name(str(a)) for a in args]
+            self.places[expr] = len(self.rows)
+            self.rows.append([op, *parts])
+        return self.places[expr]
 
 
 def _name(letter: str) -> str:

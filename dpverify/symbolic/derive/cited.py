@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sympy
@@ -26,6 +26,7 @@ class Cited(Premise):
     derivation: Derivation | None = None  # goes from what stands on the left side to what stands on the right one
     start: Any = None  # its first expression, for which the left side may be a letter; given by ``cite`` alone
     hidden: tuple[Condition, ...] = ()  # what the letters of that expression are which the two sides do not show
+    where: Mapping[str, Any] = field(default_factory=dict)  # what its letters become
 
     @property
     def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
@@ -41,6 +42,8 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     none, where there are proven to be such values.
     """
     start, last = derivation.start, derivation.last
+    if derivation.own_fixed:
+        raise DerivationError(f"{derivation.name}: {min(derivation.own_fixed)} is no letter of its own.")
     opened: list[Condition] = []
     for name, (meaning, its_letters) in letters_of_citations(derivation).items():
         if name in where and where[name] != substitute(meaning, {n: e for n, e in where.items() if n != name}):
@@ -62,7 +65,7 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     hidden += [condition for symbol in sorted(inside, key=str) for condition in symbol_conditions(symbol)]
     return Cited(
         left, found.relation, found.rhs, found.conditions, derivation, found.lhs,
-        tuple(condition.substituted(where) for condition in hidden),
+        tuple(condition.substituted(where) for condition in hidden), where,
     )  # fmt: skip
 
 
@@ -108,7 +111,7 @@ def typed_by_hand(derivation: Derivation) -> list[str]:
     chains = [(derivation, None), *((chain, granted) for _, chain, granted in _walked(derivation))]
     names = [str(found.meaning) for found in _recorded(derivation) if found.is_fact]
     names += [n for one, granted in chains for n, p in one.premises.items() if p != granted and not _provided(p)]
-    names += [str(relation) for one, _ in chains for relation in _assumed(one, hidden=one is not derivation)]
+    names += [str(relation) for one, _ in chains for relation in assumed_of_local(one, hidden=one is not derivation)]
     names += [name for one, _ in chains for name in _named(one.steps) if name not in one.premises]
     return list(dict.fromkeys(names))
 
@@ -128,7 +131,7 @@ def _provided(premise: Premise) -> bool:
     return isinstance(premise, Referenced | Recorded) or (made and bool(premise.under))
 
 
-def _assumed(derivation: Derivation, *, hidden: bool) -> list[Any]:
+def assumed_of_local(derivation: Derivation, *, hidden: bool) -> list[Any]:
     """Assumptions on local letters that have a meaning: they reach what the chain starts from, or a premise.
 
     What is assumed of other local letters only asks for values, and these are proven to exist. Of a chain that is

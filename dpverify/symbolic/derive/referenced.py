@@ -22,6 +22,8 @@ class Referenced(Premise):
     """A premise that the record of a claim provides."""
 
     reference: Reference = field(kw_only=True)  # the statement whose sides, relation, domains and conditions these are
+    statement: Statement = field(kw_only=True)
+    where: Mapping[str, Any] = field(default_factory=dict, kw_only=True)  # what its letters become
     measured: bool = field(default=False, kw_only=True)  # whether the left side stands for what the record measures
     names: frozenset[str] = field(default=frozenset(), kw_only=True)
 
@@ -74,4 +76,6 @@ def refer(
         names |= {name for name, symbol in symbols.items() if symbol not in free}
     check_fixed(where, names)
     sides = (said.lhs if letter is None else letter, said.relation, said.rhs, said.conditions)
-    return Referenced(*sides, reference=record.reference, measured=letter is not None, names=names)
+    return Referenced(
+        *sides, reference=record.reference, statement=record, where=where, measured=letter is not None, names=names
+    )

@@ -167,9 +167,11 @@ class IsVector(Condition):
         vectors = [s for s in self.variable.free_symbols if isinstance(variables.get(s.name), AnyVector)]
         if not vectors:
             return False
-        shrink = sympy.Dummy("shrink")
-        scaled = self.variable.xreplace({v: shrink * v for v in vectors})
-        return bool(sympy.expand(scaled - shrink * self.variable) == 0)
+        slopes = [sympy.diff(self.variable, v) for v in vectors]
+        whole = sum(slope * v for slope, v in zip(slopes, vectors, strict=True))
+        random = {s for s in self.variable.free_symbols if isinstance(variables.get(s.name), AnyVector | GaussianNorm)}
+        constant = all(slope.free_symbols.isdisjoint(random) for slope in slopes)
+        return constant and bool(sympy.expand(self.variable - whole) == 0)
 
     def __str__(self) -> str:
         return f"{self.variable} is a linear combination of declared vectors"

@@ -1,11 +1,13 @@
-"""``dpverify certify``: files, a summary, and one line for bad input."""
+"""``dpverify certify``: files, a summary, what must not be missing, and one line for bad input."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dpverify.cli.app import main
+from dpverify.harness.certificates import Certified, faults, without_certificate
 
 
 def test_it_writes_a_file_per_verdict_and_a_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,6 +19,27 @@ def test_it_writes_a_file_per_verdict_and_a_summary(tmp_path: Path, capsys: pyte
     assert "tran2022:lemma-12-count amended: tran2022-lemma-12-count-amended.json" in lines
     assert any("no certificate: step" in line for line in lines)
     assert "proved verdicts, 1 with a certificate" in lines[-1]
+
+
+def example(status: str, *, quantity: str = "", text: bool = True) -> Certified:
+    said = {"seal": "1", "premises": {}, "local": {"given": []}, "quantity": quantity}
+    data = json.dumps({"lemmas": [], "statement": said}) if text else None
+    return Certified("p:c", {}, "printed", data, status=status)
+
+
+def test_a_missing_certificate_or_another_word_is_a_fault() -> None:
+    assert faults([example("proved")], {}) == []
+    assert "no certificate" in faults([example("proved", text=False)], {})[0]
+    assert faults([example("proved", text=False)], {"p:c printed": "so far"}) == []
+    assert faults([replace(example("proved", text=False), derived=False)], {}) == []
+    assert "is listed, and has one" in faults([example("proved")], {"p:c printed": "so far"})[0]
+    assert "is given ['noise']" in faults([example("proved", quantity="noise")], {})[0]
+    assert faults([example("proved given", quantity="noise")], {}) == []
+    assert "is given nothing" in faults([example("proved given")], {})[0]
+
+
+def test_what_has_no_certificate_is_listed_with_a_reason() -> None:
+    assert all(reason for reason in without_certificate().values())
 
 
 def test_bad_input_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

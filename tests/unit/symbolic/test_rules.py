@@ -8,10 +8,11 @@ from sympy import Lambda, Sum, Symbol, exp, oo
 
 from dpverify.symbolic.exact.numbers import compare
 from dpverify.symbolic.expressions.from_sympy import compile_expr
-from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Points, SetBits
+from dpverify.symbolic.expressions.functions import Norm
+from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Points, SetBits, Variable, real
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE, find_rule
-from dpverify.symbolic.rules.base import Holds, substitute
+from dpverify.symbolic.rules.base import Holds, IsVector, substitute
 
 x = Symbol("x", real=True)
 alpha = Symbol("alpha", positive=True)
@@ -153,3 +154,12 @@ def test_bound_indices_are_not_captured() -> None:
     assert isinstance(instance.lhs, Sum)
     assert instance.lhs.free_symbols == {i}
     assert instance.lhs.limits[0][1:] == (0, oo)
+
+
+def test_a_linear_combination_of_vectors_has_numbers_in_front() -> None:
+    u, v, x = (sympy.Symbol(name) for name in "uvx")
+    declared: dict[str, Variable] = {"u": AnyVector(), "v": AnyVector(), "x": real(0, 1), "X": GaussianNorm(x, x)}
+    assert all(IsVector(e).met(Facts(), declared) for e in (u, u - 2 * x * v, x * (u + v) / (1 + x)))
+    gaussian = sympy.Symbol("X") * u
+    for one in (x, u**2 / v, u * v, u + 1, abs(u), sympy.sqrt(u * v), Norm(u) * v, gaussian):
+        assert not IsVector(one).met(Facts(), declared)

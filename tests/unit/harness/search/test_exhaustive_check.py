@@ -35,6 +35,7 @@ def test_exact_arithmetic_proves_a_statement_without_letters(statements: dict[st
     closed = replace(statements["sum"], lhs=parse("sum(i, i, 1, 4)"), rhs=parse("10"), domains={}, requires=())
     check = ExhaustiveCheck("sum", "all", points=lambda _: [{}], why_sufficient="it has no letters")
     assert run(check, closed).status == "proved"
+    assert run(replace(check, lhs=lambda point, statement: Fraction(10)), closed).status == "argued"
     never = Planted("never", holds=lambda point, statement: False)
     assert run(replace(check, holds=lambda point, statement: True, planted=(never,)), closed).status == "argued"
 

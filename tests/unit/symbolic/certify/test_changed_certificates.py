@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dpverify.symbolic.certify.checker import checker
+from dpverify.symbolic.certify.checker import k as checker
 from tests.unit.symbolic.certify.examples import refusal
 
 Place = tuple[Any, ...]
@@ -62,12 +62,18 @@ def _of_item(data: Any, place: Place, part: Any) -> Iterator[tuple[str, Any]]:
     if "by" in part:
         method, *args = part["by"]
         yield f"fact at {place}", changed(data, (*place, "is", 1), ["+", part["is"][1], ["q", "-1"]])
-        if method == "rule":
+        if method == "instance":
             for other in ("bernoulli", "one-minus-exp", "no-such-rule"):
-                yield f"rule at {place}", changed(data, (*place, "by", 1), other)
-            for name in args[1]:
-                new = ["+", args[1][name], ["q", "1"]]
-                yield f"instance at {place}", changed(data, (*place, "by", 2, name), new)
+                yield f"rule at {place}", changed(data, (*place, "by", 2), other)
+            for source in ("rule", "premise", "lemma", "induction"):
+                yield f"source at {place}", changed(data, (*place, "by", 1), source)
+            for name, value in args[2].items():
+                new = ["+", value, ["q", "1"]]
+                yield f"instance at {place}", changed(data, (*place, "by", 3, name), new)
+        if method == "ratio":
+            yield f"ratio at {place}", changed(data, (*place, "by", 1), ["*", ["q", "1/2"], args[0]])
+        if method == "congruent":
+            yield f"place at {place}", changed(data, (*place, "by", 3), ["+", args[2], ["q", "1"]])
         if method == "combine":
             for k, (weight, *_) in enumerate(args[1]):
                 top, _, under = weight.partition("/")
@@ -84,13 +90,16 @@ def written_out(data: Any) -> str:
     """The statement without the table."""
 
     def full(part: Any) -> Any:
-        if isinstance(part, int):
+        if isinstance(part, int) and not isinstance(part, bool):
             return full(data["table"][part])
+        if isinstance(part, dict):
+            return {key: full(value) for key, value in part.items()}
         return [full(x) for x in part] if isinstance(part, list) else part
 
     statement = data["statement"]
     parts = [statement[key] for key in ("conditions", "lhs", "relation", "rhs")]
-    return json.dumps([statement["letters"], *map(full, parts), data["premises"]])
+    given = [statement["local"], statement["premises"], [[one["local"], one["premises"]] for one in data["lemmas"]]]
+    return json.dumps([statement["letters"], *map(full, parts), full(given)])
 
 
 def test_a_changed_certificate_is_refused_or_proves_the_same_statement(certificate: Callable[[], Any]) -> None:
@@ -110,7 +119,7 @@ def test_a_changed_certificate_is_refused_or_proves_the_same_statement(certifica
 
 def sealed(data: Any) -> Any:
     """The same with a seal that fits what is said now."""
-    data["statement"]["seal"] = checker().seal(data["statement"], data["table"])
+    data["statement"]["seal"] = checker.seal(data["statement"], data["table"])
     return data
 
 
@@ -119,16 +128,16 @@ def test_another_statement_is_refused_under_its_own_seal(certificate: Callable[[
     worse = "1" if data["statement"]["relation"] == ">=" else "-1"
     new = changed(data, ("statement", "rhs"), ["+", data["statement"]["rhs"], ["q", worse]])
     assert "seal" in refusal(new)
-    assert "chain" in refusal(sealed(new))
+    assert "claim" in refusal(sealed(new))
     turned = {"<=": ">=", ">=": "<=", "=": "<="}[data["statement"]["relation"]]
-    assert "chain" in refusal(sealed(changed(data, ("statement", "relation"), turned))) or turned == "<="
+    assert "claim" in refusal(sealed(changed(data, ("statement", "relation"), turned))) or turned == "<="
 
 
 def test_malformed_certificates_are_refused(certificate: Callable[[], Any]) -> None:
     data = certificate()
     for key in data:
         assert refusal({k: v for k, v in data.items() if k != key}).startswith(("malformed", "the schema"))
-    for key in ("letters", "conditions", "lhs", "rhs", "relation", "body", "chain", "last"):
+    for key in ("letters", "conditions", "lhs", "rhs", "relation", "body", "local", "premises"):
         broken = copy.deepcopy(data)
         del broken["statement"][key]
-        assert refusal(broken).startswith("malformed")
+        assert refusal(broken).startswith(("malformed", "the seal"))

@@ -1,0 +1,122 @@
+"""What a certificate says it proves, and from what: letters, conditions, sides, and what is assumed besides."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import sympy
+from sympy.core.function import AppliedUndef
+
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.certify.instances import condition_data, kind_of, premise_data, said_by
+from dpverify.symbolic.certify.prefix import (
+    NotExpressibleError,
+    Prefix,
+    conditions_of,
+    from_compare,
+    from_formula,
+    from_sympy,
+)
+from dpverify.symbolic.derive.cited import assumed_of_local
+from dpverify.symbolic.derive.define import meant_by
+from dpverify.symbolic.derive.steps import Derivation, Premise, symbol_conditions
+from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, SetBits
+from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
+from dpverify.symbolic.rules.base import Holds, Instance
+
+
+def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
+    """A statement as its records have it; ``start``: what stands for a quantity that no record defines."""
+    defined: dict[str, Prefix] = {}
+    for name, value in statement.let:
+        defined[name] = from_formula(value, defined)
+    names = [name for name in statement.domains if name not in defined]
+    constraints = [c for name in statement.domains for c in statement.domains[name].constraints]
+    if statement.rhs is None or statement.relation not in {"<=", ">=", "="}:
+        raise NotExpressibleError("the statement has no sides with <=, >= or = between them")
+    meant = meant_by(statement)
+    letters: dict[str, str] = {name: statement.domains[name].kind for name in names}
+    conditions = [*constraints, *statement.requires]
+    about = () if meant is None else meant.conditions
+    letters |= {} if meant is None else {name: kind_of(symbol) for name, symbol in meant.letters.items()}
+    signs = [] if meant is None else [c for s in meant.letters.values() for c in _signs(s)]
+    left = from_sympy(start if meant is None else meant.formula) if statement.lhs is None else None
+    return {
+        "name": statement.key,
+        "variant": statement.variant,
+        "reading": statement.reading,
+        "quantity": "" if statement.quantity is None or meant is not None else statement.quantity,
+        "definition": str(statement.definition(statement.quantity or "")) if meant is not None else "",
+        "letters": letters,
+        "conditions": [one for c in conditions for one in from_compare(c, defined)]
+        + [one for relation in about for one in conditions_of(relation)]
+        + signs,
+        "lhs": left if statement.lhs is None else from_formula(statement.lhs, defined),
+        "relation": statement.relation,
+        "rhs": from_formula(statement.rhs, defined),
+    }
+
+
+def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
+    """What a derivation proves: for all letters but the local ones that its ends do not show."""
+    hidden = hidden_letters(derivation)
+    assumed = [a for a in derivation.assumptions if not hidden & _names(a)]
+    ends = derivation.start, derivation.last
+    symbols = {s for e in (*ends, *assumed) for s in e.free_symbols if s.name not in hidden}
+    plain = sorted((s for s in symbols if declared(derivation, s.name) is None), key=str)
+    said = Instance(ends[0], derivation.relation, ends[1], tuple(Holds(a) for a in assumed))
+    header = said_by(said, plain)
+    header["conditions"] = [c for c in header["conditions"] if c[0] != "integer"]
+    others = {n: declared(derivation, n) for n in sorted(_names(*ends)) if declared(derivation, n) is not None}
+    return {"name": name, **header, "letters": {**header["letters"], **others}}
+
+
+def local_part(
+    derivation: Derivation, known: Collection[str], symbols: Collection[Any], *, strict: bool
+) -> dict[str, Any]:
+    """Letters of a derivation that its statement does not have, and what is assumed of them."""
+    local = {s.name: kind_of(s) for s in symbols if s.name not in known and declared(derivation, s.name) is None}
+    if strict and (unknown := sorted(local.keys() - set(derivation.local))):
+        raise NotExpressibleError(f"the statement says nothing of {', '.join(unknown)}")
+    own = [c for s in symbols if s.name in local for c in _signs(s)]
+    assumed = [c for a in derivation.assumptions if _names(a) & local.keys() for c in conditions_of(a)]
+    others = {n: declared(derivation, n) for n in derivation.variables if n not in known}
+    letters = local | {n: kind for n, kind in others.items() if kind is not None}
+    given = [str(a) for a in assumed_of_local(derivation, hidden=True) if _names(a) & local.keys()]
+    return {"local": {
+        "letters": letters, "conditions": own + assumed, "given": given,
+    }}  # fmt: skip
+
+
+def _signs(symbol: Any) -> list[Prefix]:
+    return [c for one in symbol_conditions(symbol) for c in condition_data(one) if c[0] != "integer"]
+
+
+def premise_header(premise: Premise, name: str, letters: Collection[str]) -> dict[str, Any]:
+    """What a premise says, for all values of some letters."""
+    return {"name": name, **premise_data(premise, letters)}
+
+
+def hidden_letters(derivation: Derivation) -> set[str]:
+    """Local letters that the ends of a derivation do not show."""
+    return set(derivation.local) - _names(derivation.start, derivation.last)
+
+
+def declared(derivation: Derivation, name: str) -> Prefix | None:
+    """What a letter is declared to be, if it is no number."""
+    match derivation.variables.get(name):
+        case AnyVector():
+            return "vector"
+        case GaussianNorm(dimension, variance):
+            return ["gaussian", from_sympy(dimension), from_sympy(variance)]
+        case SetBits(of):
+            return ["bits", from_sympy(of)]
+        case AnyFunction() | FunctionOf():
+            return "sequence"
+    return None
+
+
+def _names(*expressions: Any) -> set[str]:
+    found = [sympy.sympify(e) for e in expressions]
+    return {s.name for e in found for s in e.free_symbols} | {str(f.func) for e in found for f in e.atoms(AppliedUndef)}

@@ -1,0 +1,99 @@
+"""Lemmas, names for what they start from, induction, series, and what a certificate is given."""
+
+import copy
+from typing import Any
+
+from dpverify.symbolic.certify.checker import k
+from tests.unit.symbolic.certify.examples import refusal
+from tests.unit.symbolic.certify.test_false_certificates import (
+    ONE,
+    TWO,
+    ZERO,
+    body,
+    certificate,
+    fact,
+    minus,
+    power,
+    q,
+)
+
+N = {"n": "integer"}
+GAP = minus(power(TWO, "n"), ["+", "n", ONE])
+BEFORE = minus(power(TWO, ["+", "n", q("-1")]), "n")
+
+
+def grown(*conditions: Any, at: Any = ("+", "n", ["q", "-1"])) -> Any:
+    """That n + 1 <= 2**n, by induction."""
+    equal = minus(power(TWO, "n"), power(TWO, ZERO))
+    first = [fact("=", equal, "congruent", "h", power(TWO, "h"), "n", ZERO),
+             fact(">=", GAP, "combine", [], [["1", [equal]], ["-1", ["n"]]])]  # fmt: skip
+    less = ["+", "n", q("-1")]
+    after = [fact(">=", less, "whole"), fact(">=", BEFORE, "instance", "induction", "n", {"n": list(at)}),
+             fact(">=", GAP, "combine", [], [["2", [BEFORE]], ["1", [less]]])]  # fmt: skip
+    split = {"split": ["*", q("-1"), "n"], "then": first, "else": after, "is": [">=", GAP]}
+    return certificate(N, ["+", "n", ONE], "<=", power(TWO, "n"), *conditions, **body(split))
+
+
+def test_an_induction_needs_a_start_and_goes_down() -> None:
+    assert refusal(grown(["<=", ZERO, "n"])) == ""
+    assert refusal(grown())
+    assert refusal(grown(["<=", ZERO, "n"], at=("+", "n", ZERO)))
+    assert refusal(grown(["<=", ZERO, "n"], at=("+", "n", ONE)))
+    real = grown(["<=", ZERO, "n"])
+    real["statement"]["letters"]["n"] = "real"
+    real["statement"]["seal"] = k.seal(real["statement"], [])
+    assert refusal(real)
+
+
+def series(ratio: Any) -> Any:
+    total = ["sum", "i", ZERO, "oo", power(q("1/2"), "i")]
+    converges = fact("converges", total, "ratio", ratio)
+    return certificate({}, total, "=", total, **body(converges))
+
+
+def test_a_series_needs_a_ratio_below_1() -> None:
+    assert refusal(series(q("1/2"))) == ""
+    assert "ratio" in refusal(series(q("1/3")))
+    ones = ["sum", "i", ZERO, "oo", power("x", "i")]
+    for bound, wrong in ((["<", "x", ONE], ""), (["<=", "x", ONE], "body")):
+        made = certificate({"x": "real"}, ones, "=", ones, ["<=", ZERO, "x"], bound,
+                           **body(fact("converges", ones, "ratio", "x")))  # fmt: skip
+        assert refusal(made).startswith("example: " * bool(wrong) + wrong)
+
+
+def with_lemma(name: Any = "s") -> Any:
+    """That s <= 1 for s the name of x*(1 - x)*4, by a lemma."""
+    start = ["*", q("4"), "x", minus(ONE, "x")]
+    root = minus(["*", TWO, "x"], ONE)
+    squared = body(fact(">=", minus(ONE, start), "square", root))
+    lemma = certificate({"x": "real"}, start, "<=", ONE, **squared)["statement"] | {"name": "lemma"}
+    named = {"name": "p", "kind": "named", "lemma": "lemma", "where": {"x": "y"}, "lhs": name}
+    said = fact(">=", minus(ONE, name), "instance", "premise", "p", {})
+    used = fact(">=", minus(ONE, q("1/2")), "combine", [], [["1/2", []]])
+    letters = {"letters": {"s": "real"}, "conditions": [], "given": []}
+    data = certificate({"y": "real"}, q("1/2"), "<=", ONE, lemmas=[lemma],
+                       statement={"premises": {}, "local": letters, "body": [said, used]})  # fmt: skip
+    data["statement"]["premises"] = {"p": named}
+    return data
+
+
+def test_a_name_says_what_its_lemma_says() -> None:
+    assert refusal(with_lemma()) == ""
+    assert k.given_in(with_lemma()) == {}
+    broken = with_lemma()
+    broken["lemmas"][0]["body"] = []
+    assert "lemma: body does not reach" in refusal(broken)
+    twice = with_lemma()
+    other = copy.deepcopy(twice["statement"]["premises"]["p"]) | {"where": {"x": ["*", TWO, "y"]}}
+    twice["statement"]["premises"]["q"] = other
+    assert "one name for two things" in refusal(twice)
+    stronger = with_lemma()
+    stronger["statement"]["body"][0]["is"][1] = minus(q("1/2"), "s")
+    assert "another thing" in refusal(stronger)
+
+
+def test_premises_that_run_in_a_circle_stay_given() -> None:
+    seals: dict[str, dict[str, str | None]] = {"a": {"of b": "b"}, "b": {"of a": "a"}, "c": {}}
+    assert k.open_premises(seals, seals["a"], ("a",)) == ["of a"]
+    assert k.open_premises(seals, {"of c": "c"}) == []
+    assert k.open_premises(seals, {"of d": "d", "fact": None}) == ["of d", "fact"]
