@@ -209,7 +209,14 @@ def _unguarded(expr: Any, granted: Facts) -> Any:
     """The expression, without a guard against fewer than no terms at every sum that is proven to need none."""
     if not expr.args:
         return expr
+    if isinstance(expr, sympy.Sum) and len(expr.limits) == 1:
+        fresh, place = Occurrence(granted).inside(expr.limits[0])
+        index = {expr.limits[0][0]: fresh}
+        return expr.func(_unguarded(expr.function.xreplace(index), place.facts).xreplace({fresh: expr.limits[0][0]}),
+                         expr.limits[0])  # fmt: skip
     expr = expr.func(*(_unguarded(arg, granted) for arg in expr.args))
+    if expr.is_Piecewise and implied(expr.args[0][1], granted):
+        return expr.args[0][0]
     if expr.is_Piecewise and isinstance(total := expr.args[0][0], sympy.Sum):
         _, low, high = total.limits[0]
         if expr == guarded_sum(total.function, total.limits[0][0], low, high) and implied(high >= low - 1, granted):
