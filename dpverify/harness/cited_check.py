@@ -11,6 +11,7 @@ from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
 from dpverify.harness.derivation_check import checked_once, judge_moved
 from dpverify.ledger.results import CheckResult, Method
+from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Derivation
 from dpverify.symbolic.derive.perturb import Perturbation, perturbations
 from dpverify.symbolic.derive.prepare import prepared
@@ -26,11 +27,16 @@ def _around_the_fault(chain: Derivation, fault: Perturbation) -> Perturbation:
     return replace(fault, derivation=replace(fault.derivation, start=start, steps=steps[place : place + 2]))
 
 
+def the_same(build: Callable[[], Derivation]) -> Callable[[Statement], Derivation]:
+    """Make a derivation that does not depend on the statement."""
+    return lambda _: build()
+
+
 @dataclass(frozen=True)
 class CitedDerivationCheck(Check):
     """A derivation that others cite, judged by itself; the smoke budget checks it with the statements that cite it."""
 
-    build: Callable[[], Derivation] = field(kw_only=True)  # makes it
+    build: Callable[[Statement], Derivation] = field(kw_only=True)  # makes it for a statement that rests on it
     least_budget: BudgetName = field(default="standard", kw_only=True)
 
     method: ClassVar[Method] = "derivation"
@@ -41,7 +47,7 @@ class CitedDerivationCheck(Check):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check and perturb the derivation; it proves a premise, so that the most it says is "not refuted"."""
-        chain = self.build()
+        chain = self.build(context.statement)
         found = checked_once(chain, context.budget.points, context.seed)
         tried = list(perturbations(chain))[::-1][:MOST_TRIED] if found.complete else []
         around = (_around_the_fault(chain, one) for one in tried)

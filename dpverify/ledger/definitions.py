@@ -123,6 +123,9 @@ def _read(record: Definition | Fact, vocabulary: Vocabulary, place: Place, probl
     quantity, left, relation = _left(record)
     wording = Wording(quantity, left, relation, record.formula, None, record.requires, [], record.let)
     statement = StatementReader(wording, own, place, problems).read(None, place.claim, {})
+    names = sorted(statement.domains.keys() | own.with_domains(record.letters))  # also letters of no formula
+    domains, symbols = {name: own.domains[name] for name in names}, {name: own.symbols[name] for name in names}
+    statement = replace(statement, domains=domains, symbols=symbols)
     if isinstance(record, Definition):
         problems.extend(_definition_problems(record, statement, vocabulary, place))
     return Meaning(record, statement)

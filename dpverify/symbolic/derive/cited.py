@@ -42,6 +42,8 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     none, where there are proven to be such values.
     """
     start, last = derivation.start, derivation.last
+    if derivation.own_fixed:
+        raise DerivationError(f"{derivation.name}: {min(derivation.own_fixed)} is no letter of its own.")
     opened: list[Condition] = []
     for name, (meaning, its_letters) in letters_of_citations(derivation).items():
         if name in where and where[name] != substitute(meaning, {n: e for n, e in where.items() if n != name}):

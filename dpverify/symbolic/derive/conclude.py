@@ -134,7 +134,7 @@ def _obstacle(
     start = derivation.start.xreplace(rename)
     if lhs is not None and not are_equal(start, lhs, granted):
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
-    if theirs := sorted(set(derivation.local) & set(statement.domains)):
+    if theirs := sorted((set(derivation.local) & set(statement.domains)) | derivation.own_fixed):
         return f"the derivation calls {', '.join(theirs)} local, of which the statement speaks."
     if taken := sorted(letters_of_citations(derivation).keys() & (set(statement.domains) | set(letters))):
         return f"{', '.join(taken)} of the statement stands for the start of a derivation, or what a record measures."

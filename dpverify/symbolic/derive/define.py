@@ -77,6 +77,7 @@ def _premise(statement: Statement, meaning: Meaning, letter: Any, where: dict[st
     solved = {name: full[name] for name in statement.let_names if name in symbols}
     said = premise_of(meaning.statement, letter).instance(symbols | solved | where)
     names = fixed_names(statement, said.lhs, said.rhs)
+    names |= meaning.record.letters.keys() if isinstance(meaning.record, Fact) else frozenset[str]()
     check_fixed(where, names)
     return Recorded(said.lhs, said.relation, said.rhs, said.conditions, meaning=meaning, names=names)
 

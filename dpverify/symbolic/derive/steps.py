@@ -180,6 +180,11 @@ class Derivation:
     division: Division | None = None  # of a letter that the steps do not have, by its quotient and rest
 
     @property
+    def own_fixed(self) -> frozenset[str]:
+        """Local letters on which a function of the paper depends, in a premise at any depth: none may be."""
+        return frozenset(self.local) & frozenset[str]().union(*(p.fixed for p in self.premises.values()))
+
+    @property
     def last(self) -> Any:
         """The last expression."""
         return sympy.sympify(self.steps[-1].expr if self.steps else self.start)

@@ -79,9 +79,16 @@ def depth_of(expr: Any) -> int:
     return max((depth_of(arg) for arg in expr.args), default=0)
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=100_000)
 def expanded(expr: Any) -> Any:
     """Expand products and integer powers, and the exponents of numbers only: ``2**(u + 1)`` becomes ``2*2**u``."""
+    if not expr.has(sympy.Add):
+        return expr
+    if expr.is_Mul and any(factor.is_Add for factor in expr.args):  # term by term, since each may be known already
+        terms = [sympy.Integer(1)]
+        for factor in expr.args:
+            terms = [term * new for term in terms for new in sympy.Add.make_args(expanded(factor))]
+        return sympy.Add(*map(expanded, terms))
     result = sympy.expand(expr, **_HINTS)
     split = result.replace(_has_numeric_base, _split_exponent)
     return result if split == result else sympy.expand(split, **_HINTS)

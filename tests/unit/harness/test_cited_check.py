@@ -59,12 +59,12 @@ def test_a_statement_is_not_proved_by_a_chain_that_cites_a_broken_one(statements
 
 
 def test_a_cited_derivation_proves_nothing_of_the_statement_and_has_a_control(statements: dict[str, Statement]) -> None:
-    check = CitedDerivationCheck("decay", "premise", build=lambda: at_most(Integer(1)))
+    check = CitedDerivationCheck("decay", "premise", build=lambda _: at_most(Integer(1)))
     found = run(check, statements["decay"])
     assert found.status == "not refuted"
     assert found.controls
     assert all(control.refuted for control in found.controls)
-    loose = CitedDerivationCheck("decay", "premise", build=lambda: at_most(Integer(7)))
+    loose = CitedDerivationCheck("decay", "premise", build=lambda _: at_most(Integer(7)))
     assert run(loose, statements["decay"]).status == "inconclusive"
 
 

@@ -11,11 +11,11 @@ from typing import Any, Final
 from sympy import Integer, Rational, Symbol, exp, log, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.trees.renyi_derivations import CONVERSION, DELTA, DIVERGENCE, converted
+from dpverify.papers.tran2022.trees.renyi_derivations import CONVERSION, DIVERGENCE, converted, sampled
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.expressions.functions import HOLE, Log2
-from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
+from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_symbols
 
 NODES: Final = Symbol("count", positive=True)  # Nodes of a tree that hold one vector
@@ -37,7 +37,7 @@ def derive_tree_private(statement: Statement) -> Derivation:
     epsilon, delta, rho, t = (full[name] for name in ("epsilon", "delta", "rho", "t"))
     ell, levels = log(1 / delta), Log2(t)
     z = 1 + 3 * ell / epsilon
-    given, nodes = converted(z, epsilon), refer(statement, "section-2-ancestors", NODES)
+    given, nodes = converted(statement, z, epsilon), refer(statement, "section-2-ancestors", NODES)
     bound = refer(statement, "theorem-10", DIVERGENCE, V=NODES, z=z, rho=rho)
 
     def around(count: Any) -> Any:
@@ -60,12 +60,12 @@ def derive_tree_private(statement: Statement) -> Derivation:
     variables: dict[str, Variable] = {
         "t": integer(2, 400), "G": real(0, 5, open_lo=True), "delta": real(0, 1, open_lo=True, open_hi=True),
         "epsilon": real(0, 2 * ell, open_lo=True), "count": real(0, nodes.rhs, open_lo=True),
-        "D": FromPremises(), "delta_at": FromPremises(),
+        **sampled(z, bound.rhs),
     }  # fmt: skip
     premises = {CONVERSION: given, "theorem-10": bound, "section-2-ancestors": nodes}
     return Derivation(
-        "a vector's nodes in the tree", "ours", variables, sympy_conditions(statement), DELTA, steps, premises,
-        local=("D", "delta_at", "count"),
+        "a vector's nodes in the tree", "ours", variables, sympy_conditions(statement), given.lhs, steps, premises,
+        local=("D", "chance", "ratio", "count"),
     )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def _at_an_order(statement: Statement, theorem: str, k: Any, c: Any, least: Any,
     ell = log(1 / delta)
     r = sqrt(ell)
     z = 1 + c * r * sigma
-    given, bound = converted(z, epsilon), refer(statement, theorem, DIVERGENCE, variant="amended", z=z)
+    given, bound = converted(statement, z, epsilon), refer(statement, theorem, DIVERGENCE, variant="amended", z=z)
     around = exp((z - 1) * (HOLE - epsilon))
     over = exp(c * k * r / HOLE + c**2 * k * ell - c * r * epsilon * HOLE)
     below = exp(c * k * HOLE / least + (c**2 * k - c * least) * ell)
@@ -90,16 +90,16 @@ def _at_an_order(statement: Statement, theorem: str, k: Any, c: Any, least: Any,
         Step.order(exp(ell * HOLE), c * k * share / least + c**2 * k - c * least, -Integer(1)),
         Step(delta, "="),
     )  # fmt: skip
-    sampled: dict[str, Variable] = {
+    ranges: dict[str, Variable] = {
         "N": integer(2, 60), "T": integer(30, 400), "alpha": real(1 / sympy_symbols(statement)["N"], 1),
         "depth": integer(4, 9), "eta": real(0, 5, open_lo=True), "L": real(0, 5), "G": real(0, 5, open_lo=True),
         "delta": real(0, 1, open_lo=True, open_hi=True), "epsilon": real(0, 9, open_lo=True),
-        "sigma": real(0, 99, open_lo=True), "D": real(0, bound.rhs), "delta_at": FromPremises(),
+        "sigma": real(0, 99, open_lo=True), **sampled(z, bound.rhs),
     }  # fmt: skip
     premises = {CONVERSION: given, theorem: bound}
     granted = sympy_conditions(statement)
-    used = {s.name for e in (*granted, *(step.expr for step in steps), DELTA) for s in e.free_symbols}
+    used = {s.name for e in (*granted, *(step.expr for step in steps), given.lhs) for s in e.free_symbols}
     return Derivation(
-        "an order put in", "ours", {n: v for n, v in sampled.items() if n in used}, granted, DELTA, steps, premises,
-        local=("D", "delta_at"),
+        "an order put in", "ours", {n: v for n, v in ranges.items() if n in used}, granted, given.lhs, steps, premises,
+        local=("D", "chance", "ratio"),
     )  # fmt: skip

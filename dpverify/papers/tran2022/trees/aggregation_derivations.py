@@ -8,11 +8,11 @@ from sympy import Rational, Sum, Symbol, exp, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.trees.one_step_derivations import completed_square
-from dpverify.papers.tran2022.trees.renyi_derivations import CONVERSION, DELTA, DIVERGENCE, converted
+from dpverify.papers.tran2022.trees.renyi_derivations import CONVERSION, DIVERGENCE, converted, sampled
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import FromPremises, Range, integer, real
+from dpverify.symbolic.expressions.ranges import Range, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 j = Symbol("j", integer=True)
@@ -114,9 +114,9 @@ def derive_theorem_10_order(statement: Statement) -> Derivation:
     )
 
 
-def _converted(z: Any, epsilon: Any, renyi: Any, known: str = "") -> tuple[Premise, Step, Step]:
+def _converted(statement: Statement, z: Any, epsilon: Any, renyi: Any, known: str = "") -> tuple[Premise, Step, Step]:
     """Two first steps of every conversion: ``delta(epsilon) <= exp((z-1)(D - epsilon))``, and the bound on D."""
-    given = converted(z, epsilon)
+    given = converted(statement, z, epsilon)
     first = Step(given.rhs, "<=", "premise", {}, (CONVERSION,))
     around = exp((z - 1) * (HOLE - epsilon))
     put_in = around.xreplace({HOLE: renyi})
@@ -126,19 +126,19 @@ def _converted(z: Any, epsilon: Any, renyi: Any, known: str = "") -> tuple[Premi
 
 
 def _to_delta(
-    name: str, statement: Statement, ranges: dict[str, Range], renyi: Any, least: Any, premises: Any, steps: Any
+    name: str, statement: Statement, ranges: dict[str, Range], z: Any, renyi: Any, least: Any, premises: Any, steps: Any
 ) -> Derivation:
-    """Chain from the delta at epsilon to delta; the divergence D is sampled up to ``least``."""
+    """Chain from an event's excess to delta; the divergence D at the order z is sampled up to ``least``."""
     supposed = () if DIVERGES in premises else (renyi >= DIVERGENCE,)
     return Derivation(
         name,
         "ours",
-        ranges | {"D": real(0, least), "delta_at": FromPremises()},
+        {**ranges, **sampled(z, least)},
         (*sympy_conditions(statement), *supposed),
-        DELTA,
+        premises[CONVERSION].lhs,
         steps,
         premises,
-        local=("D", "delta_at"),
+        local=("D", "chance", "ratio"),
     )
 
 
@@ -148,7 +148,7 @@ def derive_theorem_10_dp(statement: Statement) -> Derivation:
     ell = log(1 / delta)
     z, epsilon, mu = 1 + sqrt(ell) / (rho * sqrt(visits)), 2 * rho * sqrt(visits * ell), rho * sqrt(visits)
     renyi = visits * z * rho**2 / 2
-    given, *steps = _converted(z, epsilon, renyi, DIVERGES)
+    given, *steps = _converted(statement, z, epsilon, renyi, DIVERGES)
     premises = {CONVERSION: given, DIVERGES: refer(statement, DIVERGES, DIVERGENCE, z=z)}
     steps += [
         Step(exp(mu * sqrt(ell) / 2 - Rational(3, 2) * ell), "="),
@@ -156,7 +156,7 @@ def derive_theorem_10_dp(statement: Statement) -> Derivation:
         Step(delta, "="),
     ]
     return _to_delta(
-        "the printed order", statement, VISITS_DELTA_RHO, renyi, visits * rho**2 / 2, premises, tuple(steps)
+        "the printed order", statement, VISITS_DELTA_RHO, z, renyi, visits * rho**2 / 2, premises, tuple(steps)
     )
 
 
@@ -166,10 +166,10 @@ def derive_theorem_10_dp_best(statement: Statement) -> Derivation:
     ell, mu = log(1 / delta), rho * sqrt(visits)
     z, epsilon = 1 + sqrt(2 * ell) / mu, mu**2 / 2 + mu * sqrt(2 * ell)
     renyi = visits * z * rho**2 / 2
-    given, *steps = _converted(z, epsilon, renyi, DIVERGES)
+    given, *steps = _converted(statement, z, epsilon, renyi, DIVERGES)
     premises = {CONVERSION: given, DIVERGES: refer(statement, DIVERGES, DIVERGENCE, z=z)}
     last = (*steps, Step(delta, "="))
-    return _to_delta("the best order", statement, VISITS_DELTA_RHO, renyi, visits * rho**2 / 2, premises, last)
+    return _to_delta("the best order", statement, VISITS_DELTA_RHO, z, renyi, visits * rho**2 / 2, premises, last)
 
 
 def derive_theorem_4_conversion(statement: Statement) -> Derivation:
@@ -179,12 +179,12 @@ def derive_theorem_4_conversion(statement: Statement) -> Derivation:
     """
     z, sigma, delta = (sympy_symbols(statement)[name] for name in ("z", "sigma", "delta"))
     renyi = z / (2 * sigma**2)
-    given, *steps = _converted(z, renyi + log(1 / delta) / (z - 1), renyi)
+    given, *steps = _converted(statement, z, renyi + log(1 / delta) / (z - 1), renyi)
     ranges = {
         "delta": real(0, 1, open_lo=True, open_hi=True),
         "z": real(1, 9, open_lo=True),
         "sigma": real(Rational(1, 4), 9),
     }
     return _to_delta(
-        "solve for delta", statement, ranges, renyi, renyi, {CONVERSION: given}, (*steps, Step(delta, "="))
+        "solve for delta", statement, ranges, z, renyi, renyi, {CONVERSION: given}, (*steps, Step(delta, "="))
     )

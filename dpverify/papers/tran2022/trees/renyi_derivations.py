@@ -10,22 +10,21 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sympy import Rational, Symbol, exp, log
+from sympy import Symbol, exp, log
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.cited import cite
+from dpverify.symbolic.derive.define import known_fact
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import FromPremises, Variable, real
+from dpverify.symbolic.expressions.ranges import Variable, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_symbols
 
 DIVERGENCE: Final = Symbol("D", nonnegative=True)  # Renyi divergence of the whole mechanism at the order z
-DELTA: Final = Symbol("delta_at", nonnegative=True)  # Smallest delta at epsilon
 CHANCE, RATIO = Symbol("chance", positive=True), Symbol("ratio", nonnegative=True)
 Z, EPSILON = Symbol("z", positive=True), Symbol("epsilon", positive=True)
-JENSEN: Final = "Jensen: the mean of R^z under Q is at least chance * ratio^z, for every event"
-CONVERSION: Final = "Renyi to delta"
-EVERY_EVENT: Final = "the smallest delta is the largest excess P(S) - exp(epsilon) Q(S) over all events S"
+JENSEN: Final = "divergence-of-an-event"
+CONVERSION: Final = "an event"
 
 OF_EVENT: Final[dict[str, Variable]] = {
     "z": real(1, 9, open_lo=True), "epsilon": real(0, 3, open_lo=True), "D": real(0, 9),
@@ -33,7 +32,7 @@ OF_EVENT: Final[dict[str, Variable]] = {
 }  # fmt: skip
 
 
-def event() -> Derivation:
+def event(statement: Statement) -> Derivation:
     """Derive ``P(S) - exp(epsilon) Q(S) <= exp((z-1)(D - epsilon))`` for an event S."""
     start = CHANCE * RATIO - exp(EPSILON) * CHANCE
     end = exp((Z - 1) * (DIVERGENCE - EPSILON))
@@ -56,37 +55,26 @@ def event() -> Derivation:
     split = Cases(end, "<=", (Case(exp(EPSILON) <= RATIO, likely), Case(exp(EPSILON) >= RATIO, unlikely)))
     return Derivation(
         "an event", "ours", OF_EVENT, (Z > 1,), start, (split,),
-        {JENSEN: Premise(CHANCE * RATIO**Z, "<=", exp((Z - 1) * DIVERGENCE))}, local=("chance", "ratio", "D"),
+        {JENSEN: known_fact(statement, JENSEN)}, local=("chance", "ratio", "D"),
     )  # fmt: skip
 
 
-def conversion() -> Derivation:
-    """Derive ``delta(epsilon) <= exp((z-1)(D - epsilon))``, whatever the mechanism."""
-    one = cite(event())
-    steps = (
-        Step(one.lhs, "<=", "premise", {}, (EVERY_EVENT,)),
-        Step(one.rhs, "<=", "premise", {}, ("an event",)),
-    )
-    most = (Z - 1) * DIVERGENCE / Z
-    variables: dict[str, Variable] = {
-        "z": real(Rational(101, 100), 9), "D": real(Rational(1, 100), 9), "epsilon": real(0, most / 2, open_lo=True),
-        "chance": OF_EVENT["chance"], "ratio": real(exp(2 * most / 3), exp(most)), "delta_at": FromPremises(),
+def converted(statement: Statement, z: Any, epsilon: Any) -> Premise:
+    """Give what holds of an event at an order and an epsilon, from its excess ``P(S) - exp(epsilon) Q(S)`` on."""
+    return cite(event(statement), z=z, epsilon=epsilon)
+
+
+def sampled(z: Any, most: Any) -> dict[str, Variable]:
+    """Where the divergence, up to ``most``, and the chances of an event are sampled."""
+    return {
+        "D": real(0, most), "chance": real(0, 1, open_lo=True), "ratio": real(0, exp((z - 1) * DIVERGENCE / z)),
     }  # fmt: skip
-    return Derivation(
-        CONVERSION, "ours", variables, (Z > 1,), DELTA, steps,
-        {EVERY_EVENT: Premise(DELTA, "<=", one.lhs), "an event": one}, local=("chance", "ratio", "D", "delta_at"),
-    )  # fmt: skip
-
-
-def converted(z: Any, epsilon: Any) -> Premise:
-    """Give the conversion at an order and an epsilon, as a premise on ``DELTA``."""
-    return cite(conversion(), z=z, epsilon=epsilon)
 
 
 def derive_conversion(statement: Statement) -> Derivation:
     """Derive ``tran2022:theorem-10-rdp-to-dp``: a divergence of x gives delta at ``x + log(1/delta)/(z-1)``."""
     z, divergence, delta = (sympy_symbols(statement)[name] for name in ("z", "x", "delta"))
-    given = converted(z, divergence + log(1 / delta) / (z - 1))
+    given = converted(statement, z, divergence + log(1 / delta) / (z - 1))
     steps = (
         Step(given.rhs, "<=", "premise", {}, (CONVERSION,)),
         Step(
@@ -97,9 +85,9 @@ def derive_conversion(statement: Statement) -> Derivation:
     )  # fmt: skip
     variables: dict[str, Variable] = {
         "z": real(1, 9, open_lo=True), "x": real(0, 9), "delta": real(0, 1, open_lo=True, open_hi=True),
-        "D": real(0, divergence), "delta_at": FromPremises(),
+        **sampled(z, divergence),
     }  # fmt: skip
     return Derivation(
-        "the order put in", "ours", variables, (*sympy_conditions(statement), divergence >= DIVERGENCE), DELTA, steps,
-        {CONVERSION: given}, local=("D", "delta_at"),
+        "the order put in", "ours", variables, (*sympy_conditions(statement), divergence >= DIVERGENCE),
+        given.lhs, steps, {CONVERSION: given}, local=("D", "chance", "ratio"),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sympy import Function, Integer, Lambda, Piecewise, Sum, Symbol
+from sympy import Eq, Function, Integer, Lambda, Piecewise, Sum, Symbol
 
 from dpverify.symbolic.derive.cited import cite, derivations_under, taken_for_granted
 from dpverify.symbolic.derive.derivation import check_derivation
@@ -210,6 +210,14 @@ def test_letters_on_which_a_function_depends_stay_as_they_are() -> None:
         deeper = Derivation("deeper", "ours", declared, (), m(n), lemma.steps, {"m": cite(lemma)})
         with pytest.raises(DerivationError, match="one meaning"):
             cite(deeper, **where)
+    special = replace(lemma, assumptions=(Eq(a, 1),), steps=(*lemma.steps, Step(n, "=")))
+    with pytest.raises(DerivationError, match="no letter of its own"):
+        cite(replace(special, local=("a",)))
+    above = Derivation("above", "ours", declared, (Eq(a, 1),), m(n), (Step(n, "=", "premise", {}, ("m",)),),
+                       {"m": cite(special)}, local=("a",))  # fmt: skip
+    assert above.own_fixed == {"a"}
+    with pytest.raises(DerivationError, match="no letter of its own"):
+        cite(above)
     every = Hypothesis(m(n), "=", a * n, letter=n, every=("a",))
     by_definition = Step(a * (n + 1), "=", "premise", {"n": n + 1}, ("m",))
     step = Derivation("step", "ours", declared, (), m(n + 1), (by_definition,), {"m": said, "h": every})

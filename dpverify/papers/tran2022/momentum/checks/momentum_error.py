@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
-from dpverify.harness.cited_check import CitedDerivationCheck
+from dpverify.harness.cited_check import CitedDerivationCheck, the_same
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum import momentum_error_bounds as bounds
@@ -112,12 +112,14 @@ CHECKS.add(
         region="a few runs",
     ),
     DerivationCheck("lemma-11", "derivation", build=derive.lemma_11, variants=("amended",)),
-    CitedDerivationCheck("lemma-11", "premise-change-from-the-anchors", build=derive.changes, variants=("amended",)),
+    CitedDerivationCheck(
+        "lemma-11", "premise-change-from-the-anchors", build=the_same(derive.changes), variants=("amended",)
+    ),
     *(
         CitedDerivationCheck(
             "lemma-11-sampling",
             f"premise-{name}",
-            build=build,
+            build=the_same(build),
             readings={"ordering": "once"},
             variants=("amended",),
             least_budget="smoke",

@@ -68,10 +68,7 @@ CHECKS.add(
         for depth, value in (("levels", "floor(log2(T)) + 1"), ("height", "floor(log2(T))"))
     ),
     DerivationCheck("theorem-10-rdp-to-dp", "derivation", build=renyi.derive_conversion),
-    *(
-        CitedDerivationCheck("theorem-10-rdp-to-dp", f"premise-{name}", build=build)
-        for name, build in (("event", renyi.event), ("renyi-to-delta", renyi.conversion))
-    ),
+    CitedDerivationCheck("theorem-10-rdp-to-dp", "premise-event", build=renyi.event),
     ExhaustiveCheck(
         "theorem-10-rdp-to-dp",
         "two-point-laws",

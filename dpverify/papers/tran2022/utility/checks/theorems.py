@@ -9,7 +9,7 @@ from typing import Any
 from flint import arb
 
 from dpverify.harness import ExhaustiveCheck, PaperChecks, Point, SearchCheck, Vacuity
-from dpverify.harness.cited_check import CitedDerivationCheck
+from dpverify.harness.cited_check import CitedDerivationCheck, the_same
 from dpverify.harness.derivation_check import DerivationCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum import reorder_total_derivations as reorder_total
@@ -207,7 +207,7 @@ CITED: tuple[tuple[str, dict[str, str], dict[str, Callable[[], Derivation]]], ..
 
 CHECKS.add(
     *(
-        CitedDerivationCheck(claim, f"premise-{name}", build=build, readings=reading, variants=AMENDED)
+        CitedDerivationCheck(claim, f"premise-{name}", build=the_same(build), readings=reading, variants=AMENDED)
         for claim, reading, chains in CITED
         for name, build in chains.items()
     ),

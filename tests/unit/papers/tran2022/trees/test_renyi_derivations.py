@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from sympy import exp
+from sympy import Integer, exp
 
 from dpverify.ledger.load import load_specs
 from dpverify.papers.tran2022.trees import renyi_derivations as renyi
@@ -12,8 +12,9 @@ from dpverify.papers.tran2022.trees.aggregation_derivations import (
     derive_theorem_10_dp,
     derive_theorem_10_dp_best,
 )
-from dpverify.symbolic.derive.cited import derivations_under, taken_for_granted
-from dpverify.symbolic.derive.derivation import Cases, Derivation, Premise, check_derivation
+from dpverify.symbolic.derive.cited import cite, derivations_under, taken_for_granted
+from dpverify.symbolic.derive.define import known_fact, meant_by, without_letters
+from dpverify.symbolic.derive.derivation import Cases, Derivation, DerivationError, Premise, check_derivation
 from tests.unit.papers.tran2022.sharpness import Build, Variant, proves_nothing_sharper
 
 SPECS = load_specs()
@@ -26,11 +27,12 @@ CONVERTED: list[tuple[str, Variant, Build]] = [
 
 
 RESTS_ON = {  # that the divergence is at most what is put in: by the claim's own words, or by the theorem before
-    "theorem-10-rdp-to-dp": "x >= D",
-    "theorem-10-dp": "tran2022:theorem-10 (printed)",
-    "theorem-10-dp-intermediate": "tran2022:theorem-10 (printed)",
-    "theorem-4-conversion": "z/(2*sigma**2) >= D",
+    "theorem-10-rdp-to-dp": {"x >= D"},
+    "theorem-10-dp": {"tran2022:theorem-10 (printed)"},
+    "theorem-10-dp-intermediate": {"tran2022:theorem-10 (printed)"},
+    "theorem-4-conversion": {"z/(2*sigma**2) >= D"},
 }
+STATEMENT = SPECS.claim("tran2022:theorem-10-rdp-to-dp").statement()
 
 
 def complete(derivation: Derivation) -> bool:
@@ -39,9 +41,21 @@ def complete(derivation: Derivation) -> bool:
 
 @pytest.mark.parametrize(("claim", "variant", "build"), CONVERTED, ids=[case[0] for case in CONVERTED])
 def test_what_cites_the_conversion_cites_its_derivation(claim: str, variant: Variant, build: Build) -> None:
-    derivation = build(SPECS.claim(f"tran2022:{claim}").statement(variant=variant))
-    assert [chain.name for _, chain in derivations_under(derivation)] == ["Renyi to delta", "an event"]
-    assert set(taken_for_granted(derivation)) == {renyi.EVERY_EVENT, renyi.JENSEN, RESTS_ON[claim]}
+    statement = SPECS.claim(f"tran2022:{claim}").statement(variant=variant)
+    derivation = build(statement)
+    assert [chain.name for _, chain in derivations_under(derivation)] == ["an event"]
+    fact = known_fact(statement, renyi.JENSEN)
+    assert set(taken_for_granted(derivation)) == {str(fact.meaning)} | RESTS_ON[claim]
+    meant = meant_by(statement)  # what the claim's own words say of D is in its definition
+    granted = set(taken_for_granted(without_letters(derivation, meant)))
+    assert granted - {str(fact.meaning)} <= {"tran2022:theorem-10 (printed)"}
+
+
+def test_the_chances_of_an_event_mean_that_and_nothing_else() -> None:
+    with pytest.raises(DerivationError, match="ratio stands for what the fact"):
+        known_fact(STATEMENT, renyi.JENSEN, ratio=1)
+    with pytest.raises(DerivationError, match="ratio has one meaning"):
+        cite(renyi.event(STATEMENT), ratio=Integer(1))
 
 
 def test_the_conversion_is_proved_and_nothing_sharper() -> None:
@@ -49,12 +63,11 @@ def test_the_conversion_is_proved_and_nothing_sharper() -> None:
 
 
 def test_the_chains_of_the_conversion_are_complete() -> None:
-    assert complete(renyi.event())
-    assert complete(renyi.conversion())
+    assert complete(renyi.event(STATEMENT))
 
 
 def test_an_event_needs_the_order_above_1_and_both_cases() -> None:
-    chain = renyi.event()
+    chain = renyi.event(STATEMENT)
     assert not complete(replace(chain, assumptions=()))
     (split,) = chain.steps
     assert isinstance(split, Cases)
@@ -62,6 +75,6 @@ def test_an_event_needs_the_order_above_1_and_both_cases() -> None:
 
 
 def test_an_event_needs_jensen_with_the_whole_power() -> None:
-    chain = renyi.event()
+    chain = renyi.event(STATEMENT)
     weaker = Premise(renyi.CHANCE * renyi.RATIO, "<=", exp((renyi.Z - 1) * renyi.DIVERGENCE))
     assert not complete(replace(chain, premises={renyi.JENSEN: weaker}))

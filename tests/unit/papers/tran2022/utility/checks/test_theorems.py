@@ -143,12 +143,12 @@ def test_a_statement_is_not_proved_by_a_chain_that_cites_a_broken_one() -> None:
 
 
 def test_a_cited_derivation_proves_nothing_of_the_statement_and_has_a_control() -> None:
-    check = CitedDerivationCheck("lemma-7", "demo", build=lambda: _demo(Integer(1)))
+    check = CitedDerivationCheck("lemma-7", "demo", build=lambda _: _demo(Integer(1)))
     found = _result(check, stated("lemma-7", FRESH))
     assert found.status == "not refuted"
     assert found.controls
     assert all(control.refuted for control in found.controls)
-    loose = CitedDerivationCheck("lemma-7", "demo", build=lambda: _demo(Integer(7)))
+    loose = CitedDerivationCheck("lemma-7", "demo", build=lambda _: _demo(Integer(7)))
     assert _result(loose, stated("lemma-7", FRESH)).status == "inconclusive"
 
 
