@@ -9,8 +9,7 @@ from sympy import Abs, Max, Mod, Pow, Rational, Sum, Symbol, floor, sqrt
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.define import meant_by
 from dpverify.symbolic.derive.derivation import Derivation, Step
-from dpverify.symbolic.derive.divided import divided
-from dpverify.symbolic.derive.steps import Division, Link
+from dpverify.symbolic.derive.steps import Link
 from dpverify.symbolic.expressions.functions import HOLE, Log2
 from dpverify.symbolic.expressions.ranges import Range, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
@@ -19,11 +18,11 @@ j, N = Symbol("j", integer=True), Symbol("N", integer=True, positive=True)
 ETA, L = Symbol("eta", positive=True), Symbol("L", nonnegative=True)
 HALF: Final = Rational(1, 2)
 APART = Symbol("apart", integer=True, nonnegative=True)
-_WHOLE, _REAL = integer(0, 40), real(0, 9, open_lo=True)
+_REAL = real(0, 9, open_lo=True)
 RANGES: dict[str, Range] = {
     "N": integer(1, 30), "t": integer(1, 300), "T": integer(1, 300), "q": integer(0, 9),
     "r": integer(0, 30), "a": integer(1, 300), "b": integer(1, 300), "level": integer(0, 6),
-    "whole": _WHOLE, "left": integer(0, N - 1), "window": integer(1, 9), "turn": integer(0, 9),
+    "left": integer(0, N - 1), "window": integer(1, 9), "turn": integer(0, 9),
     "query": integer(2, 40), "queries": integer(1, 40), "x": real(0, 9), "y": _REAL,
     "alpha": real(0, 1, open_lo=True), "G": _REAL,
     "sigma": _REAL, "V": _REAL, "eta": _REAL, "L": real(0, 9), "rho": _REAL, "z": real(1, 9, open_lo=True),
@@ -35,20 +34,23 @@ RANGES: dict[str, Range] = {
 }  # fmt: skip
 
 
-def derive_directly(statement: Statement, division: Division | None = None) -> Derivation:
+def derive_directly(statement: Statement) -> Derivation:
     """Derive what one step says: both sides are equal, or their order follows from the conditions."""
-    start, end = sides(statement, division)
+    start, end = sides(statement)
     if statement.relation == "=":
-        return chain(statement, Step(end, "="), division=division)
+        return chain(statement, Step(end, "="))
     up = statement.relation == "<="
     where = {"a": start, "b": end} if up else {"a": end, "b": start}
-    return chain(statement, Step(end, "<=" if up else ">=", "order", where), division=division)
+    return chain(statement, Step(end, "<=" if up else ">=", "order", where))
 
 
-def derive_by_epochs(statement: Statement) -> Derivation:
-    """Derive it with ``t = whole N + left``; where ``t >= N`` is a condition, there is a whole epoch."""
-    first = any(str(condition) == "t >= N" for condition in sympy_conditions(statement))
-    return derive_directly(statement, Division("t", "N", "whole", "left", least=int(first)))
+def derive_first_window(statement: Statement) -> Derivation:
+    """Derive that there is a whole epoch behind the remainder."""
+    t = sympy_symbols(statement)["t"]
+    behind = N + t - N * floor(t / N)
+    return chain(
+        statement, Step(behind, "=", "remainder", {"a": t, "b": N}), Step(t, "<=", "order", {"a": behind, "b": t})
+    )
 
 
 def derive_number_of_step(statement: Statement) -> Derivation:
@@ -139,21 +141,19 @@ def derive_norm_shift(statement: Statement) -> Derivation:
     )
 
 
-def sides(statement: Statement, division: Division | None = None) -> tuple[Any, Any]:
+def sides(statement: Statement) -> tuple[Any, Any]:
     """Give both sides; on the left what the quantity is by its definition."""
-    parts = divided(statement, division)
-    meant = meant_by(parts)
-    start, end = sympy_sides(parts)
+    meant = meant_by(statement)
+    start, end = sympy_sides(statement)
     return (start if meant is None else meant.formula), end
 
 
-def chain(statement: Statement, *steps: Link, division: Division | None = None) -> Derivation:
-    """Make the derivation of a statement, divided, with its conditions and the letters of its definition."""
-    parts = divided(statement, division)
-    meant = meant_by(parts)
+def chain(statement: Statement, *steps: Link) -> Derivation:
+    """Make the derivation of a statement with its conditions and the letters of its definition."""
+    meant = meant_by(statement)
     letters, known = ({}, ()) if meant is None else (meant.letters, meant.conditions)
-    names = sympy_symbols(parts).keys() | letters.keys()
+    names = sympy_symbols(statement).keys() | letters.keys()
     ranges = {name: RANGES[name] for name in RANGES if name in names}
-    conditions = (*sympy_conditions(parts), *known)
-    start = sides(statement, division)[0]
-    return Derivation("step by step", "ours", ranges, conditions, start, steps, local=tuple(letters), division=division)
+    conditions = (*sympy_conditions(statement), *known)
+    start = sides(statement)[0]
+    return Derivation("step by step", "ours", ranges, conditions, start, steps, local=tuple(letters))
