@@ -41,6 +41,11 @@ class Recorded(Premise):
         return self.names
 
     @property
+    def told(self) -> frozenset[str]:
+        """The letters of a fact."""
+        return frozenset(self.meaning.record.letters if self.is_fact else ())
+
+    @property
     def is_fact(self) -> bool:
         """Whether it is a fact of the literature, which stays given; a definition does not."""
         return isinstance(self.meaning.record, Fact)
