@@ -109,9 +109,7 @@ def test_no_verdict_rests_on_a_search_of_a_narrower_domain_alone() -> None:
 @pytest.mark.parametrize(
     ("claim", "name", "condition"),
     [
-        ("theorem-4-dp", "tail", "epsilon <= 7/3*log(1/delta)"),
-        ("theorem-8-dp", "tail", "N >= 2"),
-        ("theorem-4", "levels", "4*T >= N"),
+        ("section-5-run-time", "bounds", "T >= 4*N"),
     ],
 )
 def test_a_proof_is_refused_where_its_amendment_loses_a_condition(claim: str, name: str, condition: str) -> None:
