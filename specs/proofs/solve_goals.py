@@ -36,9 +36,10 @@ class Recording(k.Proof):
         """Note what is combined, and to what."""
         super().combine(scope, relation, e, divisors, terms)
         read = [(self.read(f)) for _, factors in terms for f in factors] + [self.read(d) for d in divisors]
-        forms = dict.fromkeys(scope.form(f) for f in read)
+        forms = [scope.form(f) for f in read]
+        below = [k.alone(a) for f in (*forms, scope.form(e)) for m in f for a, x in m if (x.constant() or 0) < 0]
         known = [(f, "=" if scope.holds("=", f) else ">" if scope.sign(f) == 3 else ">=" if scope.sign(f) & 1 else "!=")
-                 for f in forms]  # fmt: skip
+                 for f in dict.fromkeys([*forms, *below]) if scope.sign(f)]  # fmt: skip
         self.goals.append((known, relation, scope.form(e), dict(scope.kinds)))
 
 

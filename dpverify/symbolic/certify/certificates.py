@@ -180,7 +180,8 @@ class _Writer:
             where = {one: premise.where.get(one, sympy.Symbol(one)) for one in rule.letters}
             if premise.lhs == premise.start:
                 put = {one: substitute(sympy.sympify(value), step.where) for one, value in where.items()}
-                return Source("lemma", lemma, rule, {one: where_value(value) for one, value in put.items()})
+                functions = {one: (one,) for one, kind in rule.letters.items() if kind in k.FUNCTIONS}
+                return Source("lemma", lemma, rule, {n: where_value(v) for n, v in put.items()} | functions)
             data = {"kind": "named", "lemma": lemma, "where": {n: from_sympy(v) for n, v in where.items()}}
             data |= {"name": name, "lhs": from_sympy(premise.lhs)}
             where = {}

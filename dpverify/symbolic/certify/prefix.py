@@ -128,9 +128,8 @@ def from_formula(node: Formula, letters: Mapping[str, Prefix]) -> Prefix:
             a, b = from_formula(left, letters), from_formula(right, letters)
             return _operation(op, a, b)
         case Call(name, args):
-            if name not in {*_NAMES.values(), "sqrt"}:
-                raise NotExpressibleError(f"the function {name} has no name in certificates.")
-            return _applied(name, [from_formula(arg, letters) for arg in args])
+            parts = [from_formula(arg, letters) for arg in args]
+            return _applied(name, parts) if name in {*_NAMES.values(), "sqrt"} else ["apply", name, *parts]
         case Sum(body, index, lo, hi):
             low, high = from_formula(lo, letters), from_formula(hi, letters)
             inner = {name: value for name, value in letters.items() if name != index}
