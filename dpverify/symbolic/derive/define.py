@@ -41,6 +41,11 @@ class Recorded(Premise):
         return self.names
 
     @property
+    def told(self) -> frozenset[str]:
+        """The letters of a fact."""
+        return frozenset(self.meaning.record.letters if self.is_fact else ())
+
+    @property
     def is_fact(self) -> bool:
         """Whether it is a fact of the literature, which stays given; a definition does not."""
         return isinstance(self.meaning.record, Fact)
@@ -210,7 +215,14 @@ def _unguarded(expr: Any, granted: Facts) -> Any:
     """The expression, without a guard against fewer than no terms at every sum that is proven to need none."""
     if not expr.args:
         return expr
+    if isinstance(expr, sympy.Sum) and len(expr.limits) == 1:
+        fresh, place = Occurrence(granted).inside(expr.limits[0])
+        index = {expr.limits[0][0]: fresh}
+        return expr.func(_unguarded(expr.function.xreplace(index), place.facts).xreplace({fresh: expr.limits[0][0]}),
+                         expr.limits[0])  # fmt: skip
     expr = expr.func(*(_unguarded(arg, granted) for arg in expr.args))
+    if expr.is_Piecewise and implied(expr.args[0][1], granted):
+        return expr.args[0][0]
     if expr.is_Piecewise and isinstance(total := expr.args[0][0], sympy.Sum):
         _, low, high = total.limits[0]
         if expr == guarded_sum(total.function, total.limits[0][0], low, high) and implied(high >= low - 1, granted):

@@ -83,6 +83,11 @@ class Premise(Instance):
         """Functions, and letters on which these depend without showing it: nothing else may take their place."""
         return frozenset[str]().union(*(p.fixed for chain, _ in self.under for p in chain.premises.values()))
 
+    @property
+    def told(self) -> frozenset[str]:
+        """Of what is fixed, the letters that facts of the literature are about, at any depth."""
+        return frozenset[str]().union(*(p.told for chain, _ in self.under for p in chain.premises.values()))
+
     def instance(self, where: Mapping[str, Any]) -> Instance:
         """The premise with expressions in the place of some of its symbols (none: as it stands).
 
@@ -182,7 +187,7 @@ class Derivation:
     @property
     def own_fixed(self) -> frozenset[str]:
         """Local letters on which a function of the paper depends, in a premise at any depth: none may be."""
-        return frozenset(self.local) & frozenset[str]().union(*(p.fixed for p in self.premises.values()))
+        return frozenset(self.local) & frozenset[str]().union(*(p.fixed - p.told for p in self.premises.values()))
 
     @property
     def last(self) -> Any:

@@ -91,9 +91,9 @@ def lemma(name: str, assumed: tuple[Any, ...], start: Any, steps: Any, **premise
 
 def _one_epoch() -> tuple[Step | Cases, ...]:
     """To ``4V`` for runs of one epoch at most: one visit."""
-    level = 1 + VISITS * Min(TOP, HEIGHT)
+    low, level = VISITS + HELD * Min(TOP, HEIGHT) * VISITS, 1 + VISITS * Min(TOP, HEIGHT)
     return (
-        Step(VISITS + HELD * Min(TOP, HEIGHT) * VISITS, "=", "floor-of-small", {"x": T, "k": TOP + 1}),
+        Step(low, "=", "floor-of-small", {"x": T, "k": TOP + 1}, context=low + HOLE * HEAVIEST**2),
         Step(VISITS * level, "<=", "above-min", {"a": VISITS, "b": ceiling((N - 1) / N) + 1}),
         Step.order(ceiling(HOLE) * (1 + ceiling(HOLE) * Min(TOP, HEIGHT)), PER, Integer(1)),
         Step(1 + HEIGHT, "<=", "above-min", {"a": HEIGHT, "b": TOP}),
@@ -180,7 +180,7 @@ def ratio() -> Derivation:
     """Derive that the squared weights over 4V, as the box prints it, are at most 1."""
     given, printed = cite(squares()), 4 * V.xreplace({ABOVE: guarded_sum(floor(T / 2**j), j, TOP + 1, DEPTH)})
     steps = (
-        Step(SQUARES / (4 * V), "=", "guarded-sum", LEVELS),
+        Step(SQUARES / (4 * V), "=", "guarded-sum", LEVELS, context=SQUARES / (4 * V.xreplace({ABOVE: HOLE}))),
         Step.within(HOLE / (4 * V), 4 * V, "premise", {}, (ALL,)),
         Step(Integer(1), "="),
     )

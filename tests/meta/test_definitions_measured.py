@@ -1,0 +1,101 @@
+"""What a definition says is no less than what the checks measure: a proof from it is a proof about the real thing."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import pytest
+
+from dpverify.harness.run.suite import Suite
+from dpverify.harness.search.search import search
+from dpverify.harness.search.search_check import SearchCheck
+from dpverify.harness.sides import Probe, Prober
+from dpverify.ledger.definitions import Meaning
+from dpverify.ledger.formula.tree import BUILTINS, Call, Inf, walk
+from dpverify.ledger.load import load_specs
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.exact.evaluate import to_number
+from dpverify.symbolic.exact.statements import definitions, domains_hold, evaluate_statement, requires_hold
+
+Point = dict[str, Fraction]
+MOST, POINTS, TRIES = 5, 8, 30
+WHOLE = [Fraction(k) for k in range(2 * MOST + 2)]
+
+
+@cache
+def measured() -> dict[str, tuple[SearchCheck, Statement, Meaning]]:
+    """The searches that measure a quantity which a record defines, one for each claim and choice of its readings."""
+    specs = load_specs()
+    suite = Suite(specs, "smoke", 0)
+    found: dict[str, tuple[SearchCheck, Statement, Meaning]] = {}
+    for claim in (claim for key in specs.papers for claim in specs.claims(key)):
+        for job in (job for case in suite.cases(claim) for job in case.jobs):
+            statement, check = job.context.statement, job.find()
+            meaning = None if statement.quantity is None else statement.definition(statement.quantity)
+            if meaning is None or not isinstance(check, SearchCheck) or check.lhs is None:
+                continue
+            if is_finite(meaning, statement):
+                found.setdefault(f"{statement.key} {statement.reading}", (check, statement, meaning))
+    return found
+
+
+def is_finite(meaning: Meaning, statement: Statement) -> bool:
+    """Whether all letters that a definition introduces are whole numbers, and its formula has numbers only."""
+    defined = meaning.statement
+    own = [name for name in defined.free if name not in statement.domains]
+    parts = [part for part in walk(defined.rhs or Inf()) if isinstance(part, Call | Inf)]
+    whole = all(defined.domains[name].kind == "integer" for name in own)
+    return whole and all(isinstance(part, Call) and part.name in BUILTINS for part in parts)
+
+
+def probes(check: SearchCheck, statement: Statement) -> list[Probe]:
+    """What the search measures at points of the statement's domain whose whole numbers are small."""
+    statement = check._narrowed(statement)
+    names = [name for name, domain in statement.domains.items() if domain.kind == "integer"]
+    names += [name for name, text in check.also.items() if text.startswith("integer")]
+    small = replace(
+        check, region={**check.region, **{name: (None, MOST) for name in names if name not in check.region}}
+    )
+    found = search(small._sampler(statement), Prober(statement, check.lhs), [], TRIES, 1)
+    return [probe for probe in found.probes if all(probe.point.get(name, 0) <= MOST for name in names)]
+
+
+def largest(meaning: Meaning, statement: Statement, point: Point) -> float | None:
+    """The largest value of a definition's formula over the letters that it introduces; None where it has none."""
+    defined = meaning.statement
+    known = {name: value for name, value in definitions(statement, point).items() if name in defined.free}
+    own = [name for name in defined.free if name not in known]
+    found = []
+    for values in itertools.product(WHOLE, repeat=len(own)):
+        full: Any = known | dict(zip(own, values, strict=True))
+        if domains_hold(defined.domains, full) is True and requires_hold(defined, full) is True:
+            found.append(float(to_number(evaluate_statement(defined, full)[1]).float))
+    return max(found, default=None)
+
+
+def compared(name: str) -> Iterator[tuple[float, float]]:
+    """What is measured, and what the definition says, at some points."""
+    check, statement, meaning = measured()[name]
+    for probe in itertools.islice(probes(check, statement), POINTS):
+        formula = largest(meaning, check._narrowed(statement), probe.point)
+        if formula is not None and math.isfinite(float(probe.lhs.float)):
+            yield float(probe.lhs.float), formula
+
+
+@pytest.mark.parametrize("name", measured())
+def test_a_definition_is_no_less_than_what_is_measured(name: str) -> None:
+    pairs = list(compared(name))
+    assert pairs, f"no point of {name} could be compared"
+    assert all(found <= formula * (1 + 1e-9) + 1e-12 for found, formula in pairs), (pairs, str(measured()[name][2]))
+
+
+@pytest.mark.parametrize("claim", ["algorithm-1-v", "theorem-4-sensitivity", "theorem-8-count-first"])
+def test_a_definition_that_says_less_would_be_seen(claim: str) -> None:
+    name = next(name for name in measured() if name.startswith(f"tran2022:{claim} "))
+    assert any(found > 0.99 * formula for found, formula in compared(name) if formula > 0)
