@@ -15,8 +15,9 @@ from dpverify.symbolic.derive.derivation import Derivation, Premise
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.referenced import Referenced
 from dpverify.symbolic.derive.steps import Cases, DerivationError, Link, symbol_conditions
+from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.rules.base import Condition, Holds, substitute
+from dpverify.symbolic.rules.base import Condition, Holds, IsGaussianNorm, IsVector, substitute
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     for symbol in sorted(start.free_symbols | last.free_symbols, key=str):
         if symbol.name not in derivation.local:
             conditions += symbol_conditions(symbol)
+    conditions += _declared(derivation, set().union(*(side.free_symbols for side in shown)))
     found = Cited(start, derivation.relation, last, tuple(conditions), derivation).instance(where)
     left = found.lhs if letter is None else letter
     inside = {s for s in start.free_symbols if s.name in own}
@@ -67,6 +69,18 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
         left, found.relation, found.rhs, found.conditions, derivation, found.lhs,
         tuple(condition.substituted(where) for condition in hidden), where,
     )  # fmt: skip
+
+
+def _declared(derivation: Derivation, symbols: set[Any]) -> list[Condition]:
+    """What a chain declares of its vectors and laws, and what takes their place must be declared as well."""
+    found: list[Condition] = []
+    for symbol in sorted(symbols, key=str):
+        match derivation.variables.get(symbol.name):
+            case GaussianNorm(dimension=d, variance=v):
+                found.append(IsGaussianNorm(symbol, d, v))
+            case AnyVector():
+                found.append(IsVector(symbol))
+    return found
 
 
 def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]]:

@@ -16,11 +16,13 @@ from dpverify.papers.tran2022.noise import sr_total_derivations as sr_total
 from dpverify.papers.tran2022.reorder import reorder_lemma_derivations as lemma
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
+from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.expressions.functions import Moment
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides
 
 NOISE, OWN, MOVED = sr_total.NOISE, Symbol("own"), Symbol("moved")
+ONE_ORDER: Final = {"ordering": "once"}  # under which the noise is all that there is
 ONE_EXAMPLE: Final = "with one example there is one order"
 
 
@@ -29,7 +31,8 @@ def bias(statement: Statement) -> Derivation:
     full = sympy_definitions(statement)
     alpha, gamma, n, G, L, eta = (full[name] for name in ("alpha", "gamma", "N", "G", "L", "eta"))
     _, printed = sympy_sides(statement)
-    noise = cite((sr_total.lemma_7 if statement.key.endswith("lemma-7") else sr_total.norm)(statement))
+    claim = statement.key.partition(":")[2]
+    noise = refer(statement, claim, Moment(NOISE, 1), "printed" if claim.endswith("norm") else "amended", ONE_ORDER)
     of_noise = noise.rhs
     way = eta * n * L
     of_own, of_moved = 2 * G * sqrt(alpha), Rational(11, 10) * way * sqrt(alpha / gamma)

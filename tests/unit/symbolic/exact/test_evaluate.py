@@ -91,8 +91,7 @@ def test_infinite_values_are_plus_infinity(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "1/0",
-        "1/(1 - 1)",
+        "1/(1 - 1**2)",
         "0**-1",
         "log(0)",
         "log(-1)",
