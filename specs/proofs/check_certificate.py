@@ -683,6 +683,7 @@ class Scope:
         return e
 
 
+ORDERS = ("O", "O~")  # of growth: in the whole domain, up to a constant; up to powers of logarithms besides
 RELATIONS = {"<=": (">=", 1), "<": (">", 1), ">=": (">=", -1), ">": (">", -1), "=": ("=", 1), "!=": ("!=", 1)}
 
 
@@ -691,6 +692,12 @@ def difference(relation, a, b):
     need(relation in RELATIONS, f"{relation!r} is no relation")
     kind, turn = RELATIONS[relation]
     return kind, b - a if turn == 1 else a - b
+
+
+def times(one, other, power=1):
+    """A product of powers, {base: exponent}, times a power of another."""
+    found = {base: one.get(base, fmpq(0)) + power * other.get(base, fmpq(0)) for base in (*one, *other)}
+    return {base: exponent for base, exponent in found.items() if exponent != 0}
 
 
 class Rule:
@@ -729,10 +736,12 @@ class Proof(Rule):
     """A statement or lemma: facts, each with the way it follows, from its conditions to its conclusion."""
 
     def __init__(self, checker, data):
-        super().__init__(data, checker.table)
+        reached = {"relation": "<=", "rhs": data["order"]["last"]} if data["relation"] in ORDERS else {}
+        said = {**data, **reached}
+        super().__init__(said, checker.table)
         self.checker, self.data, self.table, local = checker, data, checker.table, data["local"]
         self.premises = {}
-        more = Rule({**data, "letters": local["letters"]}, self.table)
+        more = Rule({**said, "letters": local["letters"]}, self.table)
         self.kinds, self.declared = {**self.letters, **more.letters}, {**self.declared, **more.declared}
         for name, kind in self.kinds.items():
             need(
@@ -768,6 +777,61 @@ class Proof(Rule):
         self.items(self.data["body"], self.scope, f"{self.data['name']}: body", self.relation, self.gap)
         self.scope.defined(self.lhs)
         self.scope.defined(self.rhs)
+        if self.data["relation"] in ORDERS:
+            self.order(self.read(self.data["rhs"]), frozenset(self.data["hides"]), **self.data["order"])
+
+    def order(self, printed, hidden, last, known, weights):
+        """What is reached is O, or O~, of the right side: each of its terms is a product of powers of that side's."""
+        need(not hidden & letters_in(printed), "the right side holds letters that the constant depends on")
+        self.scope.defined(self.scope.scalar(printed))
+        right, bounded, rates = self.rates(printed), [], self.rates(self.rhs, hidden)
+        for small, large in ([self.read(x) for x in pair] for pair in known):
+            bounded += self.at_most(small, large)
+        for term, (of_right, of_bounded) in zip(rates, weights, strict=True):
+            of_right, of_bounded = ([self.read(["q", w])[1] for w in part] for part in (of_right, of_bounded))
+            need(min(of_right + of_bounded) >= 0 and sum(of_right) == 1, "weights that are negative, or not 1 in all")
+            for parts, part in ((right, of_right), (bounded, of_bounded)):
+                term = reduce(lambda t, one: times(t, one[0], -one[1]), zip(parts, part, strict=True), term)
+            for (op, form), exponent in term.items():
+                small = exponent > 0 or self.scope.sign(form - constant(2)) & 1
+                need(op == "log" and small, "a term that is no product of the right side's")
+                need(exponent < 0 or self.data["relation"] == "O~", "a logarithm, which O does not hide")
+
+    def at_most(self, small, large):
+        """Quotients of terms of something by what is not below it: they are below some constant."""
+        for e in (small, large):
+            self.scope.defined(self.scope.scalar(e))
+        (most,) = self.rates(large)
+        need(self.scope.holds(">", self.scope.form(large)), "it may be 0")
+        need(self.scope.holds(">=", self.scope.form(large - small)), "it is not known to be the larger one")
+        return [times(one, most, -1) for one in self.rates(small)]
+
+    def rates(self, e, hidden=frozenset()):
+        """Products of powers of letters and logarithms, whose sum is an expression up to positive constant factors."""
+        (op, *args), form = e, self.scope.form(e)
+        sign, found = self.scope.sign(form), [{(op, self.scope.form(args[0]) if op == "log" else form): fmpq(1)}]
+        if form is ZERO:
+            return []
+        if not letters_in(form) or (op == "letter" and args[0] in hidden):
+            need(sign == 3 or (letters_in(form) and sign & 1), f"a constant that may be negative: {shown(e)}")
+            return [{}]
+        if op == "log":
+            inner = self.rates(args[0])
+            need(inner and not any(x < 0 and kind == "log" for one in inner for (kind, _), x in one.items()),
+                 "a logarithm of what may be near 0")  # fmt: skip
+            need(sign & 1 and not hidden & letters_in(e), f"a logarithm that may be negative: {shown(e)}")
+        elif op == "+":
+            found = [one for a in args for one in self.rates(a, hidden)]
+        elif op == "*":
+            found = reduce(lambda p, q: [times(a, b) for a in p for b in q], (self.rates(a, hidden) for a in args))
+        elif op == "^":
+            power = self.scope.form(args[1]).constant()
+            need(power is not None, f"a power that changes: {shown(e)}")
+            found = [times({}, one, power) for one in self.rates(args[0], hidden if power > 0 else frozenset())]
+            need(power > 0 or len(found) == 1, f"a sum below 1: {shown(e)}")
+        else:
+            need(op == "letter" and sign == 3, f"no product of powers: {shown(e)}")
+        return list({frozenset(one.items()): one for one in found}.values())
 
     def items(self, items, scope, name, *claim):
         """Go through facts, to what they must reach."""
@@ -950,6 +1014,7 @@ def seal(data, table):
     letters = {name: full(kind) for name, kind in data["letters"].items()}
     said = [letters, *(full(data[key]) for key in ("conditions", "lhs", "relation", "rhs"))]
     said += [full(data["local"]["conditions"])] if data.get("local", {}).get("conditions") else []
+    said += [data["hides"]] if data.get("hides") else []
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 

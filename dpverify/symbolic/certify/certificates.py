@@ -14,6 +14,7 @@ from dpverify.symbolic.certify.checker import k, rules
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.header import lemma_header, local_part, premise_header, record_header
 from dpverify.symbolic.certify.instances import replaced, where_value
+from dpverify.symbolic.certify.orders import weighed
 from dpverify.symbolic.certify.place import FactList, Writing
 from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy
 from dpverify.symbolic.certify.readback import written
@@ -47,6 +48,8 @@ def certify(statement: Statement, derivation: Derivation, digest: str) -> Certif
     try:
         clean = prepared(derivation)
         header = record_header(statement, clean.start) | {"digest": digest}
+        if statement.relation in k.ORDERS:
+            header["order"] = {"last": from_sympy(clean.last), "known": [], "weights": []}
         if clean.division is None:
             proof = book.proof(header, clean)
         else:
@@ -151,6 +154,8 @@ class _Writer:
         chains.add_up(place, (self.proof.relation, self.proof.gap), [("=", lhs, start), *gaps, (relation, last, rhs)])
         for side in (lhs, rhs):
             place.scope.defined(side)
+        if "order" in self.data and (why := weighed(goals, place, self.data)):
+            raise NoCertificateError(why)
         return self.data
 
     def _first_facts(self) -> None:

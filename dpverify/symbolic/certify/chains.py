@@ -13,6 +13,7 @@ from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.instances import where_value
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy
+from dpverify.symbolic.certify.readback import written
 from dpverify.symbolic.certify.rewriting import HOLE, Rewriting, Rewritten, context_of, unproven
 from dpverify.symbolic.derive.matching import Move, _places
 from dpverify.symbolic.derive.setting import Setting
@@ -242,11 +243,22 @@ class Chains:
         sides = ((">=", first, lists[0], strict), (">", -first, lists[1], not strict))
         for relation, assumed, items, others in sides:
             inner = place.case(relation, assumed, items)
+            self._squared(inner, assumed)
             if others:
                 self._cases(inner, old, split, rest, setting)
             else:
                 self._split(inner, known[1:], case, rest, about, claim)
         place.split(first, *lists, *claim)
+
+    def _squared(self, place: FactList, gap: Expr) -> None:
+        """From a <= b, where powers are halves, a**2 <= b**2."""
+        form = place.form(gap)
+        above = k.form_of({m: abs(c) for m, c in form.items()})
+        halves = (x.constant() for m in form for _, x in m)
+        if len(form) == 2 and above is not form and any(x is not None and x.q == 2 for x in halves):
+            total = written(above)
+            if self.goals.expr(place, total):
+                place.fact(">=", written(place.scope.product(form, above)), "combine", [], [["1", [gap, total]]])
 
 
 def _differences(relation: Any) -> list[tuple[Expr, bool]]:

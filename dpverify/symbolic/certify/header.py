@@ -9,6 +9,7 @@ import sympy
 from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.certify.checker import k
 from dpverify.symbolic.certify.instances import condition_data, kind_of, premise_data, said_by
 from dpverify.symbolic.certify.prefix import (
     NotExpressibleError,
@@ -33,8 +34,8 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
         defined[name] = from_formula(value, defined)
     names = [name for name in statement.domains if name not in defined]
     constraints = [c for name in statement.domains for c in statement.domains[name].constraints]
-    if statement.rhs is None or statement.relation not in {"<=", ">=", "="}:
-        raise NotExpressibleError("the statement has no sides with <=, >= or = between them")
+    if statement.rhs is None or statement.relation not in {"<=", ">=", "=", *k.ORDERS}:
+        raise NotExpressibleError("the statement has no sides with a relation between them that is known here")
     meant = meant_by(statement)
     letters: dict[str, str] = {name: statement.domains[name].kind for name in names}
     conditions = [*constraints, *statement.requires]
@@ -55,7 +56,7 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
         "lhs": left if statement.lhs is None else from_formula(statement.lhs, defined),
         "relation": statement.relation,
         "rhs": from_formula(statement.rhs, defined),
-    }
+    } | ({"hides": sorted(statement.hides)} if statement.relation in k.ORDERS else {})
 
 
 def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:

@@ -1,0 +1,73 @@
+"""The weights that prove an order of growth, for a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from flint import fmpq
+
+from dpverify.symbolic.certify.checker import Expr, k
+from dpverify.symbolic.certify.goals import Goals
+from dpverify.symbolic.certify.place import FactList
+from dpverify.symbolic.prove.certificate import solve
+
+
+def weighed(goals: Goals, place: FactList, data: dict[str, Any]) -> str:
+    """Write the weights of each term of what the chain reaches; why there are none."""
+    proof, scope = place.proof, place.scope
+    printed, tilde = proof.read(data["rhs"]), data["relation"] == "O~"
+    pairs = [one for one in _pairs(place) if _bounded(goals, place, *one)]
+    for expr in (printed, proof.rhs):
+        _signs(goals, place, expr)
+    terms, right = proof.rates(proof.rhs, frozenset(data["hides"])), proof.rates(printed)
+    bounded = [one for pair in pairs for one in proof.at_most(*pair)]
+    logarithms = {a for one in (*terms, *right, *bounded) for a in one if a[0] == "log"}
+    spare = [{a: fmpq(1)} for a in sorted(logarithms)] if tilde else []
+    spare += [{a: fmpq(-1)} for a in sorted(logarithms) if scope.sign(a[1] - k.constant(2)) & 1]
+    weights = []
+    for term in terms:
+        columns = [*({**one, None: fmpq(1)} for one in right), *bounded, *spare]
+        rows = {a: row for row, a in enumerate({a: 0 for one in (*columns, term) for a in one})}
+        matrix = [{rows[a]: x for a, x in one.items()} for one in columns]
+        found = solve(matrix, {rows[a]: x for a, x in {**term, None: fmpq(1)}.items()}, [False] * len(columns))
+        if found is None:
+            return "a term of what is reached is not proven to be of the order"
+        ends = len(right), len(right) + len(bounded)
+        weights.append([[str(x) for x in part] for part in (found[: ends[0]], found[ends[0] : ends[1]])])
+    data["order"] |= {"known": pairs, "weights": weights}
+    return ""
+
+
+def _pairs(place: FactList) -> Iterator[tuple[Expr, Expr]]:
+    """What the conditions say is not above something else; 1 is not above any positive whole number."""
+    proof = place.proof
+    for kind, a, b in (one for one in proof.data["conditions"] if one[0] in ("<", "<=", ">", ">=", "=")):
+        small, large = proof.read(a), proof.read(b)
+        yield from [(small, large)] * (kind in "<=") + [(large, small)] * (kind in ">=")
+    yield from ((k.rational(1), k.letter(name)) for name, kind in proof.kinds.items() if kind == "integer")
+
+
+def _bounded(goals: Goals, place: FactList, small: Expr, large: Expr) -> bool:
+    """Whether the checker takes such a pair, once signs are known."""
+    try:
+        for expr in (small, large):
+            _signs(goals, place, expr)
+        return goals.expr(place, large, True) and goals.expr(place, large - small) and bool(
+            place.proof.at_most(small, large)
+        )  # fmt: skip
+    except (k.Refused, ValueError):
+        return False
+
+
+def _signs(goals: Goals, place: FactList, expr: Expr) -> None:
+    goals.prepare(place, expr)
+    for log in _logarithms(expr):
+        if not goals.expr(place, log) and goals.expr(place, log[1] - k.rational(1)):
+            place.fact(">=", log, "instance", "rule", "log-monotone", {"a": k.rational(1), "b": log[1]})
+        goals.expr(place, log[1] - k.rational(2))
+
+
+def _logarithms(expr: Expr) -> set[Expr]:
+    found = {expr} if expr[0] == "log" else set()
+    return found.union(*(_logarithms(a) for a in expr if isinstance(a, k.Row)))
