@@ -59,7 +59,7 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     for symbol in sorted(start.free_symbols | last.free_symbols, key=str):
         if symbol.name not in derivation.local:
             conditions += symbol_conditions(symbol)
-    conditions += _declared(derivation, set().union(*(side.free_symbols for side in shown)))
+    conditions += _declared(derivation, last.free_symbols | (start.free_symbols if letter is None else set()))
     found = Cited(start, derivation.relation, last, tuple(conditions), derivation).instance(where)
     left = found.lhs if letter is None else letter
     inside = {s for s in start.free_symbols if s.name in own}
