@@ -35,6 +35,7 @@ class Definition(Record, frozen=True, kw_only=True):
     letters: dict[str, Symbol] = {}
     claims: list[str] = []  # ids of the claims that mean this by the name; all of the paper's where there are none
     reading: dict[str, str] = {}
+    argued: bool = False  # whether the words say why nothing is worse, and not only what the name means: it stays given
     where: str
     quote: str
     words: str
@@ -75,8 +76,9 @@ class Meaning:
         domains = (letter.domain.partition(", ")[2] for letter in record.letters.values())
         conditions = ", ".join(filter(None, [*domains, *asked]))
         with_these = ", ".join(f"{let.symbol} = {let.value}" for let in record.let)
-        said = f"{record.at or record.name} = {record.formula}{f' with {with_these}' if with_these else ''}"
-        return f"{said} for {conditions}" if conditions else said
+        said = "argued in words: " if record.argued else ""
+        said += f"{record.at or record.name} = {record.formula}{f' with {with_these}' if with_these else ''}"
+        return " ".join((f"{said} for {conditions}" if conditions else said).split())
 
 
 @dataclass(frozen=True)

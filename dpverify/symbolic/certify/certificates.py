@@ -199,7 +199,7 @@ class _Writer:
         else:
             kind = "claim" if isinstance(premise, Referenced) else "given"
             if isinstance(premise, Recorded):
-                name, kind = str(premise.meaning), "fact" if premise.is_fact else "definition"
+                name, kind = str(premise.meaning), "fact" if premise.is_given else "definition"
             data = premise_header(premise, name, self.quantified.get(step.premises[0], ())) | {"kind": kind}
             where = {one: sympy.Symbol(one) for one in data["letters"]}
         self.data["premises"][name] = data

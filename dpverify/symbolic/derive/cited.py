@@ -59,7 +59,7 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     for symbol in sorted(start.free_symbols | last.free_symbols, key=str):
         if symbol.name not in derivation.local:
             conditions += symbol_conditions(symbol)
-    conditions += _declared(derivation, set().union(*(side.free_symbols for side in shown)))
+    conditions += _declared(derivation, last.free_symbols | (start.free_symbols if letter is None else set()))
     found = Cited(start, derivation.relation, last, tuple(conditions), derivation).instance(where)
     left = found.lhs if letter is None else letter
     inside = {s for s in start.free_symbols if s.name in own}
@@ -123,7 +123,7 @@ def referred_to(derivation: Derivation) -> list[Reference]:
 def typed_by_hand(derivation: Derivation) -> list[str]:
     """Facts of the literature and names of premises, at any depth, that nothing here derives, and claims of steps."""
     chains = [(derivation, None), *((chain, granted) for _, chain, granted in _walked(derivation))]
-    names = [str(found.meaning) for found in _recorded(derivation) if found.is_fact]
+    names = [str(found.meaning) for found in _recorded(derivation) if found.is_given]
     names += [n for one, granted in chains for n, p in one.premises.items() if p != granted and not _provided(p)]
     names += [str(relation) for one, _ in chains for relation in assumed_of_local(one, hidden=one is not derivation)]
     names += [name for one, _ in chains for name in _named(one.steps) if name not in one.premises]
@@ -132,7 +132,7 @@ def typed_by_hand(derivation: Derivation) -> list[str]:
 
 def definitions_used(derivation: Derivation) -> list[str]:
     """The definitions that a chain cites, at any depth, each once."""
-    return list(dict.fromkeys(str(found.meaning) for found in _recorded(derivation) if not found.is_fact))
+    return list(dict.fromkeys(str(found.meaning) for found in _recorded(derivation) if not found.is_given))
 
 
 def _recorded(derivation: Derivation) -> list[Recorded]:

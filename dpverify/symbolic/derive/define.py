@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 from sympy.core.function import AppliedUndef
 
-from dpverify.ledger.definitions import Fact, Meaning
+from dpverify.ledger.definitions import Definition, Fact, Meaning
 from dpverify.ledger.formula import BUILTINS, Call, Compare, Formula, Name, free_names, substitute, walk
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.local_values import have_values
@@ -44,6 +44,11 @@ class Recorded(Premise):
     def told(self) -> frozenset[str]:
         """The letters of a fact."""
         return frozenset(self.meaning.record.letters if self.is_fact else ())
+
+    @property
+    def is_given(self) -> bool:
+        """Whether it stays given: a fact of the literature, or a worst case that a definition argues in words."""
+        return self.is_fact or (isinstance(self.meaning.record, Definition) and self.meaning.record.argued)
 
     @property
     def is_fact(self) -> bool:
