@@ -81,9 +81,15 @@ def _jit() -> Iterator[tuple[bool, str]]:
 
 
 def _cache() -> Iterator[tuple[bool, str]]:
+    from numba.extending import is_jitted
+
+    from dpverify.kernels.jit import kernel
     from dpverify.kernels.numba_internals import KernelCache
 
-    folder = getattr(KernelCache.of(_triple), "cache_path", None)
+    compiled = kernel(_triple)
+    if not is_jitted(compiled):
+        return  # the look before this one says so
+    folder = getattr(KernelCache.of(compiled), "cache_path", None)
     if folder:
         yield True, f"compiled kernels are kept in folders such as {folder}"
     else:

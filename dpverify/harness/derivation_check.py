@@ -56,7 +56,7 @@ class DerivationCheck(Check):
 
     def cost(self, context: Context) -> float:
         """Declared core seconds."""
-        return 0.008 * context.budget.points * (1 + len(self.faults))
+        return (0.18 + 0.0067 * context.budget.points) * (1 + len(self.faults))
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check, compare and control; a step that fails is our error, or, in the paper's chain, a finding."""

@@ -59,7 +59,7 @@ class ExhaustiveCheck(Check):
 
     def cost(self, context: Context) -> float:
         """Declared core seconds; few sets of points take as much."""
-        return {"smoke": 0.3, "standard": 1.5}.get(context.budget.name, 10.0)
+        return {"smoke": 0.12, "standard": 1.5}.get(context.budget.name, 10.0)
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Go through all points, then through them again for each control until it is refuted."""

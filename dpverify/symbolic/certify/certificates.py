@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.certify.chains import Chains, NoCertificateError, Source, gap_of, read
+from dpverify.symbolic.certify.chains import Chains, NoCertificateError, Origin, gap_of, read
 from dpverify.symbolic.certify.checker import k, rules
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.header import lemma_header, local_part, premise_header, record_header
@@ -17,6 +17,7 @@ from dpverify.symbolic.certify.instances import replaced, where_value
 from dpverify.symbolic.certify.orders import weighed
 from dpverify.symbolic.certify.place import FactList, Writing
 from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy
+from dpverify.symbolic.certify.prepared import prepare
 from dpverify.symbolic.certify.readback import written
 from dpverify.symbolic.certify.rewriting import unproven
 from dpverify.symbolic.certify.table import with_table
@@ -107,7 +108,7 @@ class Book:
         values |= {division.quotient: quotient, division.rest: letter - k.row("*", by, quotient)}
         goals.expr(place, by, True)
         for expr in (*values.values(), writer.proof.lhs, writer.proof.rhs):
-            goals.prepare(place, expr)
+            prepare(goals, place, expr)
         if left := unproven(goals, place, rule, values):
             raise NoCertificateError(f"{name}: not proven: {'; '.join(left)}")
         if not place.fact(rule.relation, k.put(rule.gap, values), "instance", "lemma", name, values):
@@ -141,13 +142,13 @@ class _Writer:
         self._first_facts()
         lhs, rhs, start, last = self.proof.lhs, self.proof.rhs, read(derivation.start), read(derivation.last)
         for expr in (lhs, start):
-            goals.prepare(place, expr)
+            prepare(goals, place, expr)
         if not goals.zero(place, place.form(start - lhs)):
             raise NoCertificateError("the derivation starts from something else than the left side")
         chains = Chains(goals, derivation, self.cited)
         gaps = chains.links(place, derivation.start, derivation.steps, self.setting)
         for expr in (last, rhs):
-            goals.prepare(place, expr)
+            prepare(goals, place, expr)
         relation = "=" if goals.zero(place, place.form(rhs - last)) else self.data["relation"]
         if relation != "=" and not goals.known(place, *gap_of(relation, last, rhs)):
             raise NoCertificateError("the printed side is not proven to follow from the last expression")
@@ -162,7 +163,7 @@ class _Writer:
         """Signs of letters, integers tightened, and what the derivation assumes of the statement's letters."""
         place, goals = self.place, self.goals
         for fact in list(place.scope.facts):
-            goals.prepare(place, fact[1])
+            prepare(goals, place, fact[1])
         for name, kind in self.proof.kinds.items():
             if kind in k.NUMBERS and not goals.expr(place, k.letter(name), True):
                 goals.expr(place, k.letter(name))
@@ -176,7 +177,7 @@ class _Writer:
                 if relation in (">=", ">") and not goals.expr(place, gap, relation == ">"):
                     raise NoCertificateError(f"it assumes {assumption}, which the statement does not grant")
 
-    def cited(self, step: Step) -> Source:
+    def cited(self, step: Step) -> Origin:
         """What a step cites: a lemma where a derivation is cited, or a premise."""
         (name,) = step.premises
         premise = self.derivation.premises[name]
@@ -189,7 +190,7 @@ class _Writer:
             if premise.lhs == premise.start:
                 put = {one: substitute(sympy.sympify(value), step.where) for one, value in where.items()}
                 functions = {one: (one,) for one, kind in rule.letters.items() if kind in k.FUNCTIONS}
-                return Source("lemma", lemma, rule, {n: where_value(v) for n, v in put.items()} | functions)
+                return Origin("lemma", lemma, rule, {n: where_value(v) for n, v in put.items()} | functions)
             data = {"kind": "named", "lemma": lemma, "where": {n: from_sympy(v) for n, v in where.items()}}
             data |= {"name": name, "lhs": from_sympy(premise.lhs)}
             where = {}
@@ -205,7 +206,7 @@ class _Writer:
         self.data["premises"][name] = data
         rule = self.proof.premises[name] = self.proof.premise(data)
         put = {one: substitute(sympy.sympify(value), step.where) for one, value in where.items()}
-        return Source("premise", name, rule, {one: where_value(value) for one, value in put.items()})
+        return Origin("premise", name, rule, {one: where_value(value) for one, value in put.items()})
 
 
 def _symbols(derivation: Derivation) -> list[Any]:

@@ -13,6 +13,7 @@ from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.instances import where_value
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy
+from dpverify.symbolic.certify.prepared import prepare
 from dpverify.symbolic.certify.readback import written
 from dpverify.symbolic.certify.rewriting import HOLE, Rewriting, Rewritten, context_of, unproven
 from dpverify.symbolic.derive.matching import Move, _places
@@ -26,7 +27,7 @@ class NoCertificateError(Exception):
 
 
 @dataclass(frozen=True)
-class Source:
+class Origin:
     """Where an instance comes from."""
 
     kind: str  # rule, premise or lemma
@@ -52,7 +53,7 @@ def gap_of(relation: str, before: Expr, after: Expr) -> tuple[str, Expr]:
 class Chains:
     """Writes the chain of one derivation."""
 
-    def __init__(self, goals: Goals, derivation: Derivation, cited: Callable[[Step], Source]) -> None:
+    def __init__(self, goals: Goals, derivation: Derivation, cited: Callable[[Step], Origin]) -> None:
         self.goals, self.derivation, self.cited = goals, derivation, cited
         self.missing = ""
 
@@ -85,7 +86,7 @@ class Chains:
         """Write one step, or one split into cases."""
         before, after = read(old), read(link.expr)
         for expr in (before, after):
-            self.goals.prepare(place, expr)
+            prepare(self.goals, place, expr)
         if isinstance(link, Cases):
             self._cases(place, old, link, list(link.cases), setting)
         elif not self._follows(place, link.relation, before, after):
@@ -177,7 +178,7 @@ class Chains:
             if data is None:
                 raise NoCertificateError(f"there is no rule {step.rule} in the catalogue")
             where = {name: where_value(value) for name, value in step.where.items()}
-            source = Source("rule", step.rule, k.Rule(data), where)
+            source = Origin("rule", step.rule, k.Rule(data), where)
         sides = k.read(from_sympy(held)), k.read(from_sympy(put))
 
         def write(place: FactList, env: Mapping[str, Expr]) -> Rewritten | None:
@@ -194,11 +195,11 @@ class Chains:
                 else:
                     written[letter] = values[letter] = k.put(k.read(value), env)
             for expr in (made.old, made.new, *(v for v in values.values() if isinstance(v, k.Row))):
-                self.goals.prepare(place, expr)
+                prepare(self.goals, place, expr)
             if place.scope.holds(made.relation, place.form(made.gap)):
                 return made
             for side in (source.rule.lhs, source.rule.rhs):
-                self.goals.prepare(place, k.put(side, values))
+                prepare(self.goals, place, k.put(side, values))
             if left := unproven(self.goals, place, source.rule, values):
                 self.missing = "; ".join(left)
                 return None

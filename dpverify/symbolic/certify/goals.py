@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flint import fmpq
 
 from dpverify.symbolic.certify.checker import Expr, Form, k
@@ -85,74 +83,6 @@ class Goals:
         if relation == "=":
             return self.zero(place, form)
         return self.apart(place, form) if relation == "!=" else self.prove(place, form, relation == ">")
-
-    def converges(self, place: FactList, series: Expr) -> None:
-        """Prove that a series converges, or each of which it is a combination."""
-        term, inner = place.scope.term(*series)
-        for m, c in inner.form(term).items():
-            _, rest = inner.taken_out(k.form_of({m: c}), f"%{place.scope.depth}")
-            closed = place.scope.closed("oo", rest)
-            if len(rest) == 1 and closed not in place.scope.converging:
-                self._geometric(place, written(closed), min(rest))
-
-    def _geometric(self, place: FactList, series: Expr, powers: Any) -> None:
-        """Each term of a series is the one before times a ratio between 0 and 1."""
-        index = k.letter(f"%{place.scope.depth}")
-        after = {index[1]: k.row("+", index, k.rational(1))}
-        inner = place.inside("oo").scope
-        steps = [(a, inner.form(k.put(written(x), after) - written(x))) for a, x in powers]
-        ratio = written(k.monomial([(a, x) for a, x in steps if x]))
-        self.prepare(place, ratio)
-        if self.expr(place, ratio) and self.expr(place, (k.rational(1) - ratio), True):
-            place.fact("converges", series, "ratio", ratio)
-
-    def prepare(self, place: FactList, expr: Expr) -> None:
-        """Prove what can be proven of the parts of an expression: signs of bases, exponents and ranges."""
-        if expr in place.prepared:
-            return
-        place.prepared.add(expr)
-        op, *args = expr
-        try:
-            if op in ("sum", "integral"):
-                self._prepare_bound(place, expr)
-                return
-            for arg in args:
-                if isinstance(arg, k.Row):
-                    self.prepare(place, arg)
-            if op == "^":
-                self._prepare_power(place, *args)
-            elif op in ("log", "exp"):
-                self.expr(place, args[0], op == "log")
-        except k.Refused:
-            return
-
-    def _prepare_bound(self, place: FactList, expr: Expr) -> None:
-        op, index, lo, hi, body = expr
-        length = place.scope.span(*expr)
-        for end in {"line": (), "oo": (lo,)}.get(length, (lo, hi)):
-            self.prepare(place, end)
-        if not isinstance(length, str):
-            self.expr(place, k.row("+", length, k.rational(1)))
-        inner = place.inside(length)
-        at = k.letter(inner.index)
-        self.prepare(inner, k.put(body, {index: at if op == "integral" else k.row("+", at, lo)}))
-        if length == "oo":
-            self.converges(place, expr)
-
-    def _prepare_power(self, place: FactList, below: Expr, above: Expr) -> None:
-        base, exponent = place.form(below), place.form(above)
-        value = exponent.constant()
-        if value is not None and value.q == 1 and value >= 0:
-            return
-        if not self.prove(place, base, True) and (value is None or value > 0):
-            self.prove(place, base)
-        if value is None:
-            self.prove(place, exponent)
-        elif value.q == 1:
-            self.apart(place, base)
-        if len(base) == 1 and (value is None or value.q != 1):
-            for atom, _ in min(base):
-                self.prove(place, k.alone(atom))
 
     # ---- the ways
 

@@ -10,6 +10,7 @@ from flint import fmpq
 from dpverify.symbolic.certify.checker import Expr, k
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
+from dpverify.symbolic.certify.prepared import prepare
 from dpverify.symbolic.prove.certificate import solve
 
 
@@ -61,7 +62,7 @@ def _bounded(goals: Goals, place: FactList, small: Expr, large: Expr) -> bool:
 
 
 def _signs(goals: Goals, place: FactList, expr: Expr) -> None:
-    goals.prepare(place, expr)
+    prepare(goals, place, expr)
     for log in _logarithms(expr):
         if not goals.expr(place, log) and goals.expr(place, log[1] - k.rational(1)):
             place.fact(">=", log, "instance", "rule", "log-monotone", {"a": k.rational(1), "b": log[1]})

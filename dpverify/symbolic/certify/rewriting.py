@@ -11,6 +11,7 @@ from dpverify.symbolic.certify.checker import Expr, k
 from dpverify.symbolic.certify.columns import instance_gap
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
+from dpverify.symbolic.certify.prepared import prepare
 
 HOLE = k.letter("HOLE")
 
@@ -103,7 +104,7 @@ class Rewriting:
 
     def _known(self, place: FactList, made: Rewritten, *by: Any) -> Rewritten | None:
         for expr in (made.old, made.new):
-            self.goals.prepare(place, expr)
+            prepare(self.goals, place, expr)
         known = place.scope.holds(made.relation, place.form(made.gap))
         return made if known or (by and place.fact(made.relation, made.gap, *by)) else None
 
@@ -124,7 +125,7 @@ class Rewriting:
         still = [x for p, x in zip(parts, old, strict=True) if p is None]
         moves = [p for p in parts if p is not None]
         outer = k.row("*", *still) if still else k.rational(1)
-        self.goals.prepare(place, outer)
+        prepare(self.goals, place, outer)
         sign = 1 if self.goals.expr(place, outer) else -1
         outer = outer if sign > 0 else -outer
         if not self.goals.expr(place, outer) or any(p.way == 0 for p in moves):
@@ -186,7 +187,7 @@ class Rewriting:
         low, high = k.put(lo, env), k.put(hi, env)
         length = place.scope.span("sum", index, low, high, body)
         for end in (low, *(() if length == "oo" else (high,))):
-            self.goals.prepare(place, end)
+            prepare(self.goals, place, end)
         inner = place.inside(length)
         found = self.moved(inner, body, {**env, index: k.row("+", low, k.letter(inner.index))})
         if found is None:
@@ -196,7 +197,7 @@ class Rewriting:
         old, new, gap = (k.row("sum", fresh[1], low, high, k.put(x, back)) for x in (found.old, found.new, found.gap))
         made = Rewritten(found.way, old, new)
         for expr in (old, new, gap):
-            self.goals.prepare(place, expr)
+            prepare(self.goals, place, expr)
         return self._known(place, made) if place.fact(made.relation, gap, "termwise") else None
 
     def _end(self, place: FactList, context: Expr, env: Mapping[str, Expr]) -> Rewritten | None:
@@ -230,9 +231,9 @@ def unproven(goals: Goals, place: FactList, rule: Any, values: Mapping[str, Any]
             elif kind == "fact":
                 expr = k.put(args[1], values)
             elif kind in ("integer", "converges"):
-                goals.prepare(place, k.put(args[0], values))
+                prepare(goals, place, k.put(args[0], values))
             if expr is not None:
-                goals.prepare(at, expr)
+                prepare(goals, at, expr)
                 goals.known(at, relation, expr)
             met = place.proof.met(place.scope, values, kind, *args)
         except k.Refused:

@@ -91,7 +91,7 @@ class IdentityCheck(Check):
 
     def cost(self, context: Context) -> float:
         """Declared core seconds."""
-        return {"smoke": 0.5, "standard": 3.0}.get(context.budget.name, 20.0)
+        return {"smoke": 0.15, "standard": 3.0}.get(context.budget.name, 20.0)
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Compare coefficients at every point, and again for each fault until it is refuted."""

@@ -1,0 +1,85 @@
+"""What must be known of the parts of an expression before it is read: signs, ranges, convergence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpverify.symbolic.certify.checker import Expr, k
+from dpverify.symbolic.certify.place import FactList
+from dpverify.symbolic.certify.readback import written
+
+if TYPE_CHECKING:
+    from dpverify.symbolic.certify.goals import Goals
+
+
+def converges(goals: Goals, place: FactList, series: Expr) -> None:
+    """Prove that a series converges, or each of which it is a combination."""
+    term, inner = place.scope.term(*series)
+    for m, c in inner.form(term).items():
+        _, rest = inner.taken_out(k.form_of({m: c}), f"%{place.scope.depth}")
+        closed = place.scope.closed("oo", rest)
+        if len(rest) == 1 and closed not in place.scope.converging:
+            _geometric(goals, place, written(closed), min(rest))
+
+
+def _geometric(goals: Goals, place: FactList, series: Expr, powers: Any) -> None:
+    """Each term of a series is the one before times a ratio between 0 and 1."""
+    index = k.letter(f"%{place.scope.depth}")
+    after = {index[1]: k.row("+", index, k.rational(1))}
+    inner = place.inside("oo").scope
+    steps = [(a, inner.form(k.put(written(x), after) - written(x))) for a, x in powers]
+    ratio = written(k.monomial([(a, x) for a, x in steps if x]))
+    prepare(goals, place, ratio)
+    if goals.expr(place, ratio) and goals.expr(place, (k.rational(1) - ratio), True):
+        place.fact("converges", series, "ratio", ratio)
+
+
+def prepare(goals: Goals, place: FactList, expr: Expr) -> None:
+    """Prove what can be proven of the parts of an expression: signs of bases, exponents and ranges."""
+    if expr in place.prepared:
+        return
+    place.prepared.add(expr)
+    op, *args = expr
+    try:
+        if op in ("sum", "integral"):
+            _prepare_bound(goals, place, expr)
+            return
+        for arg in args:
+            if isinstance(arg, k.Row):
+                prepare(goals, place, arg)
+        if op == "^":
+            _prepare_power(goals, place, *args)
+        elif op in ("log", "exp"):
+            goals.expr(place, args[0], op == "log")
+    except k.Refused:
+        return
+
+
+def _prepare_bound(goals: Goals, place: FactList, expr: Expr) -> None:
+    op, index, lo, hi, body = expr
+    length = place.scope.span(*expr)
+    for end in {"line": (), "oo": (lo,)}.get(length, (lo, hi)):
+        prepare(goals, place, end)
+    if not isinstance(length, str):
+        goals.expr(place, k.row("+", length, k.rational(1)))
+    inner = place.inside(length)
+    at = k.letter(inner.index)
+    prepare(goals, inner, k.put(body, {index: at if op == "integral" else k.row("+", at, lo)}))
+    if length == "oo":
+        converges(goals, place, expr)
+
+
+def _prepare_power(goals: Goals, place: FactList, below: Expr, above: Expr) -> None:
+    base, exponent = place.form(below), place.form(above)
+    value = exponent.constant()
+    if value is not None and value.q == 1 and value >= 0:
+        return
+    if not goals.prove(place, base, True) and (value is None or value > 0):
+        goals.prove(place, base)
+    if value is None:
+        goals.prove(place, exponent)
+    elif value.q == 1:
+        goals.apart(place, base)
+    if len(base) == 1 and (value is None or value.q != 1):
+        for atom, _ in min(base):
+            goals.prove(place, k.alone(atom))
