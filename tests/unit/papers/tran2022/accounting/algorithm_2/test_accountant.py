@@ -10,11 +10,11 @@ from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_m
 from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree
 from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
 from dpverify.papers.tran2022.accounting.algorithm_2.once import values_of_places
+from dpverify.papers.tran2022.accounting.algorithm_2_definition import Squares, largest_sum, pattern_sum, read_nodes
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
 from dpverify.privacy.participation import ORDERINGS, Ordering, pattern_count
-from tests.unit.papers.tran2022.accounting.algorithm_2.definition import Squares, largest_sum, pattern_sum, read_nodes
 
 ALPHAS = (Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(1, 50))
 
