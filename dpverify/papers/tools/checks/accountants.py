@@ -33,7 +33,14 @@ Ends = tuple[Fraction, Fraction]
 
 ALPHAS = ("1", "1/2", "1/10", "1/1000")
 MOST_PATTERNS = 300
-COARSE = [(96, 5, "0.3"), (200, 7, "0.05"), (300, 50, "0.02"), (511, 33, "1/1000"), (777, 100, "0.005")]
+COARSE = [
+    (96, 5, "0.3"),
+    (200, 7, "0.05"),
+    (300, 50, "0.02"),
+    (511, 33, "1/1000"),
+    (777, 100, "0.005"),
+    (1000, 12, "0.1"),
+]
 """Steps, examples and alpha of runs whose exact maximum can be found, and where coarse merging moves it by percents."""
 
 
