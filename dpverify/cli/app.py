@@ -16,6 +16,7 @@ from dpverify.cli.doctor import doctor
 from dpverify.cli.experiments import calibrate, compare, train
 from dpverify.cli.listing import explain, list_claims
 from dpverify.cli.output import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, OK, BadInput, complain
+from dpverify.cli.selftest import selftest
 from dpverify.cli.verify import verify
 
 
@@ -34,7 +35,7 @@ def build() -> App:
         suppress_keyboard_interrupt=False,
     )
     app.command(list_claims, name="list")
-    for command in (verify, explain, train, compare, calibrate, audit, certify, bench, doctor):
+    for command in (verify, explain, train, compare, calibrate, audit, certify, selftest, bench, doctor):
         app.command(command)
     return app
 
