@@ -86,15 +86,7 @@ def explain(claim: str, /, *, specs: Path | None = None, report: Path = REPORTS)
         keys = ", ".join(spec.key for spec in found)
         raise BadInput("CLAIM", repr(claim), f"names {len(found)} claims, explain takes one of {keys}")
     spec = found[0]
-    paper = loaded.papers[spec.paper]
-    known = Explained(
-        paper=paper.info,
-        claim=spec.record,
-        symbols=spec.statement().symbols,
-        quantity=paper.vocabulary.quantities.get(spec.record.quantity or ""),
-        verdicts=spec.verdicts,
-        results=_stored(spec, report),
-    )
+    known = Explained(paper=loaded.papers[spec.paper].info, spec=spec, results=_stored(spec, report))
     console = Console()
     print_explained(known, console)
     console.print(f"\n[bold]Checks[/]\n  {', '.join(_checks(spec)) or 'none is written for it yet'}", highlight=False)
