@@ -34,14 +34,10 @@ def explain(
         keys = ", ".join(spec.key for spec in found)
         raise BadInput("CLAIM", repr(claim), f"names {len(found)} claims, explain takes one of {keys}")
     spec = found[0]
-    paper = loaded.papers[spec.paper]
     run = _stored(spec, report)
     known = Explained(
-        paper=paper.info,
-        claim=spec.record,
-        symbols=spec.statement().symbols,
-        quantity=paper.vocabulary.quantities.get(spec.record.quantity or ""),
-        verdicts=spec.verdicts,
+        paper=loaded.papers[spec.paper].info,
+        spec=spec,
         results=run.results if run else (),
         stale=_stale(run, loaded, spec) if run else (),
     )

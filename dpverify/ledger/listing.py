@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dpverify.ledger.claims import ClaimSpec
-from dpverify.ledger.records import Claim, Record, Status, Symbol, Verdict
+from dpverify.ledger.display import Line, display
+from dpverify.ledger.records import Claim, Record, Status, Verdict
 
 
 class Listed(Record, frozen=True, kw_only=True):
-    """A claim under one choice of its readings: its record with all that its formulas name, and our verdict."""
+    """A claim under one choice of its readings: its record, its statement, our verdict."""
 
     claim: str
     reading: dict[str, str]
     status: Status  # "untested" where nothing is pinned
     record: Claim
-    symbols: dict[str, Symbol]
+    statement: list[Line]  # what is printed, whole
     verdict: Verdict | None
+    corrected: list[Line]  # the verdict's amendment, whole
 
 
 class Listing(Record, frozen=True, kw_only=True):
@@ -30,11 +32,14 @@ def listed(claims: Iterable[ClaimSpec]) -> Iterator[Listed]:
     """Yield one entry per claim and choice of its readings."""
     for claim in claims:
         for reading in claim.readings():
+            verdict = claim.verdict(reading)
+            corrected = verdict is not None and verdict.amendment is not None
             yield Listed(
                 claim=claim.key,
                 reading=reading,
                 status=claim.pinned(reading),
                 record=claim.record,
-                symbols=dict(claim.statement(reading).symbols),
-                verdict=claim.verdict(reading),
+                statement=display(claim.statement(reading)),
+                verdict=verdict,
+                corrected=display(claim.statement(reading, "amended")) if corrected else [],
             )
