@@ -145,7 +145,7 @@ CLAIMS = "claims.toml"
 VERDICTS = "verdicts.toml"
 CHAPTERS = "chapters.toml"
 DEFINITIONS = "definitions.toml"
-PROOFS = "proofs"  # the one folder of specs that is no paper: proofs of the rules of derivations
+NO_PAPERS = {"proofs", "faults"}  # folders of specs that are no papers: proofs of rules, faults of the selftest
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -199,12 +199,12 @@ def read_specs(directory: Path, problems: Problems) -> Specs:
 
 
 def _paper_folders(directory: Path, problems: Problems) -> list[Path]:
-    """Return the folders of the papers; hidden ones, Python's caches and the proofs of rules are none."""
+    """Return the folders of the papers; hidden ones, Python's caches and the folders of others are none."""
     place = Place(shown_path(directory))
     try:
         entries = sorted(directory.iterdir())
         visible = [entry for entry in entries if entry.is_dir() and not entry.name.startswith((".", "__"))]
-        folders = [entry for entry in visible if entry.name != PROOFS]
+        folders = [entry for entry in visible if entry.name not in NO_PAPERS]
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         problems.append(place.error("", f"the specs folder cannot be read: {reason}"))
