@@ -151,13 +151,18 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def bundled_specs(package: Path = _PACKAGE) -> Path:
-    """Folder of dpverify's specs: ``_specs`` of a wheel, else ``specs`` beside the package, or a `SpecError`."""
-    places = (package / "_specs", package.parent / "specs")
+    """Folder of dpverify's specs."""
+    return bundled("specs", package)
+
+
+def bundled(name: str, package: Path = _PACKAGE) -> Path:
+    """A folder that comes with dpverify: ``_name`` of a wheel, else ``name`` beside the package, or a `SpecError`."""
+    places = (package / f"_{name}", package.parent / name)
     for place in places:
         if place.is_dir():
             return place
     tried = " and ".join(str(place) for place in places)
-    raise SpecError(str(package), "", "", "", f"no bundled specs: looked for {tried}")
+    raise SpecError(str(package), "", "", "", f"no bundled {name}: looked for {tried}")
 
 
 def load_specs(directory: Path | str | None = None) -> Specs:
