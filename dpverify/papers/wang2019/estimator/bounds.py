@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpverify.kernels.typing import Matrix
+Matrix: TypeAlias = NDArray[np.float64]
 
 
 def estimator_sensitivity(
