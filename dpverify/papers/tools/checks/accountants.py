@@ -197,12 +197,12 @@ for claim, ratio, short, merged, sizes in (
         CHECKS.add(
             RuleCheck(
                 f"{claim}-{side}", "all-patterns", points=short, lhs=ratio(side), planted=[fault], region=sizes,
-                seconds=0.5,
+                seconds=0.25,
             ),
             RuleCheck(
                 f"{claim}-{side}", "merged", points=merged, lhs=ratio(side), planted=[fault],
                 readings={"ordering": "fresh"}, region="runs in which points are merged, from 30% to 0.01% apart",
-                seconds=0.3,
+                seconds=0.15,
             ),
         )  # fmt: skip
 CHECKS.add(RuleCheck("accountant-2-long", "patterns", points=_points_long, lhs=_ratio_long, seconds=1.7))

@@ -90,11 +90,11 @@ for algorithm, claim in (("dp-nsgd", "calibration-dp-nsgd"), ("sr-nsgd", "calibr
     small = Planted("1e-9 less noise", lhs=_delta(algorithm, 1.0 - 1e-9), at_declared_size=True)
     CHECKS.add(
         RuleCheck(
-            claim, "all-patterns", points=_short, lhs=_delta(algorithm), planted=[small], seconds=0.5,
+            claim, "all-patterns", points=_short, lhs=_delta(algorithm), planted=[small], seconds=0.15,
             region="up to 11 steps, all patterns",
         ),
         RuleCheck(
-            claim, "long-runs", points=_long, lhs=_delta(algorithm), readings={"ordering": "fresh"}, seconds=1.0,
+            claim, "long-runs", points=_long, lhs=_delta(algorithm), readings={"ordering": "fresh"}, seconds=0.5,
             planted=[Planted("from the lower bound", lhs=_delta(algorithm, lower=True))],
             region="runs whose two bounds differ, at a pattern that was found",
         ),

@@ -91,9 +91,8 @@ def _wrong(factor: float) -> LeftSide:
 
 
 def _proportions(budget: Budget) -> Iterator[PointLike]:
-    for n, p, level in itertools.product(
-        (1, 5, 40), range(0, 101, 4 if budget.name == "smoke" else 1), ("1/20", "1/1000")
-    ):
+    chances = range(0, 101, 4 if budget.name == "smoke" else 1)
+    for n, p, level in itertools.product((1, 5, 40), chances, ("1/20", "1/1000")):
         yield {"n": n, "p": Fraction(p, 100), "level": level}
 
 

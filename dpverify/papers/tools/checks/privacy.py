@@ -13,7 +13,7 @@ from dpverify.harness import Budget, PaperChecks, Planted, Point, RuleCheck, Sea
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tools.seen_delta import seen_delta
+from dpverify.papers.tools.checks.seen_delta import seen_delta
 from dpverify.privacy import gaussian_safe as safe
 from dpverify.privacy.sampled import MARGIN, poisson_gaussian_epsilon, sampled_epsilon, sampled_rdp, sampled_std
 from dpverify.privacy.subsampling import (
@@ -159,11 +159,11 @@ CHECKS.add(
         planted=_less(_at_mu(1.0 + 1e-9), "1e-9 more mu"),
     ),
     RuleCheck(
-        "sampling-poisson", "many-steps", points=_many, lhs=_seen(poisson_gaussian_epsilon), seconds=0.6,
+        "sampling-poisson", "many-steps", points=_many, lhs=_seen(poisson_gaussian_epsilon), seconds=0.2,
         planted=_less(_seen(poisson_gaussian_epsilon, 0.9), "a tenth less epsilon"),
     ),
     RuleCheck(
-        "sampling-batches", "many-steps", points=_many, lhs=_seen(sampled_epsilon), seconds=0.6,
+        "sampling-batches", "many-steps", points=_many, lhs=_seen(sampled_epsilon), seconds=0.2,
         planted=_less(_seen(sampled_epsilon, 0.9), "a tenth less epsilon"),
     ),
     RuleCheck(
