@@ -30,6 +30,7 @@ class Explained:
     paper: PaperInfo
     spec: ClaimSpec
     results: Sequence[Result] = ()  # evidence from a stored run, if any
+    stale: Sequence[str] = ()  # which of it is not today's, and why
 
 
 def print_explained(known: Explained, console: Console) -> None:
@@ -44,6 +45,7 @@ def print_explained(known: Explained, console: Console) -> None:
     _section(console, "Rests on", claim.uses)
     _section(console, "Transcription", claim.transcription.strip().splitlines())
     _section(console, "Pinned verdict", [line for verdict in spec.verdicts for line in _verdict(spec, verdict)])
+    _section(console, "STALE: what follows was judged before a change", known.stale)
     for result in known.results:
         _evidence(console, result)
     if not known.results:

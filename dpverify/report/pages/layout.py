@@ -19,6 +19,7 @@ CLAIMS = "claims.md"  # the page of a long paper that lists every claim, in the 
 OTHERS: Mapping[str, str] = {  # pages of the folder that are made of other data than verdicts, with what they are about
     "comparison": "optimizers compared on data, at equal privacy",
     "benchmarks": "benchmarks",
+    "selftest": "faults planted in our own code",
 }
 
 
