@@ -61,7 +61,8 @@ def show_slack(slack: Slack | None) -> str:
     """``smallest / typical``, or "" where there is no slack, or none that says something."""
     if slack is None or not says_something(slack.min):
         return ""
-    return f"{show(slack.min)} / {show(slack.typical, 3)}" if says_something(slack.typical) else show(slack.min)
+    smallest, typical = show(slack.min), show(slack.typical, 3)
+    return f"{smallest} / {typical}" if says_something(slack.typical) and typical != smallest else smallest
 
 
 def show_count(number: int) -> str:

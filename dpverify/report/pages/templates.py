@@ -93,7 +93,7 @@ def _check(check: CheckResult) -> str:
     """A check in a few words; of a simulation that found nothing also what it would have seen."""
     chance = check.alpha and check.status != "refuted"
     facts = [
-        f"n={show_count(check.n)}" if check.n and check.method != "derivation" else "",
+        f"n={show_count(check.n)}" if check.n and check.status != "refuted" and check.method != "derivation" else "",
         f"alpha={show_float(check.alpha, 2)}" if check.alpha else "",
         f"power {show_float(check.power)}" if chance and check.power else "",
         f"would have seen {md.prose(check.detects)}" if chance and check.detects else "",
