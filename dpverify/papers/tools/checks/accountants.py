@@ -159,7 +159,6 @@ def _merged_2(budget: Budget) -> Iterator[PointLike]:
 
 LONG: dict[tuple[int, int], tuple[float, float, float, float]] = {
     (1025, 700): (0.25, 1.0, 50.0, 1.0),
-    (1088, 600): (0.25, 1.0, 50.0, 1.0),
     (1500, 500): (1.0, 0.1, 0.13, 4.0),
 }
 """Examples and epochs, with what nodes of G, Delta (one visit, all visits) and r move by."""
@@ -197,12 +196,12 @@ for claim, ratio, short, merged, sizes in (
         CHECKS.add(
             RuleCheck(
                 f"{claim}-{side}", "all-patterns", points=short, lhs=ratio(side), planted=[fault], region=sizes,
-                seconds=0.25,
+                seconds=0.18,
             ),
             RuleCheck(
                 f"{claim}-{side}", "merged", points=merged, lhs=ratio(side), planted=[fault],
                 readings={"ordering": "fresh"}, region="runs in which points are merged, from 30% to 0.01% apart",
-                seconds=0.15,
+                seconds=0.13,
             ),
         )  # fmt: skip
-CHECKS.add(RuleCheck("accountant-2-long", "patterns", points=_points_long, lhs=_ratio_long, seconds=1.7))
+CHECKS.add(RuleCheck("accountant-2-long", "patterns", points=_points_long, lhs=_ratio_long, seconds=1.0))

@@ -105,7 +105,7 @@ CHECKS.add(
         ],
     ),
     RuleCheck(
-        "audit-share", "binomials", points=_shares, lhs=_spent(0), region="up to 300 rounds", seconds=0.2,
+        "audit-share", "binomials", points=_shares, lhs=_spent(0), region="up to 300 rounds", seconds=0.02,
         planted=[Planted("one round fewer", lhs=_spent(1), at_declared_size=True)],
     ),
     RuleCheck(

@@ -70,7 +70,7 @@ def _moved(factor: float) -> LeftSide:
 
 
 def _clips(budget: Budget) -> Iterator[PointLike]:
-    draws = {"smoke": 2, "standard": 20}.get(budget.name, 100)
+    draws = {"smoke": 1, "standard": 20}.get(budget.name, 100)
     for d, clip, draw in itertools.product((1, 2, 5, 31, 123), ("1/1000000", "1/10", "1", "1000"), range(draws)):
         yield {"d": d, "C": clip, "draw": draw}
 
@@ -135,19 +135,19 @@ def _off(lhs: LeftSide, name: str) -> list[Planted]:
 REGION = f"drawn rows and iterates, batches of {BATCH}"
 CHECKS.add(
     RuleCheck(
-        "clipping-norm", "exact", points=_clips, lhs=_clipped(1.0), region=REGION, seconds=0.6,
+        "clipping-norm", "exact", points=_clips, lhs=_clipped(1.0), region=REGION, seconds=0.35,
         planted=_off(_clipped(1.0 + ldexp(1.0, -40)), "2^-40 beyond the limit"),
     ),
     RuleCheck(
-        "clipping-neighbours", "exact", points=_clips, lhs=_moved(1.0), region=REGION, seconds=0.6,
+        "clipping-neighbours", "exact", points=_clips, lhs=_moved(1.0), region=REGION, seconds=0.35,
         planted=_off(_moved(1.01), "1% beyond the limit"),
     ),
     RuleCheck(
-        "problem-lipschitz", "exact", points=_problems, lhs=_gradient(1.0), seconds=0.2,
+        "problem-lipschitz", "exact", points=_problems, lhs=_gradient(1.0), seconds=0.12,
         planted=_off(_gradient(1.0 - 1e-6), "1e-6 less"),
     ),
     RuleCheck(
-        "problem-smoothness", "balls", points=_problems, lhs=_change(1.0), seconds=0.2,
+        "problem-smoothness", "balls", points=_problems, lhs=_change(1.0), seconds=0.12,
         planted=_off(_change(0.999), "0.1% less"),
     ),
 )  # fmt: skip
