@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter, Token
 
 from dpverify.bench.machine import usable_cores
 from dpverify.cli.claims import ClaimName, PaperKey
 from dpverify.cli.early_worker import collect_seldom, early_worker
-from dpverify.cli.output import STDOUT, BadInput, Target, Whole, check_folder, check_json, complain, write_record
+from dpverify.cli.output import STDOUT, BadInput, Target, Whole, check_folder, check_json, complain, whole, write_record
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Sequence
 
     from dpverify.ledger import Specs
     from dpverify.ledger.records import Status
     from dpverify.ledger.results import Run
+
+
+def _seed(type_: object, tokens: Sequence[Token]) -> int | str:
+    return "commit" if tokens[0].value == "commit" else whole(type_, tokens)
+
+
+def _seed_of_commit() -> int:
+    from dpverify.harness.run.manifest import commit
+    from dpverify.ledger.results import seed_of
+
+    drawn = seed_of(commit())
+    if drawn is None:
+        raise BadInput("--seed", "commit", "needs a checkout with a commit")
+    return drawn
+
 
 FEW = 12  # so many verdicts are listed unasked
 
@@ -26,7 +43,7 @@ def verify(
     paper: PaperKey | None = None,
     specs: Path | None = None,
     budget: Literal["smoke", "standard", "full"] = "smoke",
-    seed: Whole = 0,
+    seed: Annotated[int | Literal["commit"], Parameter(converter=_seed, n_tokens=1)] = 0,
     jobs: Whole | None = None,
     json: Target | None = None,
     report: Path | None = None,
@@ -37,10 +54,13 @@ def verify(
     """Judge claims: derive, run, search, and hold the three against each other.
 
     ``claims``: ids such as lemma-12 or tran2022:lemma-12, or globs such as 'lemma-*'; all claims by default.
+    ``seed``: a whole number, or "commit": drawn from the checkout's commit, which nobody chose to make a claim pass.
     ``strict``: exit code 1 also where a pinned verdict is not confirmed at this budget.
     ``verbose``: list every verdict with its reason; without it, only where there are few.
     ``refuted``: list the refuted ones, with their counterexamples.
     """
+    if seed == "commit":
+        seed = _seed_of_commit()
     if seed < 0:
         raise BadInput("--seed", seed, "must be at least 0")
     if jobs is not None and jobs < 1:

@@ -200,6 +200,17 @@ class RunInfo(Record, frozen=True, kw_only=True):
     interrupted: bool = False
     false_alarm: float = 0.0
 
+    @property
+    def seed_words(self) -> str:
+        """The seed, and whether it is the one that is drawn from the commit."""
+        return f"{self.seed}{', drawn from the commit' if self.seed == seed_of(self.commit) else ''}"
+
+
+def seed_of(commit: str) -> int | None:
+    """The seed that is drawn from a commit: its first eight hexadecimal digits; None where there is no commit."""
+    digits = commit[:8]
+    return int(digits, 16) if len(digits) == 8 and set(digits) <= set("0123456789abcdef") else None
+
 
 class Run(Record, frozen=True, kw_only=True):
     """A whole run: ``reports/data/*.json``."""

@@ -97,7 +97,8 @@ def test_json_on_stdout_is_nothing_but_json(verify: list[str], capsys: Capture) 
 def test_json_and_report_are_written(verify: list[str], tmp_path: Path, capsys: Capture) -> None:
     target, folder = tmp_path / "run.json", tmp_path / "out"
     assert main([*verify, "--json", str(target), "--report", str(folder), "--seed", "7"]) == 0
-    assert decode(target.read_bytes()).run.seed == 7
+    run = decode(target.read_bytes()).run
+    assert (run.seed, run.seed_words) == (7, "7")
     assert (folder / "data" / "toy.json").is_file()
     assert "lemma-2" in (folder / "README.md").read_text()
     assert "toy:lemma-1" in capsys.readouterr().out
@@ -116,6 +117,25 @@ def test_the_report_has_the_chapters_of_the_specs_that_were_judged(
     page = (folder / "toy.md").read_text()
     assert "All about sums" in page
     assert "Lemma 2 is " in page
+
+
+def test_a_seed_is_drawn_from_the_commit_and_the_page_says_so(
+    verify: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    target, folder = tmp_path / "run.json", tmp_path / "out"
+    monkeypatch.setattr("dpverify.harness.run.manifest.commit", lambda: "00c0ffee" + "0" * 32 + "+changes")
+    monkeypatch.setattr("dpverify.harness.run.runner.commit", lambda: "00c0ffee" + "0" * 32 + "+changes")
+    assert main([*verify, "--seed", "commit", "--json", str(target), "--report", str(folder)]) == 0
+    assert decode(target.read_bytes()).run.seed == 0xC0FFEE
+    assert f"{0xC0FFEE}, drawn from the commit" in (folder / "toy.md").read_text(encoding="utf-8")
+    monkeypatch.setattr("dpverify.harness.run.manifest.commit", lambda: "")
+    assert main([*verify, "--seed", "commit"]) == 2
+    assert "needs a checkout with a commit" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", ["1.5", "1e3", "head", "-1"])
+def test_a_seed_is_a_whole_number_or_the_word_commit(verify: list[str], seed: str) -> None:
+    assert main([*verify, "--seed", seed]) == 2
 
 
 def test_the_same_seed_gives_the_same_results(toy: Path) -> None:
