@@ -711,6 +711,12 @@ class Rule:
         lists = {name: kind for name, kind in self.letters.items() if isinstance(kind, list)}
         self.declared = {name: [read(a, table) for a in kind[1:]] for name, kind in lists.items()}
         self.letters |= {name: kind[0] for name, kind in lists.items()}
+        self.fixed, self.meanings = set(), {}  # letters for which nothing else may stand, or one expression only
+
+    def free(self):
+        """Letters and functions that it is about, besides those for all of whose values it holds."""
+        parts = (self.lhs, self.rhs, *(x for c in self.conditions for x in c[1:] if isinstance(x, Row)))
+        return {n for x in parts for n in letters_in(x) if n[0] != "~"} - self.letters.keys()
 
 
 def condition(data, table):
@@ -740,7 +746,7 @@ class Proof(Rule):
         said = {**data, **reached}
         super().__init__(said, checker.table)
         self.checker, self.data, self.table, local = checker, data, checker.table, data["local"]
-        self.premises = {}
+        self.premises, self.stepped = {}, set()
         more = Rule({**said, "letters": local["letters"]}, self.table)
         self.kinds, self.declared = {**self.letters, **more.letters}, {**self.declared, **more.declared}
         for name, kind in self.kinds.items():
@@ -756,12 +762,34 @@ class Proof(Rule):
     def read(self, data):
         return read(data, self.table)
 
-    def premise(self, data):
-        """What a premise says; one that is named says what a lemma does, with a name for the lemma's left side."""
-        if data["kind"] != "named":
-            return Rule(data, self.table)
+    def grant(self, key, data):
+        """Let a proof use a premise, and note what it is about."""
+        rule = self.premises[key] = Rule(data, self.table) if data["kind"] != "named" else self.named(data)
+        if data["kind"] == "claim" and any(self.kinds.get(name) in FUNCTIONS for name in rule.free()):
+            self.fixed |= rule.free() | rule.letters.keys()  # functions may depend on all of them
+            rule.fixed = rule.letters.keys()
+        elif data["kind"] == "definition":
+            self.fixed |= rule.free()
+        return rule
+
+    def same_names(self, scope, rule, values):
+        """Let something be used: what has a meaning there stays what it is, or is what it means."""
+        moved = {one for one, value in values.items() if value not in (one, letter(one))}
+        need(not moved & rule.fixed, f"{', '.join(moved & rule.fixed)} is what a premise is about")
+        self.fixed |= rule.fixed
+        for name in rule.meanings.keys() & values.keys():
+            meaning = rule.meanings[name]
+            if name in moved:
+                need(scope.form(values[name]) is scope.form(put(meaning, values)), f"{name} means something else")
+            else:
+                need(not moved & letters_in(meaning), f"{name} is no longer what it means")
+                self.meanings[name] = meaning
+
+    def named(self, data):
+        """What a lemma says, with a name for its left side."""
         lemma, values = self.checker.lemmas[data["lemma"]], {n: self.read(e) for n, e in data["where"].items()}
         need(values.keys() == lemma.letters.keys(), f"the letters {sorted(lemma.letters)} need values")
+        self.same_names(self.scope, lemma, values)
         rule = Rule({**lemma.data, "letters": {}, "lhs": data["lhs"]}, self.table)
         conditions = [tuple(put(x, values) if isinstance(x, Row) else x for x in c) for c in rule.conditions]
         rule.conditions = [
@@ -770,13 +798,20 @@ class Proof(Rule):
         rule.relation, rule.gap = difference(lemma.data["relation"], rule.lhs, put(rule.rhs, values))
         said = (data["lemma"], data["where"])
         need(self.checker.names.setdefault(rule.lhs, said) == said, f"one name for two things: {shown(rule.lhs)}")
+        if rule.lhs[0] == "letter":
+            self.meanings[rule.lhs[1]] = put(lemma.lhs, values)
+        else:
+            self.fixed |= letters_in(rule.lhs) & self.letters.keys()
         return rule
 
     def run(self):
-        self.premises = {name: self.premise(data) for name, data in self.data["premises"].items()}
+        for name, data in self.data["premises"].items():
+            self.grant(name, data)
         self.items(self.data["body"], self.scope, f"{self.data['name']}: body", self.relation, self.gap)
         self.scope.defined(self.lhs)
         self.scope.defined(self.rhs)
+        about = self.fixed.union(*map(letters_in, self.meanings.values()))
+        need(not self.stepped & about, "an induction over what a premise is about")
         if self.data["relation"] in ORDERS:
             self.order(self.read(self.data["rhs"]), frozenset(self.data["hides"]), **self.data["order"])
 
@@ -950,6 +985,8 @@ class Proof(Rule):
         for side in (rule.lhs, rule.rhs):
             scope.defined(put(side, values))
         need(source != "induction" or self.earlier(scope, name, values), "not the statement for a smaller integer")
+        need(source != "lemma" or not rule.free(), "the lemma is about letters of its own")
+        self.same_names(scope, rule, values)
         needed = {">=": (">=",), ">": (">", ">="), "=": ("=", ">=")}[rule.relation]
         gap = put(rule.gap, values)
         need(relation in needed, "the instance says less")
@@ -959,10 +996,12 @@ class Proof(Rule):
 
     def earlier(self, scope, name, values):
         """Whether the statement is used for a smaller value of an integer that it bounds from below, and no other."""
-        same = {one for one, value in values.items() if value is letter(one)}
+        others = {one for one, value in values.items() if value in (one, letter(one))}
         starts = [letters_in(scope.form(letter(name) - c[2])) for c in self.conditions if c[1] == ">="]
         smaller = scope.sign(scope.form(letter(name) - values[name])) == 3 and self.letters[name] == "integer"
-        return smaller and not self.data["local"]["letters"] and any(start <= same for start in starts)
+        self.stepped.add(name)
+        need(others | {name} == values.keys() and not self.data["local"]["letters"], "it is about other letters")
+        return smaller and any(start <= others for start in starts)
 
     def value(self, scope, kind, data, source):
         """What stands for a letter, if it is of its kind."""
@@ -1034,6 +1073,7 @@ class Checker:
             made = Proof(self, proof)
             made.run()
             self.lemmas[proof["name"]] = made
+        need(not made.meanings.keys() & made.letters.keys(), "a letter of the statement is a name for something")
         return self.used
 
 
