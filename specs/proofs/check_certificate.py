@@ -38,6 +38,7 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 NUMBERS = ("real", "integer")
 NO_NUMBERS = ("vector", "random", "gaussian")
 FUNCTIONS = ("sequence", "bits")
+KINDS = (*NUMBERS, *NO_NUMBERS, *FUNCTIONS)
 
 
 class Refused(Exception):  # noqa: N818  it is an answer, no error
@@ -236,10 +237,10 @@ def alone(atom):
 
 @cache
 def letters_in(part):
-    """Names of letters and functions in a form, atom or expression, its own indices among them."""
+    """Names of letters and functions in a form, atom or expression; indices of forms are among them."""
     if isinstance(part, Form):
         return frozenset().union(*(letters_in(x) for m in part for factor in m for x in factor))
-    names = part[1:2] if part[0] in ("letter", "apply") else ()
+    names = part[1:2] if part[0] in ("letter", "apply") and part[1][0] != "~" else ()
     return frozenset(names).union(*(letters_in(x) for x in part if isinstance(x, Form | Row)))
 
 
@@ -255,38 +256,25 @@ def renamed(part, old, new):
 
 
 def ball(form):
-    """An enclosure of a form without letters."""
-    total = arb(0)
-    for m, c in form.items():
-        term = arb(c)
-        for atom, exponent in m:
-            term *= ball_power(atom, exponent)
-        total += term
-    return total
+    """An enclosure of a form without letters, or no number, of which no comparison holds."""
+    return sum((reduce(arb.__mul__, (ball_power(*f) for f in m), arb(c)) for m, c in form.items()), arb(0))
+
+
+BALLS = {"e": lambda: arb(1).exp(), "pi": arb.pi, "prime": arb, "base": arb, "log": arb.log, "floor": arb.floor,
+         "max": lambda *values: reduce(arb.max, values)}  # fmt: skip
 
 
 def ball_power(atom, exponent):
     kind, *rest = atom
-    need(kind in ("e", "pi", "prime", "log", "floor", "base", "max"), f"no number is known for {kind}")
-    parts = [ball(part) for part in rest if isinstance(part, Form)]
-    need(kind != "log" or parts[0] > 0, "a logarithm of what may not be positive")
-    if kind in ("log", "floor", "base", "max"):
-        base = parts[0].log() if kind == "log" else parts[0].floor() if kind == "floor" else reduce(arb.max, parts)
-    else:
-        base = arb(1).exp() if kind == "e" else arb.pi() if kind == "pi" else arb(int(rest[0]))
-    if exponent.whole():
-        need(exponent.constant() >= 0 or base != 0, "a division by what may be 0")
-        return base ** int(exponent.constant().p)
-    need(base > 0, "a power of what may not be positive")
-    return (base.log() * ball(exponent)).exp()
+    if kind not in BALLS:
+        return arb("nan")
+    base = BALLS[kind](*(ball(part) if isinstance(part, Form) else arb(int(part)) for part in rest))
+    return base ** int(exponent.constant().p) if exponent.whole() else (base.log() * ball(exponent)).exp()
 
 
 @cache
 def number_sign(form):
-    try:
-        value = ball(form)
-    except Refused:
-        return 0
+    value = ball(form)
     return 3 if value > 0 else 1 if value >= 0 else 2 if value < 0 else 0
 
 
@@ -716,7 +704,7 @@ class Rule:
     def free(self):
         """Letters and functions that it is about, besides those for all of whose values it holds."""
         parts = (self.lhs, self.rhs, *(x for c in self.conditions for x in c[1:] if isinstance(x, Row)))
-        return {n for x in parts for n in letters_in(x) if n[0] != "~"} - self.letters.keys()
+        return frozenset().union(*map(letters_in, parts)) - self.letters.keys()
 
 
 def condition(data, table):
@@ -750,9 +738,7 @@ class Proof(Rule):
         more = Rule({**said, "letters": local["letters"]}, self.table)
         self.kinds, self.declared = {**self.letters, **more.letters}, {**self.declared, **more.declared}
         for name, kind in self.kinds.items():
-            need(
-                NAME.match(name) and kind in (*NUMBERS, *NO_NUMBERS, *FUNCTIONS), f"{name!r} is no letter, or no {kind}"
-            )
+            need(NAME.match(name) and kind in KINDS, f"{name!r} is no letter, or no {kind}")
         assumed = self.conditions + [condition(c, self.table) for c in local["conditions"]]
         need(all(c[0] == "fact" for c in assumed), "only relations can be assumed")
         self.scope = Scope(self.kinds, [c[1:] for c in assumed])
@@ -770,6 +756,7 @@ class Proof(Rule):
             rule.fixed = rule.letters.keys()
         elif data["kind"] == "definition":
             self.fixed |= rule.free()
+            self.checker.used.setdefault("definition", set()).add(data["name"])
         return rule
 
     def same_names(self, scope, rule, values):
@@ -777,13 +764,16 @@ class Proof(Rule):
         moved = {one for one, value in values.items() if value not in (one, letter(one))}
         need(not moved & rule.fixed, f"{', '.join(moved & rule.fixed)} is what a premise is about")
         self.fixed |= rule.fixed
-        for name in rule.meanings.keys() & values.keys():
-            meaning = rule.meanings[name]
-            if name in moved:
-                need(scope.form(values[name]) is scope.form(put(meaning, values)), f"{name} means something else")
-            else:
-                need(not moved & letters_in(meaning), f"{name} is no longer what it means")
-                self.meanings[name] = meaning
+        for name, meaning in rule.meanings.items():
+            value, meant = put(name, values), put(meaning, values)
+            if value is not name:
+                need(scope.form(value) is scope.form(meant), f"{shown(name)} means something else")
+            elif letters_in(name) & values.keys():
+                self.mean(name, meant)
+
+    def mean(self, name, meaning):
+        """Say what a name stands for."""
+        need(self.meanings.setdefault(name, meaning) is meaning, f"one name for two things: {shown(name)}")
 
     def named(self, data):
         """What a lemma says, with a name for its left side."""
@@ -791,17 +781,10 @@ class Proof(Rule):
         need(values.keys() == lemma.letters.keys(), f"the letters {sorted(lemma.letters)} need values")
         self.same_names(self.scope, lemma, values)
         rule = Rule({**lemma.data, "letters": {}, "lhs": data["lhs"]}, self.table)
-        conditions = [tuple(put(x, values) if isinstance(x, Row) else x for x in c) for c in rule.conditions]
-        rule.conditions = [
-            c for c in conditions if all(letters_in(x) <= self.kinds.keys() for x in c[1:] if isinstance(x, Row))
-        ]
+        conditions = [("fact", c[1], put(c[2], values)) for c in rule.conditions]
+        rule.conditions = [c for c in conditions if letters_in(c[2]) <= self.kinds.keys()]
         rule.relation, rule.gap = difference(lemma.data["relation"], rule.lhs, put(rule.rhs, values))
-        said = (data["lemma"], data["where"])
-        need(self.checker.names.setdefault(rule.lhs, said) == said, f"one name for two things: {shown(rule.lhs)}")
-        if rule.lhs[0] == "letter":
-            self.meanings[rule.lhs[1]] = put(lemma.lhs, values)
-        else:
-            self.fixed |= letters_in(rule.lhs) & self.letters.keys()
+        self.mean(rule.lhs, put(lemma.lhs, values))
         return rule
 
     def run(self):
@@ -810,7 +793,7 @@ class Proof(Rule):
         self.items(self.data["body"], self.scope, f"{self.data['name']}: body", self.relation, self.gap)
         self.scope.defined(self.lhs)
         self.scope.defined(self.rhs)
-        about = self.fixed.union(*map(letters_in, self.meanings.values()))
+        about = self.fixed.union(*map(letters_in, (*self.meanings, *self.meanings.values())))
         need(not self.stepped & about, "an induction over what a premise is about")
         if self.data["relation"] in ORDERS:
             self.order(self.read(self.data["rhs"]), frozenset(self.data["hides"]), **self.data["order"])
@@ -923,12 +906,6 @@ class Proof(Rule):
         need(left is total, "the combination is not what it is said to be")
         need(relation in (">=", "=") or (relation == ">" and strict), "it says less")
 
-    def square(self, scope, relation, e, root):
-        """It is the square of a real number."""
-        root = self.read(root)
-        self.same(scope, e, row("*", root, root), "it is not this square")
-        need(relation == ">=" or (relation == ">" and scope.sign(scope.form(root)) & 2), "a square may be 0")
-
     def fraction(self, scope, relation, e, u):
         """It is floor(u) + 1 - u."""
         u = self.read(u)
@@ -940,13 +917,6 @@ class Proof(Rule):
         form = scope.form(e)
         need(scope.integer(form), "not known to be an integer")
         need(relation == ">=" and scope.sign(form + ONE) == 3, "not known to be above -1")
-
-    def termwise(self, scope, relation, e):
-        """It is a sum, and its terms are nonnegative, or 0."""
-        need(e[0] == "sum" and relation in (">=", "="), "termwise is for sums, and >= or =")
-        scope.defined(e)
-        term, inner = scope.term(*e)
-        need(inner.holds(relation, inner.form(term)), "not known of the terms")
 
     def ratio(self, scope, relation, e, ratio):
         """It is a series, each term of which is the one before times a ratio that is at least 0 and below 1."""
@@ -988,11 +958,9 @@ class Proof(Rule):
         need(source != "lemma" or not rule.free(), "the lemma is about letters of its own")
         self.same_names(scope, rule, values)
         needed = {">=": (">=",), ">": (">", ">="), "=": ("=", ">=")}[rule.relation]
-        gap = put(rule.gap, values)
+        gap = scope.form(put(rule.gap, values))
         need(relation in needed, "the instance says less")
-        need(
-            scope.form(e) in (scope.form(gap), -scope.form(gap))[: 1 + (rule.relation == "=")], "it says another thing"
-        )
+        need(scope.form(e) in ((gap, -gap) if rule.relation == "=" else (gap,)), "it says another thing")
 
     def earlier(self, scope, name, values):
         """Whether the statement is used for a smaller value of an integer that it bounds from below, and no other."""
@@ -1039,7 +1007,7 @@ class Proof(Rule):
         return scope.sort(args[0]) in ((kind,) if kind == "vector" else NO_NUMBERS)
 
 
-WAYS = ("combine", "square", "fraction", "whole", "termwise", "ratio", "congruent", "instance")
+WAYS = ("combine", "fraction", "whole", "ratio", "congruent", "instance")
 
 
 def seal(data, table):
@@ -1061,7 +1029,7 @@ class Checker:
     """One certificate."""
 
     def __init__(self, rules):
-        self.table, self.lemmas, self.names, self.used, self.rules = [], {}, {}, {}, {r["name"]: r for r in rules}
+        self.table, self.lemmas, self.used, self.rules = [], {}, {}, {r["name"]: r for r in rules}
 
     def run(self, data):
         need(data["schema"] == 2, "the schema is not 2")
@@ -1073,7 +1041,7 @@ class Checker:
             made = Proof(self, proof)
             made.run()
             self.lemmas[proof["name"]] = made
-        need(not made.meanings.keys() & made.letters.keys(), "a letter of the statement is a name for something")
+        need(not any(letters_in(name) & made.letters.keys() for name in made.meanings), "a letter with a meaning")
         return self.used
 
 
@@ -1085,13 +1053,14 @@ def check(data, rules):
         raise Refused(f"malformed: {type(error).__name__}: {error}") from None
 
 
+GIVEN = ("claim", "fact", "given")  # kinds of premises that are shown, until a certificate proves a claim
+
+
 def given_in(data):
     """What a certificate takes without proof: names of premises with their seals, or None where none can be proven."""
     found = {data["statement"]["quantity"]: None} if data["statement"].get("quantity") else {}
     for proof in (*data["lemmas"], data["statement"]):
-        found |= {
-            name: one["seal"] for name, one in proof["premises"].items() if one["kind"] in ("claim", "fact", "given")
-        }
+        found |= {name: one["seal"] for name, one in proof["premises"].items() if one["kind"] in GIVEN}
         found |= dict.fromkeys(proof["local"]["given"])
     return found
 
@@ -1118,7 +1087,10 @@ def main(words):
     for file, (data, used) in accepted.items():
         given = open_premises(seals, given_in(data), (data["statement"]["seal"],))
         word = f"proved given {'; '.join(given)}" if given else "proved"
-        print(f"{word}: {file.name}; rules: {', '.join(sorted(used.get('rule', ()))) or 'none'}")
+        said = used.get("definition", set()) | ({data["statement"].get("definition")} - {"", None})
+        lists = [f"{what}: {', '.join(sorted(one)) or 'none'}"
+                 for what, one in (("rules", used.get("rule", ())), ("definitions", said))]  # fmt: skip
+        print("; ".join([f"{word}: {file.name}", *lists]))
     print(f"{len(accepted)} of {len(files)} accepted")
     return 0 if accepted and len(accepted) == len(files) else 1
 
