@@ -13,10 +13,11 @@ from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
 from dpverify.report.collect import claim_id, counterexamples, pictures
+from dpverify.report.counterexamples import example_words
 from dpverify.report.numbers import ratio, show_float, show_slack
 from dpverify.report.pages.figures import figure_block, figure_place
 from dpverify.report.pages.layout import Places
-from dpverify.report.pages.summary import counterexample_words
+from dpverify.report.statements import statement_block
 from dpverify.report.words import status_label
 
 ONSET = {  # columns of a figure that are a table of its own, and their heads
@@ -48,15 +49,11 @@ class Filler:
             "reason": lambda result: md.prose(_some(result.reason, result, "reason")),
             "why": lambda result: md.prose(_amendment(result).why),
             "finding": _finding,
-            "printed": lambda result: md.inline_math(_some(result.latex, result, "printed formula")),
-            "corrected": lambda result: md.inline_math(_some(_amendment(result).latex, result, "corrected formula")),
-            "corrected_statement": lambda result: md.prose(
-                _some(_amendment(result).statement or "", result, "corrected statement in words")
-            ),
-            "requires": lambda result: ", ".join(map(md.code, _amendment(result).requires)) or "no condition",
+            "printed": statement_block,
+            "corrected": lambda result: statement_block(_amendment(result)),
             "corrected_slack": lambda result: _some(show_slack(_amendment(result).slack), result, "slack"),
             "ratio": _ratio,
-            "counterexample": lambda result, kind: counterexample_words(_example(result, kind)),
+            "counterexample": lambda result, kind: example_words(_example(result, kind), markdown=True),
             "term": partial(self._term, "term", term),
             "factor": partial(self._term, "factor", common_factor),
             "onset": _onset,
@@ -162,21 +159,20 @@ def _rounded(value: float) -> str:
 
 def _says(results: Sequence[Result], pattern: str) -> str:
     """What the checks of one name said, on each reading, each sentence once; those that were not run say nothing."""
-    lines: dict[str, None] = {}
+    lines: dict[str, list[str]] = {}
     for result in results:
         amended = result.amendment.checks if result.amendment is not None else []
         for checks, whose in ((result.checks, "printed"), (amended, "corrected")):
             for check in checks:
                 if fnmatchcase(check.name, pattern) and check.status != "untested":
-                    lines[_said(check, whose)] = None
+                    lines.setdefault(_said(check), []).append(whose)
     if not lines:
         raise MissingError(f"`{claim_id(results[0])}` has no check {pattern} in this run")
-    return md.bullets(lines)
+    return md.bullets(f"{' and '.join(dict.fromkeys(whose))} statement, {said}" for said, whose in lines.items())
 
 
-def _said(check: CheckResult, whose: str) -> str:
-    told = "; ".join(md.prose(text) for text in (check.message, check.statistic) if text)
-    return f"{md.code(check.name)}, {whose} statement, {status_label(check.status)}: {told}"
+def _said(check: CheckResult) -> str:
+    return f"{md.code(check.name)}, {status_label(check.status)}: {md.prose(check.message or check.statistic)}"
 
 
 class TermError(LookupError):

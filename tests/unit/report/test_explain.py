@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Console
 
-from dpverify.ledger.records import Amendment, Claim, Let, Quantity, Reading, Symbol, Verdict
+from dpverify.ledger import load_specs
+from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.records import Amendment, Claim, Let, Reading, Verdict
+from dpverify.ledger.results import Result
 from dpverify.report.explain import Explained, print_explained
 from tests.unit.report.sample import PAPER, lemma_12, noise_law, rdp, sample_run
 
@@ -37,27 +42,26 @@ def words(text: str) -> str:
     return " ".join(text.replace("\u2009", "").split())
 
 
-def known(**more: object) -> Explained:
-    return Explained(paper=sample_run().papers[PAPER], claim=CLAIM, **more)  # type: ignore[arg-type]  # keywords of tests
+def known(*verdicts: Verdict, results: Sequence[Result] = ()) -> Explained:
+    vocabulary = load_specs().papers[PAPER].vocabulary
+    spec = ClaimSpec(CLAIM, PAPER, vocabulary, verdicts)
+    spec = replace(spec, siblings={CLAIM.id: spec})
+    return Explained(paper=sample_run().papers[PAPER], spec=spec, results=results)
 
 
 def test_all_of_the_record_is_there() -> None:
-    text = explained(
-        known(
-            symbols={"alpha": Symbol(latex=r"\alpha", domain="real, 0 < alpha <= 1", meaning="momentum weight")},
-            quantity=Quantity(latex="x", meaning="the expected norm of the noise"),
-        )
-    )
+    text = words(explained(known()))
     for part in (
-        "tran2022:lemma-12\n",
+        "tran2022:lemma-12 ",
         "Lemma 12, appendix D.2 (expectation bound)",
         "**Lemma 12.** Suppose [a] holds.",
         "expected_noise_norm <= 4*alpha*G*sigma*sqrt(d*V*log2(T))",
-        "expected_noise_norm is the expected norm of the noise",
+        "measured: expected_noise_norm: ",
         "with V = T/N",
-        "requires alpha >= 1/N",
-        "assumes lipschitz(G)",
-        "alpha: momentum weight; real, 0 < alpha <= 1",
+        "if alpha >= 1/N",
+        "assuming lipschitz(G)",
+        "where alpha real, 0 < alpha <= 1",
+        "alpha: momentum weight",
         "ordering = fresh | once: how often the data are shuffled",
         "tran2022:proposition-18",
         "Both texts agree.",
@@ -68,26 +72,27 @@ def test_all_of_the_record_is_there() -> None:
 
 
 def test_verdict_and_amendment_are_there() -> None:
-    amendment = Amendment(formula="2*x", status="proved", why="one interval more")
-    text = explained(
-        known(verdicts=[Verdict(claim="lemma-12", status="refuted", reason="log2(1) = 0", amendment=amendment)])
-    )
+    own = Amendment(formula="2*d", let=[Let(symbol="V", value="T/N + 1")], status="proved", why="one interval more")
+    text = words(explained(known(Verdict(claim="lemma-12", status="refuted", reason="log2(1) = 0", amendment=own))))
     assert "refuted: log2(1) = 0" in text
-    assert "corrected (proved): 2*x; one interval more" in text
+    assert "corrected (proved): one interval more expected_noise_norm <= 2*d with V = T/N + 1 if alpha >= 1/N" in text
 
 
 def test_evidence_of_each_reading_is_there() -> None:
     text = explained(known(results=[lemma_12("fresh"), lemma_12("once")]), width=300)
     assert "✗ refuted (ordering = fresh)" in text
     assert "✗ refuted (ordering = once)" in text
-    assert "smallest: G = 1, N = 1, T = 1, alpha = 1, d = 1, sigma = 1: left ≈ 1.59577, right 0" in text
+    assert "smallest: at G=1, N=1, T=1, alpha=1, d=1, sigma=1: left ≈1.596, right 0" in text
     assert "its slack (smallest / typical): 1.003 / 2.2" in text
     assert "No run is stored" not in text
 
 
 def test_derivation_and_plan_of_a_check_are_there() -> None:
     text = words(explained(known(results=[rdp(), noise_law()])))
-    assert "derivation gaussian-composition (ours): 2 steps, complete" in text
+    assert (
+        "derivation gaussian-composition (ours): 2 steps, complete = z/2 * sum (start; proved) <= V*z*rho**2/2 (each"
+        in text
+    )
     assert "n = 120000; alpha = 1e-6; power 0.993; must see a factor 1.02 on any node" in text
     assert "1 of 2 planted faults seen" in text
 

@@ -63,7 +63,7 @@ def test_statuses_of_all_readings_that_are_meant(fresh: Result) -> None:
 
 def test_formulas_and_their_terms(fresh: Result) -> None:
     sums = msgspec.structs.replace(fresh, printed="(2*alpha + G/3)*sqrt(N) - 7", latex="x | y")
-    assert told("{{ printed('lemma-12') }}", [sums])[1] == r"$`x \vert y`$"
+    assert told("{{ printed('lemma-12') }}", [sums])[1] == "```math\nx | y\n```"
     assert told("{{ term('lemma-12', 'printed', '1.2') }}", [sums])[1] == r"$`\frac{G}{3}`$"
     assert told("{{ factor('lemma-12', 'printed', '1') }}", [sums])[1] == r"$`\sqrt{N}`$"
     assert told("{{ term('lemma-12', 'printed', '2') }}", [sums])[1] == "$`-7`$"
@@ -90,7 +90,7 @@ def test_what_the_checks_said(fresh: Result) -> None:
         name="simulation-ramp", method="monte-carlo", status="not refuted", message="below", statistic="z = 1"
     )
     said = told("{{ says('lemma-12', 'simulation*') }}", [msgspec.structs.replace(fresh, checks=[check])])[1]
-    assert said == "- `simulation-ramp`, printed statement, ○ not refuted: below; z = 1"
+    assert said == "- printed statement, `simulation-ramp`, ○ not refuted: below"
     idle = msgspec.structs.replace(check, status="untested")
     nothing = told("{{ says('lemma-12', 'simulation*') }}", [msgspec.structs.replace(fresh, checks=[idle])])[1]
     assert "`lemma-12` has no check simulation" in nothing
