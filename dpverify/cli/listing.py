@@ -54,14 +54,15 @@ def _counts(claims: Iterable[ClaimSpec]) -> Iterator[str]:
 
 def _lines(claims: Iterable[ClaimSpec]) -> Iterator[str]:
     """One line per claim and reading, in columns."""
-    from dpverify.report.words import claim_with_reading
+    from dpverify.report.words import claim_with_reading, status_words
 
     rows = []
     for claim in claims:
         for reading in claim.readings():
             verdict = claim.verdict(reading)
             name = claim_with_reading(claim.key, reading)
-            rows.append((name, claim.record.kind, verdict.status if verdict else "not pinned", claim.record.where))
+            said = status_words(verdict.status, verdict.severity) if verdict else "not pinned"
+            rows.append((name, claim.record.kind, said, claim.record.where))
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     for row in rows:
         yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])

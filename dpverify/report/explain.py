@@ -9,12 +9,20 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from dpverify.ledger.records import Claim, PaperInfo, Quantity, Symbol, Verdict
+from dpverify.ledger.records import SEVERITIES, Claim, PaperInfo, Quantity, Symbol, Verdict
 from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
 from dpverify.report.collect import counterexamples, derivations
 from dpverify.report.numbers import show_count, show_float, show_point, show_sides, show_slack
 from dpverify.report.terminal import STYLES, mark, readable
-from dpverify.report.words import COUNTEREXAMPLES, METHODS, RELATIONS_TO_DERIVED, kind_words, pin_words, reading_words
+from dpverify.report.words import (
+    COUNTEREXAMPLES,
+    METHODS,
+    RELATIONS_TO_DERIVED,
+    kind_words,
+    pin_words,
+    reading_words,
+    status_words,
+)
 
 WIDEST = 110  # lines of running text stop here, however wide the terminal is
 
@@ -65,7 +73,9 @@ def _statement(known: Explained) -> Iterator[str]:
 
 def _verdict(verdict: Verdict) -> Iterator[str]:
     reading = reading_words(verdict.reading)
-    yield f"{verdict.status}{f' ({reading})' if reading else ''}{f': {verdict.reason}' if verdict.reason else ''}"
+    said = status_words(verdict.status, verdict.severity)
+    yield f"{said}{f' ({reading})' if reading else ''}{f': {verdict.reason}' if verdict.reason else ''}"
+    yield f"{verdict.severity}: {SEVERITIES[verdict.severity]}" if verdict.severity else ""
     yield from (f"finding: {finding}" for finding in verdict.findings)
     if verdict.amendment is not None:
         amendment = verdict.amendment

@@ -71,6 +71,8 @@ def closing(run: Run) -> Iterator[str]:
             yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
         for form in result.loosened:
             yield f"NO LONGER TIGHT: {item_id(result)}, slack of what is {form}; its verdict says 1."
+        if result.misjudged:
+            yield f"NOT WHAT FALLS: {item_id(result)}, pinned as {result.severity}: {result.misjudged}."
     weak = sum("unconfirmed" in pin_words(result) for result in results)
     if weak:
         yield f"{plural(weak, 'pinned verdict')} {'is' if weak == 1 else 'are'} unconfirmed at this budget."
