@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from dpverify.ledger.display import Line
 from dpverify.ledger.records import PaperInfo, Record, Severity, Status
 from dpverify.ledger.statements import Reference
 
@@ -125,6 +126,7 @@ class AmendmentResult(Record, frozen=True, kw_only=True):
     statement: str | None = None
     latex: str = ""
     requires: list[str] = []
+    display: list[Line] = []  # the whole statement, as it is shown
     status: Status
     given: list[str] = []
     definitions: list[str] = []
@@ -156,6 +158,7 @@ class Result(Record, frozen=True, kw_only=True):
     quote: str
     printed: str
     latex: str
+    display: list[Line] = []  # the whole statement, as it is shown
     findings: list[str] = []
     derivation: list[DerivationResult] = []
     relation_to_derived: RelationToDerived | None = None
