@@ -17,6 +17,7 @@ Kind = Literal[
     "run-time",
     "utility-rate",
     "algorithm",
+    "note",  # of ours, on what the paper does not say: whoever runs it has to know it
 ]
 Relation = Literal["<=", ">=", "=", "<", ">", "O", "O~"]
 Status = Literal["proved", "proved given", "argued", "not refuted", "refuted", "inconclusive", "untested"]
