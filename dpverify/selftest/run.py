@@ -16,7 +16,7 @@ import msgspec
 
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.report.selftest import FaultOutcome, Selftest
-from dpverify.selftest.catalogue import FOLDER, KINDS, CatalogueError, Fault, planted
+from dpverify.selftest.catalogue import FOLDER, KINDS, CatalogueError, Fault, load_faults, planted
 from dpverify.selftest.noticing import Children, look
 
 COPIED = ("dpverify", "specs", "tests", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
@@ -100,7 +100,7 @@ def selftest(
     outcomes = [known[keys[fault.id]] for fault in faults]
     return Selftest(
         versions=versions(), commit=commit(), machine=machine(), kinds=KINDS, modules=modules(root), faults=outcomes,
-        chosen=len(faults),
+        catalogue=len(load_faults(root)),
     )  # fmt: skip
 
 
