@@ -18,6 +18,7 @@ Kind = Literal[
     "utility-rate",
     "algorithm",
     "note",  # of ours, on what the paper does not say: whoever runs it has to know it
+    "tool",
 ]
 Relation = Literal["<=", ">=", "=", "<", ">", "O", "O~"]
 Status = Literal["proved", "proved given", "argued", "not refuted", "refuted", "inconclusive", "untested"]
