@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from dpverify.ledger.display import Line
 from dpverify.ledger.results import AmendmentResult, Counterexample, DerivationResult, Result, Run
 from dpverify.report.words import reading_words
 
@@ -44,6 +45,21 @@ def by_claim(results: Iterable[Result]) -> list[list[Result]]:
     for result in results:
         groups.setdefault(result.claim, []).append(result)
     return list(groups.values())
+
+
+def said_alike(results: Iterable[Result]) -> list[list[Result]]:
+    """Readings of one claim of which the same is said, together: one verdict, one reason, one correction."""
+    groups: dict[object, list[Result]] = {}
+    for result in results:
+        own = result.amendment
+        mended = own and (own.status, own.formula, own.statement, own.why, *_without_reading(own.display))
+        key = (result.claim, result.status, result.reason, result.contradicts, result.sources_disagree, mended)
+        groups.setdefault(key, []).append(result)
+    return list(groups.values())
+
+
+def _without_reading(lines: Iterable[Line]) -> Iterator[str]:
+    return (str(line) for line in lines if line.word != "reading")
 
 
 def by_paper(runs: Sequence[Run]) -> dict[str, Run]:

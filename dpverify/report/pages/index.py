@@ -38,9 +38,8 @@ def _paper(key: str, run: Run) -> dict[str, object]:
         "key": key,
         "title": title(key, run),
         "front": layout.front,
-        "run": run,
-        "places": places,
-        "summary": summary(run.results, places, layout.part_links()),
+        "claims": layout.claims,
+        "summary": summary(run.results, places, layout.claims),
     }
 
 
