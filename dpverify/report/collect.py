@@ -86,6 +86,11 @@ def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
     return dict(sorted(found.items()))
 
 
+def of_papers(runs: Mapping[str, Run]) -> dict[str, Run]:
+    """The runs that are about a paper: those of our own tools, whose claims are all of the kind tool, are left out."""
+    return {key: run for key, run in runs.items() if any(result.kind != "tool" for result in run.results)}
+
+
 def is_vacuous(result: Result) -> bool:
     """Whether the printed bound says no more than the trivial one."""
     return result.vacuous is not None and result.vacuous.value
