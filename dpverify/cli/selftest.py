@@ -35,10 +35,11 @@ def selftest(
     ``only``: a glob of ids or modules. ``tenth``: 0 to 9, every tenth fault. ``root``: the checkout. ``limit``: seconds
     for one fault. ``state``: file that holds what was decided, which is not run again while the code stays as it is.
     ``report``: write selftest.md and its data to this folder.
-    ``search``: judge the search for counterexamples on planted inequalities instead, which writes search.md.
+    ``search``: judge the search for counterexamples on planted inequalities instead, those whose names match ``only``,
+    which writes search.md.
     """
     if search:
-        return _search(root, json, report)
+        return _search(only or "*", root, json, report)
     faults = _choose(root, only, tenth)
     if list_:
         for fault in faults:
@@ -70,7 +71,7 @@ def selftest(
     return MISSED if run.missed else OK
 
 
-def _search(root: Path, json: Target | None, report: Path | None) -> int:
+def _search(only: str, root: Path, json: Target | None, report: Path | None) -> int:
     from dpverify.selftest.searching import FILE, judge_search, read_inequalities
 
     if not (root / FILE).is_file():
@@ -81,8 +82,11 @@ def _search(root: Path, json: Target | None, report: Path | None) -> int:
     from dpverify.report.search import summary, write_search
     from dpverify.report.terminal import rounds_on_stderr
 
+    planted = read_inequalities(root).named(only)
+    if not planted.false and not planted.true:
+        raise BadInput("--only", only, "no inequality has such a name")
     with rounds_on_stderr() as progress:
-        run = judge_search(read_inequalities(root), report=progress)
+        run = judge_search(planted, report=progress)
     write_record(run, json)
     if report is not None:
         write_search(run, report)

@@ -65,10 +65,15 @@ class SearchRun(Record, frozen=True, kw_only=True):
 
 INTRODUCTION = """\
 Each inequality below is false, in a place that is hard to come by, and a counterexample is known. The search that the
-checks of claims use looks for one, as it would in a run: with the points that its share of the budget pays for at the speed
-that checks declare, no corner given, and other draws for each seed. A refuted claim shows the simplest counterexample that the search finds, so
-that its length counts as well: in bits of all numerators and denominators, the median over the seeds that found one,
-beside that of the counterexample which came with the inequality. *Always* is every seed, *sometimes* some of them."""
+checks of claims use looks for one, as it would in a run: with the points that its share of the budget pays for at the
+speed that checks declare, no corner given, and other draws for each seed. A refuted claim shows the simplest
+counterexample that the search finds, so that its length counts as well: in bits of all numerators and denominators,
+the median over the seeds that found one, beside that of the counterexample which came with the inequality. *Always* is
+every seed, *sometimes* some of them."""
+
+NEVER = """\
+A claim that is *not refuted* by a search alone may be false in such a place. A check can name such points as corners,
+which are tried first; none of that was done here."""
 
 
 def search_page(run: SearchRun) -> str:
@@ -83,6 +88,9 @@ def search_page(run: SearchRun) -> str:
             "## By kind",
             md.table(["false ...", *_heads(run, "always", "sometimes", "never")], _by_kind(run)),
             *(block for kind, title in run.kinds.items() for block in _kind(run, kind, title)),
+            "## Not found by every search",
+            " ".join(NEVER.split()),
+            md.bullets(f"{md.prose(each.name)}: {md.code(_says(each))}" for each in run.false if _missed(each)),
             "## True ones",
             md.bullets(md.code(_says(each)) for each in true),
         ]
@@ -94,8 +102,8 @@ def summary(run: SearchRun) -> Iterator[str]:
     for budget, seconds in run.seconds.items():
         always, sometimes, never = _counts(run.false, budget)
         yield (
-            f"{budget.capitalize()} ({seconds:.1f} s for a search): of {len(run.false)} false inequalities {always} are always "
-            f"refuted, {sometimes} sometimes, {never} never."
+            f"{budget.capitalize()} ({seconds:.1f} s for a search): of {len(run.false)} false inequalities {always} "
+            f"are always refuted, {sometimes} sometimes, {never} never."
         )
     yield f"Of {len(run.inequalities) - len(run.false)} true inequalities, {len(run.wrong)} refuted."
 
@@ -134,6 +142,12 @@ def _row(run: SearchRun, each: Hunted) -> list[str]:
     best = min(found, key=lambda trial: trial.bits, default=None)
     simplest = "" if best is None else ", ".join(f"{name} = {value}" for name, value in best.found.items())
     return [*cells, str(each.bits), md.prose(simplest)]
+
+
+def _missed(each: Hunted) -> bool:
+    """Whether a search in the largest budget found nothing."""
+    *_, largest = each.trials
+    return len(each.found(largest)) < len(each.trials[largest])
 
 
 def _says(each: Hunted) -> str:

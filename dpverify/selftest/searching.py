@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -46,6 +47,11 @@ class Inequalities(Record, frozen=True, kw_only=True):
     domains: dict[str, str]
     false: list[Inequality]
     true: list[Inequality]
+
+    def named(self, glob: str) -> Inequalities:
+        """Only those whose names match."""
+        false, true = ([each for each in some if fnmatchcase(each.name, glob)] for some in (self.false, self.true))
+        return Inequalities(kinds=self.kinds, domains=self.domains, false=false, true=true)
 
     def statement(self, inequality: Inequality) -> Statement:
         """The inequality as the ledger would have it."""
