@@ -17,6 +17,7 @@ Kind = Literal[
     "run-time",
     "utility-rate",
     "algorithm",
+    "tool",
 ]
 Relation = Literal["<=", ">=", "=", "<", ">", "O", "O~"]
 Status = Literal["proved", "proved given", "argued", "not refuted", "refuted", "inconclusive", "untested"]

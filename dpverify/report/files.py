@@ -165,7 +165,7 @@ def _page_of(name: str) -> str:
 
 
 def _generated(path: Path) -> bool:
-    return path.read_bytes().startswith(GENERATED.encode())
+    return path.read_bytes().startswith(GENERATED.removesuffix(" -->").encode())
 
 
 def _same(path: Path, content: bytes) -> bool:

@@ -81,7 +81,7 @@ class Selftest(Record, frozen=True, kw_only=True):
     kinds: dict[str, str]
     modules: list[str]
     faults: list[FaultOutcome]
-    chosen: int  # faults that the run was asked for; those that are not among `faults` were not reached
+    catalogue: int  # faults there are; those that are not among `faults` were not asked for
 
     @property
     def missed(self) -> list[FaultOutcome]:
@@ -105,7 +105,7 @@ def selftest_page(run: Selftest) -> str:
             GENERATED,
             "# Faults planted in our own code",
             f"**{plural(len(run.faults), 'fault')} planted, one at a time: {noticed} noticed by all that must notice "
-            f"them, {len(run.missed)} not.**" + _unreached(run),
+            f"them, {len(run.missed)} not.**" + _left_out(run),
             " ".join(INTRODUCTION.split()),
             "## Missed" if run.missed else "",
             _faults(run, run.missed),
@@ -132,9 +132,9 @@ a fault is listed with it in `specs/faults/`, and all who are listed must. The l
 the checks which saw it declare to see, where they declare one."""
 
 
-def _unreached(run: Selftest) -> str:
-    left = run.chosen - len(run.faults)
-    return f" {plural(left, 'fault')} of the run {'was' if left == 1 else 'were'} not reached." if left else ""
+def _left_out(run: Selftest) -> str:
+    left = run.catalogue - len(run.faults)
+    return f" {plural(left, 'fault')} of the catalogue {'was' if left == 1 else 'were'} not planted." if left else ""
 
 
 def _manifest(run: Selftest) -> dict[str, str]:

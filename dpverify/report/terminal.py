@@ -14,8 +14,9 @@ from rich.text import Text
 
 from dpverify.ledger.records import HOLDS, Status
 from dpverify.ledger.results import Result, Run
-from dpverify.report.collect import counterexamples, is_vacuous, run_false_alarm
-from dpverify.report.numbers import show_point, show_sides, show_slack
+from dpverify.report.collect import is_vacuous, run_false_alarm
+from dpverify.report.counterexamples import example_words, telling
+from dpverify.report.numbers import show_slack
 from dpverify.report.words import ASCII_MARKS, MARKS, counts, counts_words, false_alarm_line, item_id, pin_words, plural
 
 ORDER: tuple[Status, ...] = ("untested", *HOLDS, "inconclusive", "refuted")
@@ -89,10 +90,8 @@ def _confirmed(results: Sequence[Result]) -> str:
 
 def why(result: Result) -> str:
     """The reason of a verdict in one line; a refutation shows its first counterexample."""
-    if result.status == "refuted" and (examples := counterexamples(result)):
-        first = examples[0]
-        point = f"at {show_point(first.parameters)}: " if first.parameters else ""
-        return f"{point}{show_sides(first)}"
+    if result.status == "refuted" and (examples := telling(result)):
+        return example_words(examples[0])
     given = f"given {', '.join(result.given)}: " if result.given and "given" not in result.reason else ""
     defined = f" (by definition: {'; '.join(result.definitions)})" if result.definitions else ""
     return given + " ".join(result.reason.split()) + defined

@@ -27,6 +27,19 @@ NOT_IMPORTED = re.compile(
 ASSERTION = re.compile(r"\W*(assert\b|AssertionError|Failed\b)")
 
 
+MODULE = """
+import os, runpy, sys, threading, time
+def watch(parent):
+    while os.getppid() == parent:
+        time.sleep(1)
+    os.killpg(0, 9)
+threading.Thread(target=watch, args=(os.getppid(),), daemon=True).start()
+sys.argv.pop(0)
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+"""Runs a module as ``python -m`` does, and ends with all of its group when whoever started it has ended."""
+
+
 class Children:
     """Processes under way: one ends when its time is over, and all of them when a run is broken off."""
 
@@ -41,7 +54,7 @@ class Children:
             (folder / name).unlink(missing_ok=True)
         with (folder / OUTPUT).open("wb") as out:
             process = subprocess.Popen(
-                [sys.executable, "-m", *words], cwd=folder, stdout=out, stderr=out, stdin=subprocess.DEVNULL,
+                [sys.executable, "-c", MODULE, *words], cwd=folder, stdout=out, stderr=out, stdin=subprocess.DEVNULL,
                 env=environment(folder), start_new_session=True,
             )  # fmt: skip
             with self._lock:

@@ -16,7 +16,7 @@ import msgspec
 
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.report.selftest import FaultOutcome, Selftest
-from dpverify.selftest.catalogue import FOLDER, KINDS, CatalogueError, Fault, planted
+from dpverify.selftest.catalogue import FOLDER, KINDS, CatalogueError, Fault, load_faults, planted
 from dpverify.selftest.noticing import Children, look
 
 COPIED = ("dpverify", "specs", "tests", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
@@ -29,24 +29,31 @@ class NotGreen(Exception):  # noqa: N818 it is what was found
 
 
 def code_digest(root: Path) -> str:
-    """Digest all that a copy holds, but for the catalogue, with the versions of what runs it."""
+    """Digest all that a copy holds, but for the catalogue and files of tests, with the versions of what runs it."""
     digest = hashlib.sha256(repr(sorted(versions().items())).encode())
     for name in COPIED:
         found = [root / name] if (root / name).is_file() else sorted((root / name).rglob("*"))
         for path in found:
             inside = path.relative_to(root)
-            if path.is_file() and not _unwanted(inside) and FOLDER not in inside.parents:
-                digest.update(f"{inside.as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+            apart = path.name.startswith("test_") or FOLDER in inside.parents
+            if path.is_file() and not _unwanted(inside) and not apart:
+                digest.update(f"{inside.as_posix()} {_digest(path)}\n".encode())
     return digest.hexdigest()
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _unwanted(path: Path) -> bool:
     return "__pycache__" in path.parts or path.name.startswith(".")
 
 
-def fault_key(fault: Fault, code: str) -> str:
-    """What an outcome is remembered by: the fault, and all code that it was planted in."""
-    return hashlib.sha256(msgspec.json.encode(fault) + code.encode()).hexdigest()
+def fault_key(fault: Fault, root: Path, code: str) -> str:
+    """What an outcome is remembered by: the fault, the code that it was planted in, the tests that must notice it."""
+    files = sorted({test.partition("::")[0] for test in fault.tests})
+    parts = [code, *(_digest(root / name) for name in files)]
+    return hashlib.sha256(msgspec.json.encode(fault) + "".join(parts).encode()).hexdigest()
 
 
 def remembered(state: Path) -> dict[str, FaultOutcome]:
@@ -77,7 +84,7 @@ def selftest(
     """
     tell = report or (lambda done, total, label: None)
     code = code_digest(root)
-    keys = {fault.id: fault_key(fault, code) for fault in faults}
+    keys = {fault.id: fault_key(fault, root, code) for fault in faults}
     known = remembered(state)
     todo = [fault for fault in faults if keys[fault.id] not in known]
     tell(len(faults) - len(todo), len(faults), "the code without a fault")
@@ -93,7 +100,7 @@ def selftest(
     outcomes = [known[keys[fault.id]] for fault in faults]
     return Selftest(
         versions=versions(), commit=commit(), machine=machine(), kinds=KINDS, modules=modules(root), faults=outcomes,
-        chosen=len(faults),
+        catalogue=len(load_faults(root)),
     )  # fmt: skip
 
 

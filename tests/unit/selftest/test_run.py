@@ -1,7 +1,11 @@
 """The runner on a toy checkout: a fault that is noticed, one that is missed, a broken one, and a second run."""
 
 import json
-from collections.abc import Sequence
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +16,7 @@ from dpverify.report.selftest import Selftest
 from dpverify.selftest import run as module
 from dpverify.selftest.catalogue import load_faults
 from dpverify.selftest.noticing import Children, look
-from dpverify.selftest.run import NotGreen, code_digest, selftest
+from dpverify.selftest.run import NotGreen, selftest
 
 CODE = "def area(x):\n    if x < 0:\n        raise ValueError(x)\n    return x * x\n"
 TESTS = """
@@ -76,11 +80,14 @@ def test_faults_are_noticed_or_missed_and_not_looked_at_again(toy: Path, monkeyp
     monkeypatch.setattr(module, "look", None)  # nothing is run again
     again = selftest(toy, load_faults(toy), state)
     assert again.faults == run.faults
-    before = code_digest(toy)
-    (toy / "tests" / "test_toy.py").write_text(TESTS + "\n")
-    assert code_digest(toy) != before
-    with pytest.raises(TypeError):  # other code: all is looked at again
-        selftest(toy, load_faults(toy), state)
+    (toy / "tests" / "test_other.py").write_text("")
+    assert selftest(toy, load_faults(toy), state).faults == run.faults
+    for path in ("tests/test_toy.py", "specs/toy.py", "pyproject.toml"):
+        before = (toy / path).read_text()
+        (toy / path).write_text(before + "\n")
+        with pytest.raises(TypeError):  # other code: all is looked at again
+            selftest(toy, load_faults(toy), state)
+        (toy / path).write_text(before)
 
 
 @pytest.mark.slow
@@ -113,6 +120,36 @@ def test_a_time_limit_notices_nothing(toy: Path) -> None:
     (toy / "tests" / "test_toy.py").write_text("import time\ndef test_square(): time.sleep(60)\n")
     (found,) = look(Children(), toy, ["tests/test_toy.py::test_square"], 1.0)
     assert (found.saw, found.noticed) == ("time limit", False)
+
+
+def test_children_end_with_who_started_them(toy: Path) -> None:
+    (toy / "tests" / "test_toy.py").write_text(
+        "import os, time\ndef test_square():\n    open('pid', 'w').write(str(os.getpid()))\n    time.sleep(60)\n"
+    )
+    code = "import sys, time; from pathlib import Path; from dpverify.selftest.noticing import Children;"
+    code += "Children().run(Path(sys.argv[1]), ['pytest', 'tests'], time.monotonic() + 60)"
+    parent = subprocess.Popen([sys.executable, "-c", code, str(toy)])
+    try:
+        pid = int(waited_for((toy / "pid").read_text))
+    finally:
+        parent.kill()
+        parent.wait()
+    waited_for(lambda: "ended" if not is_alive(pid) else "")
+
+
+def waited_for(say: Callable[[], str]) -> str:
+    for _ in range(1200):
+        with suppress(OSError):
+            if said := say():
+                return said
+        time.sleep(0.05)
+    raise AssertionError("it took a minute")
+
+
+def is_alive(pid: int) -> bool:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
 
 
 class Recorded(Children):

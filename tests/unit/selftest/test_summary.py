@@ -20,7 +20,7 @@ def test_the_worst_stands_first(tmp_path: Path) -> None:
     (tmp_path / "junit.xml").write_text(JUNIT)
     sightings = [Sighting(check="p:c", saw="nothing"), Sighting(check="p:d", saw="pin contradicted")]
     faults = [FaultOutcome(id="f", kind="noise", what="it", module="m", sightings=sightings)]
-    run = Selftest(versions={}, commit="", machine={}, kinds={}, modules=[], faults=faults, chosen=1)
+    run = Selftest(versions={}, commit="", machine={}, kinds={}, modules=[], faults=faults, catalogue=1)
     (tmp_path / "selftest.json").write_bytes(encode(run))
     assert SUMMARY(tmp_path).splitlines() == [
         "## 1 contradicted pins",

@@ -35,7 +35,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    for cached in (hashes._read, hashes._source, hashes._bound, hashes.code_hash):
+    for cached in (hashes._read, hashes._source, hashes.imported_names, hashes.code_hash):
         cached.cache_clear()
 
 
