@@ -25,7 +25,7 @@ CHECK = SearchCheck("inequality", "search")
 SEEDS = {"smoke": 3, "standard": 2}
 
 
-class Inequality(Record, frozen=True, kw_only=True):
+class PlantedInequality(Record, frozen=True, kw_only=True):
     """``says`` wherever ``requires`` holds; a false one has its kind, and a point at which it is false."""
 
     name: str
@@ -40,20 +40,20 @@ class Inequality(Record, frozen=True, kw_only=True):
         return sum(complexity(Fraction(value)) for value in self.at.values())
 
 
-class Inequalities(Record, frozen=True, kw_only=True):
+class PlantedInequalities(Record, frozen=True, kw_only=True):
     """The file: kinds with what they mean, domains of the letters, and both sorts of inequalities."""
 
     kinds: dict[str, str]
     domains: dict[str, str]
-    false: list[Inequality]
-    true: list[Inequality]
+    false: list[PlantedInequality]
+    true: list[PlantedInequality]
 
-    def named(self, glob: str) -> Inequalities:
+    def named(self, glob: str) -> PlantedInequalities:
         """Only those whose names match."""
         false, true = ([each for each in some if fnmatchcase(each.name, glob)] for some in (self.false, self.true))
-        return Inequalities(kinds=self.kinds, domains=self.domains, false=false, true=true)
+        return PlantedInequalities(kinds=self.kinds, domains=self.domains, false=false, true=true)
 
-    def statement(self, inequality: Inequality) -> Statement:
+    def statement(self, inequality: PlantedInequality) -> Statement:
         """The inequality as the ledger would have it."""
         said, requires = parse_relation(inequality.says), tuple(map(parse_relation, inequality.requires))
         (relation,), (lhs, rhs) = said.ops, said.operands
@@ -79,9 +79,9 @@ def _domain(text: str) -> Domain:
     return parse_domain(text)
 
 
-def read_inequalities(root: Path) -> Inequalities:
+def read_inequalities(root: Path) -> PlantedInequalities:
     """Read the file of a checkout."""
-    return msgspec.toml.decode((root / FILE).read_bytes(), type=Inequalities)
+    return msgspec.toml.decode((root / FILE).read_bytes(), type=PlantedInequalities)
 
 
 def hunt(statement: Statement, budget: str, seconds: float, seed: int) -> Trial:
@@ -106,7 +106,7 @@ def _bits(found: Mapping[str, str]) -> int:
 
 
 def judge_search(
-    planted: Inequalities,
+    planted: PlantedInequalities,
     seeds: Mapping[str, int] = SEEDS,
     among: Sequence[str] = (),
     report: Callable[[int, int, str], None] = lambda *_: None,

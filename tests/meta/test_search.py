@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.harness.search.domain import make_sampler
-from dpverify.selftest.searching import Inequality, judge_search, read_inequalities
+from dpverify.selftest.searching import PlantedInequality, judge_search, read_inequalities
 from dpverify.symbolic.exact.statements import decide_statement
 
 PLANTED = read_inequalities(Path(__file__).parents[2])
@@ -29,7 +29,7 @@ TRUE = ["1/e from below", "two means", "a remainder", "a ridge"]
 
 
 @pytest.mark.parametrize("inequality", PLANTED.false, ids=lambda each: each.name)
-def test_each_planted_inequality_is_false_at_its_point(inequality: Inequality) -> None:
+def test_each_planted_inequality_is_false_at_its_point(inequality: PlantedInequality) -> None:
     statement, point = PLANTED.statement(inequality), {name: Fraction(value) for name, value in inequality.at.items()}
     assert inequality.kind in PLANTED.kinds
     assert make_sampler(statement, {}, {}).in_domain(point)
