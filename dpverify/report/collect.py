@@ -53,7 +53,15 @@ def said_alike(results: Iterable[Result]) -> list[list[Result]]:
     for result in results:
         own = result.amendment
         mended = own and (own.status, own.formula, own.statement, own.why, *_without_reading(own.display))
-        key = (result.claim, result.status, result.reason, result.contradicts, result.sources_disagree, mended)
+        key = (
+            result.claim,
+            result.status,
+            result.severity,
+            result.reason,
+            result.contradicts,
+            result.sources_disagree,
+            mended,
+        )
         groups.setdefault(key, []).append(result)
     return list(groups.values())
 

@@ -17,7 +17,17 @@ from dpverify.ledger.results import Result, Run
 from dpverify.report.collect import is_vacuous, run_false_alarm
 from dpverify.report.counterexamples import example_words, telling
 from dpverify.report.numbers import show_slack
-from dpverify.report.words import ASCII_MARKS, MARKS, counts, counts_words, false_alarm_line, item_id, pin_words, plural
+from dpverify.report.words import (
+    ASCII_MARKS,
+    MARKS,
+    counts,
+    counts_words,
+    false_alarm_line,
+    instead_words,
+    item_id,
+    pin_words,
+    plural,
+)
 
 ORDER: tuple[Status, ...] = ("untested", *HOLDS, "inconclusive", "refuted")
 """The groups from top to bottom: what matters most ends up next to the prompt."""
@@ -73,6 +83,8 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
             yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
         for form in result.loosened:
             yield f"NO LONGER TIGHT: {item_id(result)}, slack of what is {form}; its verdict says 1."
+        if result.misjudged:
+            yield f"NOT WHAT FALLS: {item_id(result)}, pinned as {result.severity}: {result.misjudged}."
     yield f"{_confirmed(results)} {false_alarm_line(run_false_alarm(run))}"
     if any(result.status not in listed for result in results):
         yield "More: --refuted or --verbose lists verdicts, --report DIR writes pages, explain CLAIM tells of one."
@@ -108,7 +120,7 @@ def _unicode(console: Console) -> bool:
 
 def amendment_words(result: Result) -> str:
     """The corrected statement's own status; "" where there is none."""
-    return f"corrected: {result.amendment.status}" if result.amendment else ""
+    return f"{instead_words(result.amendment)}: {result.amendment.status}" if result.amendment else ""
 
 
 def _table(results: Sequence[Result], console: Console) -> Table:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from dpverify.ledger.records import HOLDS, Status
-from dpverify.ledger.results import Result
+from dpverify.ledger.records import HOLDS, Severity, Status
+from dpverify.ledger.results import AmendmentResult, Result
 from dpverify.report.numbers import show_float
 
 STATUSES: tuple[Status, ...] = (*HOLDS, "inconclusive", "refuted", "untested")
@@ -66,6 +66,18 @@ RELATIONS_TO_DERIVED: Mapping[str, str] = {
 def status_label(status: Status) -> str:
     """The status with its mark, as markdown; only a refutation is bold."""
     return f"{MARKS[status]} **{status}**" if status == "refuted" else f"{MARKS[status]} {status}"
+
+
+def status_words(status: Status, severity: Severity | None) -> str:
+    """The status and, of a refuted claim, what falls with it: ``refuted (privacy)``."""
+    return f"{status} ({severity})" if severity else status
+
+
+def instead_words(amendment: AmendmentResult) -> str:
+    """What stands in the place of a refuted claim: a correction, the claim itself under conditions, or little."""
+    if not amendment.corrects:
+        return "nothing better is known"
+    return f"holds for {', '.join(amendment.holds_for)}" if amendment.holds_for else "corrected"
 
 
 def kind_words(kind: str) -> str:
