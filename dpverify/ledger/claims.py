@@ -13,6 +13,7 @@ import msgspec
 
 from dpverify.ledger.definitions import Glossary
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
+from dpverify.ledger.formula import Compare
 from dpverify.ledger.reading import StatementReader, amended_wording, printed_wording
 from dpverify.ledger.records import Amendment, Claim, Status, Verdict
 from dpverify.ledger.statements import Statement, Variant
@@ -30,6 +31,7 @@ class ClaimSpec:
     file: str = ""
     siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, repr=False)  # the paper's claims by id
     glossary: Glossary = field(default_factory=Glossary, repr=False)  # the paper's definitions
+    edges: tuple[Compare, ...] = ()  # where nobody runs what the paper describes
 
     @property
     def key(self) -> str:
@@ -111,7 +113,7 @@ class ClaimSpec:
                 raise place.at("amendment").error("", "this reading has no amendment")
             wording = amended_wording(self.record, verdict.amendment)
         read = StatementReader(wording, self.vocabulary, place, Problems()).read(self.record, self.key, chosen)
-        return replace(read, siblings=self.siblings, glossary=self.glossary)
+        return replace(read, siblings=self.siblings, glossary=self.glossary, edges=self.edges)
 
     def statements(self) -> Iterator[Statement]:
         """Yield what is printed and what is corrected, under every choice of the readings."""

@@ -53,7 +53,15 @@ def said_alike(results: Iterable[Result]) -> list[list[Result]]:
     for result in results:
         own = result.amendment
         mended = own and (own.status, own.formula, own.statement, own.why, *_without_reading(own.display))
-        key = (result.claim, result.status, result.reason, result.contradicts, result.sources_disagree, mended)
+        key = (
+            result.claim,
+            result.status,
+            result.severity,
+            result.reason,
+            result.contradicts,
+            result.sources_disagree,
+            mended,
+        )
         groups.setdefault(key, []).append(result)
     return list(groups.values())
 
@@ -84,6 +92,11 @@ def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
                 results=results,
             )
     return dict(sorted(found.items()))
+
+
+def of_papers(runs: Mapping[str, Run]) -> dict[str, Run]:
+    """The runs that are about a paper: those of our own tools, whose claims are all of the kind tool, are left out."""
+    return {key: run for key, run in runs.items() if any(result.kind != "tool" for result in run.results)}
 
 
 def is_vacuous(result: Result) -> bool:

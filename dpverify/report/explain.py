@@ -11,14 +11,14 @@ from rich.text import Text
 
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.display import Line, display
-from dpverify.ledger.records import PaperInfo, Verdict
+from dpverify.ledger.records import SEVERITIES, PaperInfo, Verdict
 from dpverify.ledger.results import AmendmentResult, CheckResult, Result
 from dpverify.report.collect import derivations
 from dpverify.report.counterexamples import KINDS, example_words, telling
 from dpverify.report.numbers import show_count, show_float, show_slack
 from dpverify.report.statements import statement_of
 from dpverify.report.terminal import STYLES, mark, readable
-from dpverify.report.words import METHODS, RELATIONS_TO_DERIVED, kind_words, pin_words, reading_words
+from dpverify.report.words import METHODS, RELATIONS_TO_DERIVED, kind_words, pin_words, reading_words, status_words
 
 WIDEST = 110  # lines of running text stop here, however wide the terminal is
 
@@ -59,7 +59,9 @@ def _statement(lines: Iterable[Line]) -> Iterator[str]:
 
 def _verdict(spec: ClaimSpec, verdict: Verdict) -> Iterator[str]:
     reading = reading_words(verdict.reading)
-    yield f"{verdict.status}{f' ({reading})' if reading else ''}{f': {verdict.reason}' if verdict.reason else ''}"
+    said = status_words(verdict.status, verdict.severity)
+    yield f"{said}{f' ({reading})' if reading else ''}{f': {verdict.reason}' if verdict.reason else ''}"
+    yield f"{verdict.severity}: {SEVERITIES[verdict.severity]}" if verdict.severity else ""
     yield from (f"finding: {finding}" for finding in verdict.findings)
     if verdict.amendment is not None:
         yield f"corrected ({verdict.amendment.status}): {verdict.amendment.why}"

@@ -73,6 +73,8 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
             yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
         for form in result.loosened:
             yield f"NO LONGER TIGHT: {item_id(result)}, slack of what is {form}; its verdict says 1."
+        if result.misjudged:
+            yield f"NOT WHAT FALLS: {item_id(result)}, pinned as {result.severity}: {result.misjudged}."
     yield f"{_confirmed(results)} {false_alarm_line(run_false_alarm(run))}"
     if any(result.status not in listed for result in results):
         yield "More: --refuted or --verbose lists verdicts, --report DIR writes pages, explain CLAIM tells of one."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from dpverify.ledger.records import HOLDS, Status
+from dpverify.ledger.records import HOLDS, Severity, Status
 from dpverify.ledger.results import Result
 from dpverify.report.numbers import show_float
 
@@ -66,6 +66,11 @@ RELATIONS_TO_DERIVED: Mapping[str, str] = {
 def status_label(status: Status) -> str:
     """The status with its mark, as markdown; only a refutation is bold."""
     return f"{MARKS[status]} **{status}**" if status == "refuted" else f"{MARKS[status]} {status}"
+
+
+def status_words(status: Status, severity: Severity | None) -> str:
+    """The status and, of a refuted claim, what falls with it: ``refuted (privacy)``."""
+    return f"{status} ({severity})" if severity else status
 
 
 def kind_words(kind: str) -> str:

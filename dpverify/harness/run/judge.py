@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpverify.harness.edges import with_edge
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.display import display
 from dpverify.ledger.formula import to_text
@@ -78,6 +79,7 @@ def judge(
         definitions=definitions(printed),
         reason=reason,
         pinned=pinned,
+        severity=None if verdict is None else verdict.severity,
         tight=verdict is not None and verdict.tight,
         contradicts=against,
         sources_disagree=bool(sources_disagree(printed) or sources_disagree(amended)),
@@ -95,7 +97,7 @@ def judge(
         region="; ".join(f"{check.name}: {check.region}" for check in printed if check.region),
         slack=sharpest(slacks),
         vacuous=next((check.vacuous for check in printed if check.vacuous is not None), None),
-        counterexamples=[found for check in printed for found in check.counterexamples],
+        counterexamples=[with_edge(found, claim.edges) for check in printed for found in check.counterexamples],
         amendment=amendment,
         checks=list(printed),
     )

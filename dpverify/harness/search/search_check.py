@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
+from dpverify.harness.edges import edge_at
 from dpverify.harness.planted import Planted
 from dpverify.harness.search.climb import completions
 from dpverify.harness.search.domain import Region, Sampler, make_sampler
@@ -134,9 +135,16 @@ class SearchCheck(Check):
         if not found.violations:
             return []
         inside = self.interior or interior_of(sampler)
+        edges = context.statement.edges
+
+        def away(point: Point) -> bool:
+            return not edge_at(edges, point)
+
         seeds = self._seed(context, 0, "smallest"), self._seed(context, 0, "interior")
         smallest = simplest_violation(sampler, prober, found, examples, seeds[0], lambda _: True)
-        interior = simplest_violation(sampler, prober, found, examples, seeds[1], inside)
+        interior = simplest_violation(sampler, prober, found, examples, seeds[1], lambda p: inside(p) and away(p))
+        if interior is None and edges:  # at the ends of the domain, but where it is run
+            interior = simplest_violation(sampler, prober, found, examples, seeds[1], away)
         largest = largest_violation(sampler, prober, found)
         practical = None
         if self.lhs is None and context.budget.name != "smoke":  # what code measures takes too long at such sizes
