@@ -71,7 +71,7 @@ class ClaimSpec:
         """Canonical JSON of this record, or an amendment of it, and its symbols' domains; not `transcription`."""
         fields = msgspec.to_builtins(record)
         fields.pop("transcription", None)
-        for name, empty in (("hides", []), ("assumes", None)):  # what most records say nothing of
+        for name, empty in (("hides", []), ("assumes", None), ("corrects", True)):  # what most records say nothing of
             if fields.get(name, empty) == empty:
                 fields.pop(name, None)
         fields["domains"] = self.vocabulary.domain_texts(_formulas(record))

@@ -132,6 +132,8 @@ class AmendmentResult(Record, frozen=True, kw_only=True):
     definitions: list[str] = []
     pinned: Status = "untested"
     tight: bool = False
+    holds_for: list[str] = []  # conditions under which what is printed holds, where it says no more than these
+    corrects: bool = True  # false where it is what holds of anything of the kind: nothing better is known
     why: str
     slack: Slack | None = None
     checks: list[CheckResult] = []

@@ -17,7 +17,17 @@ from dpverify.ledger.results import Result, Run
 from dpverify.report.collect import is_vacuous, run_false_alarm
 from dpverify.report.counterexamples import example_words, telling
 from dpverify.report.numbers import show_slack
-from dpverify.report.words import ASCII_MARKS, MARKS, counts, counts_words, false_alarm_line, item_id, pin_words, plural
+from dpverify.report.words import (
+    ASCII_MARKS,
+    MARKS,
+    counts,
+    counts_words,
+    false_alarm_line,
+    instead_words,
+    item_id,
+    pin_words,
+    plural,
+)
 
 ORDER: tuple[Status, ...] = ("untested", *HOLDS, "inconclusive", "refuted")
 """The groups from top to bottom: what matters most ends up next to the prompt."""
@@ -110,7 +120,7 @@ def _unicode(console: Console) -> bool:
 
 def amendment_words(result: Result) -> str:
     """The corrected statement's own status; "" where there is none."""
-    return f"corrected: {result.amendment.status}" if result.amendment else ""
+    return f"{instead_words(result.amendment)}: {result.amendment.status}" if result.amendment else ""
 
 
 def _table(results: Sequence[Result], console: Console) -> Table:

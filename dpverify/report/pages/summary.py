@@ -12,7 +12,7 @@ from dpverify.report.collect import by_claim, claim_id, said_alike
 from dpverify.report.pages.layout import Places, is_box, is_result
 from dpverify.report.pages.templates import render
 from dpverify.report.statements import statement_in_line
-from dpverify.report.words import counts, counts_words, plural, readings_of, status_label
+from dpverify.report.words import counts, counts_words, instead_words, plural, readings_of, status_label
 
 LONGEST_FORMULA = 160  # characters of a formula that a table shows; a longer one is in the claim's own section
 CHANGES = 12  # rows of what an implementer must change; the others are one click below
@@ -79,7 +79,11 @@ def _repair(result: Result) -> str:
 def _change(result: Result, places: Places) -> list[str]:
     """The first sentence of what is wrong, and where the corrected statement stands."""
     amendment = result.amendment
-    instead = md.link(f"corrected: {amendment.status}", places.target(result.claim)) if amendment else "nothing yet"
+    instead = (
+        md.link(f"{instead_words(amendment)}: {amendment.status}", places.target(result.claim))
+        if amendment
+        else "nothing yet"
+    )
     return [md.prose(first_sentence(result.reason)), instead]
 
 
