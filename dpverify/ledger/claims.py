@@ -71,7 +71,7 @@ class ClaimSpec:
         """Canonical JSON of this record, or an amendment of it, and its symbols' domains; not `transcription`."""
         fields = msgspec.to_builtins(record)
         fields.pop("transcription", None)
-        for name, empty in (("hides", []), ("assumes", None)):  # what most records say nothing of
+        for name, empty in (("hides", []), ("assumes", None), ("corrects", True)):  # what most records say nothing of
             if fields.get(name, empty) == empty:
                 fields.pop(name, None)
         fields["domains"] = self.vocabulary.domain_texts(_formulas(record))
@@ -114,6 +114,13 @@ class ClaimSpec:
             wording = amended_wording(self.record, verdict.amendment)
         read = StatementReader(wording, self.vocabulary, place, Problems()).read(self.record, self.key, chosen)
         return replace(read, siblings=self.siblings, glossary=self.glossary, edges=self.edges)
+
+    def statements(self) -> Iterator[Statement]:
+        """Yield what is printed and what is corrected, under every choice of the readings."""
+        for reading in self.readings():
+            yield self.statement(reading)
+            if (verdict := self.verdict(reading)) is not None and verdict.amendment is not None:
+                yield self.statement(reading, "amended")
 
 
 def _formulas(record: Claim | Amendment) -> Iterator[str]:

@@ -144,6 +144,7 @@ class Amendment(Record, frozen=True, kw_only=True):
     let: list[Let] | None = None
     status: Status = "untested"
     tight: bool = False  # as in Verdict
+    corrects: bool = True  # false where it is what holds of anything of the kind: nothing better is known
     why: str
 
 

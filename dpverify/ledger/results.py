@@ -26,7 +26,7 @@ class Number(Record, frozen=True, kw_only=True):
 class Counterexample(Record, frozen=True, kw_only=True):
     """A point at which a statement is false, with both sides."""
 
-    kind: Literal["smallest", "interior", "largest-ratio"]
+    kind: Literal["smallest", "practical", "interior", "largest-ratio"]  # practical: at a size that somebody runs
     parameters: dict[str, Number]
     lhs: Number
     rhs: Number
@@ -132,6 +132,8 @@ class AmendmentResult(Record, frozen=True, kw_only=True):
     definitions: list[str] = []
     pinned: Status = "untested"
     tight: bool = False
+    holds_for: list[str] = []  # conditions under which what is printed holds, where it says no more than these
+    corrects: bool = True  # false where it is what holds of anything of the kind: nothing better is known
     why: str
     slack: Slack | None = None
     checks: list[CheckResult] = []

@@ -18,7 +18,15 @@ from dpverify.report.counterexamples import KINDS, example_words, telling
 from dpverify.report.numbers import show_count, show_float, show_slack
 from dpverify.report.statements import statement_of
 from dpverify.report.terminal import STYLES, mark, readable
-from dpverify.report.words import METHODS, RELATIONS_TO_DERIVED, kind_words, pin_words, reading_words, status_words
+from dpverify.report.words import (
+    METHODS,
+    RELATIONS_TO_DERIVED,
+    instead_words,
+    kind_words,
+    pin_words,
+    reading_words,
+    status_words,
+)
 
 WIDEST = 110  # lines of running text stop here, however wide the terminal is
 
@@ -64,7 +72,8 @@ def _verdict(spec: ClaimSpec, verdict: Verdict) -> Iterator[str]:
     yield f"{verdict.severity}: {SEVERITIES[verdict.severity]}" if verdict.severity else ""
     yield from (f"finding: {finding}" for finding in verdict.findings)
     if verdict.amendment is not None:
-        yield f"corrected ({verdict.amendment.status}): {verdict.amendment.why}"
+        instead = "corrected" if verdict.amendment.corrects else "nothing better is known"
+        yield f"{instead} ({verdict.amendment.status}): {verdict.amendment.why}"
         yield from (f"  {line}" for line in _statement(display(spec.statement(verdict.reading, "amended"))))
 
 
@@ -112,7 +121,7 @@ def _check(check: CheckResult) -> str:
 def _amended(amendment: AmendmentResult | None) -> Iterator[str]:
     if amendment is None:
         return
-    yield f"corrected ({amendment.status}): {amendment.why}"
+    yield f"{instead_words(amendment)} ({amendment.status}): {amendment.why}"
     yield from (f"  {line}" for line in map(str, statement_of(amendment)))
     yield from (f"by definition: {definition}" for definition in amendment.definitions)
     if slack := show_slack(amendment.slack):

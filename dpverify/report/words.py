@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from dpverify.ledger.records import HOLDS, Severity, Status
-from dpverify.ledger.results import Result
+from dpverify.ledger.results import AmendmentResult, Result
 from dpverify.report.numbers import show_float
 
 STATUSES: tuple[Status, ...] = (*HOLDS, "inconclusive", "refuted", "untested")
@@ -71,6 +71,13 @@ def status_label(status: Status) -> str:
 def status_words(status: Status, severity: Severity | None) -> str:
     """The status and, of a refuted claim, what falls with it: ``refuted (privacy)``."""
     return f"{status} ({severity})" if severity else status
+
+
+def instead_words(amendment: AmendmentResult) -> str:
+    """What stands in the place of a refuted claim: a correction, the claim itself under conditions, or little."""
+    if not amendment.corrects:
+        return "nothing better is known"
+    return f"holds for {', '.join(amendment.holds_for)}" if amendment.holds_for else "corrected"
 
 
 def kind_words(kind: str) -> str:

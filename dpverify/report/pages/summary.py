@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from dpverify.ledger.records import HOLDS
+from dpverify.ledger.records import HOLDS, SEVERITIES
 from dpverify.ledger.results import Result
 from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, claim_id, said_alike
 from dpverify.report.pages.layout import Places, is_box, is_result
 from dpverify.report.pages.templates import render
 from dpverify.report.statements import statement_in_line
-from dpverify.report.words import counts, counts_words, plural, readings_of, status_label
+from dpverify.report.words import counts, counts_words, instead_words, plural, readings_of, status_label
 
 LONGEST_FORMULA = 160  # characters of a formula that a table shows; a longer one is in the claim's own section
 CHANGES = 12  # rows of what an implementer must change; the others are one click below
@@ -36,7 +36,7 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         told = {status: [f"{places.link(g[0])} {which(g)}".strip() for g in by_claim(g)] for status, g in lines.items()}
         return md.bullets(f"{status}: {', '.join(links)}" for status, links in told.items())
 
-    rows = [[f"{places.link(g[0])}\n{which(g)}", *_change(g[0], places)] for g in groups[:CHANGES]]
+    rows = [[f"{places.link(g[0])}\n{which(g)}", g[0].severity or "", *_change(g[0], places)] for g in groups[:CHANGES]]
     left = len(groups) - CHANGES
     return render(
         "summary",
@@ -45,7 +45,7 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         totals=_totals(results),
         disagree=[r for r in results if r.sources_disagree],
         contradict=[r for r in results if r.contradicts],
-        changes=md.table(["printed", "what is wrong", "instead"], rows),
+        changes=md.table(["printed", "what falls", "what is wrong", "instead"], rows),
         more=md.link(f"{left} more, and every other claim", places.page(claims)) + "." if left > 0 else "",
         stands=by_status((r for r in main if r.status in HOLDS), lambda r: status_label(r.status)),
         repaired=by_status((r for r in falls if r.amendment), _repair),
@@ -59,8 +59,10 @@ def _is_copied(result: Result) -> bool:
     return (result.kind in PRIVATE and is_result(claim_id(result).removesuffix("-dp"))) or is_box([result])
 
 
-def _rank(result: Result) -> int:
-    return 0 if result.kind in PRIVATE else 1
+def _rank(result: Result) -> tuple[int, bool]:
+    """What falls, privacy first; then whether noise is chosen by it."""
+    order = [*SEVERITIES]
+    return order.index(result.severity) if result.severity else len(order), result.kind not in PRIVATE
 
 
 def _which(claims: Mapping[str, Sequence[Result]], group: Sequence[Result]) -> str:
@@ -77,7 +79,11 @@ def _repair(result: Result) -> str:
 def _change(result: Result, places: Places) -> list[str]:
     """The first sentence of what is wrong, and where the corrected statement stands."""
     amendment = result.amendment
-    instead = md.link(f"corrected: {amendment.status}", places.target(result.claim)) if amendment else "nothing yet"
+    instead = (
+        md.link(f"{instead_words(amendment)}: {amendment.status}", places.target(result.claim))
+        if amendment
+        else "nothing yet"
+    )
     return [md.prose(first_sentence(result.reason)), instead]
 
 

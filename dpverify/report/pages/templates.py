@@ -113,7 +113,15 @@ def _table(columns: Mapping[str, Callable[[T], str]], items: Iterable[T]) -> str
 
 FILTERS: tuple[Callable[..., object], ...] = (
     *(md.anchor, md.bullets, md.cell, md.code, md.inline_math, md.math_block, md.one_line, md.prose, md.quote),
-    *(words.kind_words, words.pin_words, words.plural, words.reading_words, words.readings_of, words.status_label),
+    *(
+        words.instead_words,
+        words.kind_words,
+        words.pin_words,
+        words.plural,
+        words.reading_words,
+        words.readings_of,
+        words.status_label,
+    ),
     *(claim_id, is_vacuous, pictures, run_false_alarm, said_alike),
     *(false_alarm_line, show_count, show_float, show_slack),
     *(counterexample_list, evidence, letters_line, readings_block, statement_block, statement_in_line, vacuity),
