@@ -115,6 +115,13 @@ class ClaimSpec:
         read = StatementReader(wording, self.vocabulary, place, Problems()).read(self.record, self.key, chosen)
         return replace(read, siblings=self.siblings, glossary=self.glossary, edges=self.edges)
 
+    def statements(self) -> Iterator[Statement]:
+        """Yield what is printed and what is corrected, under every choice of the readings."""
+        for reading in self.readings():
+            yield self.statement(reading)
+            if (verdict := self.verdict(reading)) is not None and verdict.amendment is not None:
+                yield self.statement(reading, "amended")
+
 
 def _formulas(record: Claim | Amendment) -> Iterator[str]:
     """Yield every formula, condition, assumption and defined symbol of a record."""

@@ -26,7 +26,7 @@ class Number(Record, frozen=True, kw_only=True):
 class Counterexample(Record, frozen=True, kw_only=True):
     """A point at which a statement is false, with both sides."""
 
-    kind: Literal["smallest", "interior", "largest-ratio"]
+    kind: Literal["smallest", "practical", "interior", "largest-ratio"]  # practical: at a size that somebody runs
     parameters: dict[str, Number]
     lhs: Number
     rhs: Number

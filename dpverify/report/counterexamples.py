@@ -9,9 +9,15 @@ from dpverify.report import markdown as md
 from dpverify.report.collect import counterexamples
 from dpverify.report.numbers import ratio, show_float, show_point, show_side, to_float
 
-KINDS = {"smallest": "smallest", "interior": "away from boundaries", "largest-ratio": "largest ratio"}
+KINDS = {
+    "smallest": "smallest",
+    "practical": "at a size that is run",
+    "interior": "away from boundaries",
+    "largest-ratio": "largest ratio",
+}
 ORDER = (*KINDS,)
 
+FIRST = ("smallest", "practical")  # where there are both, the others are left out
 DOUBLE = 2.0  # a ratio of sides is shown from here on: a smaller one can be read off
 MOST = 3  # that are shown of one statement; the others are in the data
 LIMIT = 1e30  # a parameter beyond it stands for a limit
@@ -28,9 +34,15 @@ def telling(source: Result | AmendmentResult) -> list[Counterexample]:
     """The counterexamples that are shown, the smallest first: no ratio that is only large where numbers are absurd."""
     found = {(e.kind, show_point(e.parameters), e.note): e for e in counterexamples(source)}.values()
     plain = [example for example in found if example.kind != "largest-ratio" or _is_plain(example)]
-    others = [example for example in plain if example.kind != "largest-ratio"]
+    others = [example for example in plain if example.kind in FIRST]
+    others = others or [example for example in plain if example.kind != "largest-ratio"]
     chosen = others if len(others) > 1 else plain or found
     return sorted(chosen, key=lambda example: ORDER.index(example.kind))[:MOST]
+
+
+def _is_telling(example: Counterexample, quotient: float) -> bool:
+    """Whether the ratio of both sides is shown."""
+    return math.isfinite(quotient) and (abs(quotient) > DOUBLE or example.kind == "practical")
 
 
 def _is_plain(example: Counterexample) -> bool:
@@ -64,15 +76,19 @@ def example_words(example: Counterexample, *, markdown: bool = False) -> str:
 
 def counterexample_list(source: Result | AmendmentResult) -> str:
     """The counterexamples, a line each: which, where, both sides and their ratio, what is to be said of them."""
-    return md.bullets(map(_told, telling(source)))
+    of = source.claim.partition(":")[2] if isinstance(source, Result) else ""
+    return md.bullets(_told(example, of) for example in telling(source))
 
 
-def _told(example: Counterexample) -> str:
+def _told(example: Counterexample, claim: str) -> str:
     limit, (left, right) = is_limit(example), sides(example)
     by_exponents = any(name.startswith("exponent_of_") for name in example.parameters)
     where = "" if by_exponents or not example.parameters else f" at {md.code(show_point(example.parameters))}"
+    if example.kind == "practical" and claim:
+        replayed = f'dpverify explain {claim} --at "{show_point(example.parameters, exact=True)}"'
+        where = f", {md.code(replayed)}"
     quotient = ratio(example.lhs, example.rhs)
-    times = f" ({show_float(quotient)} times)" if left and math.isfinite(quotient) and abs(quotient) > DOUBLE else ""
+    times = f" ({show_float(quotient)} times)" if left and _is_telling(example, quotient) else ""
     said = f": {left} against {right}{times}" if left else ""
     kind = "In the limit" if limit else f"Refuted, {KINDS[example.kind]}"
     return f"{kind}{where}{said}{f'; {md.prose(example.note)}' if example.note else ''}.".replace("..", ".")

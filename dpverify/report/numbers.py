@@ -70,8 +70,10 @@ def show_count(number: int) -> str:
     return f"{number:,}".replace(",", "\u2009")
 
 
-def show_point(parameters: dict[str, Number]) -> str:
-    """A point, as ``N=1, T=3, alpha=1/2``; numbers that are exact and short are shown so."""
+def show_point(parameters: dict[str, Number], *, exact: bool = False) -> str:
+    """A point, as ``N=1, T=3, alpha=1/2``; numbers that are exact and short are shown so, or all that are exact."""
+    if exact and all(number.exact for number in parameters.values()):
+        return ", ".join(f"{name}={number.exact}" for name, number in sorted(parameters.items()))
     shown = ((name, show_side(number, 6).removeprefix("≈")) for name, number in sorted(parameters.items()))
     return ", ".join(f"{name}={value}" for name, value in shown)
 

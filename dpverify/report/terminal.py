@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dpverify.ledger.records import HOLDS, Status
+from dpverify.ledger.records import HOLDS, SEVERITIES, Status
 from dpverify.ledger.results import Result, Run
 from dpverify.report.collect import is_vacuous, run_false_alarm
 from dpverify.report.counterexamples import example_words, telling
@@ -73,7 +73,8 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
     """The last lines: totals, what needs somebody's attention, how far to trust them, and where there is more."""
     results = run.results
     claims = plural(len({result.claim for result in results}), "claim")
-    yield f"{plural(len(results), 'verdict')} on {claims}: {counts_words(counts(r.status for r in results))}."
+    found = counts_words(counts(result.status for result in results))
+    yield f"{plural(len(results), 'verdict')} on {claims}: {found}.{_fallen(results)}"
     for result in results:
         if result.sources_disagree:
             yield f"SOURCES DISAGREE: {item_id(result)}: {result.reason}"
@@ -90,6 +91,16 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
         yield "More: --refuted or --verbose lists verdicts, --report DIR writes pages, explain CLAIM tells of one."
     if run.run.interrupted:
         yield "Interrupted: this is what was decided so far."
+
+
+def _fallen(results: Sequence[Result]) -> str:
+    """What falls with the refuted claims, a sentence; of the worst kind their names."""
+    refuted = [result for result in results if result.status == "refuted"]
+    found = {severity: [r.claim for r in refuted if r.severity == severity] for severity in SEVERITIES}
+    worst = ", ".join(dict.fromkeys(found["privacy"]))
+    told = [f"{len(claims)} {severity}" for severity, claims in found.items() if claims]
+    names = f" Privacy falls in {worst}." if worst else ""
+    return f" What falls: {', '.join(told)}.{names}" if told else ""
 
 
 def _confirmed(results: Sequence[Result]) -> str:

@@ -59,7 +59,7 @@ def _page(claim: str, folder: str) -> str:
 
 
 def _table(results: Sequence[Result]) -> str:
-    header = ["claim", "paper", "where", "kind", "status", "corrected"]
+    header = ["claim", "paper", "where", "kind", "status", "severity", "corrected"]
     return md.document(
         [
             "# Claims",
@@ -77,4 +77,5 @@ def _row(result: Result) -> Iterator[str]:
     yield md.prose(result.where)
     yield result.kind
     yield f"{MARKS[result.status]} {result.status}"
+    yield result.severity or ""
     yield f"{MARKS[result.amendment.status]} {result.amendment.status}" if result.amendment else ""

@@ -20,7 +20,7 @@ from dpverify.symbolic.exact.evaluate import decide, to_number
 from dpverify.symbolic.exact.numbers import EvaluationError, Exact
 from dpverify.symbolic.exact.statements import evaluate_statement
 
-CounterexampleKind = Literal["smallest", "interior", "largest-ratio"]
+CounterexampleKind = Literal["smallest", "practical", "interior", "largest-ratio"]
 
 
 def numbers(point: Point) -> dict[str, Number]:

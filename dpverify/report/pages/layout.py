@@ -20,6 +20,7 @@ OTHERS: Mapping[str, str] = {  # pages of the folder that are made of other data
     "comparison": "optimizers compared on data, at equal privacy",
     "benchmarks": "benchmarks",
     "selftest": "faults planted in our own code",
+    "search": "what the search for counterexamples finds",
 }
 
 

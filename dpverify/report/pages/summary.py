@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from dpverify.ledger.records import HOLDS
+from dpverify.ledger.records import HOLDS, SEVERITIES
 from dpverify.ledger.results import Result
 from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, claim_id, said_alike
@@ -36,7 +36,7 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         told = {status: [f"{places.link(g[0])} {which(g)}".strip() for g in by_claim(g)] for status, g in lines.items()}
         return md.bullets(f"{status}: {', '.join(links)}" for status, links in told.items())
 
-    rows = [[f"{places.link(g[0])}\n{which(g)}", *_change(g[0], places)] for g in groups[:CHANGES]]
+    rows = [[f"{places.link(g[0])}\n{which(g)}", g[0].severity or "", *_change(g[0], places)] for g in groups[:CHANGES]]
     left = len(groups) - CHANGES
     return render(
         "summary",
@@ -45,7 +45,7 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         totals=_totals(results),
         disagree=[r for r in results if r.sources_disagree],
         contradict=[r for r in results if r.contradicts],
-        changes=md.table(["printed", "what is wrong", "instead"], rows),
+        changes=md.table(["printed", "what falls", "what is wrong", "instead"], rows),
         more=md.link(f"{left} more, and every other claim", places.page(claims)) + "." if left > 0 else "",
         stands=by_status((r for r in main if r.status in HOLDS), lambda r: status_label(r.status)),
         repaired=by_status((r for r in falls if r.amendment), _repair),
@@ -59,8 +59,10 @@ def _is_copied(result: Result) -> bool:
     return (result.kind in PRIVATE and is_result(claim_id(result).removesuffix("-dp"))) or is_box([result])
 
 
-def _rank(result: Result) -> int:
-    return 0 if result.kind in PRIVATE else 1
+def _rank(result: Result) -> tuple[int, bool]:
+    """What falls, privacy first; then whether noise is chosen by it."""
+    order = [*SEVERITIES]
+    return order.index(result.severity) if result.severity else len(order), result.kind not in PRIVATE
 
 
 def _which(claims: Mapping[str, Sequence[Result]], group: Sequence[Result]) -> str:

@@ -53,6 +53,15 @@ def test_below_the_tables_stand_totals_alarms_and_chance(run: Run) -> None:
     assert "Interrupted" not in text
 
 
+def test_what_falls_is_counted_and_privacy_named(run: Run) -> None:
+    falls = [
+        msgspec.structs.replace(result(name, "Here", "dp", "refuted"), severity=severity)
+        for name, severity in (("lemma-1", "boundary"), ("lemma-2", "privacy"), ("lemma-3", "boundary"))
+    ]
+    text = printed(msgspec.structs.replace(run, results=falls), 200, terminal=False)
+    assert "3 refuted. What falls: 1 privacy, 2 boundary. Privacy falls in tran2022:lemma-2." in text
+
+
 def test_what_needs_attention_is_told_where_no_verdict_is_listed(run: Run) -> None:
     out = io.StringIO()
     print_run(run, Console(file=out, width=200), ())

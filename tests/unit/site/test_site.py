@@ -170,7 +170,7 @@ def test_filters_work_with_the_keyboard(page: Page, address: str) -> None:
     page.get_by_label("paper").focus()
     page.keyboard.press("ArrowDown")
     assert page.get_by_label("paper").input_value() != ""
-    for _ in range(4):
+    for _ in ("kind", "status", "severity", "corrected", "text"):
         page.keyboard.press("Tab")
     page.keyboard.type("theorem")
     assert page.get_by_label("text").input_value() == "theorem"

@@ -130,11 +130,12 @@ def test_the_short_account_tells_what_to_change_and_what_is_repaired(index: str)
 def test_only_so_many_changes_stand_on_the_first_page_and_privacy_comes_first(run: Run) -> None:
     boxes = [result(f"algorithm-9-line-{n}", "Algorithm 9", "algorithm", "refuted", reason=f"{n}.") for n in range(20)]
     theorem = result("theorem-9-dp", "Theorem 9", "dp", "refuted", reason="Not private.")
-    page = only_page(msgspec.structs.replace(run, results=[*boxes, theorem]))
+    worse = msgspec.structs.replace(boxes[0], claim=f"{PAPER}:algorithm-9-worse", severity="privacy")
+    page = only_page(msgspec.structs.replace(run, results=[*boxes, theorem, worse]))
     rows = page.split("**What an implementer must change**")[1].split("\n\n")[1].splitlines()[2:]
     assert len(rows) == CHANGES
-    assert "theorem-9-dp" in rows[0]
-    assert f"[{21 - CHANGES} more, and every other claim]" in page
+    assert ["algorithm-9-worse" in rows[0], "theorem-9-dp" in rows[1]] == [True, True]
+    assert f"[{22 - CHANGES} more, and every other claim]" in page
 
 
 def test_alarms_are_loud(page: str) -> None:
