@@ -117,9 +117,3 @@ def common_denominator(expr: Any) -> Any:
             if factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative and not factor.base.is_Rational:
                 powers[factor.base] = max(powers.get(factor.base, 0), -factor.exp)
     return sympy.Mul(*(base**exponent for base, exponent in powers.items()))
-
-
-@lru_cache(maxsize=50_000)
-def symbols_of(expr: Any) -> frozenset[Any]:
-    """Free symbols of an expression: sympy walks the whole tree each time it is asked."""
-    return frozenset(expr.free_symbols)

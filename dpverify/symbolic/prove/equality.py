@@ -12,7 +12,7 @@ import sympy
 
 from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.prove.canonical import canonical, common_denominator, expanded
-from dpverify.symbolic.prove.facts import Facts, witnessed
+from dpverify.symbolic.prove.facts import Facts, symbols_of, witnessed
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 
 _SECONDS = 10.0
@@ -28,6 +28,11 @@ def are_equal(left: Any, right: Any, facts: Facts, refuted: Callable[[Any], bool
         return False
     if refuted is None and witnessed(facts, difference.free_symbols).nonzero(difference):
         return False
+    return _vanishes(difference, facts.about(symbols_of(difference)))
+
+
+@lru_cache(maxsize=5000)
+def _vanishes(difference: Any, facts: Facts) -> bool:
     renamed = difference.xreplace(_positive_symbols(difference, facts))
     for form in _forms(renamed, facts):
         if form == 0:

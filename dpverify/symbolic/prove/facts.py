@@ -62,12 +62,46 @@ class Facts:
         """Whether an expression is certainly not 0 at a witness."""
         return any(negative_at(expr, w) or negative_at(-expr, w) for w in self.witnesses)
 
+    def about(self, symbols: frozenset[Any]) -> Facts:
+        """Those facts that can matter to an expression with these symbols: the others share none with them."""
+        nonnegative, positive = _about(self.nonnegative, self.positive, symbols)
+        if len(nonnegative) + len(positive) == len(self.nonnegative) + len(self.positive):
+            return self
+        return Facts(nonnegative, positive, self.witnesses)
+
     def substituted(self, replacement: dict[Any, Any]) -> Facts:
         """The same facts about other symbols."""
         return Facts(
             frozenset(f.xreplace(replacement) for f in self.nonnegative),
             frozenset(f.xreplace(replacement) for f in self.positive),
         )
+
+    def shifted(self, above: Mapping[Any, tuple[Any, Any]]) -> Facts:
+        """The same facts, where symbols become a bound and a letter for what they are above it."""
+        witnesses = self.witnesses
+        for symbol, (bound, letter) in above.items():
+            witnesses = tuple(_extended(witnesses, index_name(letter), [symbol - bound]))
+        moved = self.substituted({symbol: bound + letter for symbol, (bound, letter) in above.items()})
+        return replace(moved, witnesses=witnesses)
+
+
+@lru_cache(maxsize=20_000)
+def _about(
+    nonnegative: frozenset[Any], positive: frozenset[Any], symbols: frozenset[Any]
+) -> tuple[frozenset[Any], frozenset[Any]]:
+    """The facts on these symbols, on the symbols of those, and so on; and those without any."""
+    left = {fact: symbols_of(fact) for fact in nonnegative | positive}
+    kept: set[Any] = set()
+    while found := [fact for fact, own in left.items() if not own or not own.isdisjoint(symbols)]:
+        symbols = symbols.union(*(left.pop(fact) for fact in found))
+        kept.update(found)
+    return nonnegative & kept, positive & kept
+
+
+@lru_cache(maxsize=50_000)
+def symbols_of(expr: Any) -> frozenset[Any]:
+    """Free symbols of an expression: sympy walks the whole tree each time it is asked."""
+    return frozenset(expr.free_symbols)
 
 
 def _extended(witnesses: Any, name: str, values: list[Any]) -> Iterator[Mapping[str, Any]]:

@@ -10,9 +10,16 @@ import sympy
 from dpverify.symbolic.exact.numbers import EvaluationError
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.prove.atoms import atoms_of, facts_about, facts_between
-from dpverify.symbolic.prove.canonical import common_denominator, expanded, symbols_of
+from dpverify.symbolic.prove.canonical import common_denominator, expanded
 from dpverify.symbolic.prove.certificate import combine
-from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, differences, symbol_facts, witnessed
+from dpverify.symbolic.prove.facts import (
+    Facts,
+    FalseAssumptionError,
+    differences,
+    symbol_facts,
+    symbols_of,
+    witnessed,
+)
 
 _DEPTH = 4
 _MAX_OPERATIONS = 220
@@ -53,8 +60,12 @@ def _start(expr: Any, strict: bool, facts: Facts) -> bool:
     return _prove(expr, strict, facts if facts.witnesses else witnessed(facts, expr.free_symbols), _DEPTH)
 
 
-@lru_cache(maxsize=50_000)
 def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+    return _proved(expr, strict, facts.about(symbols_of(expr)), depth)
+
+
+@lru_cache(maxsize=50_000)
+def _proved(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     if facts.positive:
         expr = _without_known(expr, facts)
     if not expr.free_symbols:
@@ -147,7 +158,7 @@ def _by_factors(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
         return bool(even and exponent.is_positive and base.is_real) or _prove(base, False, facts, depth - 1)
     factors = expr if expr.is_Mul else sympy.factor_terms(expr)
     if not factors.is_Mul:
-        factors = sympy.factor(expr) if expr.is_Add and len(expr.args) < 12 else expr
+        factors = _factored(expr) if expr.is_Add and len(expr.args) < 12 else expr
     if factors.is_Pow:
         return factors != expr and _prove(factors, strict, facts, depth - 1)
     if not factors.is_Mul:
@@ -160,6 +171,11 @@ def _by_factors(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
             return False
         sign = -sign
     return sign > 0
+
+
+@lru_cache(maxsize=20_000)
+def _factored(expr: Any) -> Any:
+    return sympy.factor(expr)
 
 
 def _by_terms(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
@@ -236,16 +252,14 @@ def _above(symbol: Any, bound: Any) -> Any:
 
 def _by_shift(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     """Measure each symbol from its lower bound: what is left over is nonnegative, and sympy knows it."""
-    shift: dict[Any, Any] = {}
+    found: dict[Any, tuple[Any, Any]] = {}
     for s in expr.free_symbols:
         bounds = [s - f for f in (*facts.nonnegative, *facts.positive) if (s - f).is_Rational]
         if s.is_integer:
             bounds = [sympy.ceiling(bound) for bound in bounds] + ([sympy.Integer(1)] if s.is_positive else [])
-        if bounds and max(bounds) != 0:
-            shift[s] = max(bounds) + _above(s, max(bounds))
-        elif bounds and not s.is_nonnegative:
-            shift[s] = _above(s, max(bounds))
-    if not shift:
+        if bounds and (max(bounds) != 0 or not s.is_nonnegative):
+            found[s] = max(bounds), _above(s, max(bounds))
+    if not found:
         return False
-    moved = expanded(expr.xreplace(shift))
-    return moved != expr and _prove(moved, strict, facts.substituted(shift), depth - 1)
+    moved = expanded(expr.xreplace({s: bound + letter for s, (bound, letter) in found.items()}))
+    return moved != expr and _prove(moved, strict, facts.shifted(found), depth - 1)
