@@ -24,6 +24,7 @@ from dpverify.report.bench.page import check_bench, regenerate_bench
 from dpverify.report.collect import ReportError, reading_key, stale
 from dpverify.report.pages.front import front_block, read_findings, recorded, with_front_block
 from dpverify.report.pages.write import check, regenerate
+from dpverify.report.selftest import check_selftest, regenerate_selftest
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "reports"
@@ -58,7 +59,10 @@ def pages() -> dict[Path, str]:
 
 def differ() -> Iterator[str]:
     """Files that are not what their sources give."""
-    yield from (f"reports/{name}" for name in [*check(REPORTS), *compare_report.check(REPORTS), *check_bench(REPORTS)])
+    yield from (
+        f"reports/{name}"
+        for name in [*check(REPORTS), *compare_report.check(REPORTS), *check_bench(REPORTS), *check_selftest(REPORTS)]
+    )
     for path, text in pages().items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             yield str(path.relative_to(ROOT))
@@ -88,6 +92,7 @@ def main() -> int:
         if "--write" in sys.argv[1:]:
             compare_report.regenerate(REPORTS)
             regenerate_bench(REPORTS)
+            regenerate_selftest(REPORTS)
             regenerate(REPORTS)
             for path, text in pages().items():
                 path.write_text(text, encoding="utf-8")

@@ -176,6 +176,8 @@ class CheckItem(ClaimItem):
         from dpverify.ledger.records import HOLDS
 
         result = self.evidence.check(self.job)
+        figures = ("status", "n", "alpha", "power", "detects", "seconds")
+        self.user_properties += [(name, getattr(result, name)) for name in figures]  # for --junitxml
         statement, against = self.job.context.statement, []
         pinned = self.claim.pinned(statement.reading, statement.variant)
         if result.error:

@@ -14,8 +14,10 @@ from dpverify.cli.bench import bench
 from dpverify.cli.certify import certify
 from dpverify.cli.doctor import doctor
 from dpverify.cli.experiments import calibrate, compare, train
-from dpverify.cli.listing import explain, list_claims
+from dpverify.cli.explain import explain
+from dpverify.cli.listing import list_claims
 from dpverify.cli.output import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, OK, BadInput, complain
+from dpverify.cli.selftest import selftest
 from dpverify.cli.verify import verify
 
 
@@ -34,8 +36,9 @@ def build() -> App:
         suppress_keyboard_interrupt=False,
     )
     app.command(list_claims, name="list")
-    for command in (verify, explain, train, compare, calibrate, audit, certify, bench, doctor):
+    for command in (verify, explain, train, compare, calibrate, audit, certify, selftest, bench, doctor):
         app.command(command)
+    app.register_install_completion_command(help="Teach your shell to complete commands, options and claims.")
     return app
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpverify.cli.claims import ClaimName, PaperKey
 from dpverify.cli.output import OK, BadInput
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 FAULTY = 1  # exit code where a certificate is missing, or proves another word
 
 
-def certify(*claims: str, out: Path, paper: str | None = None, specs: Path | None = None) -> int:
+def certify(*claims: ClaimName, out: Path, paper: PaperKey | None = None, specs: Path | None = None) -> int:
     """Write a certificate of every verdict that a derivation proves, as JSON, and say which have none and why.
 
     ``specs/proofs/check_certificate.py`` checks them, without dpverify. A run over all claims fails where one is

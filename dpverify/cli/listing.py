@@ -1,4 +1,4 @@
-"""``dpverify list`` and ``dpverify explain``: every claim with its pinned verdict, and all about one of them."""
+"""``dpverify list``: claims with their pinned verdicts, filtered."""
 
 from __future__ import annotations
 
@@ -6,26 +6,45 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpverify.cli.output import BAD_INPUT, OK, BadInput, complain
+from dpverify.cli.claims import ClaimName, Kinds, PaperKey, Statuses, chosen
+from dpverify.cli.output import BAD_INPUT, OK, STDOUT, Target, check_json, complain, write_record
 
 if TYPE_CHECKING:
     from dpverify.ledger import ClaimSpec
-    from dpverify.ledger.results import Result
+    from dpverify.ledger.listing import Listed
 
 
-def list_claims(*, paper: str | None = None, specs: Path | None = None, check: bool = False) -> int:
-    """List every claim: kind, pinned verdict, place in the paper.
+def list_claims(
+    *claims: ClaimName,
+    paper: PaperKey | None = None,
+    status: Statuses | None = None,
+    kind: Kinds | None = None,
+    specs: Path | None = None,
+    json: Target | None = None,
+    check: bool = False,
+) -> int:
+    """List claims: kind, pinned verdict, place in the paper.
 
+    ``claims``: ids or globs such as 'lemma-*'; all claims by default.
+    ``status``: only claims with this pinned verdict; may be given several times, like ``kind``.
+    ``kind``: only claims of this kind: dp, rdp, sensitivity, utility-rate, ...
+    ``json``: write the records and verdicts to this file, or to stdout for -.
     ``check``: instead of the claims, print everything that is wrong with the files, and what only looks odd: for
     authors. 0, or 2 when the specs break a rule.
     """
     from dpverify.ledger import load_specs
+    from dpverify.ledger.listing import Listing, listed
 
+    check_json(json)
+    statuses, kinds = chosen(status, kind)
     if check and not _checked(specs):
         return BAD_INPUT
-    claims = list(load_specs(specs).claims(paper))
-    for line in _counts(claims) if check else _lines(claims):
-        print(line)
+    found = load_specs(specs).select(claims, paper)
+    entries = [one for one in listed(found) if one.status in statuses and one.record.kind in kinds]
+    if json != STDOUT:
+        for line in _counts(found) if check else _lines(entries):
+            print(line)
+    write_record(Listing(claims=entries), json)
     return OK
 
 
@@ -52,74 +71,13 @@ def _counts(claims: Iterable[ClaimSpec]) -> Iterator[str]:
         yield f"{key}: {len(found)} claims, {len(verdicts)} with their readings, {judged} of these judged; no error"
 
 
-def _lines(claims: Iterable[ClaimSpec]) -> Iterator[str]:
+def _lines(entries: Iterable[Listed]) -> Iterator[str]:
     """One line per claim and reading, in columns."""
     from dpverify.report.words import claim_with_reading
 
-    rows = []
-    for claim in claims:
-        for reading in claim.readings():
-            verdict = claim.verdict(reading)
-            name = claim_with_reading(claim.key, reading)
-            rows.append((name, claim.record.kind, verdict.status if verdict else "not pinned", claim.record.where))
+    rows = [
+        (claim_with_reading(one.claim, one.reading), one.record.kind, one.status, one.record.where) for one in entries
+    ]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     for row in rows:
         yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
-
-
-REPORTS = Path("reports")
-
-
-def explain(claim: str, /, *, specs: Path | None = None, report: Path = REPORTS) -> int:
-    """Explain one claim: the paper's words, the formula, its conditions, the verdict, the checks.
-
-    ``report``: folder that holds a report, for the evidence of its run; nothing is shown of it where it is not there.
-    """
-    from rich.console import Console
-
-    from dpverify.ledger import load_specs
-    from dpverify.report.explain import Explained, print_explained
-
-    loaded = load_specs(specs)
-    found = loaded.select((claim,))
-    if len(found) != 1:
-        keys = ", ".join(spec.key for spec in found)
-        raise BadInput("CLAIM", repr(claim), f"names {len(found)} claims, explain takes one of {keys}")
-    spec = found[0]
-    paper = loaded.papers[spec.paper]
-    known = Explained(
-        paper=paper.info,
-        claim=spec.record,
-        symbols=spec.statement().symbols,
-        quantity=paper.vocabulary.quantities.get(spec.record.quantity or ""),
-        verdicts=spec.verdicts,
-        results=_stored(spec, report),
-    )
-    console = Console()
-    print_explained(known, console)
-    console.print(f"\n[bold]Checks[/]\n  {', '.join(_checks(spec)) or 'none is written for it yet'}", highlight=False)
-    return OK
-
-
-def _checks(spec: ClaimSpec) -> list[str]:
-    from dpverify.papers import load
-
-    checks = load(spec.paper)
-    found = [] if checks is None else checks.of(spec.record.id)
-    return [f"{check.name} ({check.runs_from})" if check.runs_from else check.name for check in found]
-
-
-def _stored(spec: ClaimSpec, report: Path) -> list[Result]:
-    """Results of a recorded run for this claim, where they judged the record as it is today."""
-    import msgspec
-
-    from dpverify.ledger.results import decode
-
-    file = report / "data" / f"{spec.paper}.json"
-    if not file.is_file():
-        return []
-    try:
-        run = decode(file.read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadInput("--report", file, f"cannot be read ({' '.join(str(error).split())})") from error
-    return [result for result in run.results if result.claim == spec.key and result.record_hash == spec.record_hash]

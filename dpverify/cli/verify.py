@@ -7,17 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dpverify.bench.machine import usable_cores
+from dpverify.cli.claims import ClaimName, PaperKey
 from dpverify.cli.early_worker import collect_seldom, early_worker
 from dpverify.cli.output import STDOUT, BadInput, Target, Whole, check_folder, check_json, complain, write_record
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from dpverify.ledger import Specs
+    from dpverify.ledger.records import Status
     from dpverify.ledger.results import Run
+
+FEW = 12  # so many verdicts are listed unasked
 
 
 def verify(
-    *claims: str,
-    paper: str | None = None,
+    *claims: ClaimName,
+    paper: PaperKey | None = None,
     specs: Path | None = None,
     budget: Literal["smoke", "standard", "full"] = "smoke",
     seed: Whole = 0,
@@ -25,11 +31,15 @@ def verify(
     json: Target | None = None,
     report: Path | None = None,
     strict: bool = False,
+    verbose: bool = False,
+    refuted: bool = False,
 ) -> int:
     """Judge claims: derive, run, search, and hold the three against each other.
 
     ``claims``: ids such as lemma-12 or tran2022:lemma-12, or globs such as 'lemma-*'; all claims by default.
     ``strict``: exit code 1 also where a pinned verdict is not confirmed at this budget.
+    ``verbose``: list every verdict with its reason; without it, only where there are few.
+    ``refuted``: list the refuted ones, with their counterexamples.
     """
     if seed < 0:
         raise BadInput("--seed", seed, "must be at least 0")
@@ -52,19 +62,28 @@ def verify(
             )  # fmt: skip
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
         stack.callback(_write, run, loaded, report, json)
-        _show(run, on_stderr=json == STDOUT)
+        _show(run, _listed(run, verbose=verbose, refuted=refuted), on_stderr=json == STDOUT)
     from dpverify.harness.run.runner import exit_code
 
     return exit_code(run, strict=strict)
 
 
-def _show(run: Run, *, on_stderr: bool) -> None:
+def _listed(run: Run, *, verbose: bool, refuted: bool) -> Container[Status]:
+    """The statuses whose verdicts are listed."""
+    from dpverify.report.words import STATUSES
+
+    if verbose or (len(run.results) <= FEW and not refuted):
+        return STATUSES
+    return ("refuted",) if refuted else ()
+
+
+def _show(run: Run, listed: Container[Status], *, on_stderr: bool) -> None:
     from rich.console import Console
 
     from dpverify.harness.run.runner import errors
     from dpverify.report.terminal import print_run
 
-    print_run(run, Console(stderr=on_stderr))
+    print_run(run, Console(stderr=on_stderr), listed)
     for result in run.results:
         for error in errors(result):
             complain(f"error of ours, not the paper's: {result.claim}: {error}")

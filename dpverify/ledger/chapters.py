@@ -16,8 +16,8 @@ from dpverify.ledger.records import Record, Status
 
 #: What a template may call: name to what it takes besides a claim.
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("claim", "status", "reason", "printed", "requires"), ()),
-    **dict.fromkeys(("corrected", "corrected_status", "corrected_statement", "corrected_slack", "why"), ()),
+    **dict.fromkeys(("claim", "status", "reason", "printed"), ()),
+    **dict.fromkeys(("corrected", "corrected_status", "corrected_slack", "why"), ()),
     **dict.fromkeys(("counterexample", "ratio"), ("counterexample",)),
     **dict.fromkeys(("term", "factor"), ("statement", "path")),
     **dict.fromkeys(("onset", "figure"), ("figure",)),

@@ -145,19 +145,24 @@ CLAIMS = "claims.toml"
 VERDICTS = "verdicts.toml"
 CHAPTERS = "chapters.toml"
 DEFINITIONS = "definitions.toml"
-PROOFS = "proofs"  # the one folder of specs that is no paper: proofs of the rules of derivations
+NO_PAPERS = {"proofs", "faults"}  # folders of specs that are no papers: proofs of rules, faults of the selftest
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def bundled_specs(package: Path = _PACKAGE) -> Path:
-    """Folder of dpverify's specs: ``_specs`` of a wheel, else ``specs`` beside the package, or a `SpecError`."""
-    places = (package / "_specs", package.parent / "specs")
+    """Folder of dpverify's specs."""
+    return bundled("specs", package)
+
+
+def bundled(name: str, package: Path = _PACKAGE) -> Path:
+    """A folder that comes with dpverify: ``_name`` of a wheel, else ``name`` beside the package, or a `SpecError`."""
+    places = (package / f"_{name}", package.parent / name)
     for place in places:
         if place.is_dir():
             return place
     tried = " and ".join(str(place) for place in places)
-    raise SpecError(str(package), "", "", "", f"no bundled specs: looked for {tried}")
+    raise SpecError(str(package), "", "", "", f"no bundled {name}: looked for {tried}")
 
 
 def load_specs(directory: Path | str | None = None) -> Specs:
@@ -194,12 +199,12 @@ def read_specs(directory: Path, problems: Problems) -> Specs:
 
 
 def _paper_folders(directory: Path, problems: Problems) -> list[Path]:
-    """Return the folders of the papers; hidden ones, Python's caches and the proofs of rules are none."""
+    """Return the folders of the papers; hidden ones, Python's caches and the folders of others are none."""
     place = Place(shown_path(directory))
     try:
         entries = sorted(directory.iterdir())
         visible = [entry for entry in entries if entry.is_dir() and not entry.name.startswith((".", "__"))]
-        folders = [entry for entry in visible if entry.name != PROOFS]
+        folders = [entry for entry in visible if entry.name not in NO_PAPERS]
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         problems.append(place.error("", f"the specs folder cannot be read: {reason}"))

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from dpverify.ledger.display import Line
 from dpverify.ledger.records import PaperInfo, Record, Status
 from dpverify.ledger.statements import Reference
 
@@ -124,6 +125,7 @@ class AmendmentResult(Record, frozen=True, kw_only=True):
     statement: str | None = None
     latex: str = ""
     requires: list[str] = []
+    display: list[Line] = []  # the whole statement, as it is shown
     status: Status
     given: list[str] = []
     definitions: list[str] = []
@@ -154,6 +156,7 @@ class Result(Record, frozen=True, kw_only=True):
     quote: str
     printed: str
     latex: str
+    display: list[Line] = []  # the whole statement, as it is shown
     findings: list[str] = []
     derivation: list[DerivationResult] = []
     relation_to_derived: RelationToDerived | None = None

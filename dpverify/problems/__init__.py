@@ -8,17 +8,28 @@ from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dpverify.problems.base import Problem, replace_one
-    from dpverify.problems.batch_gradient import BatchGradient
+    from dpverify.problems.batch_gradient import BatchGradient, RecursiveGradient
     from dpverify.problems.data import Dataset, load_dataset
+    from dpverify.problems.example_gradients import ExampleGradients
     from dpverify.problems.logistic import LogisticRegression
 
 _HOMES = {
     "base": "Problem replace_one",
-    "batch_gradient": "BatchGradient",
+    "batch_gradient": "BatchGradient RecursiveGradient",
     "data": "Dataset load_dataset",
+    "example_gradients": "ExampleGradients",
     "logistic": "LogisticRegression",
 }
 
-__all__ = ["BatchGradient", "Dataset", "LogisticRegression", "Problem", "load_dataset", "replace_one"]
+__all__ = [
+    "BatchGradient",
+    "Dataset",
+    "ExampleGradients",
+    "LogisticRegression",
+    "Problem",
+    "RecursiveGradient",
+    "load_dataset",
+    "replace_one",
+]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -22,24 +22,20 @@ Progress = Callable[[int, Vector], None]
 _example_of = python_of(example_of)
 
 
-class SteppedRun(ABC):
+class LongRun(ABC):
     """A run, as far as it has come. Subclasses know what a step is.
 
-    ``schedule`` (T,): the example of each step, instead of permutations. ``keep``: whether to keep all iterates.
-    ``vectors``: how many more vectors of length d are kept. ``counters``: how many whole numbers a step counts, t
-    first. Permutations come from the seed's stream 0 and noise from its stream 1.
+    ``keep``: whether to keep all iterates. ``vectors``: how many more vectors of length d are kept. ``counters``: how
+    many whole numbers a step counts, t first. Noise comes from the seed's stream 1.
     """
 
     def __init__(
-        self, steps: int, examples: int, start: Vector, ordering: Ordering, seed: Seed, *,
-        schedule: Indices | None = None, keep: bool = False, vectors: int = 0, counters: int = 1,
-    ) -> None:  # fmt: skip
-        N, start = check.whole(1, examples=examples), check.array(None, start=start).copy()
+        self, steps: int, examples: int, start: Vector, seed: Seed, *, keep: bool, vectors: int, counters: int
+    ) -> None:
+        start = check.array(None, start=start).copy()
         kept = steps + 1 if keep else 0
-        check.memory((vectors + kept) * len(start) + 2 * N, steps=steps, dimension=len(start), examples=N)
+        check.memory((vectors + kept) * len(start) + 2 * examples, steps=steps, dimension=len(start), examples=examples)
         self._last, self._w, self._seed = steps, start, seed_sequence(seed)
-        given = None if schedule is None else check_schedule(schedule, N, steps)
-        self._order = new_order(N, last_shuffle(ordering, steps), self._seed, given)
         self._noise_rng = generator(self._seed, 1)
         self._iterates = np.full((kept, len(start)), np.nan)
         self._iterates[:1] = start
@@ -76,6 +72,22 @@ class SteppedRun(ABC):
     @abstractmethod
     def _steps(self, first: int, last: int) -> None:
         """Do the steps ``first <= t <= last``, or raise."""
+
+
+class SteppedRun(LongRun):
+    """A run that takes one example a step, in the order of permutations.
+
+    ``schedule`` (T,): the example of each step, instead of permutations, which come from the seed's stream 0.
+    """
+
+    def __init__(
+        self, steps: int, examples: int, start: Vector, ordering: Ordering, seed: Seed, *,
+        schedule: Indices | None = None, keep: bool = False, vectors: int = 0, counters: int = 1,
+    ) -> None:  # fmt: skip
+        N = check.whole(1, examples=examples)
+        super().__init__(steps, N, start, seed, keep=keep, vectors=vectors, counters=counters)
+        given = None if schedule is None else check_schedule(schedule, N, steps)
+        self._order = new_order(N, last_shuffle(ordering, steps), self._seed, given)
 
     def _refuse(self, gradients: Matrix, momentum: Vector, t: int) -> None:
         """Say what was not finite at step t, a gradient or the momentum. Shapes: ``gradients`` (n, d)."""

@@ -11,6 +11,7 @@ both attained. The places of the centres make the worst case; the start is alway
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -18,7 +19,7 @@ from flint import arb, ctx
 
 from dpverify.kernels import check
 from dpverify.kernels.jit import kernel
-from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
+from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Vector
 from dpverify.problems.logistic_bounds import PRECISION, upward
 
 
@@ -97,3 +98,15 @@ def antipodal(n: int, d: int, G: float, L: float) -> ClippedQuadratic:
     centres = np.zeros((n, d))
     centres[:, 0] = np.where(np.arange(n) % 2, -G / L, G / L)
     return ClippedQuadratic(centres, G, L, 0.0)
+
+
+def clipped_pulls(centres: Matrix, signs: Vector, most: float) -> Callable[[Vector, Indices], Matrix]:
+    """Gradients of clipped quadratics around centres (n, d), L = 1: sign times the way from the centre, at most G."""
+
+    def gradients(w: Vector, batch: Indices) -> Matrix:
+        away = w - centres[batch]
+        length = np.linalg.norm(away, axis=1, keepdims=True)
+        found: Matrix = signs[batch, np.newaxis] * away * np.minimum(1.0, most / np.maximum(length, 1e-300))
+        return found
+
+    return gradients

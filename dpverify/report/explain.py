@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from dpverify.ledger.records import Claim, PaperInfo, Quantity, Symbol, Verdict
+from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.display import Line, display
+from dpverify.ledger.records import PaperInfo, Verdict
 from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
 from dpverify.report.collect import counterexamples, derivations
 from dpverify.report.numbers import show_count, show_float, show_point, show_sides, show_slack
+from dpverify.report.statements import statement_of
 from dpverify.report.terminal import STYLES, mark, readable
 from dpverify.report.words import COUNTEREXAMPLES, METHODS, RELATIONS_TO_DERIVED, kind_words, pin_words, reading_words
 
@@ -24,52 +27,42 @@ class Explained:
     """What is known of a claim."""
 
     paper: PaperInfo
-    claim: Claim  # its record
-    symbols: Mapping[str, Symbol] = field(default_factory=dict)  # the symbols that occur in it
-    quantity: Quantity | None = None  # what its left side measures, where that is not a formula
-    verdicts: Sequence[Verdict] = ()  # what is pinned, one per reading
+    spec: ClaimSpec
     results: Sequence[Result] = ()  # evidence from a stored run, if any
+    stale: Sequence[str] = ()  # which of it is not today's, and why
 
 
 def print_explained(known: Explained, console: Console) -> None:
     """Print all about a claim."""
-    claim = known.claim
+    spec, claim, symbols = known.spec, known.spec.record, known.spec.statement().symbols
     _line(console, f"{known.paper.key}:{claim.id}", "bold")
     _line(console, f"{claim.where} ({kind_words(claim.kind)}); {known.paper.title}", "dim")
     _section(console, "The paper's words", claim.quote.strip().splitlines())
-    _section(console, "As a formula", _statement(known))
-    _section(console, "Symbols", [f"{n}: {s.meaning}; {s.domain}" for n, s in sorted(known.symbols.items())])
+    _section(console, "As a formula", _statement(display(spec.statement())))
+    _section(console, "Symbols", [f"{name}: {symbol.meaning}" for name, symbol in sorted(symbols.items())])
     _section(console, "Readings", [f"{r.name} = {' | '.join(r.choices)}: {r.meaning}" for r in claim.reading])
     _section(console, "Rests on", claim.uses)
     _section(console, "Transcription", claim.transcription.strip().splitlines())
-    _section(console, "Pinned verdict", [line for verdict in known.verdicts for line in _verdict(verdict)])
+    _section(console, "Pinned verdict", [line for verdict in spec.verdicts for line in _verdict(spec, verdict)])
+    _section(console, "STALE: what follows was judged before a change", known.stale)
     for result in known.results:
         _evidence(console, result)
     if not known.results:
         _section(console, "Evidence", [f"No run is stored. Make one: dpverify verify {known.paper.key}:{claim.id}"])
 
 
-def _statement(known: Explained) -> Iterator[str]:
-    claim = known.claim
-    left = claim.lhs or claim.quantity or ""
-    if claim.printed is not None:
-        yield f"{left} {claim.relation or ''} {claim.printed}".strip()
-    if claim.statement is not None:
-        yield f"in words: {claim.statement}"
-    if known.quantity is not None:
-        yield f"where {claim.quantity} is {known.quantity.meaning}"
-    yield from (f"with {let.symbol} = {let.value}" for let in claim.let)
-    yield from (f"requires {condition}" for condition in claim.requires)
-    yield from (f"assumes {tag}" for tag in claim.assumes)
+def _statement(lines: Iterable[Line]) -> Iterator[str]:
+    """A statement, but for the reading: that stands above, or beside the verdict."""
+    return (f"{line}{f': {line.about}' if line.about else ''}" for line in lines if line.word != "reading")
 
 
-def _verdict(verdict: Verdict) -> Iterator[str]:
+def _verdict(spec: ClaimSpec, verdict: Verdict) -> Iterator[str]:
     reading = reading_words(verdict.reading)
     yield f"{verdict.status}{f' ({reading})' if reading else ''}{f': {verdict.reason}' if verdict.reason else ''}"
     yield from (f"finding: {finding}" for finding in verdict.findings)
     if verdict.amendment is not None:
-        amendment = verdict.amendment
-        yield f"corrected ({amendment.status}): {amendment.formula or amendment.statement or ''}; {amendment.why}"
+        yield f"corrected ({verdict.amendment.status}): {verdict.amendment.why}"
+        yield from (f"  {line}" for line in _statement(display(spec.statement(verdict.reading, "amended"))))
 
 
 def _evidence(console: Console, result: Result) -> None:
@@ -119,7 +112,8 @@ def _check(check: CheckResult) -> str:
 def _amended(amendment: AmendmentResult | None) -> Iterator[str]:
     if amendment is None:
         return
-    yield f"corrected ({amendment.status}): {amendment.formula or amendment.statement or ''}; {amendment.why}"
+    yield f"corrected ({amendment.status}): {amendment.why}"
+    yield from (f"  {line}" for line in map(str, statement_of(amendment)))
     yield from (f"by definition: {definition}" for definition in amendment.definitions)
     if amendment.slack:
         yield f"its slack (smallest / typical): {show_slack(amendment.slack)}"

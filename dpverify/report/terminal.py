@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich import box
@@ -36,18 +36,18 @@ NARROW = 90  # below this width a table's last column is too thin to read; the r
 _IN_ASCII = str.maketrans({"≈": "~", "∞": "oo", "−": "-", "\u2009": "", "é": "e"})
 
 
-def print_run(run: Run, console: Console) -> None:
-    """Print the verdicts of a run, grouped by status, then the totals."""
-    groups = {status: [r for r in run.results if r.status == status] for status in ORDER}
+def print_run(run: Run, console: Console, listed: Container[Status] = ORDER) -> None:
+    """Print the verdicts of a run that have these statuses, grouped by status, then what a person wants to know."""
+    groups = {status: [r for r in run.results if r.status == status] for status in ORDER if status in listed}
     if not console.is_terminal:
-        for line in [*_plain([result for results in groups.values() for result in results]), *closing(run)]:
+        for line in [*_plain([result for results in groups.values() for result in results]), *closing(run, listed)]:
             console.print(readable(line, console), markup=False, highlight=False, emoji=False, soft_wrap=True)
         return
     for status, results in groups.items():
         if results:
             console.print(Text(f"{mark(status, console)} {status} ({len(results)})", style=STYLES[status]))
             console.print(_table(results, console) if console.width >= NARROW else _stack(results, console))
-    for line in closing(run):
+    for line in closing(run, listed):
         console.print(Text(readable(line, console)))
 
 
@@ -58,10 +58,11 @@ def readable(text: str, console: Console) -> str:
     return text.translate(_IN_ASCII).encode("ascii", "replace").decode()
 
 
-def closing(run: Run) -> Iterator[str]:
-    """The lines below the table: totals, what needs somebody's attention, the chance of a false red."""
+def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
+    """The last lines: totals, what needs somebody's attention, how far to trust them, and where there is more."""
     results = run.results
-    yield f"{len(results)} verdicts: {counts_words(counts(r.status for r in results))}."
+    claims = plural(len({result.claim for result in results}), "claim")
+    yield f"{plural(len(results), 'verdict')} on {claims}: {counts_words(counts(r.status for r in results))}."
     for result in results:
         if result.sources_disagree:
             yield f"SOURCES DISAGREE: {item_id(result)}: {result.reason}"
@@ -71,12 +72,19 @@ def closing(run: Run) -> Iterator[str]:
             yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
         for form in result.loosened:
             yield f"NO LONGER TIGHT: {item_id(result)}, slack of what is {form}; its verdict says 1."
-    weak = sum("unconfirmed" in pin_words(result) for result in results)
-    if weak:
-        yield f"{plural(weak, 'pinned verdict')} {'is' if weak == 1 else 'are'} unconfirmed at this budget."
-    yield false_alarm_line(run_false_alarm(run))
+    yield f"{_confirmed(results)} {false_alarm_line(run_false_alarm(run))}"
+    if any(result.status not in listed for result in results):
+        yield "More: --refuted or --verbose lists verdicts, --report DIR writes pages, explain CLAIM tells of one."
     if run.run.interrupted:
         yield "Interrupted: this is what was decided so far."
+
+
+def _confirmed(results: Sequence[Result]) -> str:
+    """How the verdicts stand to the pinned ones, in one sentence."""
+    against = sum(result.contradicts for result in results)
+    weak = sum("unconfirmed" in pin_words(result) for result in results)
+    told = f"{plural(against, 'pinned verdict')} contradicted" if against else "No pinned verdict is contradicted"
+    return f"{told}, {weak} unconfirmed at this budget." if weak else f"{told}."
 
 
 def why(result: Result) -> str:

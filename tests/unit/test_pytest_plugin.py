@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -104,6 +105,16 @@ def test_a_contradicted_pin_fails_and_names_everything(session: pytest.Pytester)
             "demo:bits[[]printed|pin[]]: pinned proved, but refuted: refuted by search",
         ]
     )
+
+
+def test_junit_has_the_figures_of_a_check(session: pytest.Pytester) -> None:
+    keep(session, "sum")
+    run(session, "specs", "-k", "search", "--junitxml=found.xml")
+    (case,) = ElementTree.parse(session.path / "found.xml").iter("testcase")
+    figures = {each.get("name"): each.get("value") for each in case.iter("property")}
+    assert figures["status"] == "not refuted"
+    assert int(figures["n"] or "") > 0
+    assert figures["detects"]
 
 
 def test_a_check_that_finds_nothing_does_not_contradict_a_refuted_claim(session: pytest.Pytester) -> None:

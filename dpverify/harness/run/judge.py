@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.display import display
 from dpverify.ledger.formula import to_text
 from dpverify.ledger.records import HOLDS, Status, Verdict
 from dpverify.ledger.results import AmendmentResult, CheckResult, Result, Slack
@@ -68,7 +69,7 @@ def judge(
         against = against or contradicts(amendment.pinned, amendment.status)
     slacks = [check.slack for check in printed if check.slack is not None]
     related = [check.relation_to_derived for check in printed if check.relation_to_derived is not None]
-    record = claim.record
+    record, statement = claim.record, claim.statement(reading)
     return Result(
         claim=claim.key,
         reading=reading,
@@ -86,7 +87,8 @@ def judge(
         where=record.where,
         quote=record.quote,
         printed=record.printed if record.printed is not None else record.statement or "",
-        latex=claim.statement(reading).latex(),
+        latex=statement.latex(),
+        display=display(statement),
         findings=list(verdict.findings) if verdict is not None else [],
         derivation=[check.derivation for check in printed if check.derivation is not None],
         relation_to_derived=related[0] if related else None,
@@ -135,6 +137,7 @@ def _amendment(
         statement=text.statement,
         latex=statement.latex(),
         requires=[*map(to_text, statement.requires), *(text.assumes or [])],
+        display=display(statement),
         status=decide_status(checks)[0],
         given=given(checks),
         definitions=definitions(checks),

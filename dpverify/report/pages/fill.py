@@ -17,6 +17,7 @@ from dpverify.report.numbers import ratio, show_float, show_slack
 from dpverify.report.pages.figures import figure_block, figure_place
 from dpverify.report.pages.layout import Places
 from dpverify.report.pages.summary import counterexample_words
+from dpverify.report.statements import statement_block
 from dpverify.report.words import status_label
 
 ONSET = {  # columns of a figure that are a table of its own, and their heads
@@ -48,12 +49,8 @@ class Filler:
             "reason": lambda result: md.prose(_some(result.reason, result, "reason")),
             "why": lambda result: md.prose(_amendment(result).why),
             "finding": _finding,
-            "printed": lambda result: md.inline_math(_some(result.latex, result, "printed formula")),
-            "corrected": lambda result: md.inline_math(_some(_amendment(result).latex, result, "corrected formula")),
-            "corrected_statement": lambda result: md.prose(
-                _some(_amendment(result).statement or "", result, "corrected statement in words")
-            ),
-            "requires": lambda result: ", ".join(map(md.code, _amendment(result).requires)) or "no condition",
+            "printed": statement_block,
+            "corrected": lambda result: statement_block(_amendment(result)),
             "corrected_slack": lambda result: _some(show_slack(_amendment(result).slack), result, "slack"),
             "ratio": _ratio,
             "counterexample": lambda result, kind: counterexample_words(_example(result, kind)),

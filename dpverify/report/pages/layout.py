@@ -18,6 +18,7 @@ INDEX = "README.md"  # the first page of the folder
 OTHERS: Mapping[str, str] = {  # pages of the folder that are made of other data than verdicts, with what they are about
     "comparison": "optimizers compared on data, at equal privacy",
     "benchmarks": "benchmarks",
+    "selftest": "faults planted in our own code",
 }
 
 

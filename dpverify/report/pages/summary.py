@@ -13,6 +13,7 @@ from dpverify.report.collect import by_claim, claim_id, counterexamples, paper_o
 from dpverify.report.numbers import show_both, show_point, show_slack
 from dpverify.report.pages.layout import Places, by_part, is_box, is_result
 from dpverify.report.pages.templates import render
+from dpverify.report.statements import statement_in_line
 from dpverify.report.words import counts, counts_words, plural, reading_words
 
 LONGEST_FORMULA = 160  # characters of a formula that the first page shows; a longer one is in the claim's own section
@@ -60,12 +61,9 @@ def corrected(result: Result, places: Places) -> str:
     amendment = result.amendment
     if amendment is None:
         return ""
-    if amendment.formula is None:
-        return md.prose(amendment.statement or "")
-    if len(amendment.formula) > LONGEST_FORMULA:
+    if len(amendment.formula or "") > LONGEST_FORMULA:
         return md.link("a longer formula", places.target(result.claim))
-    formula = md.inline_math(amendment.latex) or md.code(amendment.formula)
-    return formula + (f" for {', '.join(map(md.code, amendment.requires))}" if amendment.requires else "")
+    return statement_in_line(amendment)
 
 
 def _alike(

@@ -26,6 +26,7 @@ from dpverify.report import words
 from dpverify.report.collect import claim_id, counterexamples, derivations, is_vacuous, pictures, run_false_alarm
 from dpverify.report.numbers import ratio, show, show_both, show_count, show_float, show_point, show_slack
 from dpverify.report.pages.figures import figure_block, figure_place
+from dpverify.report.statements import readings_block, statement_block, statement_in_line
 from dpverify.report.words import COUNTEREXAMPLES, GENERATED, METHODS, false_alarm_line, status_label
 
 FOLDED = 4  # a derivation with more steps is folded: a reader sees that it is complete, and opens it to see how
@@ -132,7 +133,15 @@ FILTERS: tuple[Callable[..., object], ...] = (
     *(words.kind_words, words.pin_words, words.plural, words.reading_words, words.status_label),
     *(claim_id, counterexamples, derivations, is_vacuous, pictures, run_false_alarm),
     *(false_alarm_line, show_count, show_float, show_slack),
-    *(checks_block, counterexample_table, derivation_block, slack_lines),
+    *(
+        checks_block,
+        counterexample_table,
+        derivation_block,
+        readings_block,
+        slack_lines,
+        statement_block,
+        statement_in_line,
+    ),
     *(figure_block, figure_place),
 )
 
@@ -163,5 +172,4 @@ def render(name: str, **given: object) -> str:
 
 def claim_section(results: Sequence[Result], figures: str = "figures", shown: Container[str] = ()) -> str:
     """The section of a claim from its results, one per reading; ``shown``: figures that the page has had already."""
-    shared = len({(result.printed, result.latex) for result in results}) == 1
-    return render("claim", results=results, shared=shared, figures=figures, shown=shown)
+    return render("claim", results=results, figures=figures, shown=shown)

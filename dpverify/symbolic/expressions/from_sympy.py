@@ -113,8 +113,8 @@ def gaussian_integral(expr: Any) -> Any:
     constant, rest = sympy.powsimp(expr.function, combine="exp").as_independent(x, as_Add=False)
     if not isinstance(rest, sympy.exp):
         raise TypeError(f"cannot evaluate {expr!r}: only exponentials of quadratics are known.")
-    exponent = sympy.Poly(rest.args[0], x)
-    if exponent.degree() != 2:
+    exponent = sympy.Poly(rest.args[0], x) if rest.args[0].is_polynomial(x) else None
+    if exponent is None or exponent.degree() != 2:
         raise TypeError(f"cannot evaluate {expr!r}: the exponent is not quadratic in {x}.")
     a, b, e = (exponent.coeff_monomial(x**k) for k in (2, 1, 0))
     return constant * sympy.sqrt(sympy.pi / -a) * sympy.exp(e - b**2 / (4 * a))

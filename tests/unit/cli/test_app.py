@@ -40,7 +40,7 @@ def complaint(capsys: Capture) -> str:
         (["verify", "--report", "/dev/null/out"], "--report"),
         (["verify", "--specs", "/absent"], "/absent"),
         (["list", "--specs", "/absent\n\x1b[31m"], "/absent"),
-        (["list", "lemma-12"], "lemma-12"),
+        (["list", "lema-12"], "lemma-12"),
         (["explain"], "CLAIM"),
         (["train", "--algorithm", "sgd"], "dp-nsgd"),
         (["doctor", "--fix"], "--fix"),

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dpverify.cli import main
+from dpverify.ledger.listing import Listing
 
 Capture = pytest.CaptureFixture[str]
 
@@ -22,6 +24,35 @@ def test_list_of_the_bundled_specs_names_readings(capsys: Capture) -> None:
     out = capsys.readouterr().out
     assert "tran2022:lemma-12[depth=levels]" in out
     assert "tran2022:proposition-18 " in out
+
+
+def test_list_filters_by_status_and_kind(toy: Path, capsys: Capture) -> None:
+    words = ["list", "--specs", str(toy)]
+    for more, found in (
+        (["--status", "refuted"], ["toy:lemma-2"]),
+        (["--status", "refuted", "--status", "not refuted"], ["toy:lemma-1", "toy:lemma-2"]),
+        (["--kind", "identity"], ["toy:lemma-1"]),
+        (["--kind", "identity", "--status", "refuted"], []),
+        (["lemma-2"], ["toy:lemma-2"]),
+    ):
+        assert main([*words, *more]) == 0
+        assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()] == found
+
+
+@pytest.mark.parametrize(("option", "word"), [("--status", "wrong"), ("--kind", "lemma")])
+def test_list_refuses_a_word_that_is_no_status_or_kind(option: str, word: str, capsys: Capture) -> None:
+    assert main(["list", option, word]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"{option} '{word}': must be one of" in err
+
+
+def test_list_as_json_has_records_and_verdicts(toy: Path, capsys: Capture) -> None:
+    assert main(["list", "--specs", str(toy), "--status", "refuted", "--json", "-"]) == 0
+    (one,) = msgspec.json.decode(capsys.readouterr().out, type=Listing).claims
+    assert (one.claim, one.status, one.record.printed) == ("toy:lemma-2", "refuted", "n**2/2")
+    assert one.verdict is not None
+    assert [str(line) for line in one.corrected] == ["sum(i, i, 1, n) <= n**2", "where n integer, n >= 1"]
 
 
 def test_check_of_sound_specs(toy: Path, capsys: Capture) -> None:
@@ -83,7 +114,30 @@ def test_explain_shows_the_evidence_of_a_report(toy: Path, tmp_path: Path, capsy
     claims = toy / "toy" / "claims.toml"
     claims.write_text(claims.read_text().replace("n**2/2", "n**2/3"))
     assert main(["explain", "lemma-2", "--specs", str(toy), "--report", folder]) == 0
-    assert "No run is stored" in capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.index("STALE") < out.index("toy:lemma-2: the claim's record") < out.index("Evidence of a stored run")
+
+
+def test_explain_shows_the_evidence_that_comes_with_dpverify(tmp_path: Path, capsys: Capture) -> None:
+    target = tmp_path / "lemma-12.svg"
+    assert main(["explain", "tran2022:lemma-12", "--figure", str(target)]) == 0
+    out = capsys.readouterr().out
+    assert "Evidence of a stored run" in out
+    assert f"wrote {target}: Variance of the noise" in out
+    assert target.read_bytes().startswith(b"<?xml")
+
+
+def test_explain_says_where_there_is_no_evidence_and_no_figure(toy: Path, tmp_path: Path, capsys: Capture) -> None:
+    words = ["explain", "lemma-2", "--specs", str(toy)]
+    assert main([*words, "--figure", str(tmp_path / "lemma-2.svg")]) == 2
+    out, err = capsys.readouterr()
+    assert "No run is stored" in out
+    assert "the recorded run has no figure of this claim" in err
+
+
+def test_explain_refuses_a_figure_that_is_no_svg(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["explain", "tran2022:lemma-12", "--figure", str(tmp_path / "lemma-12.png")]) == 2
+    assert "must be a file named *.svg" in capsys.readouterr().err
 
 
 def test_explain_takes_one_claim(toy: Path, capsys: Capture) -> None:

@@ -40,6 +40,24 @@ def test_only_the_claims_that_were_asked_for(verify: list[str], capsys: Capture)
     assert "toy:lemma-2" not in out
 
 
+def test_many_verdicts_are_listed_on_request_only(
+    verify: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpverify.cli.verify.FEW", 1)
+    assert main(verify) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["2", "No", "More:"]
+    assert main([*verify, "--refuted"]) == 0
+    out = capsys.readouterr().out
+    assert "refuted       toy:lemma-2" in out
+    assert "toy:lemma-1" not in out
+    assert main([*verify, "--verbose"]) == 0
+    out = capsys.readouterr().out
+    assert "not refuted   toy:lemma-1" in out
+    assert "refuted       toy:lemma-2" in out
+    assert "More:" not in out
+
+
 def test_a_contradicted_pin_gives_1(toy: Path, verify: list[str], capsys: Capture) -> None:
     pin(
         toy,

@@ -51,7 +51,7 @@ def test_a_file_that_the_index_does_not_know_is_asked(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(discovery, "claims_in", asks)
     known = dict(index().files)
-    stale = "dpverify.papers.wang2019.checks.variances"
+    stale = "dpverify.papers.wang2019.privacy.checks.variances"
     known[stale] = IndexedFile("0" * 12, ["theorem-4-1-variance"])
     checks = discovery.load_paper("wang2019", "dpverify.papers.wang2019", known)
     assert checks is not None

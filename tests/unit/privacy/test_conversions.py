@@ -34,6 +34,15 @@ def test_each_form_improves_on_the_one_before(order: float, rdp: float, delta: f
     assert tight >= 0
 
 
+@pytest.mark.parametrize(("order", "rdp", "delta"), CASES)
+def test_the_improved_form_is_the_tight_one_without_the_second_term(order: float, rdp: float, delta: float) -> None:
+    """The least of z log p + (1 - z) log q, over q with p = delta + exp(epsilon) q, is (z - 1) rdp."""
+    epsilon = improved_epsilon(order, rdp, delta)
+    s = np.linspace(-60.0, 60.0, 12_001) + math.log(delta) - epsilon + math.log(order - 1)  # log q, around the least
+    first = order * np.logaddexp(math.log(delta), epsilon + s) + (1 - order) * s
+    assert epsilon == 0 or float(first.min()) == pytest.approx((order - 1) * rdp, rel=1e-3, abs=1e-6)
+
+
 def worst_delta(order: float, rdp: float, epsilon: float) -> float:
     """Largest p - exp(epsilon) q over two-point laws whose Renyi divergence is at most rdp, on a grid."""
     q = np.geomspace(1e-14, 1 - 1e-9, 4001)[:, None]

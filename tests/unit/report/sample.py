@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import sin
 
+from dpverify.ledger.display import Line
 from dpverify.ledger.records import PaperInfo
 from dpverify.ledger.results import (
     AmendmentResult,
@@ -259,7 +260,18 @@ def lemma_12(ordering: str) -> Result:
         amendment=AmendmentResult(
             formula="2*alpha*G*sigma*sqrt(d*V*(1 + floor(log2(T))))",
             latex=r"2 \alpha G \sigma \sqrt{d V (1 + \lfloor \log_2 T \rfloor)}",
-            requires=["T >= 1"],
+            display=[
+                Line(
+                    text="expected_noise_norm <= 2*alpha*G*sigma*sqrt(d*V*(1 + floor(log2(T))))",
+                    latex=r"\mathbb{E} \le 2 \alpha G \sigma \sqrt{d V (1 + \lfloor \log_2 T \rfloor)}",
+                ),
+                Line(word="with", text="V = T/N", latex=r"V = \frac{T}{N}"),
+                Line(word="if", text="T >= 1", latex=r"T \ge 1"),
+                Line(word="assuming", text="lipschitz(G)"),
+                Line(word="where", text="T integer, T >= 1", latex=r"T \ge 1"),
+                Line(word="where", text="N integer", latex="N"),
+                Line(word="reading", text=f"ordering = {ordering}", about="how often the examples are permuted"),
+            ],
             status="not refuted",
             pinned="proved",
             why="COMPOSE(1,t) has at most 1 + floor(log2(t)) intervals (tran2022:proposition-18-prefix).",

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Console
 
-from dpverify.ledger.records import Amendment, Claim, Let, Quantity, Reading, Symbol, Verdict
+from dpverify.ledger import load_specs
+from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.records import Amendment, Claim, Let, Reading, Verdict
+from dpverify.ledger.results import Result
 from dpverify.report.explain import Explained, print_explained
 from tests.unit.report.sample import PAPER, lemma_12, noise_law, rdp, sample_run
 
@@ -37,27 +42,26 @@ def words(text: str) -> str:
     return " ".join(text.replace("\u2009", "").split())
 
 
-def known(**more: object) -> Explained:
-    return Explained(paper=sample_run().papers[PAPER], claim=CLAIM, **more)  # type: ignore[arg-type]  # keywords of tests
+def known(*verdicts: Verdict, results: Sequence[Result] = ()) -> Explained:
+    vocabulary = load_specs().papers[PAPER].vocabulary
+    spec = ClaimSpec(CLAIM, PAPER, vocabulary, verdicts)
+    spec = replace(spec, siblings={CLAIM.id: spec})
+    return Explained(paper=sample_run().papers[PAPER], spec=spec, results=results)
 
 
 def test_all_of_the_record_is_there() -> None:
-    text = explained(
-        known(
-            symbols={"alpha": Symbol(latex=r"\alpha", domain="real, 0 < alpha <= 1", meaning="momentum weight")},
-            quantity=Quantity(latex="x", meaning="the expected norm of the noise"),
-        )
-    )
+    text = words(explained(known()))
     for part in (
-        "tran2022:lemma-12\n",
+        "tran2022:lemma-12 ",
         "Lemma 12, appendix D.2 (expectation bound)",
         "**Lemma 12.** Suppose [a] holds.",
         "expected_noise_norm <= 4*alpha*G*sigma*sqrt(d*V*log2(T))",
-        "expected_noise_norm is the expected norm of the noise",
+        "measured: expected_noise_norm: ",
         "with V = T/N",
-        "requires alpha >= 1/N",
-        "assumes lipschitz(G)",
-        "alpha: momentum weight; real, 0 < alpha <= 1",
+        "if alpha >= 1/N",
+        "assuming lipschitz(G)",
+        "where alpha real, 0 < alpha <= 1",
+        "alpha: momentum weight",
         "ordering = fresh | once: how often the data are shuffled",
         "tran2022:proposition-18",
         "Both texts agree.",
@@ -68,12 +72,10 @@ def test_all_of_the_record_is_there() -> None:
 
 
 def test_verdict_and_amendment_are_there() -> None:
-    amendment = Amendment(formula="2*x", status="proved", why="one interval more")
-    text = explained(
-        known(verdicts=[Verdict(claim="lemma-12", status="refuted", reason="log2(1) = 0", amendment=amendment)])
-    )
+    own = Amendment(formula="2*d", let=[Let(symbol="V", value="T/N + 1")], status="proved", why="one interval more")
+    text = words(explained(known(Verdict(claim="lemma-12", status="refuted", reason="log2(1) = 0", amendment=own))))
     assert "refuted: log2(1) = 0" in text
-    assert "corrected (proved): 2*x; one interval more" in text
+    assert "corrected (proved): one interval more expected_noise_norm <= 2*d with V = T/N + 1 if alpha >= 1/N" in text
 
 
 def test_evidence_of_each_reading_is_there() -> None:

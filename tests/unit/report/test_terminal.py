@@ -46,18 +46,29 @@ def test_groups_come_in_order_with_their_counts(run: Run, width: int) -> None:
 
 def test_below_the_tables_stand_totals_alarms_and_chance(run: Run) -> None:
     text = printed(run, 200)
-    assert "14 verdicts: 2 proved, 2 not refuted, 2 inconclusive, 4 refuted, 4 untested." in text
+    assert "14 verdicts on 13 claims: 2 proved, 2 not refuted, 2 inconclusive, 4 refuted, 4 untested." in text
     assert "CONTRADICTS ITS PIN: tran2022:theorem-10-dp: pinned not refuted, found refuted." in text
     assert "SOURCES DISAGREE: tran2022:lemma-7-var-3" in text
     assert "at most 2e-6" in text
     assert "Interrupted" not in text
 
 
+def test_what_needs_attention_is_told_where_no_verdict_is_listed(run: Run) -> None:
+    out = io.StringIO()
+    print_run(run, Console(file=out, width=200), ())
+    lines = out.getvalue().splitlines()
+    told = [line.partition(":")[0] for line in lines]
+    assert told[0] == "14 verdicts on 13 claims"
+    assert {"CONTRADICTS ITS PIN", "SOURCES DISAGREE", "MISSED ITS PLANTED FAULT"} <= {*told}
+    assert "1 pinned verdict contradicted" in lines[-2]
+    assert told[-1] == "More"
+
+
 def test_interrupted_run_and_weak_evidence_are_told(run: Run) -> None:
     weak = [result("lemma-1", "Lemma 1", "count", "inconclusive", reason="no time", pinned="proved")]
     info = msgspec.structs.replace(run.run, interrupted=True)
     text = printed(msgspec.structs.replace(run, run=info, results=weak), 200)
-    assert "1 pinned verdict is unconfirmed at this budget." in text
+    assert "No pinned verdict is contradicted, 1 unconfirmed at this budget." in text
     assert "Interrupted: this is what was decided so far." in text
 
 

@@ -99,6 +99,12 @@ def test_a_missed_planted_fault_gives_exit_code_1(demo: Specs) -> None:
     assert "MISSED ITS PLANTED FAULT: demo:sloppy: law: control no fault" in "\n".join(closing(run))
 
 
+def test_a_check_that_breaks_gives_exit_code_1(demo: Specs) -> None:
+    run = verify(demo, [demo.claim("demo:root")], source=SOURCE + "load_broken")
+    assert not any(result.contradicts or result.sources_disagree or result.missed_faults for result in run.results)
+    assert exit_code(run) == 1
+
+
 def test_an_unconfirmed_pin_gives_exit_code_1_to_who_is_strict(demo: Specs) -> None:
     run = verify(demo, [demo.claim("demo:sum")], source=SOURCE + "load")
     weaker = msgspec.structs.replace(run.results[0], pinned="proved")

@@ -25,6 +25,12 @@ def test_scale_test_is_two_sided() -> None:
     assert not scale_test("scale", np.array([100.0]), 100, 1e-6).refuted
 
 
+@pytest.mark.parametrize("sum_of_squares", [60.0, 140.0])
+def test_the_p_value_of_a_scale_is_twice_its_tail(sum_of_squares: float) -> None:
+    tail = min(special.chdtr(100, sum_of_squares), special.chdtrc(100, sum_of_squares))
+    assert scale_test("scale", np.array([sum_of_squares]), 100, 0.05).p_value == pytest.approx(2 * tail)
+
+
 def test_scale_test_shares_alpha_over_its_sums() -> None:
     one = scale_test("scale", np.array([140.0]), 100, 0.05)
     many = scale_test("scale", np.full(7, 140.0), 100, 0.05)

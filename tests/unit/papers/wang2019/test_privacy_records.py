@@ -10,7 +10,7 @@ from dpverify.harness import BUDGETS, ExhaustiveCheck
 from dpverify.harness.context import as_point
 from dpverify.ledger import load_specs
 from dpverify.papers import load
-from dpverify.papers.wang2019.subsampling_bounds import (
+from dpverify.papers.wang2019.privacy.subsampling_bounds import (
     c_1_bound,
     c_1_tail,
     c_1_tail_terms,

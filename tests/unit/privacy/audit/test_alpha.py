@@ -12,6 +12,7 @@ from scipy import stats
 from dpverify.kernels.tape import generator
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.counting import DELTA_SHARE, allowance, lower_epsilon
 from dpverify.privacy.audit.learning import SHARES, Bet, learn
 from dpverify.problems.worst_cases import ClippedQuadratic
@@ -88,3 +89,31 @@ def test_a_run_draws_its_noise_and_its_orders_from_different_streams() -> None:
     run = DpNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=3)
     noise, orders = (rng.bit_generator.random_raw(1000) for rng in (run._noise_rng, run._order.rng))
     assert not set(noise) & set(orders)
+
+
+@pytest.mark.parametrize(("right", "wrong"), [(3, 0), (9, 1), (40, 25), (500, 420), (300, 2)])
+def test_the_bound_is_where_so_many_right_guesses_have_the_chance_alpha(right: int, wrong: int) -> None:
+    """Exactly: at e^epsilon odds, at least so many of all guesses are right with chance alpha."""
+    epsilon = float(lower_epsilon(np.array(float(right)), np.array(float(wrong)), 1000, 0.0, 0.05))
+    share = 1.0 / (1.0 + np.exp(-epsilon))
+    assert epsilon == 0.0 or stats.binom.sf(right - 1, right + wrong, share) == pytest.approx(0.05, rel=1e-9)
+    assert epsilon > 0.0 or stats.binom.sf(right - 1, right + wrong, 0.5) >= 0.05
+
+
+def test_the_noise_and_the_choice_of_data_set_have_streams_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys, made = list[tuple[int, ...]](), np.random.default_rng
+
+    def recorded(seed: np.random.SeedSequence) -> np.random.Generator:
+        keys.append(tuple(seed.spawn_key))
+        return made(seed)
+
+    monkeypatch.setattr(np.random, "default_rng", recorded)
+    audit(lambda dataset, rng, size: dataset[0] + rng.normal(size=size), n=50, seed=3)
+    assert len(keys) >= 2
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_bound_that_only_reaches_the_claim_refutes_nothing() -> None:
+    result = audit(lambda dataset, rng, size: rng.normal(size=size), epsilon=0.0, n=20)
+    assert result.bound.epsilon == 0.0
+    assert result.verdict == "not refuted"

@@ -16,6 +16,8 @@ from scipy import stats
 
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.counting import lower_epsilon
+from dpverify.privacy.audit.gaussian import bound_mu
+from dpverify.privacy.audit.moments import ClassMoments
 from dpverify.privacy.gaussian import mu_of
 
 Floats = NDArray[np.float64]
@@ -83,3 +85,14 @@ def test_whole_audits_of_a_gaussian_law_keep_the_level() -> None:
 
 def test_the_law_any_keeps_the_level_on_a_gaussian_mechanism() -> None:
     assert above(gaussian, 100, n=500) <= most(100)
+
+
+def test_the_statistic_of_many_dimensions_and_few_outputs_has_its_law() -> None:
+    """Hotelling's, of 20 dimensions and 15 outputs on each data set: F with 20 and 9 degrees of freedom."""
+    rng, found = np.random.default_rng(2), []
+    for _ in range(300):
+        sides = [ClassMoments(np.zeros(20)) for _ in range(2)]
+        for side in sides:
+            side.add(rng.normal(size=(15, 20)))
+        found.append(bound_mu(sides[0], sides[1], 0.05).statistic)
+    assert stats.kstest(found, stats.f(20, 9).cdf).pvalue > 1e-6

@@ -63,7 +63,7 @@ def test_statuses_of_all_readings_that_are_meant(fresh: Result) -> None:
 
 def test_formulas_and_their_terms(fresh: Result) -> None:
     sums = msgspec.structs.replace(fresh, printed="(2*alpha + G/3)*sqrt(N) - 7", latex="x | y")
-    assert told("{{ printed('lemma-12') }}", [sums])[1] == r"$`x \vert y`$"
+    assert told("{{ printed('lemma-12') }}", [sums])[1] == "```math\nx | y\n```"
     assert told("{{ term('lemma-12', 'printed', '1.2') }}", [sums])[1] == r"$`\frac{G}{3}`$"
     assert told("{{ factor('lemma-12', 'printed', '1') }}", [sums])[1] == r"$`\sqrt{N}`$"
     assert told("{{ term('lemma-12', 'printed', '2') }}", [sums])[1] == "$`-7`$"

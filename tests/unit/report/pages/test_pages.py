@@ -132,7 +132,8 @@ def test_chance_of_a_false_red_is_the_sum_of_the_alphas(run: Run, index: str) ->
 def test_amendment_has_its_own_status_slack_and_checks(paper: str) -> None:
     own = paper.split("**Corrected statement: ○ not refuted** (pinned proved).")[1].split("#### ", maxsplit=1)[0]
     assert "smallest 1.003, typical 2.2" in own
-    assert "Under `T >= 1`" in own
+    said = r"With $`V = \frac{T}{N}`$; if $`T \ge 1`$; assuming `lipschitz(G)`; for whole $`T \ge 1`$, $`N`$; reading"
+    assert f"{said} ordering = fresh." in own.split("```")[2]
     assert "| `exact-law` | exact law | ○ not refuted | 4\u2009096 |" in own
 
 

@@ -121,6 +121,10 @@ FACTS: dict[str, Any] = {
         {"n": WHOLE, "x": REAL}, ZERO, "<=", ["sum", "i", ZERO, "n", "x"],
         **body(fact(">=", ["sum", "i", ZERO, "n", "x"], "termwise")),
     ),
+    "terms of which the last alone is nonnegative": certificate(
+        {"n": WHOLE}, ZERO, "<=", ["sum", "i", ZERO, "n", minus("i", "n")], ["<=", ZERO, "n"],
+        **body(fact(">=", ["sum", "i", ZERO, "n", minus("i", "n")], "termwise")),
+    ),
     "a divisor that may be 0": certificate(
         XY, "x", "=", "y", ["=", ["*", "x", "y"], power("y", TWO)],
         **body(fact("=", minus("x", "y"), "combine", ["y"], [])),

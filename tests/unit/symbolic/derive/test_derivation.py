@@ -186,6 +186,7 @@ def test_directions() -> None:
         (Sum(x**i, (i, 0, n)), 1),
         (Sum(y**i, (i, 1, sympy.floor(x))), 1),
         (1 / (x - Rational(3, 2)), None),
+        ((x - 3) * (x - 4), -1),
         (y, 0),
     ]:
         assert direction(expr, x, Occurrence(facts)) == want, expr

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from flint import arb, fmpq
 
-from dpverify.symbolic.exact.numbers import nearest_float, power
+from dpverify.symbolic.exact.numbers import conjunction, nearest_float, power
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,10 @@ def test_a_long_power_is_a_ball_that_holds_it() -> None:
 def test_the_nearest_float_of_a_rational_and_the_middle_of_a_ball() -> None:
     assert nearest_float(Fraction(1, 3)) == 1 / 3
     assert nearest_float(arb(0.25, 0.125)) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"), [([], True), ([True, True], True), ([True, None], None), ([None, False], False)]
+)
+def test_what_is_not_decided_is_not_met(answers: list[bool | None], said: bool | None) -> None:
+    assert conjunction(answers) is said

@@ -124,6 +124,15 @@ def test_a_case_with_an_unreadable_condition_is_not_skipped() -> None:
     assert not is_nonnegative(odd)
 
 
+def test_a_negative_denominator_turns_the_sign_where_no_witness_helps() -> None:
+    """No point that is tried lies in so thin a slab: the proof has to be refused by itself."""
+    thin = Facts().given([x >= Rational(17, 100), x <= Rational(18, 100)])
+    assert not witnessed(thin, {x}).witnesses
+    assert not is_nonnegative(1 / (-1 - x), thin)
+    assert not is_nonnegative((1 + x) / (-1 - x**2) + Rational(1, 10), thin)
+    assert is_nonnegative(-1 / (-1 - x), thin)
+
+
 def test_witnesses_do_not_make_true_what_is_not() -> None:
     """Witnesses only refute. Here every witness agrees with a false claim."""
     five = ({"x": to_value(5), "y": to_value(7)},)

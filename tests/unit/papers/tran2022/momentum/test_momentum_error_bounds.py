@@ -42,3 +42,9 @@ def test_the_farthest_iterate_of_an_epoch(epochs: str, most: int) -> None:
     assert max(anchor_distance(i, 5, epochs) for i in range(1, 40)) == most  # type: ignore[arg-type]  # parametrized
     drift = attained_drift(40, 5, Fraction(1), HALF, Fraction(2), epochs)  # type: ignore[arg-type]  # parametrized
     assert drift <= most
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_an_anchor_is_the_first_step_of_its_epoch(n: int) -> None:
+    for i in range(1, 4 * n + 1):
+        assert anchor_distance(i, n, "one-based") == i - max(k for k in range(1, i + 1, n))

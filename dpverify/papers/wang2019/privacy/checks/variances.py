@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, PaperChecks
-from dpverify.papers.wang2019.privacy_derivations import derive_by_algebra, derive_order
+from dpverify.papers.wang2019.privacy.derivations import derive_by_algebra, derive_order
 
 CHECKS = PaperChecks("wang2019", __name__)
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.wang2019.subsampling_bounds import composed_moment
+from dpverify.papers.wang2019.privacy.subsampling_bounds import composed_moment
 from dpverify.privacy.gaussian_safe import delta_ball
 from dpverify.privacy.two_point import near_worst_laws, two_point_delta
 from dpverify.symbolic.exact.numbers import Exact, ball

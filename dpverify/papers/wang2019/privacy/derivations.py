@@ -61,7 +61,7 @@ def derive_gaussian(statement: Statement) -> Derivation:
 def derive_by_algebra(statement: Statement) -> Derivation:
     """Derive a right side that the left one equals once the definitions are put in."""
     start, end = sympy_sides(statement)
-    return _one_step(statement, start, Step(end, "="))
+    return one_chain(statement, start, Step(end, "="))
 
 
 def derive_last(statement: Statement) -> Derivation:
@@ -70,7 +70,7 @@ def derive_last(statement: Statement) -> Derivation:
     inside = next(iter(start.atoms(log))).args[0]
     outside = start.subs(log(inside), HOLE)
     tangent = Step(outside.subs(HOLE, inside - 1), "<=", "log-tangent", {"x": inside}, context=outside)
-    return _one_step(statement, start, tangent, Step(end, "="))
+    return one_chain(statement, start, tangent, Step(end, "="))
 
 
 def derive_min(statement: Statement) -> Derivation:
@@ -92,7 +92,7 @@ def derive_min(statement: Statement) -> Derivation:
         Case(y <= middle, (flat, *chord(4 * (HOLE - 1), y, middle))),
         Case(y > middle, (steep, split, *chord(2 * exp(middle) * HOLE, y - middle, last - middle))),
     )
-    return _one_step(statement, start, Cases(end, "<=", cases))
+    return one_chain(statement, start, Cases(end, "<=", cases))
 
 
 def derive_order(statement: Statement) -> Derivation:
@@ -103,9 +103,10 @@ def derive_order(statement: Statement) -> Derivation:
     rest = (1 - beta) * epsilon
     put_in = Step(beta * epsilon * iterations / steps + rest, "=")
     whole = Step.order(beta * epsilon * HOLE / steps + rest, iterations, steps)
-    return _one_step(statement, start, put_in, whole, Step(end, "="))
+    return one_chain(statement, start, put_in, whole, Step(end, "="))
 
 
-def _one_step(statement: Statement, start: Any, *steps: Link) -> Derivation:
+def one_chain(statement: Statement, start: Any, *steps: Link) -> Derivation:
+    """Make a derivation of a statement's own letters."""
     begin: Expr = start
     return Derivation("algebra", "ours", _ranges(statement), sympy_conditions(statement), begin, tuple(steps))

@@ -22,8 +22,8 @@ from dpverify.harness import (
 from dpverify.harness.derivation_check import derived_and_searched
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.wang2019.privacy_derivations import derive_gaussian, derive_last, derive_min
-from dpverify.papers.wang2019.subsampling_bounds import c_1_bound, c_1_tail, c_1_tail_terms, pair_divergence
+from dpverify.papers.wang2019.privacy.derivations import derive_gaussian, derive_last, derive_min
+from dpverify.papers.wang2019.privacy.subsampling_bounds import c_1_bound, c_1_tail, c_1_tail_terms, pair_divergence
 from dpverify.symbolic.exact.evaluate import decide
 from dpverify.symbolic.exact.numbers import Exact, ball
 

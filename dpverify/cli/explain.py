@@ -1,0 +1,105 @@
+"""``dpverify explain``: all about one claim, with the evidence of the recorded run and its figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpverify.cli.claims import ClaimName
+from dpverify.cli.output import OK, BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpverify.ledger import ClaimSpec, Specs
+    from dpverify.ledger.results import Result, Run
+
+
+def explain(
+    claim: ClaimName, /, *, specs: Path | None = None, report: Path | None = None, figure: Path | None = None
+) -> int:
+    """Explain one claim: the paper's words, the formula, its conditions, the verdict, the evidence, the checks.
+
+    ``report``: folder that holds a report, for the evidence of its run; by default the run that comes with dpverify.
+    ``figure``: draw the claim's figure to this *.svg file; further ones get a number.
+    """
+    from rich.console import Console
+
+    from dpverify.ledger import load_specs
+    from dpverify.report.explain import Explained, print_explained
+
+    loaded = load_specs(specs)
+    found = loaded.select((claim,))
+    if len(found) != 1:
+        keys = ", ".join(spec.key for spec in found)
+        raise BadInput("CLAIM", repr(claim), f"names {len(found)} claims, explain takes one of {keys}")
+    spec = found[0]
+    run = _stored(spec, report)
+    known = Explained(
+        paper=loaded.papers[spec.paper].info,
+        spec=spec,
+        results=run.results if run else (),
+        stale=_stale(run, loaded, spec) if run else (),
+    )
+    console = Console()
+    print_explained(known, console)
+    console.print(f"\n[bold]Checks[/]\n  {', '.join(_checks(spec)) or 'none is written for it yet'}", highlight=False)
+    if figure is not None:
+        _draw(known.results, figure)
+    return OK
+
+
+def _checks(spec: ClaimSpec) -> list[str]:
+    from dpverify.papers import load
+
+    checks = load(spec.paper)
+    found = [] if checks is None else checks.of(spec.record.id)
+    return [f"{check.name} ({check.runs_from})" if check.runs_from else check.name for check in found]
+
+
+def _stored(spec: ClaimSpec, report: Path | None) -> Run | None:
+    """The part of a recorded run that judged this claim; None where there is none."""
+    import msgspec
+
+    from dpverify.ledger.load import bundled
+    from dpverify.ledger.results import decode
+
+    file = (bundled("reports") if report is None else report) / "data" / f"{spec.paper}.json"
+    if not file.is_file():
+        return None
+    try:
+        run = decode(file.read_bytes())
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadInput("--report", file, f"cannot be read ({' '.join(str(error).split())})") from error
+    mine = [result for result in run.results if result.claim == spec.key]
+    return msgspec.structs.replace(run, results=mine) if mine else None
+
+
+def _stale(run: Run, specs: Specs, spec: ClaimSpec) -> list[str]:
+    """What has changed since the recorded run: the record, or the code that judges it."""
+    from dpverify.harness.run.suite import Suite
+    from dpverify.report.collect import reading_key, stale
+
+    cases = Suite(specs, run.run.budget, run.run.seed).cases(spec)
+    today = {(spec.key, reading_key(case.reading)): (spec.record_hash, case.evidence_hash) for case in cases}
+    return stale(run, today)
+
+
+def _draw(results: Sequence[Result], target: Path) -> None:
+    """Draw every figure of some results, the first one under the given name."""
+    from dpverify.kernels.check import ArgumentError
+    from dpverify.report.collect import pictures
+    from dpverify.report.files import check_target, write_whole
+    from dpverify.report.pages.figures import caption, svg
+
+    found = [picture for result in results for picture in pictures(result)]
+    if not found:
+        raise BadInput("--figure", target, "the recorded run has no figure of this claim")
+    try:
+        check_target("--figure", target, suffix=".svg")
+        for number, picture in enumerate(found, start=1):
+            path = target if number == 1 else target.with_stem(f"{target.stem}-{number}")
+            write_whole("--figure", path, svg(picture.name, picture.columns))
+            print(f"wrote {path}: {caption(picture.name, picture.columns)}")
+    except ArgumentError as error:
+        raise BadInput(error.variable, error.value, error.rule) from error

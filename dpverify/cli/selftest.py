@@ -1,0 +1,91 @@
+"""``dpverify selftest``: plant the faults of the catalogue, and say which are noticed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpverify.bench.machine import usable_cores
+from dpverify.cli.output import OK, STDOUT, BadInput, Target, Whole, check_folder, check_json, complain, write_record
+
+if TYPE_CHECKING:
+    from dpverify.report.selftest import Selftest
+    from dpverify.selftest.catalogue import Fault
+
+MISSED = 1  # exit code where a fault is missed, or the code is red without one
+STATE = ".selftest"
+
+
+def selftest(
+    *,
+    only: str | None = None,
+    tenth: Whole | None = None,
+    root: Path = Path(),
+    jobs: Whole | None = None,
+    limit: Whole = 300,
+    state: Path | None = None,
+    json: Target | None = None,
+    report: Path | None = None,
+    list_: bool = False,
+) -> int:
+    """Plant each fault of specs/faults in a copy of a checkout, and see whether the claims and tests notice it.
+
+    ``only``: a glob of ids or modules. ``tenth``: 0 to 9, every tenth fault. ``root``: the checkout. ``limit``: seconds
+    for one fault. ``state``: file that holds what was decided, which is not run again while the code stays as it is.
+    ``report``: write selftest.md and its data to this folder.
+    """
+    faults = _choose(root, only, tenth)
+    if list_:
+        for fault in faults:
+            print(f"{fault.id}: {fault.what} ({fault.module}); noticed by {', '.join(fault.noticed_by)}")
+        return OK
+    if (jobs is not None and jobs < 1) or limit < 1:
+        raise BadInput("--jobs, --limit", f"{jobs}, {limit}", "must be at least 1")
+    check_json(json)
+    if report is not None:
+        check_folder("--report", report)
+    from dpverify.report.terminal import rounds_on_stderr
+    from dpverify.selftest.run import NotGreen
+    from dpverify.selftest.run import selftest as run_selftest
+
+    try:
+        with rounds_on_stderr() as progress:
+            run = run_selftest(
+                root.resolve(), faults, state or root / STATE, jobs=jobs or usable_cores(), limit=limit, report=progress
+            )
+    except NotGreen as error:
+        complain(str(error))
+        return MISSED
+    write_record(run, json)
+    if report is not None:
+        from dpverify.report.selftest import write_selftest
+
+        write_selftest(run, report)
+    _show(run, on_stderr=json == STDOUT)
+    return MISSED if run.missed else OK
+
+
+def _choose(root: Path, only: str | None, tenth: int | None) -> list[Fault]:
+    from dpverify.selftest.catalogue import FOLDER, CatalogueError, choose, load_faults
+
+    if not (root / FOLDER).is_dir() or not (root / "tests").is_dir():
+        raise BadInput("--root", root, f"must be a checkout of dpverify, with tests/ and {FOLDER}/")
+    if tenth is not None and not 0 <= tenth <= 9:
+        raise BadInput("--tenth", tenth, "must be 0 to 9")
+    try:
+        found = choose(load_faults(root), only, tenth)
+    except CatalogueError as error:
+        raise BadInput(str(FOLDER), "", str(error)) from error
+    if not found:
+        raise BadInput("--only", only, "no fault has such an id or module")
+    return found
+
+
+def _show(run: Selftest, *, on_stderr: bool) -> None:
+    from rich.console import Console
+
+    console = Console(stderr=on_stderr, highlight=False, soft_wrap=True)
+    for fault in sorted(run.faults, key=lambda each: not each.missed):
+        word = f"MISSED by {', '.join(fault.missed)}" if fault.missed else "noticed"
+        console.print(f"{fault.id} ({fault.seconds:.0f} s): {word}", markup=False)
+    console.print(f"{len(run.faults)} faults, {len(run.faults) - len(run.missed)} noticed, {len(run.missed)} missed")

@@ -1,0 +1,67 @@
+"""A statement as it is shown: everything that was judged, in lines that the formula language reads back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from dpverify.ledger.formula import to_text
+from dpverify.ledger.records import ORDERS, Record
+from dpverify.ledger.statements import Statement
+
+Word = Literal["", "in words:", "with", "if", "assuming", "where", "measured:", "constant may depend on", "reading"]
+
+
+class Line(Record, frozen=True, kw_only=True):
+    """One part of a statement: the word that says which, the part as text, and, where it is a formula, as LaTeX."""
+
+    word: Word = ""
+    text: str
+    latex: str = ""
+    about: str = ""  # what it means: of a measured quantity, or of a reading
+
+    def __str__(self) -> str:
+        return f"{self.word} {self.text}".strip()
+
+
+def display(statement: Statement) -> list[Line]:
+    """Everything that a statement says: its sides, definitions, conditions, domains and reading, a line each."""
+    return [*_sides(statement), *_conditions(statement), *_meanings(statement)]
+
+
+def _sides(said: Statement) -> Iterator[Line]:
+    if said.rhs is None or said.relation is None:
+        yield Line(word="in words:", text=" ".join((said.words or "").split()))
+        return
+    left, right = to_text(said.lhs) if said.lhs is not None else said.quantity or "", to_text(said.rhs)
+    order = said.relation in ORDERS
+    text = f"{left} = {said.relation}({right})" if order else f"{left} {said.relation} {right}"
+    yield Line(text=text, latex=said.latex())
+
+
+def _conditions(said: Statement) -> Iterator[Line]:
+    for name, value in said.let:
+        latex = rf"{said.symbols[name].latex} = {said.formula_latex(value)}"
+        yield Line(word="with", text=f"{name} = {to_text(value)}", latex=latex)
+    for condition in said.requires:
+        yield Line(word="if", text=to_text(condition), latex=said.formula_latex(condition))
+    yield from (Line(word="assuming", text=str(tag)) for tag in said.assumes)
+    yield from (Line(word="constant may depend on", text=name) for name in sorted(said.hides))
+    for name, domain in said.domains.items():
+        latex = r",\ ".join(map(said.formula_latex, domain.constraints)) or said.symbols[name].latex
+        yield Line(word="where", text=f"{name} {domain}", latex=latex)
+
+
+def _meanings(said: Statement) -> Iterator[Line]:
+    """What the measured quantity is, in the paper's words, and which reading this is of those that there are."""
+    if said.measured is not None and said.quantity is not None:
+        yield Line(word="measured:", text=said.quantity, latex=said.measured.latex, about=said.measured.meaning)
+    claim = said.siblings.get(said.key.partition(":")[2])
+    about = {reading.name: reading.meaning for reading in claim.record.reading} if claim else {}
+    for name, choice in said.reading.items():
+        yield Line(word="reading", text=f"{name} = {choice}", about=about.get(name, ""))
+
+
+def texts(lines: Iterable[Line], word: Word) -> list[str]:
+    """The parts of a statement that come after a word, as texts."""
+    return [line.text for line in lines if line.word == word]

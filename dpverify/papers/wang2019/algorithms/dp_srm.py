@@ -1,0 +1,184 @@
+"""Algorithm 1 of the paper, DP-SRM: a gradient estimator that is built from changes of gradients, with noise added.
+
+    v_p^0     = mean over B_0 of grad f_i(theta^0) + u^0,                            u^0 ~ N(0, sigma_0^2 I)
+    theta^t+1 = theta^t - eta_t v_p^t,                                eta_t = min(zeta/(L |v_p^t|), 1/(2L))
+    v_p^t+1   = mean over B_t+1 of (grad f_i(theta^t+1) - (1 - gamma) grad f_i(theta^t)) + (1 - gamma) v_p^t + u^t+1
+
+Each batch is drawn without replacement, and the output is one of theta^0, ..., theta^(T-1), each as likely. Nothing
+reads v_p^T, which the box releases last; it is not made.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpverify.kernels import check
+from dpverify.kernels.jit import for_types_of, step_kernel
+from dpverify.kernels.tape import Seed, generator
+from dpverify.kernels.typing import Indices, Tape, Vector
+from dpverify.kernels.vector import norm
+from dpverify.problems.example_gradients import BatchOracle
+from dpverify.problems.stepped_run import LongRun
+
+BATCHES, OUTPUT = 4, 6  # streams of the seed; noise is stream 1
+
+
+@dataclass(frozen=True)
+class SrmParameters:
+    """Parameters of DP-SRM.
+
+    Attributes
+    ----------
+    steps : int
+        T, at least 1.
+    batch_0, batch : int
+        b_0 and b, at least 1 and at most n.
+    gamma : float
+        Momentum weight, in [0, 1]; 1: each estimate is a batch's mean gradient.
+    zeta : float
+        Accuracy, above 0; no step is longer than zeta/L.
+    smoothness : float
+        L, above 0.
+    std_0, std : float
+        sigma_0 and sigma, deviations of a coordinate of the noise of the first estimate and of the others; at least 0.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range.
+    """
+
+    steps: int
+    batch_0: int
+    batch: int
+    gamma: float
+    zeta: float
+    smoothness: float
+    std_0: float = 0.0
+    std: float = 0.0
+
+    def __post_init__(self) -> None:
+        check.whole(1, steps=self.steps)
+        check.whole(1, batch_0=self.batch_0)
+        check.whole(1, batch=self.batch)
+        check.proportion(gamma=self.gamma)
+        check.positive(zeta=self.zeta)
+        check.positive(smoothness=self.smoothness)
+        check.not_negative(std_0=self.std_0)
+        check.not_negative(std=self.std)
+
+
+@step_kernel
+def srm_move(zeta: float, smoothness: float, v: Vector, w: Vector, old: Vector) -> bool:
+    """Do line 5: ``old <- w``, ``w <- w - eta v``, all of shape (d,). Whether v is finite; else nothing moves."""
+    length = norm(v)
+    if not math.isfinite(length):
+        return False
+    eta = 0.5 / smoothness if length <= 2.0 * zeta else zeta / (smoothness * length)
+    for j in range(w.shape[0]):
+        old[j] = w[j]
+        w[j] -= eta * v[j]
+    return True
+
+
+@step_kernel
+def srm_release(gamma: float, std: float, change: Vector, unit: Vector, v: Vector) -> None:
+    """Do lines 7 and 8: ``v <- change + (1 - gamma) v + std unit``, all of shape (d,)."""
+    for j in range(v.shape[0]):
+        v[j] = change[j] + (1.0 - gamma) * v[j] + std * unit[j]
+
+
+class DpSrm(LongRun):
+    """DP-SRM on anything that gives means over batches; it can be advanced, watched and interrupted.
+
+    Parameters
+    ----------
+    oracle : BatchOracle
+        ``RecursiveGradient`` for logistic regression, ``ExampleGradients`` for any function.
+    examples : int
+        n.
+    start : (d,) array of float
+        theta^0.
+    parameters : SrmParameters
+        Numbers of the run.
+    seed : int, sequence of int or SeedSequence
+        Noise comes from its stream 1, batches from its stream 4, the choice of the output from its stream 6.
+    tape : (T, d) array of float, optional
+        Unit noise of u^0, ..., u^(T-1), instead of what the seed gives.
+    keep : bool
+        Whether to keep all iterates.
+
+    Raises
+    ------
+    ArgumentError
+        If a batch is larger than n, a shape does not fit, or what is kept does not fit in memory; later, if a gradient
+        or the estimate is not finite.
+
+    Notes
+    -----
+    Source: Algorithm 1.
+    """
+
+    def __init__(
+        self, oracle: BatchOracle, examples: int, start: Vector, parameters: SrmParameters, *,
+        seed: Seed = 0, tape: Tape | None = None, keep: bool = False,
+    ) -> None:  # fmt: skip
+        self.parameters = p = parameters
+        n = check.whole(1, examples=examples)
+        check.whole(1, n, batch_0=p.batch_0)
+        check.whole(1, n, batch=p.batch)
+        super().__init__(p.steps, n, start, seed, keep=keep, vectors=4, counters=1)
+        d = len(self._w)
+        self._oracle, self._examples, self._chunk = oracle, n, 16
+        self._tape = None if tape is None else check.array(p.steps, d, tape=tape)
+        self._batches = generator(self._seed, BATCHES)
+        self._v, self._old, self._change, self._unit = (np.zeros(d) for _ in range(4))
+        self._chosen = int(generator(self._seed, OUTPUT).integers(p.steps))
+        self._output = self._w.copy()
+        self._move = for_types_of(srm_move, p.zeta, p.smoothness, self._v, self._w, self._old)
+        self._release = for_types_of(srm_release, p.gamma, p.std, self._change, self._unit, self._v)
+
+    @property
+    def v(self) -> Vector:
+        """The last estimate that was released, v_p^(t-1), shape (d,); a copy."""
+        return self._v.copy()
+
+    @property
+    def output(self) -> Vector:
+        """theta~, one of theta^0, ..., theta^(T-1), shape (d,); a copy. An ArgumentError before it is reached."""
+        if self.t < self._chosen:
+            raise check.ArgumentError("t", self.t, f"must have reached the output's step {self._chosen}")
+        return self._output.copy()
+
+    def _steps(self, first: int, last: int) -> None:
+        for t in range(first - 1, last):  # the paper counts steps from 0
+            self._estimate(t)
+            if not self._move(self.parameters.zeta, self.parameters.smoothness, self._v, self._w, self._old):
+                raise check.ArgumentError("v", f"{self._v.max()} at step {t}", "must stay finite")
+            if len(self._iterates):
+                self._iterates[t + 1] = self._w
+            self._done[0] = t + 1
+            if t + 1 == self._chosen:
+                self._output[:] = self._w
+
+    def _estimate(self, t: int) -> None:
+        """Release v_p^t."""
+        p = self.parameters
+        batch = self._batch(p.batch if t else p.batch_0)
+        if t:
+            self._oracle.change(self._w, self._old, batch, p.gamma, self._change)
+        else:
+            self._oracle(self._w, batch, self._change)
+        if self._tape is not None:
+            self._unit[:] = self._tape[t]
+        elif (p.std if t else p.std_0) > 0.0:
+            self._noise_rng.standard_normal(out=self._unit)
+        # before the first estimate v is 0
+        self._release(p.gamma, p.std if t else p.std_0, self._change, self._unit, self._v)
+
+    def _batch(self, size: int) -> Indices:
+        n = self._examples
+        return np.arange(n) if size == n else self._batches.choice(n, size, replace=False, shuffle=False)

@@ -1,0 +1,60 @@
+"""Section 4.1 and the lines of B.2 as formulas: a search of each one's domain, and a derivation where one is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, PaperChecks, Point, SearchCheck
+from dpverify.ledger.statements import Statement
+from dpverify.papers.wang2019.privacy.derivations import derive_by_algebra
+from dpverify.papers.wang2019.utility import derivations as derive
+from dpverify.symbolic.exact.numbers import Exact
+
+CHECKS = PaperChecks("wang2019", __name__)
+
+BOTH, CORRECTED = ("printed", "amended"), ("amended",)
+
+
+def _samples(budget: Budget) -> Iterator[dict[str, Any]]:
+    for n in range(2, {"smoke": 7, "standard": 10, "full": 13}[budget.name]):
+        yield from ({"n": n, "b": b, "shape": shape} for b in range(1, n) for shape in range(3))
+
+
+def _sampled_mean_square(point: Point, statement: Statement) -> Exact:
+    """Average over all subsets, exactly, for numbers that add up to 0: equal steps, one against all, or halves."""
+    del statement
+    n, b = int(point["n"]), int(point["b"])
+    raw = ([*range(n)], [1] + [0] * (n - 1), [i % 2 for i in range(n)])[int(point["shape"])]
+    values = [Fraction(value) - Fraction(sum(raw), n) for value in raw]
+    sums = [sum((values[i] for i in chosen), Fraction(0)) for chosen in combinations(range(n), b)]
+    square = sum((value * value for value in values), Fraction(0)) / n
+    return sum((one * one for one in sums), Fraction(0)) / (len(sums) * b * b * square)
+
+
+for claim, build, variants in (
+    ("equation-4-1", derive.derive_triangle, CORRECTED),
+    ("section-4-1-gradients", derive.derive_triangle, BOTH),
+    ("section-4-1-step", derive.derive_step, BOTH),
+    ("theorem-4-4-iterations", derive_by_algebra, BOTH),
+    ("theorem-4-4-batches", derive.derive_floor, BOTH),
+    ("theorem-4-4-gradients", derive_by_algebra, CORRECTED),
+    ("remark-4-5-factor", derive_by_algebra, CORRECTED),
+    ("equation-b-4-step", derive.derive_moved, BOTH),
+    ("theorem-4-4-smooth", derive.derive_triangle, CORRECTED),
+    ("theorem-4-4-descent", derive_by_algebra, BOTH),
+    ("theorem-4-4-half-step", derive.derive_half_step, BOTH),
+    ("theorem-4-4-step-square", derive.derive_step_square, BOTH),
+    ("theorem-4-4-step-tangent", derive.derive_step_tangent, BOTH),
+    ("equation-b-9", derive.derive_by_sign, CORRECTED),
+    ("equation-b-10", derive_by_algebra, CORRECTED),
+    ("theorem-4-4-combined", derive_by_algebra, CORRECTED),
+    ("equation-b-15", derive.derive_steps, BOTH),
+    ("equation-b-16", derive.derive_roots, BOTH),
+    ("equation-b-19", derive_by_algebra, CORRECTED),
+):
+    CHECKS.add(SearchCheck(claim, "search"), DerivationCheck(claim, "derivation", build=build, variants=variants))
+CHECKS.add(SearchCheck("equation-b-14", "search"), SearchCheck("equation-b-18", "search"))
+CHECKS.add(ExhaustiveCheck("lemma-d-1", "subsets", points=_samples, lhs=_sampled_mean_square))

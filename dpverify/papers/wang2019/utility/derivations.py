@@ -1,0 +1,144 @@
+"""Derivations of section 4.1's bounds on the estimate and of the lines of B.2, each a few steps from its premises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Abs, Min, Rational, floor, sqrt
+
+from dpverify.ledger.statements import Statement
+from dpverify.papers.wang2019.privacy.derivations import one_chain
+from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step
+from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
+
+
+def derive_by_sign(statement: Statement) -> Derivation:
+    """Derive that one side is at most the other from the sign of their difference."""
+    start, end = sympy_sides(statement)
+    if statement.relation == ">=":
+        return one_chain(statement, start, Step(end, ">=", "order", {"a": end, "b": start}))
+    return one_chain(statement, start, Step.order(HOLE, start, end))
+
+
+def derive_moved(statement: Statement) -> Derivation:
+    """Derive the second inequality of (B.4): the longest step put in."""
+    start, end = sympy_sides(statement)
+    symbols = sympy_symbols(statement)
+    moved = symbols["moved"]
+    context = start.xreplace({moved: HOLE})
+    return one_chain(statement, start, Step.order(context, moved, symbols["zeta"] / symbols["L"]), Step(end, "="))
+
+
+def derive_step(statement: Statement) -> Derivation:
+    """Derive that a step is at most zeta/L long: the smaller of two factors is at most the first."""
+    start, end = sympy_sides(statement)
+    smaller = next(iter(start.atoms(Min)))
+    first, second = sorted(smaller.args, key=lambda one: not one.has(sympy_symbols(statement)["length"]))
+    context = start.xreplace({smaller: HOLE})
+    return one_chain(statement, start, Step.within(context, first, "above-min", {"a": first, "b": second}),
+                     Step(end, "="))  # fmt: skip
+
+
+def derive_step_square(statement: Statement) -> Derivation:
+    """Derive what a step gains, on both sides of |v| = 2 zeta."""
+    start, end = sympy_sides(statement)
+    symbols = sympy_symbols(statement)
+    zeta, smooth, v = (symbols[name] for name in ("zeta", "L", "length"))
+    cut, full = zeta / (smooth * v), 1 / (2 * smooth)
+    left, right = next(iter(start.atoms(Min))), next(iter(end.atoms(Min)))
+    line, square = 2 * v / zeta, (v / zeta) ** 2
+    before, after = start.xreplace({left: HOLE}), end.xreplace({right: HOLE})
+
+    def case(assumption: Any, of_left: tuple[Any, Any], of_right: tuple[Any, Any]) -> Case:
+        (a, b), (least, other) = of_left, of_right
+        first = Step(before.xreplace({HOLE: a}), "=", "min-is", {"a": a, "b": b}, context=before)
+        return Case(assumption, (first, Step(end, "=", "min-is", {"a": least, "b": other}, context=after)))
+
+    split = (case(v <= 2 * zeta, (square, line), (full, cut)), case(v > 2 * zeta, (line, square), (cut, full)))
+    return one_chain(statement, start, Cases(end, "=", split))
+
+
+def derive_step_tangent(statement: Statement) -> Derivation:
+    """Derive the line below what a step gains, on both sides of |v| = 2 zeta."""
+    start, end = sympy_sides(statement)
+    symbols = sympy_symbols(statement)
+    zeta, v = symbols["zeta"], symbols["length"]
+    smaller, line, square = next(iter(start.atoms(Min))), 2 * v / zeta, (v / zeta) ** 2
+    context = start.xreplace({smaller: HOLE})
+
+    def case(assumption: Any, one: Any, other: Any) -> Case:
+        least = context.xreplace({HOLE: one})
+        is_least = Step(least, "=", "min-is", {"a": one, "b": other}, context=context)
+        return Case(assumption, (is_least, Step(end, ">=", "order", {"a": end, "b": least})))
+
+    split = (case(v <= 2 * zeta, square, line), case(v > 2 * zeta, line, square))
+    return one_chain(statement, start, Cases(end, ">=", split))
+
+
+def derive_triangle(statement: Statement) -> Derivation:
+    """Derive a bound on the length of a sum by the triangle inequality; each part then by what bounds it, if given."""
+    start, end = sympy_sides(statement)
+    (whole,) = start.atoms(Abs)
+    a, b = whole.args[0].as_two_terms()
+    context, symbols = start.xreplace({whole: HOLE}), sympy_symbols(statement)
+    steps = [Step.within(context, Abs(a) + Abs(b), "triangle", {"a": a, "b": b})]
+    if "G" in symbols:
+        largest = symbols["G"]
+        steps += [Step.order(context.xreplace({HOLE: HOLE + Abs(b)}), Abs(a), largest)]
+        steps += [Step.order(context.xreplace({HOLE: largest + HOLE}), Abs(b), largest)]
+    return one_chain(statement, start, *steps, Step(end, "="))
+
+
+def derive_half_step(statement: Statement) -> Derivation:
+    """Derive what eta <= 1/(2L) leaves of the descent: two factors at their largest, and a square dropped."""
+    start, end = sympy_sides(statement)
+    names = ("eta", "L", "error_square", "slope_norm", "length")
+    eta, smooth, error, slope, v = (sympy_symbols(statement)[name] for name in names)
+    curved = -eta * (Rational(1, 2) - eta * smooth / 2) * v**2
+    return one_chain(
+        statement,
+        start,
+        Step.order(HOLE + eta * error / 2 + curved, -eta * slope**2 / 2, 0),
+        Step.order(HOLE * error / 2 + curved, eta, 1 / (2 * smooth)),
+        Step.order(error / (4 * smooth) + eta * v**2 * HOLE, eta * smooth / 2 - Rational(1, 2), -Rational(1, 4)),
+        Step(end, "="),
+    )
+
+
+def derive_floor(statement: Statement) -> Derivation:
+    """Derive a bound that grows with a floor, by what is floored."""
+    start, end = sympy_sides(statement)
+    (whole,) = start.atoms(floor)
+    context = start.xreplace({whole: HOLE})
+    return one_chain(statement, start, Step.within(context, whole.args[0], "floor-below", {"x": whole.args[0]}),
+                     Step(end, "="))  # fmt: skip
+
+
+def derive_steps(statement: Statement) -> Derivation:
+    """Derive (B.15): T is above 4 L D_F/zeta^2, so that the first term is at most zeta."""
+    start, end = sympy_sides(statement)
+    (whole,) = start.atoms(floor)
+    least = whole.args[0] - 1
+    context = start.xreplace({whole: HOLE})
+    lower = Step(context.xreplace({HOLE: least}), "<=", "floor-above", {"x": whole.args[0]}, context=context)
+    return one_chain(statement, start, lower, Step.order(HOLE, context.xreplace({HOLE: least}), end))
+
+
+def derive_roots(statement: Statement) -> Derivation:
+    """Derive (B.16): the root of a sum is at most the sum of the roots, term by term."""
+    start, end = sympy_sides(statement)
+    names = ("T", "gamma", "zeta", "b", "G", "d", "variance", "variance_0", "b_0")
+    T, gamma, zeta, b, G, d, variance, variance_0, b_0 = (sympy_symbols(statement)[name] for name in names)
+    terms = [
+        2 * (1 - gamma) ** 2 * zeta**2 / (gamma * b), 2 * gamma * G**2 / b, d * variance / gamma,
+        d * variance_0 / (gamma * T), G**2 / (gamma * T * b_0),
+    ]  # fmt: skip
+    steps = [Step(sqrt(sum(terms)), "=")]
+    done = 0
+    while len(terms) > 1:
+        first, rest = terms.pop(0), sum(terms)
+        steps.append(Step.within(done + HOLE, sqrt(first) + sqrt(rest), "sqrt-subadditive", {"a": first, "b": rest}))
+        done += sqrt(first)
+    last = done + sqrt(terms[0])
+    return one_chain(statement, start, *steps, Step.order(HOLE, last, end))

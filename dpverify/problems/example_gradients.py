@@ -1,0 +1,82 @@
+"""Means over a batch for any source of gradients of examples: clipped, and with their changes between two points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpverify.kernels import check
+from dpverify.kernels.typing import Indices, Matrix, Vector
+
+Gradients: TypeAlias = Callable[[Vector, Indices], ArrayLike]
+"""``gradients(w, batch)``: the gradient of each example of a batch at w, shape (B, d)."""
+
+
+class BatchOracle(Protocol):
+    """What a method asks of a batch of examples; see ``RecursiveGradient`` and :class:`ExampleGradients`."""
+
+    def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
+        """Write the mean of the batch's gradients at ``w`` into ``out``."""
+
+    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) into ``out``."""
+
+
+class ExampleGradients:
+    """Means of clipped gradients, and of their clipped changes, of any function that gives gradients of examples.
+
+    Parameters
+    ----------
+    gradients : callable
+        ``gradients(w, batch)``: shape (B, d), a row for each example of the batch.
+    clip, change_clip : float
+        Lengths to which each gradient and each change of one is shortened, above 0; infinite: nothing is clipped.
+
+    Raises
+    ------
+    ArgumentError
+        If a clip length is not positive; later, if gradients have another shape or are not finite.
+    """
+
+    def __init__(self, gradients: Gradients, clip: float = math.inf, change_clip: float = math.inf) -> None:
+        if not callable(gradients):
+            raise check.ArgumentError("gradients", gradients, "must be a function (w, batch)")
+        self._gradients = gradients
+        self.clip = clip if clip == math.inf else check.positive(clip=clip)
+        self.change_clip = change_clip if change_clip == math.inf else check.positive(change_clip=change_clip)
+
+    def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
+        """Write the mean of the batch's clipped gradients at ``w``, shape (d,), into ``out``."""
+        out[:] = clipped(self._ask(w, batch), self.clip).mean(axis=0)
+
+    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) into ``out``."""
+        now = self._ask(new, batch)
+        out[:] = gamma * clipped(now, self.clip).mean(axis=0)
+        if gamma < 1.0:
+            out += (1.0 - gamma) * clipped(now - self._ask(old, batch), self.change_clip).mean(axis=0)
+
+    def _ask(self, w: Vector, batch: Indices) -> Matrix:
+        found = np.asarray(self._gradients(w.copy(), batch))
+        if found.shape != (len(batch), len(w)) or found.dtype.kind not in "fiu":
+            value = f"{found.dtype} of shape {found.shape}"
+            raise check.ArgumentError("gradients", value, f"must be numbers of shape ({len(batch)}, {len(w)})")
+        if not np.isfinite(found).all():
+            row, column = np.argwhere(~np.isfinite(found))[0]
+            value = f"{found[row, column]} in coordinate {column} for example {batch[row]}"
+            raise check.ArgumentError("gradients", value, "must be finite")
+        rows: Matrix = found.astype(np.float64, copy=False)
+        return rows
+
+
+def clipped(rows: Matrix, length: float) -> Matrix:
+    """Shorten each row, shape (B, d), to at most this length."""
+    if length == math.inf:
+        return rows
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    shortened: Matrix = rows * np.minimum(1.0, length / np.maximum(norms, np.finfo(np.float64).tiny))
+    return shortened

@@ -1,0 +1,231 @@
+"""The selftest's part of a report: which planted fault was seen by which claim or test, and what no claim guards."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from dpverify.ledger.records import Record, encode
+from dpverify.report import markdown as md
+from dpverify.report.collect import ReportError
+from dpverify.report.files import outdated, update
+from dpverify.report.words import GENERATED, plural
+
+NAME = "selftest"  # of the page and of its data, without their endings
+SCHEMA = 1
+
+Saw = Literal[
+    "pin contradicted",
+    "sources disagree",
+    "control missed",
+    "slack moved",
+    "assertion failed",
+    "exception raised",
+    "nothing",
+    "did not run",
+    "time limit",
+]
+MARKS: dict[Saw, str] = {"nothing": "✗ not seen", "did not run": "✗ did not run", "time limit": "✗ time limit"}
+"""What is not to see a fault, with its words."""
+
+
+class Sighting(Record, frozen=True, kw_only=True):
+    """What became of one claim or test while a fault was planted: what it saw, by which checks, and their sizes."""
+
+    check: str
+    saw: Saw
+    by: list[str] = []
+    detects: list[str] = []
+
+    @property
+    def noticed(self) -> bool:
+        """Whether it saw the fault."""
+        return self.saw not in MARKS
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether it is a claim and not a test."""
+        return not self.check.startswith("tests/")
+
+
+class FaultOutcome(Record, frozen=True, kw_only=True):
+    """One fault, and what each that must notice it saw."""
+
+    id: str
+    kind: str
+    what: str
+    module: str
+    size: str = ""
+    seconds: float = 0.0
+    sightings: list[Sighting] = []
+    error: str = ""  # why it could not be planted
+
+    @property
+    def missed(self) -> list[str]:
+        """Those that did not see it."""
+        return [each.check for each in self.sightings if not each.noticed] or [self.error] * bool(self.error)
+
+
+class Selftest(Record, frozen=True, kw_only=True):
+    """A whole run, ``data/selftest.json``. ``modules``: all that hold code. ``kinds``: the catalogue's, with titles."""
+
+    schema: int = SCHEMA
+    kind: Literal["dpverify selftest"] = "dpverify selftest"
+    versions: dict[str, str]
+    commit: str
+    machine: dict[str, str]
+    kinds: dict[str, str]
+    modules: list[str]
+    faults: list[FaultOutcome]
+    catalogue: int  # faults there are; those that are not among `faults` were not asked for
+
+    @property
+    def missed(self) -> list[FaultOutcome]:
+        """Faults that something which must see them does not."""
+        return [fault for fault in self.faults if fault.missed]
+
+
+def by_guard(run: Selftest) -> dict[str, list[str]]:
+    """Modules by what saw a fault in them: a claim, tests only, or nothing because none is planted there."""
+    claims = {f.module for f in run.faults if any(each.noticed and each.is_claim for each in f.sightings)}
+    tests = {f.module for f in run.faults if any(each.noticed for each in f.sightings)} - claims
+    none = [module for module in run.modules if module not in claims | tests]
+    return {"claims": sorted(claims), "tests": sorted(tests), "none": none}
+
+
+def selftest_page(run: Selftest) -> str:
+    """The page."""
+    guards, noticed = by_guard(run), len(run.faults) - len(run.missed)
+    return md.document(
+        [
+            GENERATED,
+            "# Faults planted in our own code",
+            f"**{plural(len(run.faults), 'fault')} planted, one at a time: {noticed} noticed by all that must notice "
+            f"them, {len(run.missed)} not.**" + _left_out(run),
+            " ".join(INTRODUCTION.split()),
+            "## Missed" if run.missed else "",
+            _faults(run, run.missed),
+            "## Who sees what",
+            _matrix(run),
+            *(block for kind, title in run.kinds.items() for block in _kind(run, kind, title)),
+            md.anchor("guards") + "\n\n## Guarded by unit tests only",
+            f"In {plural(len(guards['tests']), 'module')} faults were planted that tests notice and no claim does:",
+            md.bullets(map(md.code, guards["tests"])),
+            f"In {plural(len(guards['claims']), 'module')} a claim noticed a fault. {NONE.format(len(guards['none']))}",
+            md.folded("modules without a planted fault", md.bullets(_folders(guards["none"]))),
+            "## How it was made",
+            md.table(["", ""], [[md.prose(name), md.code(value)] for name, value in _manifest(run).items()]),
+        ]
+    )
+
+
+NONE = "In the other {} that hold code no fault of the catalogue is planted, so that nothing is shown of them:"
+INTRODUCTION = """\
+Each fault is one change of the code, in a copy with a compile cache of its own, in which the unchanged code passes
+the same claims and tests. A claim notices a fault when `dpverify verify CLAIM --budget smoke` ends with exit code 1
+and that claim is red, a test when it fails; what cannot be imported, or runs out of time, notices nothing. Who notices
+a fault is listed with it in `specs/faults/`, and all who are listed must. The last column is the smallest fault that
+the checks which saw it declare to see, where they declare one."""
+
+
+def _left_out(run: Selftest) -> str:
+    left = run.catalogue - len(run.faults)
+    return f" {plural(left, 'fault')} of the catalogue {'was' if left == 1 else 'were'} not planted." if left else ""
+
+
+def _manifest(run: Selftest) -> dict[str, str]:
+    facts = {"commit": run.commit, **{f"machine: {name}": value for name, value in sorted(run.machine.items())}}
+    return {name: value for name, value in {**facts, **run.versions}.items() if value}
+
+
+def _matrix(run: Selftest) -> str:
+    """Kinds of faults, and what saw them."""
+    rows = []
+    for kind, title in run.kinds.items():
+        faults = [fault for fault in run.faults if fault.kind == kind]
+        seen = Counter(_who(fault) for fault in faults)
+        if faults:
+            row = [md.link(md.prose(title), f"#{kind}"), *(str(seen[who] or "") for who in WHO), str(len(faults))]
+            rows.append(row)
+    total = Counter(map(_who, run.faults))
+    rows.append(["all", *(str(total[who]) for who in WHO), str(len(run.faults))])
+    return md.table(["kind", *WHO, "all"], rows, right=range(1, 2 + len(WHO)))
+
+
+WHO = ("by claims only", "by both", "by tests only", "missed")
+
+
+def _who(fault: FaultOutcome) -> str:
+    if fault.missed:
+        return "missed"
+    claims = [each.is_claim for each in fault.sightings]
+    return "by claims only" if all(claims) else "by both" if any(claims) else "by tests only"
+
+
+def _kind(run: Selftest, kind: str, title: str) -> Iterator[str]:
+    faults = [fault for fault in run.faults if fault.kind == kind]
+    if faults:
+        yield f"{md.anchor(kind)}\n\n## {md.prose(title)}"
+        yield _faults(run, faults)
+
+
+def _faults(run: Selftest, faults: list[FaultOutcome]) -> str:
+    rows = []
+    for fault in faults:
+        place = md.code(fault.module.removeprefix("dpverify."))
+        size = f"\nsize: {md.prose(fault.size)}" if fault.size else ""
+        who = [_sighting(each) for each in fault.sightings] or [f"✗ {md.prose(fault.error)}"]
+        sizes = dict.fromkeys(size for each in fault.sightings for size in each.detects)
+        rows.append([f"{md.prose(fault.what)}{size}", place, "\n".join(who), "\n".join(map(md.prose, sizes))])
+    return md.table(["fault", "in", "who saw it", "the smallest that would have been seen"], rows)
+
+
+def _sighting(each: Sighting) -> str:
+    name = each.check if each.is_claim else each.check.rpartition("/")[2]
+    by = f" ({', '.join(each.by)})" if each.is_claim and each.by else ""
+    return f"{md.code(name)}{md.prose(by)}: {MARKS.get(each.saw, each.saw)}"
+
+
+def _folders(modules: list[str]) -> Iterator[str]:
+    """Modules by their packages, one line each."""
+    for package in sorted({module.rpartition(".")[0] for module in modules}):
+        names = [module.rpartition(".")[2] for module in modules if module.rpartition(".")[0] == package]
+        yield f"{md.code(package)}: {', '.join(map(md.code, names))}"
+
+
+def recorded_selftest(folder: Path) -> Selftest | None:
+    """The selftest that a report holds; None where it has none."""
+    path = folder / "data" / f"{NAME}.json"
+    if not path.exists():
+        return None
+    try:
+        run = msgspec.json.decode(path.read_bytes(), type=Selftest)
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
+        raise ReportError(f"data/{path.name}: {' '.join(str(error).split())}") from error
+    if run.schema != SCHEMA:
+        raise ReportError(f"data/{path.name}: schema={run.schema}: this version reads schema {SCHEMA}")
+    return run
+
+
+def write_selftest(run: Selftest, folder: Path) -> list[str]:
+    """Record a run in a report's folder, and write its page; the files that changed."""
+    return update(folder, {f"data/{NAME}.json": encode(run), f"{NAME}.md": selftest_page(run).encode()}, NAME)
+
+
+def regenerate_selftest(folder: Path) -> list[str]:
+    """Write the page anew, from the data; the files that changed."""
+    return update(folder, _rendered(folder), NAME)
+
+
+def check_selftest(folder: Path) -> list[str]:
+    """Compare the page with what the data give; returns the files that differ."""
+    return sorted(outdated(folder, _rendered(folder), NAME))
+
+
+def _rendered(folder: Path) -> dict[str, bytes]:
+    run = recorded_selftest(folder)
+    return {} if run is None else {f"{NAME}.md": selftest_page(run).encode()}

@@ -1,0 +1,75 @@
+"""A statement as pages and terminals show it, printed or corrected: one function for all of it, nothing left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpverify.ledger.display import Line
+from dpverify.ledger.results import AmendmentResult, Result
+from dpverify.report import markdown as md
+
+KINDS = {"integer": "whole", "real": "real"}  # kinds of domains, in words
+
+
+def statement_of(source: Result | AmendmentResult) -> Sequence[Line]:
+    """What was judged; of a result that does not carry it whole, the formula or the words."""
+    if source.display:
+        return source.display
+    text = source.printed if isinstance(source, Result) else source.formula or source.statement or ""
+    return [Line(word="" if source.latex else "in words:", text=text, latex=source.latex)]
+
+
+def statement_block(source: Result | AmendmentResult, with_reading: bool = True) -> str:
+    """A statement as markdown: a displayed formula, or the words, and below it everything that belongs to it."""
+    lines = [line for line in statement_of(source) if with_reading or line.word != "reading"]
+    above = [md.math_block(line.latex) if line.latex else md.prose(line.text) for line in lines[:1] if line.text]
+    return "\n\n".join(filter(None, [*above, _sentence(_belongs(lines))]))
+
+
+def statement_in_line(source: Result | AmendmentResult) -> str:
+    """The same in one line, as a table or a list has it."""
+    lines = statement_of(source)
+    above = [_fragment(line) for line in lines[:1] if line.text]
+    return md.one_line("; ".join(filter(None, [*above, _belongs(lines)])))
+
+
+def readings_block(results: Sequence[Result]) -> str:
+    """What the readings of a claim mean, a line each."""
+    lines = {line.text: line.about for result in results for line in _after(statement_of(result), "reading")}
+    meanings = dict.fromkeys(lines.values())
+    alike = {about: [text for text, found in lines.items() if found == about] for about in meanings if about}
+    return md.bullets(f"{' or '.join(map(md.prose, texts))}: {md.prose(about)}" for about, texts in alike.items())
+
+
+def _belongs(lines: Sequence[Line]) -> str:
+    """Definitions, conditions, assumptions, domains and reading, each introduced once."""
+    heads = {"with": "with", "if": "if", "assuming": "assuming", "constant may depend on": "a constant that depends on"}
+    parts = [f"{head} {_joined(found)}" for word, head in heads.items() if (found := _after(lines, word))]
+    domains = _after(lines, "where")
+    kinds = [(words, [line for line in domains if _kind(line) == kind]) for kind, words in KINDS.items()]
+    letters = ", ".join(f"{words} {_joined(found)}" for words, found in kinds if found)
+    parts += [f"for {letters}"] if letters else []
+    parts += [f"reading {md.prose(line.text)}" for line in _after(lines, "reading")]
+    return "; ".join(parts)
+
+
+def _after(lines: Sequence[Line], word: str) -> list[Line]:
+    return [line for line in lines if line.word == word]
+
+
+def _kind(line: Line) -> str:
+    return line.text.split()[1].rstrip(",")
+
+
+def _joined(lines: Sequence[Line]) -> str:
+    return ", ".join(map(_fragment, lines))
+
+
+def _fragment(line: Line) -> str:
+    if line.latex:
+        return md.inline_math(line.latex)
+    return md.prose(line.text) if line.word == "in words:" else md.code(line.text)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""

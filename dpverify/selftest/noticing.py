@@ -1,0 +1,174 @@
+"""Run claims and tests in a copy of the checkout, and say which of them saw a fault there, and how."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from xml.etree import ElementTree
+
+import msgspec
+
+from dpverify.ledger.results import Result, decode
+from dpverify.report.selftest import Saw, Sighting
+
+OUTPUT, CLAIMS, TESTS = "selftest-output", "selftest-claims.json", "selftest-tests.xml"  # written in the copy
+NOT_IMPORTED = re.compile(
+    r"\W*(ImportError|ModuleNotFoundError|SyntaxError|NameError|AttributeError|numba\S*(Typing|Lowering)Error)\b"
+)
+"""What code raises that does not fit together: nobody would commit it, so that it shows nothing."""
+ASSERTION = re.compile(r"\W*(assert\b|AssertionError|Failed\b)")
+
+
+MODULE = """
+import os, runpy, sys, threading, time
+def watch(parent):
+    while os.getppid() == parent:
+        time.sleep(1)
+    os.killpg(0, 9)
+threading.Thread(target=watch, args=(os.getppid(),), daemon=True).start()
+sys.argv.pop(0)
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+"""Runs a module as ``python -m`` does, and ends with all of its group when whoever started it has ended."""
+
+
+class Children:
+    """Processes under way: one ends when its time is over, and all of them when a run is broken off."""
+
+    def __init__(self) -> None:
+        self._lock, self._live, self.ended = Lock(), set[int](), False
+
+    def run(self, folder: Path, words: Sequence[str], until: float) -> int | None:
+        """Run a Python module in a copy until a time; its exit code, None where the time was over."""
+        if self.ended or time.monotonic() > until:
+            return None
+        for name in (OUTPUT, CLAIMS, TESTS):  # of the copy that this one was made from, and linked to it
+            (folder / name).unlink(missing_ok=True)
+        with (folder / OUTPUT).open("wb") as out:
+            process = subprocess.Popen(
+                [sys.executable, "-c", MODULE, *words], cwd=folder, stdout=out, stderr=out, stdin=subprocess.DEVNULL,
+                env=environment(folder), start_new_session=True,
+            )  # fmt: skip
+            with self._lock:
+                self._live.add(process.pid)
+            try:
+                return process.wait(max(until - time.monotonic(), 0.1))
+            except subprocess.TimeoutExpired:
+                return None
+            finally:
+                _end(process.pid)
+                process.wait()
+                with self._lock:
+                    self._live.discard(process.pid)
+
+    def end(self) -> None:
+        """End all that is under way, and start no more."""
+        self.ended = True
+        with self._lock:
+            for pid in self._live:
+                _end(pid)
+
+
+def _end(group: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Variables of a process in a copy: its code is the copy's, and compiled kernels go beside the sources there."""
+    kept = {name: value for name, value in os.environ.items() if name not in {"NUMBA_CACHE_DIR", "PYTEST_ADDOPTS"}}
+    return {**kept, "PYTHONPATH": str(folder)}
+
+
+def look(children: Children, folder: Path, checks: Sequence[str], seconds: float) -> list[Sighting]:
+    """Run claims and tests in a copy, within so many seconds; what each saw, in their order."""
+    until = time.monotonic() + seconds
+    tests = [name for name in checks if name.startswith("tests/")]
+    claims = [name for name in checks if name not in tests]
+    found = {each.check: each for each in _claims(children, folder, claims, until)}
+    found |= {each.check: each for each in _tests(children, folder, tests, until)}
+    return [found[name] for name in checks]
+
+
+def _claims(children: Children, folder: Path, claims: Sequence[str], until: float) -> Iterator[Sighting]:
+    if not claims:
+        return
+    target = folder / CLAIMS
+    words = ["dpverify", "verify", *claims, "--budget", "smoke", "--jobs", "1", "--json", str(target)]
+    code = children.run(folder, words, until)
+    results: list[Result] = []
+    with suppress(OSError, msgspec.DecodeError):
+        results = decode(target.read_bytes()).results
+    for claim in claims:
+        mine = [result for result in results if result.claim == claim]
+        if code not in {0, 1} or not mine:
+            yield Sighting(check=claim, saw="time limit" if code is None else "did not run")
+        else:
+            seen = [seen for result in mine for seen in _red(result)] if code == 1 else []
+            yield msgspec.structs.replace(seen[0], check=claim) if seen else Sighting(check=claim, saw="nothing")
+
+
+def _red(result: Result) -> Iterator[Sighting]:
+    """What a result says against our code or the pins, the strongest first."""
+    checks = result.all_checks
+
+    def sighting(saw: Saw, names: Sequence[str]) -> Sighting:
+        sizes = [check.detects for check in checks if check.name in names and check.detects]
+        return Sighting(check=result.claim, saw=saw, by=list(dict.fromkeys(names)), detects=list(dict.fromkeys(sizes)))
+
+    if result.sources_disagree:
+        kernels = [check.name for check in checks if check.kernel_disagrees]
+        yield sighting("sources disagree", kernels)
+    if result.contradicts:
+        yield sighting("pin contradicted", [check.name for check in checks if check.status == "refuted"])
+    if missed := [check.name for check in checks if not all(control.refuted for control in check.controls)]:
+        yield sighting("control missed", missed)
+    if result.loosened:
+        yield sighting("slack moved", [check.name for check in checks if check.slack is not None])
+    broken = [check for check in checks if check.error]
+    if broken:
+        unfit = all(NOT_IMPORTED.match(check.error) for check in broken)
+        yield sighting("did not run" if unfit else "exception raised", [check.name for check in broken])
+
+
+def _tests(children: Children, folder: Path, tests: Sequence[str], until: float) -> Iterator[Sighting]:
+    if not tests:
+        return
+    target = folder / TESTS
+    words = ["pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={target}", *tests]
+    code = children.run(folder, words, until)
+    cases: list[ElementTree.Element] = []
+    with suppress(OSError, ElementTree.ParseError):
+        cases = list(ElementTree.parse(target).iter("testcase"))
+    for test in tests:
+        file, *names = test.split("::")
+        dotted = ".".join([file.removesuffix(".py").replace("/", "."), *names])
+        mine = [case for case in cases if f"{case.get('classname')}.{case.get('name')}".partition("[")[0] == dotted]
+        if code is None or not mine:
+            yield Sighting(check=test, saw="time limit" if code is None else "did not run")
+        else:
+            saw = [_saw(case) for case in mine]
+            yield Sighting(check=test, saw=min(saw, key=ORDER.index))
+
+
+ORDER: tuple[Saw, ...] = ("assertion failed", "exception raised", "did not run", "nothing")
+
+
+def _saw(case: ElementTree.Element) -> Saw:
+    if case.find("skipped") is not None or case.find("error") is not None:
+        return "did not run"
+    failure = case.find("failure")
+    if failure is None:
+        return "nothing"
+    message = failure.get("message", "")
+    if ASSERTION.match(message):
+        return "assertion failed"
+    return "did not run" if NOT_IMPORTED.match(message) else "exception raised"

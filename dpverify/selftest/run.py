@@ -1,0 +1,162 @@
+"""The selftest: a copy of the checkout that is green, then each fault in a copy of that copy; resumable."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import msgspec
+
+from dpverify.harness.run.manifest import commit, machine, versions
+from dpverify.report.selftest import FaultOutcome, Selftest
+from dpverify.selftest.catalogue import FOLDER, KINDS, CatalogueError, Fault, load_faults, planted
+from dpverify.selftest.noticing import Children, look
+
+COPIED = ("dpverify", "specs", "tests", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+BASELINE = 3600.0  # seconds in which all that must notice a fault has to pass without one
+Report = Callable[[int, int, str], None]  # faults decided, faults in all, what was decided last
+
+
+class NotGreen(Exception):  # noqa: N818 it is what was found
+    """What must notice faults is red, or does not run, without any fault."""
+
+
+def code_digest(root: Path) -> str:
+    """Digest all that a copy holds, but for the catalogue and files of tests, with the versions of what runs it."""
+    digest = hashlib.sha256(repr(sorted(versions().items())).encode())
+    for name in COPIED:
+        found = [root / name] if (root / name).is_file() else sorted((root / name).rglob("*"))
+        for path in found:
+            inside = path.relative_to(root)
+            apart = path.name.startswith("test_") or FOLDER in inside.parents
+            if path.is_file() and not _unwanted(inside) and not apart:
+                digest.update(f"{inside.as_posix()} {_digest(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _unwanted(path: Path) -> bool:
+    return "__pycache__" in path.parts or path.name.startswith(".")
+
+
+def fault_key(fault: Fault, root: Path, code: str) -> str:
+    """What an outcome is remembered by: the fault, the code that it was planted in, the tests that must notice it."""
+    files = sorted({test.partition("::")[0] for test in fault.tests})
+    parts = [code, *(_digest(root / name) for name in files)]
+    return hashlib.sha256(msgspec.json.encode(fault) + "".join(parts).encode()).hexdigest()
+
+
+def remembered(state: Path) -> dict[str, FaultOutcome]:
+    """Outcomes of earlier runs by their keys; lines that cannot be read, such as a half one at the end, are none."""
+    found: dict[str, FaultOutcome] = {}
+    for line in state.read_bytes().splitlines() if state.is_file() else ():
+        try:
+            key, outcome = msgspec.json.decode(line, type=tuple[str, FaultOutcome])
+        except msgspec.DecodeError:
+            continue
+        found[key] = outcome
+    return found
+
+
+def selftest(
+    root: Path,
+    faults: Sequence[Fault],
+    state: Path,
+    *,
+    jobs: int = 1,
+    limit: float = 300.0,
+    report: Report | None = None,
+) -> Selftest:
+    """Plant each fault in turn; what ``state`` holds already is not run again.
+
+    ``limit``: seconds for one fault. :class:`NotGreen` where the code is red without any. After Ctrl-C, which is
+    raised again, the state holds what was decided.
+    """
+    tell = report or (lambda done, total, label: None)
+    code = code_digest(root)
+    keys = {fault.id: fault_key(fault, root, code) for fault in faults}
+    known = remembered(state)
+    todo = [fault for fault in faults if keys[fault.id] not in known]
+    tell(len(faults) - len(todo), len(faults), "the code without a fault")
+    if todo:
+        with tempfile.TemporaryDirectory(prefix="dpverify-selftest-") as work, ExitStack() as stack:
+            for outcome in stack.enter_context(closing(_decide(root, todo, Path(work), jobs, limit))):
+                key = keys[outcome.id]
+                known[key] = outcome
+                with state.open("ab") as file:
+                    file.write(b"\n" + msgspec.json.encode((key, outcome)) + b"\n")
+                done = sum(each in known for each in keys.values())
+                tell(done, len(faults), f"{outcome.id}: {'MISSED' if outcome.missed else 'noticed'}")
+    outcomes = [known[keys[fault.id]] for fault in faults]
+    return Selftest(
+        versions=versions(), commit=commit(), machine=machine(), kinds=KINDS, modules=modules(root), faults=outcomes,
+        catalogue=len(load_faults(root)),
+    )  # fmt: skip
+
+
+def _decide(root: Path, faults: Sequence[Fault], work: Path, jobs: int, limit: float) -> Generator[FaultOutcome]:
+    children, green = Children(), work / "green"
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        copy(root, green)
+        checks = list(dict.fromkeys(name for fault in faults for name in fault.noticed_by))
+        red = [each for each in look(children, green, checks, BASELINE) if each.saw != "nothing"]
+        if red:
+            raise NotGreen("without a fault: " + ", ".join(f"{each.check}: {each.saw}" for each in red))
+        begun = [
+            pool.submit(_one, children, green, work / f"fault-{n}", fault, limit) for n, fault in enumerate(faults)
+        ]
+        for future in as_completed(begun):
+            yield future.result()
+    finally:
+        children.end()
+        pool.shutdown(cancel_futures=True)
+
+
+def copy(root: Path, to: Path) -> None:
+    """Copy what is looked at of a checkout."""
+    to.mkdir()
+    for name in COPIED:
+        source = root / name
+        if source.is_dir():
+            shutil.copytree(source, to / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        elif source.is_file():
+            shutil.copy2(source, to / name)
+
+
+def _one(children: Children, green: Path, folder: Path, fault: Fault, limit: float) -> FaultOutcome:
+    """Plant one fault in a copy of the green copy, whose compiled kernels it finds as one that works on does."""
+    begin = time.monotonic()
+    outcome = FaultOutcome(id=fault.id, kind=fault.kind, what=fault.what, module=fault.module, size=fault.size)
+    try:
+        changed = planted((green / fault.path).read_text("utf-8"), fault)
+    except CatalogueError as error:
+        return msgspec.structs.replace(outcome, error=str(error))
+    # Files are linked, not copied: what is compiled or written in the copy is moved into place and changes no other's.
+    shutil.copytree(green, folder, copy_function=os.link)
+    try:
+        (folder / fault.path).unlink()
+        for compiled in (folder / fault.path).parent.glob(f"__pycache__/{fault.path.stem}.*.pyc"):
+            compiled.unlink()  # it would pass for that of the changed file where both have one size and second
+        (folder / fault.path).write_text(changed, "utf-8")
+        found = look(children, folder, fault.noticed_by, limit)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return msgspec.structs.replace(outcome, seconds=round(time.monotonic() - begin, 1), sightings=found)
+
+
+def modules(root: Path) -> list[str]:
+    """Modules of the package that hold a function or a class; those that only import or name things are none."""
+    paths = sorted((root / "dpverify").rglob("*.py"))
+    holds = [path for path in paths if any(word in path.read_text("utf-8") for word in ("def ", "class "))]
+    return [".".join(path.relative_to(root).with_suffix("").parts) for path in holds]

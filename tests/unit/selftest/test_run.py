@@ -1,0 +1,196 @@
+"""The runner on a toy checkout: a fault that is noticed, one that is missed, a broken one, and a second run."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpverify.cli.app import main
+from dpverify.report.selftest import Selftest
+from dpverify.selftest import run as module
+from dpverify.selftest.catalogue import load_faults
+from dpverify.selftest.noticing import Children, look
+from dpverify.selftest.run import NotGreen, selftest
+
+CODE = "def area(x):\n    if x < 0:\n        raise ValueError(x)\n    return x * x\n"
+TESTS = """
+import runpy
+area = runpy.run_path("specs/toy.py")["area"]
+def test_square(): assert area(3) == 9
+def test_twice(): assert area(2) == 4 and area(1) == 1
+def test_zero(): assert area(0) == 0
+"""
+FAULTS = {
+    "power": ("x * x", "x ** 3", "test_square"),
+    "twice": ("x * x", "x + x", "test_zero"),
+    "raises": ("x < 0", "x < 5", "test_square"),
+    "name": ("x * x", "x * y", "test_square"),
+    "import": ("def area(x):", "import nothing_of_the_kind\ndef area(x):", "test_square"),
+}
+FAULT = """
+[[fault]]
+id = {!r}
+kind = "constant"
+what = "a fault"
+module = "specs/toy.py"
+old = {!r}
+new = '''{}'''
+noticed_by = ["tests/test_toy.py::{}"]
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    root = tmp_path / "toy"
+    (root / "specs" / "faults").mkdir(parents=True)
+    (root / "tests").mkdir()
+    (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    (root / "specs" / "toy.py").write_text(CODE)
+    (root / "tests" / "test_toy.py").write_text(TESTS)
+    text = "".join(FAULT.format(name, *parts) for name, parts in FAULTS.items())
+    (root / "specs" / "faults" / "toy.toml").write_text(text)
+    return root
+
+
+def saw(run: Selftest) -> dict[str, str]:
+    return {fault.id: fault.sightings[0].saw for fault in run.faults}
+
+
+@pytest.mark.slow
+def test_faults_are_noticed_or_missed_and_not_looked_at_again(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state, told = toy / "state", list[str]()
+    run = selftest(toy, load_faults(toy), state, jobs=2, report=lambda done, total, label: told.append(label))
+    assert saw(run) == {
+        "power": "assertion failed",
+        "twice": "nothing",
+        "raises": "exception raised",
+        "name": "did not run",
+        "import": "did not run",
+    }
+    assert [fault.id for fault in run.missed] == ["twice", "name", "import"]
+    assert "twice: MISSED" in told
+    assert (toy / "specs" / "toy.py").read_text() == CODE
+    state.write_bytes(state.read_bytes() + b'["half a line')
+    monkeypatch.setattr(module, "look", None)  # nothing is run again
+    again = selftest(toy, load_faults(toy), state)
+    assert again.faults == run.faults
+    (toy / "tests" / "test_other.py").write_text("")
+    assert selftest(toy, load_faults(toy), state).faults == run.faults
+    for path in ("tests/test_toy.py", "specs/toy.py", "pyproject.toml"):
+        before = (toy / path).read_text()
+        (toy / path).write_text(before + "\n")
+        with pytest.raises(TypeError):  # other code: all is looked at again
+            selftest(toy, load_faults(toy), state)
+        (toy / path).write_text(before)
+
+
+@pytest.mark.slow
+def test_the_exit_code_is_1_where_a_fault_is_missed(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["selftest", "--root", str(toy), "--jobs", "1"]
+    assert main([*words, "--only", "power", "--report", str(toy / "out")]) == 0
+    assert "1 faults, 1 noticed, 0 missed" in capsys.readouterr().out
+    assert "test_square" in (toy / "out" / "selftest.md").read_text(encoding="utf-8")
+    assert main([*words, "--only", "twice"]) == 1
+    assert "twice" in capsys.readouterr().out
+    assert main([*words, "--only", "none"]) == 2
+    assert main([*words, "--tenth", "10"]) == 2
+    assert main(["selftest", "--root", str(toy / "specs")]) == 2
+
+
+def test_a_fault_that_has_no_place_is_missed(toy: Path) -> None:
+    path = toy / "specs" / "faults" / "toy.toml"
+    path.write_text(FAULT.format("gone", "x / x", "x", "test_square"))
+    (found,) = selftest(toy, load_faults(toy), toy / "state").faults
+    assert "stands 0 times" in found.missed[0]
+
+
+def test_nothing_is_planted_where_the_code_is_red(toy: Path) -> None:
+    (toy / "specs" / "toy.py").write_text(CODE.replace("x * x", "x + x"))
+    with pytest.raises(NotGreen, match=r"test_square: assertion failed"):
+        selftest(toy, load_faults(toy)[:1], toy / "state")
+
+
+def test_a_time_limit_notices_nothing(toy: Path) -> None:
+    (toy / "tests" / "test_toy.py").write_text("import time\ndef test_square(): time.sleep(60)\n")
+    (found,) = look(Children(), toy, ["tests/test_toy.py::test_square"], 1.0)
+    assert (found.saw, found.noticed) == ("time limit", False)
+
+
+def test_children_end_with_who_started_them(toy: Path) -> None:
+    (toy / "tests" / "test_toy.py").write_text(
+        "import os, time\ndef test_square():\n    open('pid', 'w').write(str(os.getpid()))\n    time.sleep(60)\n"
+    )
+    code = "import sys, time; from pathlib import Path; from dpverify.selftest.noticing import Children;"
+    code += "Children().run(Path(sys.argv[1]), ['pytest', 'tests'], time.monotonic() + 60)"
+    parent = subprocess.Popen([sys.executable, "-c", code, str(toy)])
+    try:
+        pid = int(waited_for((toy / "pid").read_text))
+    finally:
+        parent.kill()
+        parent.wait()
+    waited_for(lambda: "ended" if not is_alive(pid) else "")
+
+
+def waited_for(say: Callable[[], str]) -> str:
+    for _ in range(1200):
+        with suppress(OSError):
+            if said := say():
+                return said
+        time.sleep(0.05)
+    raise AssertionError("it took a minute")
+
+
+def is_alive(pid: int) -> bool:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+class Recorded(Children):
+    """A run of claims that ends at once, with an exit code and results."""
+
+    def __init__(self, code: int, *results: dict[str, Any]) -> None:
+        super().__init__()
+        self.code, self.results = code, results
+
+    def run(self, folder: Path, words: Sequence[str], until: float) -> int | None:
+        info = {"versions": {}, "seed": 0, "budget": "smoke", "commit": "", "machine": {}}
+        data = {"run": info, "results": [{**RESULT, **result} for result in self.results]}
+        Path(words[words.index("--json") + 1]).write_text(json.dumps(data))
+        return self.code
+
+
+RESULT = {
+    "claim": "p:c", "reading": {}, "status": "proved", "reason": "", "pinned": "proved", "contradicts": False,
+    "sources_disagree": False, "record_hash": "", "evidence_hash": "", "kind": "count", "where": "", "quote": "",
+    "printed": "", "latex": "",
+}  # fmt: skip
+CHECK = {"name": "law", "method": "monte-carlo", "status": "inconclusive", "detects": "2%"}
+CONTROL = {"name": "scale", "fault": "times 1.02", "at_declared_size": True, "refuted": False}
+
+
+@pytest.mark.parametrize(
+    ("code", "result", "word"),
+    [
+        (0, {}, "nothing"),
+        (1, {}, "nothing"),
+        (0, {"contradicts": True}, "nothing"),
+        (1, {"contradicts": True}, "pin contradicted"),
+        (1, {"sources_disagree": True, "checks": [{**CHECK, "kernel_disagrees": True}]}, "sources disagree"),
+        (1, {"checks": [{**CHECK, "controls": [CONTROL]}]}, "control missed"),
+        (1, {"checks": [{**CHECK, "error": "ValueError: no"}]}, "exception raised"),
+        (1, {"checks": [{**CHECK, "error": "NameError: no"}]}, "did not run"),
+        (1, {"claim": "p:other", "contradicts": True}, "did not run"),
+        (2, {"contradicts": True}, "did not run"),
+    ],
+)
+def test_a_claim_notices_when_it_is_red(tmp_path: Path, code: int, result: dict[str, Any], word: str) -> None:
+    (found,) = look(Recorded(code, result), tmp_path, ["p:c"], 9.0)
+    assert (found.check, found.saw) == ("p:c", word)
+    assert found.detects == (["2%"] if result.get("checks") else [])
