@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.facts import Facts, renamed
 
 _FEW_TERMS = 6
 _HINTS = {"power_exp": False, "power_base": False, "log": False, "deep": True}
@@ -29,7 +29,7 @@ def _one_sum(body: Any, index: Any, lo: Any, hi: Any, facts: Facts) -> Any:
     fresh = _index(depth_of(body))
     if lo == -sympy.oo:
         return sympy.Sum(body, (index, lo, hi))
-    shifted = expanded(body.xreplace({index: fresh + lo}))
+    shifted = expanded(renamed(body, index, fresh + lo))
     last = expanded(hi - lo)
     if last.is_Integer:
         if last < 0:

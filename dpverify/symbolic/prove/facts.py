@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -100,8 +100,21 @@ def _about(
 
 @lru_cache(maxsize=50_000)
 def symbols_of(expr: Any) -> frozenset[Any]:
-    """Free symbols of an expression: sympy walks the whole tree each time it is asked."""
+    """Free symbols of an expression: sympy walks the whole tree each time it is asked, and builds every sum anew."""
+    if isinstance(expr, sympy.Sum | sympy.Integral):
+        found = symbols_of(expr.function)
+        for index, *ends in expr.limits:
+            found = (found - {index}).union(*map(symbols_of, ends or [index]))
+        return found
+    if expr.args and type(expr).free_symbols is sympy.Basic.free_symbols:
+        return frozenset[Any]().union(*map(symbols_of, expr.args))
     return frozenset(expr.free_symbols)
+
+
+@lru_cache(maxsize=20_000)
+def renamed(expr: Any, old: Any, new: Any) -> Any:
+    """An expression with something in the place of a symbol: to build a maximum anew takes sympy long."""
+    return expr.xreplace({old: new})
 
 
 def _extended(witnesses: Any, name: str, values: list[Any]) -> Iterator[Mapping[str, Any]]:
@@ -114,7 +127,7 @@ def _extended(witnesses: Any, name: str, values: list[Any]) -> Iterator[Mapping[
 
 def value_at(expr: Any, witness: Mapping[str, Any]) -> Value | None:
     """Value of an expression at a witness, or None where the witness does not give one."""
-    if not all(index_name(s) in witness for s in expr.free_symbols):
+    if not all(index_name(s) in witness for s in symbols_of(expr)):
         return None
     try:
         return compile_expr(expr)(dict(witness), _BITS)
@@ -160,12 +173,12 @@ def symbol_facts(symbols: Iterable[Any]) -> list[tuple[Any, bool]]:
     return found
 
 
-def witnessed(facts: Facts, symbols: set[Any]) -> Facts:
+def witnessed(facts: Facts, symbols: Set[Any]) -> Facts:
     """Give facts witnesses that know some symbols: points that satisfy them, found by trying, if any are."""
     if facts.witnesses:
         missing = sorted((s for s in symbols if index_name(s) not in facts.witnesses[0]), key=str)
         return replace(facts, witnesses=_completed(facts.witnesses, missing)) if missing else facts
-    known = frozenset(symbols).union(*(f.free_symbols for f in (*facts.nonnegative, *facts.positive)))
+    known = frozenset(symbols).union(*(symbols_of(f) for f in (*facts.nonnegative, *facts.positive)))
     return replace(facts, witnesses=_search(facts, known))
 
 

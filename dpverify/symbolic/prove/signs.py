@@ -57,7 +57,7 @@ def implied(relation: Any, facts: Facts) -> bool:
 
 
 def _start(expr: Any, strict: bool, facts: Facts) -> bool:
-    return _prove(expr, strict, facts if facts.witnesses else witnessed(facts, expr.free_symbols), _DEPTH)
+    return _prove(expr, strict, facts if facts.witnesses else witnessed(facts, symbols_of(expr)), _DEPTH)
 
 
 def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
@@ -68,7 +68,7 @@ def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
 def _proved(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     if facts.positive:
         expr = _without_known(expr, facts)
-    if not expr.free_symbols:
+    if not symbols_of(expr):
         return _prove_number(expr, strict)
     if expr in facts.positive or (not strict and expr in facts.nonnegative):
         return True
@@ -119,7 +119,7 @@ def _choices(expr: Any) -> set[Any]:
         return set()
     found = {expr} if isinstance(expr, _CHOICES) else set()
     bound = {limit[0] for limit in expr.limits} if isinstance(expr, sympy.Sum | sympy.Integral) else set()
-    return found | {node for arg in expr.args for node in _choices(arg) if bound.isdisjoint(node.free_symbols)}
+    return found | {node for arg in expr.args for node in _choices(arg) if bound.isdisjoint(symbols_of(node))}
 
 
 def _by_cases(expr: Any, choices: set[Any], strict: bool, facts: Facts, depth: int) -> bool:
@@ -220,7 +220,7 @@ def _by_closed_powers(expr: Any, strict: bool, facts: Facts, depth: int) -> bool
 def _everything_known(expr: Any, facts: Facts, depth: int) -> Known:
     """Facts, signs of symbols, and what is known of the functions in the target and in the facts on its symbols."""
     known = [(f, True) for f in facts.positive] + [(f, False) for f in facts.nonnegative]
-    symbols = set(expr.free_symbols)
+    symbols = set(symbols_of(expr))
     relevant: list[tuple[Any, bool]] = []
     while len(more := [(f, flag) for f, flag in known if not symbols.isdisjoint(symbols_of(f))]) > len(relevant):
         relevant = more
@@ -253,7 +253,7 @@ def _above(symbol: Any, bound: Any) -> Any:
 def _by_shift(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     """Measure each symbol from its lower bound: what is left over is nonnegative, and sympy knows it."""
     found: dict[Any, tuple[Any, Any]] = {}
-    for s in expr.free_symbols:
+    for s in sorted(symbols_of(expr), key=str):
         bounds = [s - f for f in (*facts.nonnegative, *facts.positive) if (s - f).is_Rational]
         if s.is_integer:
             bounds = [sympy.ceiling(bound) for bound in bounds] + ([sympy.Integer(1)] if s.is_positive else [])
