@@ -24,6 +24,7 @@ from dpverify.report.bench.page import check_bench, regenerate_bench
 from dpverify.report.collect import ReportError, reading_key, stale
 from dpverify.report.pages.front import front_block, read_findings, recorded, with_front_block
 from dpverify.report.pages.write import check, regenerate
+from dpverify.report.search import check_search, regenerate_search
 from dpverify.report.selftest import check_selftest, regenerate_selftest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -59,10 +60,8 @@ def pages() -> dict[Path, str]:
 
 def differ() -> Iterator[str]:
     """Files that are not what their sources give."""
-    yield from (
-        f"reports/{name}"
-        for name in [*check(REPORTS), *compare_report.check(REPORTS), *check_bench(REPORTS), *check_selftest(REPORTS)]
-    )
+    others = (compare_report.check, check_bench, check_selftest, check_search)
+    yield from (f"reports/{name}" for found in (check, *others) for name in found(REPORTS))
     for path, text in pages().items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             yield str(path.relative_to(ROOT))
@@ -93,6 +92,7 @@ def main() -> int:
             compare_report.regenerate(REPORTS)
             regenerate_bench(REPORTS)
             regenerate_selftest(REPORTS)
+            regenerate_search(REPORTS)
             regenerate(REPORTS)
             for path, text in pages().items():
                 path.write_text(text, encoding="utf-8")

@@ -215,6 +215,7 @@ class PinItem(ClaimItem):
             if (amendment := result.amendment) is not None:
                 against.append(f"amendment pinned {amendment.pinned}, and {amendment.status}")
         against += [f"no longer tight: slack of what is {form}, pinned as 1" for form in result.loosened]
+        against += [f"{result.severity} is not what falls: {result.misjudged}"] if result.misjudged else []
         if against:
             self.fail(
                 against, [line for job, one in zip(self.case.jobs, found, strict=True) for line in describe(job, one)]

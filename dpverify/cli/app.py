@@ -18,6 +18,7 @@ from dpverify.cli.explain import explain
 from dpverify.cli.listing import list_claims
 from dpverify.cli.output import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, OK, BadInput, complain
 from dpverify.cli.selftest import selftest
+from dpverify.cli.site import site
 from dpverify.cli.verify import verify
 
 
@@ -36,7 +37,7 @@ def build() -> App:
         suppress_keyboard_interrupt=False,
     )
     app.command(list_claims, name="list")
-    for command in (verify, explain, train, compare, calibrate, audit, certify, selftest, bench, doctor):
+    for command in (verify, explain, train, compare, calibrate, audit, certify, selftest, bench, site, doctor):
         app.command(command)
     app.register_install_completion_command(help="Teach your shell to complete commands, options and claims.")
     return app

@@ -36,10 +36,23 @@ def _kinds(_: object) -> Iterable[str]:
     return get_args(Kind)
 
 
+def _severities(_: object) -> Iterable[str]:
+    from dpverify.ledger.records import SEVERITIES
+
+    return SEVERITIES
+
+
 ClaimName: TypeAlias = Annotated[str, Parameter(completer=_claims)]
 PaperKey: TypeAlias = Annotated[str, Parameter(completer=_papers)]
 Statuses: TypeAlias = Annotated[list[str], Parameter(completer=_statuses)]  # not a Literal: it would load the ledger
 Kinds: TypeAlias = Annotated[list[str], Parameter(completer=_kinds)]
+
+Severities: TypeAlias = Annotated[list[str], Parameter(completer=_severities)]
+
+
+def chosen_severities(severities: Severities | None) -> frozenset[str] | None:
+    """Read a filter of what falls; None where there is none."""
+    return None if severities is None else _among("--severity", severities, _severities(None))
 
 
 def chosen(statuses: Statuses | None, kinds: Kinds | None) -> tuple[frozenset[str], frozenset[str]]:

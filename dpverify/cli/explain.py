@@ -16,12 +16,19 @@ if TYPE_CHECKING:
 
 
 def explain(
-    claim: ClaimName, /, *, specs: Path | None = None, report: Path | None = None, figure: Path | None = None
+    claim: ClaimName,
+    /,
+    *,
+    specs: Path | None = None,
+    report: Path | None = None,
+    figure: Path | None = None,
+    at: str | None = None,
 ) -> int:
     """Explain one claim: the paper's words, the formula, its conditions, the verdict, the evidence, the checks.
 
     ``report``: folder that holds a report, for the evidence of its run; by default the run that comes with dpverify.
     ``figure``: draw the claim's figure to this *.svg file; further ones get a number.
+    ``at``: only compute both sides at this point, such as "N=1000, alpha=1/2": so a counterexample is replayed.
     """
     from rich.console import Console
 
@@ -34,6 +41,9 @@ def explain(
         keys = ", ".join(spec.key for spec in found)
         raise BadInput("CLAIM", repr(claim), f"names {len(found)} claims, explain takes one of {keys}")
     spec = found[0]
+    if at is not None:
+        _replay(spec, at)
+        return OK
     run = _stored(spec, report)
     known = Explained(
         paper=loaded.papers[spec.paper].info,
@@ -47,6 +57,30 @@ def explain(
     if figure is not None:
         _draw(known.results, figure)
     return OK
+
+
+def _replay(spec: ClaimSpec, text: str) -> None:
+    """Print both sides of every statement of a claim at a point, those that come out alike once."""
+    from dpverify.harness.search.at_point import NoValueError, at_point, read_point
+    from dpverify.papers import load
+    from dpverify.report.numbers import show_side
+    from dpverify.report.words import claim_with_reading
+
+    try:
+        point = read_point(text)
+    except NoValueError as error:
+        raise BadInput("--at", repr(text), str(error)) from error
+    registered = load(spec.paper)
+    checks = [] if registered is None else registered.of(spec.record.id)
+    for statement in spec.statements():
+        name = f"{claim_with_reading(spec.key, statement.reading)} {statement.variant}"
+        try:
+            probe = at_point(statement, point, checks)
+        except NoValueError as error:
+            print(f"{name}: {error}")
+            continue
+        holds = {True: "holds", False: "is false", None: "is not decided"}[probe.holds]
+        print(f"{name} {holds}: left {show_side(probe.lhs, 10)}, right {show_side(probe.rhs, 10)}")
 
 
 def _checks(spec: ClaimSpec) -> list[str]:

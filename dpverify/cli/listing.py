@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpverify.cli.claims import ClaimName, Kinds, PaperKey, Statuses, chosen
+from dpverify.cli.claims import ClaimName, Kinds, PaperKey, Severities, Statuses, chosen, chosen_severities
 from dpverify.cli.output import BAD_INPUT, OK, STDOUT, Target, check_json, complain, write_record
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ def list_claims(
     paper: PaperKey | None = None,
     status: Statuses | None = None,
     kind: Kinds | None = None,
+    severity: Severities | None = None,
     specs: Path | None = None,
     json: Target | None = None,
     check: bool = False,
@@ -28,6 +29,7 @@ def list_claims(
     ``claims``: ids or globs such as 'lemma-*'; all claims by default.
     ``status``: only claims with this pinned verdict; may be given several times, like ``kind``.
     ``kind``: only claims of this kind: dp, rdp, sensitivity, utility-rate, ...
+    ``severity``: only refuted claims with which this falls: privacy, utility, constant, boundary, proof, misprint.
     ``json``: write the records and verdicts to this file, or to stdout for -.
     ``check``: instead of the claims, print everything that is wrong with the files, and what only looks odd: for
     authors. 0, or 2 when the specs break a rule.
@@ -37,10 +39,12 @@ def list_claims(
 
     check_json(json)
     statuses, kinds = chosen(status, kind)
+    fallen = chosen_severities(severity)
     if check and not _checked(specs):
         return BAD_INPUT
     found = load_specs(specs).select(claims, paper)
     entries = [one for one in listed(found) if one.status in statuses and one.record.kind in kinds]
+    entries = [one for one in entries if fallen is None or (one.verdict and one.verdict.severity in fallen)]
     if json != STDOUT:
         for line in _counts(found) if check else _lines(entries):
             print(line)
@@ -73,11 +77,12 @@ def _counts(claims: Iterable[ClaimSpec]) -> Iterator[str]:
 
 def _lines(entries: Iterable[Listed]) -> Iterator[str]:
     """One line per claim and reading, in columns."""
-    from dpverify.report.words import claim_with_reading
+    from dpverify.report.words import claim_with_reading, status_words
 
-    rows = [
-        (claim_with_reading(one.claim, one.reading), one.record.kind, one.status, one.record.where) for one in entries
-    ]
+    rows = []
+    for one in entries:
+        said = status_words(one.status, one.verdict.severity if one.verdict else None)
+        rows.append((claim_with_reading(one.claim, one.reading), one.record.kind, said, one.record.where))
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     for row in rows:
         yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,13 +28,18 @@ def selftest(
     json: Target | None = None,
     report: Path | None = None,
     list_: bool = False,
+    search: bool = False,
 ) -> int:
     """Plant each fault of specs/faults in a copy of a checkout, and see whether the claims and tests notice it.
 
     ``only``: a glob of ids or modules. ``tenth``: 0 to 9, every tenth fault. ``root``: the checkout. ``limit``: seconds
     for one fault. ``state``: file that holds what was decided, which is not run again while the code stays as it is.
     ``report``: write selftest.md and its data to this folder.
+    ``search``: judge the search for counterexamples on planted inequalities instead, those whose names match ``only``,
+    which writes search.md.
     """
+    if search:
+        return _search(only or "*", root, json, report)
     faults = _choose(root, only, tenth)
     if list_:
         for fault in faults:
@@ -63,6 +69,29 @@ def selftest(
         write_selftest(run, report)
     _show(run, on_stderr=json == STDOUT)
     return MISSED if run.missed else OK
+
+
+def _search(only: str, root: Path, json: Target | None, report: Path | None) -> int:
+    from dpverify.selftest.searching import FILE, judge_search, read_inequalities
+
+    if not (root / FILE).is_file():
+        raise BadInput("--root", root, f"must be a checkout of dpverify, with {FILE}")
+    check_json(json)
+    if report is not None:
+        check_folder("--report", report)
+    from dpverify.report.search import summary, write_search
+    from dpverify.report.terminal import rounds_on_stderr
+
+    planted = read_inequalities(root).named(only)
+    if not planted.false and not planted.true:
+        raise BadInput("--only", only, "no inequality has such a name")
+    with rounds_on_stderr() as progress:
+        run = judge_search(planted, report=progress)
+    write_record(run, json)
+    if report is not None:
+        write_search(run, report)
+    print("\n".join(summary(run)), file=sys.stderr if json == STDOUT else sys.stdout)
+    return MISSED if run.wrong else OK
 
 
 def _choose(root: Path, only: str | None, tenth: int | None) -> list[Fault]:

@@ -95,7 +95,7 @@ class ReplayCheck(Check):
             f"problem; at most {most:.6g} over {runs} random runs",
             region=self.region,
             kernel_disagrees=bool(disagreement),
-            counterexamples=first_and_largest(violations),
+            counterexamples=first_and_largest(violations, statement.edges),
             controls=controls,
             figures={} if self.figures is None else self.figures(statement),
         )

@@ -26,7 +26,10 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 #: What some arguments must be one of.
-CHOICES = {"counterexample": ("smallest", "interior", "largest-ratio"), "statement": ("printed", "corrected")}
+CHOICES = {
+    "counterexample": ("smallest", "practical", "interior", "largest-ratio"),
+    "statement": ("printed", "corrected"),
+}
 
 _REFERENCE = re.compile(r"(?P<claim>[a-z0-9.-]+)(?:\[(?P<reading>[^\[\]]*)\])?")
 _CONDITION = re.compile(r"(?P<corrected>corrected )?(?P<reference>\S+) (?P<statuses>.+)")

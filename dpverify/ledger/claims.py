@@ -13,6 +13,7 @@ import msgspec
 
 from dpverify.ledger.definitions import Glossary
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
+from dpverify.ledger.formula import Compare
 from dpverify.ledger.reading import StatementReader, amended_wording, printed_wording
 from dpverify.ledger.records import Amendment, Claim, Status, Verdict
 from dpverify.ledger.statements import Statement, Variant
@@ -30,6 +31,7 @@ class ClaimSpec:
     file: str = ""
     siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, repr=False)  # the paper's claims by id
     glossary: Glossary = field(default_factory=Glossary, repr=False)  # the paper's definitions
+    edges: tuple[Compare, ...] = ()  # where nobody runs what the paper describes
 
     @property
     def key(self) -> str:
@@ -69,7 +71,7 @@ class ClaimSpec:
         """Canonical JSON of this record, or an amendment of it, and its symbols' domains; not `transcription`."""
         fields = msgspec.to_builtins(record)
         fields.pop("transcription", None)
-        for name, empty in (("hides", []), ("assumes", None)):  # what most records say nothing of
+        for name, empty in (("hides", []), ("assumes", None), ("corrects", True)):  # what most records say nothing of
             if fields.get(name, empty) == empty:
                 fields.pop(name, None)
         fields["domains"] = self.vocabulary.domain_texts(_formulas(record))
@@ -111,7 +113,14 @@ class ClaimSpec:
                 raise place.at("amendment").error("", "this reading has no amendment")
             wording = amended_wording(self.record, verdict.amendment)
         read = StatementReader(wording, self.vocabulary, place, Problems()).read(self.record, self.key, chosen)
-        return replace(read, siblings=self.siblings, glossary=self.glossary)
+        return replace(read, siblings=self.siblings, glossary=self.glossary, edges=self.edges)
+
+    def statements(self) -> Iterator[Statement]:
+        """Yield what is printed and what is corrected, under every choice of the readings."""
+        for reading in self.readings():
+            yield self.statement(reading)
+            if (verdict := self.verdict(reading)) is not None and verdict.amendment is not None:
+                yield self.statement(reading, "amended")
 
 
 def _formulas(record: Claim | Amendment) -> Iterator[str]:

@@ -25,6 +25,7 @@ from dpverify.ledger.records import (
     Quantity,
     Record,
     Relation,
+    Severity,
     SourceText,
     Status,
     Symbol,
@@ -40,6 +41,7 @@ R = TypeVar("R", bound=Record)
 _CHOICES: dict[str, tuple[str, ...]] = {
     "kind": get_args(Kind),
     "relation": get_args(Relation),
+    "severity": get_args(Severity),
     "source": get_args(SourceText),
     "status": get_args(Status),
 }

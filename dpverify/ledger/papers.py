@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dpverify.ledger.claims import ClaimSpec, full_id, reading_problems
 from dpverify.ledger.definitions import DefinitionsFile, read_glossary, unknown_claims
-from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
+from dpverify.ledger.errors import FormulaError, Place, Problems, SpecError, shown, suggest
+from dpverify.ledger.formula import Compare, check_names, parse_relation
 from dpverify.ledger.reading import StatementReader, amended_wording, printed_wording
-from dpverify.ledger.records import Claim, ClaimsFile, PaperInfo, Verdict, VerdictsFile
+from dpverify.ledger.records import SEVERITIES, Claim, ClaimsFile, Edge, Kind, PaperInfo, Verdict, VerdictsFile
 from dpverify.ledger.specs import PaperSpec
-from dpverify.ledger.vocabulary import read_vocabulary
+from dpverify.ledger.vocabulary import Vocabulary, read_vocabulary
 
 MAX_READINGS = 64  # combinations of choices of one claim
 
@@ -35,6 +36,7 @@ class PaperReader:
         self.problems.extend(_paper_problems(claims.paper, self.folder, self.claims_place))
         vocabulary = read_vocabulary(claims, self.claims_place, self.problems)
         glossary = read_glossary(definitions, vocabulary, self.definitions_place, self.problems)
+        edges = list(self.edges(verdicts.edge, vocabulary))
         by_claim: dict[str, list[Verdict]] = {}
         for verdict in verdicts.verdict:
             by_claim.setdefault(full_id(verdict.claim, self.folder), []).append(verdict)
@@ -42,7 +44,9 @@ class PaperReader:
         for record in claims.claim:
             place = self.claims_place.of(record.id)
             mine = tuple(by_claim.get(full_id(record.id, self.folder), ()))
-            spec = ClaimSpec(record, self.folder, vocabulary, mine, place.file, specs, glossary)
+            spec = ClaimSpec(
+                record, self.folder, vocabulary, mine, place.file, specs, glossary, _edges_of(record.kind, edges)
+            )
             if record.id in specs:
                 self.problems.append(place.at("id").error(shown(record.id), "an id is given once, this one twice"))
                 continue
@@ -62,15 +66,33 @@ class PaperReader:
                 self.problems.append(place.error(shown(found[0].claim), rule))
         return PaperSpec(claims.paper, vocabulary, specs)
 
+    def edges(self, edges: Sequence[Edge], vocabulary: Vocabulary) -> Iterator[tuple[Compare, list[Kind]]]:
+        """Parse the conditions under which nobody runs it, in the paper's symbols s and in their logarithms log_s."""
+        symbols = frozenset(vocabulary.symbols)
+        for i, edge in enumerate(edges):
+            try:
+                relation = parse_relation(edge.when)
+                check_names(edge.when, relation, symbols | {f"log_{name}" for name in symbols}, {})
+                yield relation, edge.kinds
+            except FormulaError as error:
+                self.problems.append(self.verdicts_place.at(f"edge[{i}].when").formula_error(error))
+
     def check_verdicts(self, spec: ClaimSpec) -> None:
         """Check the readings and amendments of a claim's verdicts."""
         place = self.verdicts_place.of(spec.record.id)
         faults = [p for v in spec.verdicts for p in reading_problems(spec.record, v.reading, place.at("reading"))]
         self.problems.extend(faults or _tied_verdicts(spec, place))
         for verdict in spec.verdicts:
+            if (verdict.severity is None) == (verdict.status == "refuted"):
+                rule = f"what falls ({', '.join(SEVERITIES)}) is said of a refuted claim, and of no other"
+                self.problems.append(place.at("severity").error(shown(verdict.severity or ""), rule))
             if verdict.amendment is not None:
                 wording = amended_wording(spec.record, verdict.amendment)
                 StatementReader(wording, spec.vocabulary, place, self.problems).read(spec.record, spec.key, {})
+
+
+def _edges_of(kind: Kind, edges: Iterable[tuple[Compare, list[Kind]]]) -> tuple[Compare, ...]:
+    return tuple(relation for relation, kinds in edges if not kinds or kind in kinds)
 
 
 def _paper_problems(info: PaperInfo, folder: str, place: Place) -> Iterator[SpecError]:

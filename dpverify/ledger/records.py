@@ -17,10 +17,23 @@ Kind = Literal[
     "run-time",
     "utility-rate",
     "algorithm",
+    "note",  # of ours, on what the paper does not say: whoever runs it has to know it
+    "tool",
 ]
 Relation = Literal["<=", ">=", "=", "<", ">", "O", "O~"]
 Status = Literal["proved", "proved given", "argued", "not refuted", "refuted", "inconclusive", "untested"]
 SourceText = Literal["full", "main", "both"]
+Severity = Literal["privacy", "utility", "constant", "boundary", "proof", "misprint"]
+
+SEVERITIES: dict[Severity, str] = {
+    "privacy": "someone is less private than told",
+    "utility": "the promised error is not reached, or costs more than promised",
+    "constant": "a constant or a logarithm is off",
+    "boundary": "it fails only where nobody runs it",
+    "proof": "a step fails, or a line of a box taken by itself; what rests on it stands",
+    "misprint": "a slip of the pen: the lines around it show what is meant",
+}
+"""What falls with a refuted claim, the worst first."""
 
 
 ORDERS: tuple[Relation, ...] = ("O", "O~")
@@ -131,6 +144,7 @@ class Amendment(Record, frozen=True, kw_only=True):
     let: list[Let] | None = None
     status: Status = "untested"
     tight: bool = False  # as in Verdict
+    corrects: bool = True  # false where it is what holds of anything of the kind: nothing better is known
     why: str
 
 
@@ -140,13 +154,22 @@ class Verdict(Record, frozen=True, kw_only=True):
     claim: str
     reading: dict[str, str] = {}
     status: Status
+    severity: Severity | None = None  # what falls, where the claim is refuted
     tight: bool = False  # whether the printed side is reached: a search that no longer finds so is not what it was
     reason: str = ""
     findings: list[str] = []
     amendment: Amendment | None = None
 
 
+class Edge(Record, frozen=True, kw_only=True):
+    """Where nobody runs what a paper describes; a refuted claim that holds everywhere else fails at a boundary."""
+
+    when: str
+    kinds: list[Kind] = []  # the claims to which it is one; all where there are none
+
+
 class VerdictsFile(Record, frozen=True, kw_only=True):
     """``specs/<paper>/verdicts.toml``."""
 
+    edge: list[Edge] = []
     verdict: list[Verdict] = []

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from dpverify.ledger.display import Line
-from dpverify.ledger.records import PaperInfo, Record, Status
+from dpverify.ledger.records import PaperInfo, Record, Severity, Status
 from dpverify.ledger.statements import Reference
 
 Method = Literal["derivation", "exhaustive", "exact-law", "search", "monte-carlo", "measurement"]
@@ -26,11 +26,12 @@ class Number(Record, frozen=True, kw_only=True):
 class Counterexample(Record, frozen=True, kw_only=True):
     """A point at which a statement is false, with both sides."""
 
-    kind: Literal["smallest", "interior", "largest-ratio"]
+    kind: Literal["smallest", "practical", "interior", "largest-ratio"]  # practical: at a size that somebody runs
     parameters: dict[str, Number]
     lhs: Number
     rhs: Number
     note: str = ""
+    edge: str | None = None  # the boundary at which it lies; "" for none, None where the letters do not tell
 
 
 class StepResult(Record, frozen=True, kw_only=True):
@@ -131,6 +132,8 @@ class AmendmentResult(Record, frozen=True, kw_only=True):
     definitions: list[str] = []
     pinned: Status = "untested"
     tight: bool = False
+    holds_for: list[str] = []  # conditions under which what is printed holds, where it says no more than these
+    corrects: bool = True  # false where it is what holds of anything of the kind: nothing better is known
     why: str
     slack: Slack | None = None
     checks: list[CheckResult] = []
@@ -146,6 +149,7 @@ class Result(Record, frozen=True, kw_only=True):
     definitions: list[str] = []
     reason: str
     pinned: Status
+    severity: Severity | None = None  # what falls, as pinned
     tight: bool = False  # whether our verdict says that the printed side is reached
     contradicts: bool
     sources_disagree: bool
@@ -180,6 +184,18 @@ class Result(Record, frozen=True, kw_only=True):
         if self.amendment is not None:
             judged.append(("amended", self.amendment.tight, self.amendment.slack))
         return [f"{form}: {slack.min.float}" for form, tight, slack in judged if tight and slack and _above_1(slack)]
+
+    @property
+    def misjudged(self) -> str:
+        """How the counterexamples speak against what is said to fall: only at a boundary, or not; else empty."""
+        placed = [example for example in self.counterexamples if example.edge is not None]
+        away = [example for example in placed if not example.edge]
+        if self.status == "refuted" and self.severity == "boundary" and away:
+            at = ", ".join(f"{name}={number.exact or number.float}" for name, number in away[0].parameters.items())
+            return f"it fails away from every boundary too, at {at}"
+        if self.status == "refuted" and self.severity not in (None, "boundary") and placed and not away:
+            return f"every counterexample lies at a boundary ({', '.join(sorted({e.edge or '' for e in placed}))})"
+        return ""
 
     @property
     def missed_faults(self) -> list[str]:

@@ -67,6 +67,7 @@ class Statement:
     siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, compare=False, repr=False)
     hides: frozenset[str] = frozenset()  # symbols that the constant of O or O~ may depend on
     glossary: Glossary | None = field(default=None, compare=False, repr=False)  # where definitions are looked up
+    edges: tuple[Compare, ...] = field(default=(), compare=False, repr=False)  # where nobody runs it
 
     @property
     def reference(self) -> Reference:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from dpverify.ledger.display import Line
 from dpverify.ledger.results import AmendmentResult, Counterexample, DerivationResult, Result, Run
 from dpverify.report.words import reading_words
 
@@ -46,6 +47,29 @@ def by_claim(results: Iterable[Result]) -> list[list[Result]]:
     return list(groups.values())
 
 
+def said_alike(results: Iterable[Result]) -> list[list[Result]]:
+    """Readings of one claim of which the same is said, together: one verdict, one reason, one correction."""
+    groups: dict[object, list[Result]] = {}
+    for result in results:
+        own = result.amendment
+        mended = own and (own.status, own.formula, own.statement, own.why, *_without_reading(own.display))
+        key = (
+            result.claim,
+            result.status,
+            result.severity,
+            result.reason,
+            result.contradicts,
+            result.sources_disagree,
+            mended,
+        )
+        groups.setdefault(key, []).append(result)
+    return list(groups.values())
+
+
+def _without_reading(lines: Iterable[Line]) -> Iterator[str]:
+    return (str(line) for line in lines if line.word != "reading")
+
+
 def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
     """One run per paper, from runs that may each span several. Paper key to the part of its run, sorted by key."""
     found: dict[str, Run] = {}
@@ -68,6 +92,11 @@ def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
                 results=results,
             )
     return dict(sorted(found.items()))
+
+
+def of_papers(runs: Mapping[str, Run]) -> dict[str, Run]:
+    """The runs that are about a paper: those of our own tools, whose claims are all of the kind tool, are left out."""
+    return {key: run for key, run in runs.items() if any(result.kind != "tool" for result in run.results)}
 
 
 def is_vacuous(result: Result) -> bool:

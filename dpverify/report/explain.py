@@ -11,13 +11,22 @@ from rich.text import Text
 
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.display import Line, display
-from dpverify.ledger.records import PaperInfo, Verdict
-from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
-from dpverify.report.collect import counterexamples, derivations
-from dpverify.report.numbers import show_count, show_float, show_point, show_sides, show_slack
+from dpverify.ledger.records import SEVERITIES, PaperInfo, Verdict
+from dpverify.ledger.results import AmendmentResult, CheckResult, Result
+from dpverify.report.collect import derivations
+from dpverify.report.counterexamples import KINDS, example_words, telling
+from dpverify.report.numbers import show_count, show_float, show_slack
 from dpverify.report.statements import statement_of
 from dpverify.report.terminal import STYLES, mark, readable
-from dpverify.report.words import COUNTEREXAMPLES, METHODS, RELATIONS_TO_DERIVED, kind_words, pin_words, reading_words
+from dpverify.report.words import (
+    METHODS,
+    RELATIONS_TO_DERIVED,
+    instead_words,
+    kind_words,
+    pin_words,
+    reading_words,
+    status_words,
+)
 
 WIDEST = 110  # lines of running text stop here, however wide the terminal is
 
@@ -58,10 +67,13 @@ def _statement(lines: Iterable[Line]) -> Iterator[str]:
 
 def _verdict(spec: ClaimSpec, verdict: Verdict) -> Iterator[str]:
     reading = reading_words(verdict.reading)
-    yield f"{verdict.status}{f' ({reading})' if reading else ''}{f': {verdict.reason}' if verdict.reason else ''}"
+    said = status_words(verdict.status, verdict.severity)
+    yield f"{said}{f' ({reading})' if reading else ''}{f': {verdict.reason}' if verdict.reason else ''}"
+    yield f"{verdict.severity}: {SEVERITIES[verdict.severity]}" if verdict.severity else ""
     yield from (f"finding: {finding}" for finding in verdict.findings)
     if verdict.amendment is not None:
-        yield f"corrected ({verdict.amendment.status}): {verdict.amendment.why}"
+        instead = "corrected" if verdict.amendment.corrects else "nothing better is known"
+        yield f"{instead} ({verdict.amendment.status}): {verdict.amendment.why}"
         yield from (f"  {line}" for line in _statement(display(spec.statement(verdict.reading, "amended"))))
 
 
@@ -75,22 +87,19 @@ def _evidence(console: Console, result: Result) -> None:
     lines = [f"given: {premise}" for premise in result.given]
     lines += [f"by definition: {definition}" for definition in result.definitions]
     lines += [result.reason, pin, *result.findings]
-    lines += [f"{COUNTEREXAMPLES[e.kind]}: {_example(e)}" for e in counterexamples(result)]
-    lines += [f"slack (smallest / typical): {show_slack(result.slack)}"] if result.slack else []
+    lines += [f"{KINDS[example.kind]}: {example_words(example)}" for example in telling(result)]
+    lines += [f"slack (smallest / typical): {slack}"] if (slack := show_slack(result.slack)) else []
     lines += [f"region: {result.region}"] if result.region else []
     for line in [*lines, *_derived(result), *map(_check, result.checks), *_amended(result.amendment)]:
         if line:
             _indented(console, line)
 
 
-def _example(example: Counterexample) -> str:
-    return f"{show_point(example.parameters)}: {show_sides(example)}"
-
-
 def _derived(result: Result) -> Iterator[str]:
     for derivation in derivations(result):
         state = "complete" if derivation.complete else "not complete"
         yield f"derivation {derivation.name} ({derivation.whose}): {len(derivation.steps)} steps, {state}"
+        yield from (f"  {step.relation} {step.expression} ({step.rule}; {step.status})" for step in derivation.steps)
     if result.relation_to_derived:
         yield RELATIONS_TO_DERIVED[result.relation_to_derived]
 
@@ -105,18 +114,18 @@ def _check(check: CheckResult) -> str:
     ]
     seen = sum(control.refuted for control in check.controls)
     controls = f"{seen} of {len(check.controls)} planted faults seen" if check.controls else ""
-    told = "; ".join(filter(None, [*facts, controls]))
+    told = "; ".join(filter(None, [*facts, f"where it looked: {check.region}" if check.region else "", controls]))
     return f"check {check.name} ({METHODS[check.method]}): {check.status}{f'; {told}' if told else ''}"
 
 
 def _amended(amendment: AmendmentResult | None) -> Iterator[str]:
     if amendment is None:
         return
-    yield f"corrected ({amendment.status}): {amendment.why}"
+    yield f"{instead_words(amendment)} ({amendment.status}): {amendment.why}"
     yield from (f"  {line}" for line in map(str, statement_of(amendment)))
     yield from (f"by definition: {definition}" for definition in amendment.definitions)
-    if amendment.slack:
-        yield f"its slack (smallest / typical): {show_slack(amendment.slack)}"
+    if slack := show_slack(amendment.slack):
+        yield f"its slack (smallest / typical): {slack}"
     yield from (f"corrected, {_check(check)}" for check in amendment.checks)
 
 

@@ -99,7 +99,7 @@ def _why(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-FIGURES = {"comparison": "comparison-", "benchmarks": "bench-", "selftest": "selftest-"}
+FIGURES = {"comparison": "comparison-", "benchmarks": "bench-", "selftest": "selftest-", "search": "search-"}
 """Pages of a report's folder that are made of other data than verdicts, and how the names of their figures begin."""
 
 
@@ -165,7 +165,7 @@ def _page_of(name: str) -> str:
 
 
 def _generated(path: Path) -> bool:
-    return path.read_bytes().startswith(GENERATED.encode())
+    return path.read_bytes().startswith(GENERATED.removesuffix(" -->").encode())
 
 
 def _same(path: Path, content: bytes) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from dpverify.ledger.results import Counterexample, Number, Slack
+from dpverify.ledger.results import Number, Slack
 
-LONGEST_EXACT = 40  # characters; a longer exact number is shown by its float; the whole of it is in the JSON
+SHORT = 12  # characters; a longer exact number is shown by its float; the whole of it is in the JSON
 
 
 def to_float(number: Number) -> float:
@@ -34,19 +34,35 @@ def show(number: Number, digits: int = 4) -> str:
     return show_float(to_float(number), digits)
 
 
-def show_both(number: Number) -> str:
-    """Exact and float: ``3/7 ≈ 0.4286``; ``5``; ``≈ 0.4286`` where no exact form is known."""
-    value = show_float(to_float(number), 6)
-    if number.exact is None:
-        return f"≈ {value}" if math.isfinite(to_float(number)) else value
-    if len(number.exact) > LONGEST_EXACT:
-        return f"≈ {value} (exact in the data)"
-    return number.exact if number.exact == value else f"{number.exact} ≈ {value}"
+def show_side(number: Number, digits: int = 4) -> str:
+    """A side of a counterexample: ``3/7`` where the fraction is short, ``≈0.4286`` where it is long or a float."""
+    exact = number.exact
+    if exact is not None and len(exact) <= SHORT and not _is_float(exact):
+        return exact
+    value = show_float(to_float(number), digits)
+    return f"≈{value}" if math.isfinite(to_float(number)) else value
+
+
+def _is_float(exact: str) -> bool:
+    """Whether a fraction is a float written out: its denominator is a large power of two."""
+    below = int(exact.partition("/")[2] or 1)
+    return below > 2**10 and below & (below - 1) == 0
+
+
+TELLING = (1e-3, 1e6)  # beyond these a slack says only that a bound is false, or far from what it bounds
+
+
+def says_something(value: Number) -> bool:
+    """Whether a slack is of a size that tells more than a counterexample does."""
+    return TELLING[0] <= to_float(value) <= TELLING[1]
 
 
 def show_slack(slack: Slack | None) -> str:
-    """``smallest / typical``, or "" where there is no slack."""
-    return f"{show(slack.min)} / {show(slack.typical, 3)}" if slack else ""
+    """``smallest / typical``, or "" where there is no slack, or none that says something."""
+    if slack is None or not says_something(slack.min):
+        return ""
+    smallest, typical = show(slack.min), show(slack.typical, 3)
+    return f"{smallest} / {typical}" if says_something(slack.typical) and typical != smallest else smallest
 
 
 def show_count(number: int) -> str:
@@ -54,13 +70,12 @@ def show_count(number: int) -> str:
     return f"{number:,}".replace(",", "\u2009")
 
 
-def show_point(parameters: dict[str, Number]) -> str:
-    """A point, as ``N = 1, T = 3, alpha = 1/2``."""
-    parts = []
-    for name, number in sorted(parameters.items()):
-        short = number.exact is not None and len(number.exact) <= LONGEST_EXACT
-        parts.append(f"{name} = {number.exact if short else show_float(to_float(number), 6)}")
-    return ", ".join(parts)
+def show_point(parameters: dict[str, Number], *, exact: bool = False) -> str:
+    """A point, as ``N=1, T=3, alpha=1/2``; numbers that are exact and short are shown so, or all that are exact."""
+    if exact and all(number.exact for number in parameters.values()):
+        return ", ".join(f"{name}={number.exact}" for name, number in sorted(parameters.items()))
+    shown = ((name, show_side(number, 6).removeprefix("≈")) for name, number in sorted(parameters.items()))
+    return ", ".join(f"{name}={value}" for name, value in shown)
 
 
 def ratio(lhs: Number, rhs: Number) -> float:
@@ -69,10 +84,3 @@ def ratio(lhs: Number, rhs: Number) -> float:
     if bottom == 0:
         return math.nan if top == 0 else math.copysign(math.inf, top)
     return math.nan if math.isinf(top) and math.isinf(bottom) else top / bottom
-
-
-def show_sides(example: Counterexample) -> str:
-    """Both sides of a counterexample; for a statement in words, which has none, what is wrong there."""
-    if example.note and {str(example.lhs.float), str(example.rhs.float)} == {"nan"}:
-        return example.note
-    return f"left {show_both(example.lhs)}, right {show_both(example.rhs)}"

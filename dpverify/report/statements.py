@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from dpverify.ledger.display import Line
 from dpverify.ledger.results import AmendmentResult, Result
 from dpverify.report import markdown as md
 
+_BOUND = re.compile(r"(?P<letter>[^<>=]*?)(?P<bound> (?:\\ge|>) \d+)")  # such as ``T \ge 1``
 KINDS = {"integer": "whole", "real": "real"}  # kinds of domains, in words
 
 
@@ -19,9 +21,12 @@ def statement_of(source: Result | AmendmentResult) -> Sequence[Line]:
     return [Line(word="" if source.latex else "in words:", text=text, latex=source.latex)]
 
 
-def statement_block(source: Result | AmendmentResult, with_reading: bool = True) -> str:
-    """A statement as markdown: a displayed formula, or the words, and below it everything that belongs to it."""
-    lines = [line for line in statement_of(source) if with_reading or line.word != "reading"]
+def statement_block(source: Result | AmendmentResult, apart: bool = False) -> str:
+    """A statement as markdown: a displayed formula, or the words, and below it everything that belongs to it.
+
+    ``apart``: its letters and its reading stand elsewhere in the same section.
+    """
+    lines = [line for line in statement_of(source) if not apart or line.word not in ("where", "reading")]
     above = [md.math_block(line.latex) if line.latex else md.prose(line.text) for line in lines[:1] if line.text]
     return "\n\n".join(filter(None, [*above, _sentence(_belongs(lines))]))
 
@@ -31,6 +36,13 @@ def statement_in_line(source: Result | AmendmentResult) -> str:
     lines = statement_of(source)
     above = [_fragment(line) for line in lines[:1] if line.text]
     return md.one_line("; ".join(filter(None, [*above, _belongs(lines)])))
+
+
+def letters_line(results: Sequence[Result]) -> str:
+    """Where the letters of a claim live, of the printed statement and of all corrected ones."""
+    sources = [source for result in results for source in (result, result.amendment) if source is not None]
+    found = {line.text: line for source in sources for line in _after(statement_of(source), "where")}
+    return f"Letters: {letters}." if (letters := _letters([*found.values()])) else ""
 
 
 def readings_block(results: Sequence[Result]) -> str:
@@ -45,12 +57,23 @@ def _belongs(lines: Sequence[Line]) -> str:
     """Definitions, conditions, assumptions, domains and reading, each introduced once."""
     heads = {"with": "with", "if": "if", "assuming": "assuming", "constant may depend on": "a constant that depends on"}
     parts = [f"{head} {_joined(found)}" for word, head in heads.items() if (found := _after(lines, word))]
-    domains = _after(lines, "where")
-    kinds = [(words, [line for line in domains if _kind(line) == kind]) for kind, words in KINDS.items()]
-    letters = ", ".join(f"{words} {_joined(found)}" for words, found in kinds if found)
-    parts += [f"for {letters}"] if letters else []
+    parts += [f"for {letters}"] if (letters := _letters(_after(lines, "where"))) else []
     parts += [f"reading {md.prose(line.text)}" for line in _after(lines, "reading")]
     return "; ".join(parts)
+
+
+def _letters(domains: Sequence[Line]) -> str:
+    """Where letters live: those of one kind together, and of these the ones with one lower bound in one formula."""
+    parts = []
+    for kind, words in KINDS.items():
+        bounded: dict[str, list[str]] = {}
+        for line in (line for line in domains if _kind(line) == kind):
+            match = _BOUND.fullmatch(line.latex)
+            bounded.setdefault(match["bound"] if match else "", []).append(match["letter"] if match else line.latex)
+        formulas = [[", ".join(letters) + bound] if bound else letters for bound, letters in bounded.items()]
+        if shown := [md.inline_math(formula) for several in formulas for formula in several]:
+            parts.append(f"{words} {', '.join(shown)}")
+    return ", ".join(parts)
 
 
 def _after(lines: Sequence[Line], word: str) -> list[Line]:

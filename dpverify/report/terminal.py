@@ -12,11 +12,22 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dpverify.ledger.records import HOLDS, Status
+from dpverify.ledger.records import HOLDS, SEVERITIES, Status
 from dpverify.ledger.results import Result, Run
-from dpverify.report.collect import counterexamples, is_vacuous, run_false_alarm
-from dpverify.report.numbers import show_point, show_sides, show_slack
-from dpverify.report.words import ASCII_MARKS, MARKS, counts, counts_words, false_alarm_line, item_id, pin_words, plural
+from dpverify.report.collect import is_vacuous, run_false_alarm
+from dpverify.report.counterexamples import example_words, telling
+from dpverify.report.numbers import show_slack
+from dpverify.report.words import (
+    ASCII_MARKS,
+    MARKS,
+    counts,
+    counts_words,
+    false_alarm_line,
+    instead_words,
+    item_id,
+    pin_words,
+    plural,
+)
 
 ORDER: tuple[Status, ...] = ("untested", *HOLDS, "inconclusive", "refuted")
 """The groups from top to bottom: what matters most ends up next to the prompt."""
@@ -62,7 +73,8 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
     """The last lines: totals, what needs somebody's attention, how far to trust them, and where there is more."""
     results = run.results
     claims = plural(len({result.claim for result in results}), "claim")
-    yield f"{plural(len(results), 'verdict')} on {claims}: {counts_words(counts(r.status for r in results))}."
+    found = counts_words(counts(result.status for result in results))
+    yield f"{plural(len(results), 'verdict')} on {claims}: {found}.{_fallen(results)}"
     for result in results:
         if result.sources_disagree:
             yield f"SOURCES DISAGREE: {item_id(result)}: {result.reason}"
@@ -72,11 +84,23 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
             yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
         for form in result.loosened:
             yield f"NO LONGER TIGHT: {item_id(result)}, slack of what is {form}; its verdict says 1."
+        if result.misjudged:
+            yield f"NOT WHAT FALLS: {item_id(result)}, pinned as {result.severity}: {result.misjudged}."
     yield f"{_confirmed(results)} {false_alarm_line(run_false_alarm(run))}"
     if any(result.status not in listed for result in results):
         yield "More: --refuted or --verbose lists verdicts, --report DIR writes pages, explain CLAIM tells of one."
     if run.run.interrupted:
         yield "Interrupted: this is what was decided so far."
+
+
+def _fallen(results: Sequence[Result]) -> str:
+    """What falls with the refuted claims, a sentence; of the worst kind their names."""
+    refuted = [result for result in results if result.status == "refuted"]
+    found = {severity: [r.claim for r in refuted if r.severity == severity] for severity in SEVERITIES}
+    worst = ", ".join(dict.fromkeys(found["privacy"]))
+    told = [f"{len(claims)} {severity}" for severity, claims in found.items() if claims]
+    names = f" Privacy falls in {worst}." if worst else ""
+    return f" What falls: {', '.join(told)}.{names}" if told else ""
 
 
 def _confirmed(results: Sequence[Result]) -> str:
@@ -89,10 +113,8 @@ def _confirmed(results: Sequence[Result]) -> str:
 
 def why(result: Result) -> str:
     """The reason of a verdict in one line; a refutation shows its first counterexample."""
-    if result.status == "refuted" and (examples := counterexamples(result)):
-        first = examples[0]
-        point = f"at {show_point(first.parameters)}: " if first.parameters else ""
-        return f"{point}{show_sides(first)}"
+    if result.status == "refuted" and (examples := telling(result)):
+        return example_words(examples[0])
     given = f"given {', '.join(result.given)}: " if result.given and "given" not in result.reason else ""
     defined = f" (by definition: {'; '.join(result.definitions)})" if result.definitions else ""
     return given + " ".join(result.reason.split()) + defined
@@ -109,7 +131,7 @@ def _unicode(console: Console) -> bool:
 
 def amendment_words(result: Result) -> str:
     """The corrected statement's own status; "" where there is none."""
-    return f"corrected: {result.amendment.status}" if result.amendment else ""
+    return f"{instead_words(result.amendment)}: {result.amendment.status}" if result.amendment else ""
 
 
 def _table(results: Sequence[Result], console: Console) -> Table:

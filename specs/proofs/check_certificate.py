@@ -38,6 +38,7 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 NUMBERS = ("real", "integer")
 NO_NUMBERS = ("vector", "random", "gaussian")
 FUNCTIONS = ("sequence", "bits")
+KINDS = (*NUMBERS, *NO_NUMBERS, *FUNCTIONS)
 
 
 class Refused(Exception):  # noqa: N818  it is an answer, no error
@@ -236,10 +237,10 @@ def alone(atom):
 
 @cache
 def letters_in(part):
-    """Names of letters and functions in a form, atom or expression, its own indices among them."""
+    """Names of letters and functions in a form, atom or expression; indices of forms are among them."""
     if isinstance(part, Form):
         return frozenset().union(*(letters_in(x) for m in part for factor in m for x in factor))
-    names = part[1:2] if part[0] in ("letter", "apply") else ()
+    names = part[1:2] if part[0] in ("letter", "apply") and part[1][0] != "~" else ()
     return frozenset(names).union(*(letters_in(x) for x in part if isinstance(x, Form | Row)))
 
 
@@ -255,38 +256,25 @@ def renamed(part, old, new):
 
 
 def ball(form):
-    """An enclosure of a form without letters."""
-    total = arb(0)
-    for m, c in form.items():
-        term = arb(c)
-        for atom, exponent in m:
-            term *= ball_power(atom, exponent)
-        total += term
-    return total
+    """An enclosure of a form without letters, or no number, of which no comparison holds."""
+    return sum((reduce(arb.__mul__, (ball_power(*f) for f in m), arb(c)) for m, c in form.items()), arb(0))
+
+
+BALLS = {"e": lambda: arb(1).exp(), "pi": arb.pi, "prime": arb, "base": arb, "log": arb.log, "floor": arb.floor,
+         "max": lambda *values: reduce(arb.max, values)}  # fmt: skip
 
 
 def ball_power(atom, exponent):
     kind, *rest = atom
-    need(kind in ("e", "pi", "prime", "log", "floor", "base", "max"), f"no number is known for {kind}")
-    parts = [ball(part) for part in rest if isinstance(part, Form)]
-    need(kind != "log" or parts[0] > 0, "a logarithm of what may not be positive")
-    if kind in ("log", "floor", "base", "max"):
-        base = parts[0].log() if kind == "log" else parts[0].floor() if kind == "floor" else reduce(arb.max, parts)
-    else:
-        base = arb(1).exp() if kind == "e" else arb.pi() if kind == "pi" else arb(int(rest[0]))
-    if exponent.whole():
-        need(exponent.constant() >= 0 or base != 0, "a division by what may be 0")
-        return base ** int(exponent.constant().p)
-    need(base > 0, "a power of what may not be positive")
-    return (base.log() * ball(exponent)).exp()
+    if kind not in BALLS:
+        return arb("nan")
+    base = BALLS[kind](*(ball(part) if isinstance(part, Form) else arb(int(part)) for part in rest))
+    return base ** int(exponent.constant().p) if exponent.whole() else (base.log() * ball(exponent)).exp()
 
 
 @cache
 def number_sign(form):
-    try:
-        value = ball(form)
-    except Refused:
-        return 0
+    value = ball(form)
     return 3 if value > 0 else 1 if value >= 0 else 2 if value < 0 else 0
 
 
@@ -711,6 +699,12 @@ class Rule:
         lists = {name: kind for name, kind in self.letters.items() if isinstance(kind, list)}
         self.declared = {name: [read(a, table) for a in kind[1:]] for name, kind in lists.items()}
         self.letters |= {name: kind[0] for name, kind in lists.items()}
+        self.fixed, self.meanings = set(), {}  # letters for which nothing else may stand, or one expression only
+
+    def free(self):
+        """Letters and functions that it is about, besides those for all of whose values it holds."""
+        parts = (self.lhs, self.rhs, *(x for c in self.conditions for x in c[1:] if isinstance(x, Row)))
+        return frozenset().union(*map(letters_in, parts)) - self.letters.keys()
 
 
 def condition(data, table):
@@ -740,13 +734,11 @@ class Proof(Rule):
         said = {**data, **reached}
         super().__init__(said, checker.table)
         self.checker, self.data, self.table, local = checker, data, checker.table, data["local"]
-        self.premises = {}
+        self.premises, self.stepped = {}, set()
         more = Rule({**said, "letters": local["letters"]}, self.table)
         self.kinds, self.declared = {**self.letters, **more.letters}, {**self.declared, **more.declared}
         for name, kind in self.kinds.items():
-            need(
-                NAME.match(name) and kind in (*NUMBERS, *NO_NUMBERS, *FUNCTIONS), f"{name!r} is no letter, or no {kind}"
-            )
+            need(NAME.match(name) and kind in KINDS, f"{name!r} is no letter, or no {kind}")
         assumed = self.conditions + [condition(c, self.table) for c in local["conditions"]]
         need(all(c[0] == "fact" for c in assumed), "only relations can be assumed")
         self.scope = Scope(self.kinds, [c[1:] for c in assumed])
@@ -756,27 +748,53 @@ class Proof(Rule):
     def read(self, data):
         return read(data, self.table)
 
-    def premise(self, data):
-        """What a premise says; one that is named says what a lemma does, with a name for the lemma's left side."""
-        if data["kind"] != "named":
-            return Rule(data, self.table)
+    def grant(self, key, data):
+        """Let a proof use a premise, and note what it is about."""
+        rule = self.premises[key] = Rule(data, self.table) if data["kind"] != "named" else self.named(data)
+        if data["kind"] == "claim" and any(self.kinds.get(name) in FUNCTIONS for name in rule.free()):
+            self.fixed |= rule.free() | rule.letters.keys()  # functions may depend on all of them
+            rule.fixed = rule.letters.keys()
+        elif data["kind"] == "definition":
+            self.fixed |= rule.free()
+            self.checker.used.setdefault("definition", set()).add(data["name"])
+        return rule
+
+    def same_names(self, scope, rule, values):
+        """Let something be used: what has a meaning there stays what it is, or is what it means."""
+        moved = {one for one, value in values.items() if value not in (one, letter(one))}
+        need(not moved & rule.fixed, f"{', '.join(moved & rule.fixed)} is what a premise is about")
+        self.fixed |= rule.fixed
+        for name, meaning in rule.meanings.items():
+            value, meant = put(name, values), put(meaning, values)
+            if value is not name:
+                need(scope.form(value) is scope.form(meant), f"{shown(name)} means something else")
+            elif letters_in(name) & values.keys():
+                self.mean(name, meant)
+
+    def mean(self, name, meaning):
+        """Say what a name stands for."""
+        need(self.meanings.setdefault(name, meaning) is meaning, f"one name for two things: {shown(name)}")
+
+    def named(self, data):
+        """What a lemma says, with a name for its left side."""
         lemma, values = self.checker.lemmas[data["lemma"]], {n: self.read(e) for n, e in data["where"].items()}
         need(values.keys() == lemma.letters.keys(), f"the letters {sorted(lemma.letters)} need values")
+        self.same_names(self.scope, lemma, values)
         rule = Rule({**lemma.data, "letters": {}, "lhs": data["lhs"]}, self.table)
-        conditions = [tuple(put(x, values) if isinstance(x, Row) else x for x in c) for c in rule.conditions]
-        rule.conditions = [
-            c for c in conditions if all(letters_in(x) <= self.kinds.keys() for x in c[1:] if isinstance(x, Row))
-        ]
+        conditions = [("fact", c[1], put(c[2], values)) for c in rule.conditions]
+        rule.conditions = [c for c in conditions if letters_in(c[2]) <= self.kinds.keys()]
         rule.relation, rule.gap = difference(lemma.data["relation"], rule.lhs, put(rule.rhs, values))
-        said = (data["lemma"], data["where"])
-        need(self.checker.names.setdefault(rule.lhs, said) == said, f"one name for two things: {shown(rule.lhs)}")
+        self.mean(rule.lhs, put(lemma.lhs, values))
         return rule
 
     def run(self):
-        self.premises = {name: self.premise(data) for name, data in self.data["premises"].items()}
+        for name, data in self.data["premises"].items():
+            self.grant(name, data)
         self.items(self.data["body"], self.scope, f"{self.data['name']}: body", self.relation, self.gap)
         self.scope.defined(self.lhs)
         self.scope.defined(self.rhs)
+        about = self.fixed.union(*map(letters_in, (*self.meanings, *self.meanings.values())))
+        need(not self.stepped & about, "an induction over what a premise is about")
         if self.data["relation"] in ORDERS:
             self.order(self.read(self.data["rhs"]), frozenset(self.data["hides"]), **self.data["order"])
 
@@ -888,12 +906,6 @@ class Proof(Rule):
         need(left is total, "the combination is not what it is said to be")
         need(relation in (">=", "=") or (relation == ">" and strict), "it says less")
 
-    def square(self, scope, relation, e, root):
-        """It is the square of a real number."""
-        root = self.read(root)
-        self.same(scope, e, row("*", root, root), "it is not this square")
-        need(relation == ">=" or (relation == ">" and scope.sign(scope.form(root)) & 2), "a square may be 0")
-
     def fraction(self, scope, relation, e, u):
         """It is floor(u) + 1 - u."""
         u = self.read(u)
@@ -905,13 +917,6 @@ class Proof(Rule):
         form = scope.form(e)
         need(scope.integer(form), "not known to be an integer")
         need(relation == ">=" and scope.sign(form + ONE) == 3, "not known to be above -1")
-
-    def termwise(self, scope, relation, e):
-        """It is a sum, and its terms are nonnegative, or 0."""
-        need(e[0] == "sum" and relation in (">=", "="), "termwise is for sums, and >= or =")
-        scope.defined(e)
-        term, inner = scope.term(*e)
-        need(inner.holds(relation, inner.form(term)), "not known of the terms")
 
     def ratio(self, scope, relation, e, ratio):
         """It is a series, each term of which is the one before times a ratio that is at least 0 and below 1."""
@@ -950,19 +955,21 @@ class Proof(Rule):
         for side in (rule.lhs, rule.rhs):
             scope.defined(put(side, values))
         need(source != "induction" or self.earlier(scope, name, values), "not the statement for a smaller integer")
+        need(source != "lemma" or not rule.free(), "the lemma is about letters of its own")
+        self.same_names(scope, rule, values)
         needed = {">=": (">=",), ">": (">", ">="), "=": ("=", ">=")}[rule.relation]
-        gap = put(rule.gap, values)
+        gap = scope.form(put(rule.gap, values))
         need(relation in needed, "the instance says less")
-        need(
-            scope.form(e) in (scope.form(gap), -scope.form(gap))[: 1 + (rule.relation == "=")], "it says another thing"
-        )
+        need(scope.form(e) in ((gap, -gap) if rule.relation == "=" else (gap,)), "it says another thing")
 
     def earlier(self, scope, name, values):
         """Whether the statement is used for a smaller value of an integer that it bounds from below, and no other."""
-        same = {one for one, value in values.items() if value is letter(one)}
+        others = {one for one, value in values.items() if value in (one, letter(one))}
         starts = [letters_in(scope.form(letter(name) - c[2])) for c in self.conditions if c[1] == ">="]
         smaller = scope.sign(scope.form(letter(name) - values[name])) == 3 and self.letters[name] == "integer"
-        return smaller and not self.data["local"]["letters"] and any(start <= same for start in starts)
+        self.stepped.add(name)
+        need(others | {name} == values.keys() and not self.data["local"]["letters"], "it is about other letters")
+        return smaller and any(start <= others for start in starts)
 
     def value(self, scope, kind, data, source):
         """What stands for a letter, if it is of its kind."""
@@ -1000,7 +1007,7 @@ class Proof(Rule):
         return scope.sort(args[0]) in ((kind,) if kind == "vector" else NO_NUMBERS)
 
 
-WAYS = ("combine", "square", "fraction", "whole", "termwise", "ratio", "congruent", "instance")
+WAYS = ("combine", "fraction", "whole", "ratio", "congruent", "instance")
 
 
 def seal(data, table):
@@ -1022,7 +1029,7 @@ class Checker:
     """One certificate."""
 
     def __init__(self, rules):
-        self.table, self.lemmas, self.names, self.used, self.rules = [], {}, {}, {}, {r["name"]: r for r in rules}
+        self.table, self.lemmas, self.used, self.rules = [], {}, {}, {r["name"]: r for r in rules}
 
     def run(self, data):
         need(data["schema"] == 2, "the schema is not 2")
@@ -1034,6 +1041,7 @@ class Checker:
             made = Proof(self, proof)
             made.run()
             self.lemmas[proof["name"]] = made
+        need(not any(letters_in(name) & made.letters.keys() for name in made.meanings), "a letter with a meaning")
         return self.used
 
 
@@ -1045,13 +1053,14 @@ def check(data, rules):
         raise Refused(f"malformed: {type(error).__name__}: {error}") from None
 
 
+GIVEN = ("claim", "fact", "given")  # kinds of premises that are shown, until a certificate proves a claim
+
+
 def given_in(data):
     """What a certificate takes without proof: names of premises with their seals, or None where none can be proven."""
     found = {data["statement"]["quantity"]: None} if data["statement"].get("quantity") else {}
     for proof in (*data["lemmas"], data["statement"]):
-        found |= {
-            name: one["seal"] for name, one in proof["premises"].items() if one["kind"] in ("claim", "fact", "given")
-        }
+        found |= {name: one["seal"] for name, one in proof["premises"].items() if one["kind"] in GIVEN}
         found |= dict.fromkeys(proof["local"]["given"])
     return found
 
@@ -1078,7 +1087,10 @@ def main(words):
     for file, (data, used) in accepted.items():
         given = open_premises(seals, given_in(data), (data["statement"]["seal"],))
         word = f"proved given {'; '.join(given)}" if given else "proved"
-        print(f"{word}: {file.name}; rules: {', '.join(sorted(used.get('rule', ()))) or 'none'}")
+        said = used.get("definition", set()) | ({data["statement"].get("definition")} - {"", None})
+        lists = [f"{what}: {', '.join(sorted(one)) or 'none'}"
+                 for what, one in (("rules", used.get("rule", ())), ("definitions", said))]  # fmt: skip
+        print("; ".join([f"{word}: {file.name}", *lists]))
     print(f"{len(accepted)} of {len(files)} accepted")
     return 0 if accepted and len(accepted) == len(files) else 1
 

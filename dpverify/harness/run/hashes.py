@@ -36,14 +36,14 @@ def import_closure(modules: Iterable[str]) -> set[str]:
         module = todo.pop()
         if module not in closure:
             closure.add(module)
-            todo.extend(home for home, _ in _bound(module))
+            todo.extend(home for home, _ in imported_names(module))
     return closure
 
 
 @cache
 def code_hash(module: str) -> str:
     """Hash a module's code together with the code that defines each name it imports from us: 64 hex digits."""
-    bound = sorted(f"{name}\0{_read(home).digest}" for home, name in _bound(module) if home != module)
+    bound = sorted(f"{name}\0{_read(home).digest}" for home, name in imported_names(module) if home != module)
     return hashlib.sha256("\0".join([_read(module).digest, *bound]).encode()).hexdigest()
 
 
@@ -118,7 +118,7 @@ def _source(module: str) -> Path | None:
 
 
 @cache
-def _bound(module: str) -> tuple[tuple[str, str], ...]:
+def imported_names(module: str) -> tuple[tuple[str, str], ...]:
     """Modules of ours that a module's code imports, anywhere in it, each with the name that is taken and its own."""
     found: dict[tuple[str, str], None] = {}
     for node in _read(module).imports:

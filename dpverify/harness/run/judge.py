@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from dpverify.harness.edges import with_edge
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.display import display
 from dpverify.ledger.formula import to_text
 from dpverify.ledger.records import HOLDS, Status, Verdict
 from dpverify.ledger.results import AmendmentResult, CheckResult, Result, Slack
+from dpverify.ledger.statements import Statement
 
 
 def sources_disagree(checks: Sequence[CheckResult]) -> str:
@@ -78,6 +81,7 @@ def judge(
         definitions=definitions(printed),
         reason=reason,
         pinned=pinned,
+        severity=None if verdict is None else verdict.severity,
         tight=verdict is not None and verdict.tight,
         contradicts=against,
         sources_disagree=bool(sources_disagree(printed) or sources_disagree(amended)),
@@ -95,7 +99,7 @@ def judge(
         region="; ".join(f"{check.name}: {check.region}" for check in printed if check.region),
         slack=sharpest(slacks),
         vacuous=next((check.vacuous for check in printed if check.vacuous is not None), None),
-        counterexamples=[found for check in printed for found in check.counterexamples],
+        counterexamples=[with_edge(found, claim.edges) for check in printed for found in check.counterexamples],
         amendment=amendment,
         checks=list(printed),
     )
@@ -125,6 +129,15 @@ def sharpest(slacks: Sequence[Slack]) -> Slack | None:
     return min(slacks, key=lambda slack: float(slack.min.float), default=None)
 
 
+def _narrowed(printed: Statement, amended: Statement) -> list[str]:
+    """Conditions of an amendment that changes nothing but these: those that it adds, or all if it drops any."""
+    same = replace(printed, domains=amended.domains, symbols=amended.symbols, requires=amended.requires)
+    if amended != replace(same, variant="amended"):
+        return []
+    dropped = any(condition not in amended.requires for condition in printed.requires)
+    return [to_text(condition) for condition in amended.requires if dropped or condition not in printed.requires]
+
+
 def _amendment(
     claim: ClaimSpec, reading: dict[str, str], verdict: Verdict | None, checks: Sequence[CheckResult]
 ) -> AmendmentResult | None:
@@ -143,6 +156,8 @@ def _amendment(
         definitions=definitions(checks),
         pinned=text.status,
         tight=text.tight,
+        holds_for=_narrowed(claim.statement(reading), statement),
+        corrects=text.corrects,
         why=text.why,
         slack=sharpest([check.slack for check in checks if check.slack is not None]),
         checks=list(checks),

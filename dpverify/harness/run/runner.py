@@ -76,7 +76,10 @@ def exit_code(run: Run, *, strict: bool = False) -> int:
     """
     if run.run.interrupted:
         return 130
-    red = any(r.contradicts or r.sources_disagree or errors(r) or r.missed_faults or r.loosened for r in run.results)
+    red = any(
+        r.contradicts or r.sources_disagree or errors(r) or r.missed_faults or r.loosened or r.misjudged
+        for r in run.results
+    )
     return int(red or (strict and any(map(unconfirmed, run.results))))
 
 

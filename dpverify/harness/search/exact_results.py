@@ -9,16 +9,18 @@ from fractions import Fraction
 from typing import Literal
 
 from dpverify.harness.context import Point, as_point
+from dpverify.harness.edges import edge_at
 from dpverify.harness.planted import moved_side
 from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import Probe
+from dpverify.ledger.formula import Compare
 from dpverify.ledger.results import Counterexample, Number, Slack, Vacuous
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import decide, to_number
 from dpverify.symbolic.exact.numbers import EvaluationError, Exact
 from dpverify.symbolic.exact.statements import evaluate_statement
 
-CounterexampleKind = Literal["smallest", "interior", "largest-ratio"]
+CounterexampleKind = Literal["smallest", "practical", "interior", "largest-ratio"]
 
 
 def numbers(point: Point) -> dict[str, Number]:
@@ -31,12 +33,15 @@ def counterexample(kind: CounterexampleKind, probe: Probe) -> Counterexample:
     return Counterexample(kind=kind, parameters=numbers(probe.point), lhs=probe.lhs, rhs=probe.rhs, note=probe.note)
 
 
-def first_and_largest(violations: Sequence[Probe]) -> list[Counterexample]:
-    """Write the first violation, and the one with the largest ratio."""
+def first_and_largest(violations: Sequence[Probe], edges: Sequence[Compare] = ()) -> list[Counterexample]:
+    """Write the first violation, that with the largest ratio, and, if both lie at an edge, the first that does not."""
     if not violations:
         return []
     first, largest = violations[0], max(violations, key=lambda probe: probe.ratio)
     others = [] if largest is first else [counterexample("largest-ratio", largest)]
+    if edges and edge_at(edges, first.point) and edge_at(edges, largest.point):
+        inside = next((probe for probe in violations if edge_at(edges, probe.point) == ""), None)
+        others[:0] = [] if inside is None else [counterexample("interior", inside)]
     return [counterexample("smallest", first), *others]
 
 

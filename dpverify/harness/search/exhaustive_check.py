@@ -84,7 +84,7 @@ class ExhaustiveCheck(Check):
             n=len(found.probes),
             detects="a violation at any of the points",
             region=self.region,
-            counterexamples=first_and_largest(found.violations),
+            counterexamples=first_and_largest(found.violations, statement.edges),
             slack=slack_of(found, statement.relation or "=") if self.holds is None else None,
             controls=controls,
         )

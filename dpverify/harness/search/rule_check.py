@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from dpverify.harness.context import Context, Point, as_point
+from dpverify.harness.edges import edge_at
 from dpverify.harness.planted import Rule
 from dpverify.harness.search.exact_results import counterexample
 from dpverify.harness.search.exhaustive_check import ExhaustiveCheck, probed_by_rule
@@ -42,13 +43,15 @@ class RuleCheck(ExhaustiveCheck):
         if result.status != "refuted" or self.holds is None:
             return result
         result = msgspec.structs.replace(result, message=result.message.removesuffix(f"; {self.why_sufficient}"))
+        edges = context.statement.edges
         for values in self.points(context.budget):
             point = as_point(values)
-            if self.interior(point) and self.meets_conditions(point, context.statement):
+            if self.interior(point) and not edge_at(edges, point) and self.meets_conditions(point, context.statement):
                 probe = probed_by_rule(self.holds, point, context.statement)
                 if probe.holds is False:
-                    inside = counterexample("interior", probe)
-                    return msgspec.structs.replace(result, counterexamples=[*result.counterexamples, inside])
+                    others = [example for example in result.counterexamples if example.kind != "interior"]
+                    found = [*others, counterexample("interior", probe)]
+                    return msgspec.structs.replace(result, counterexamples=found)
         return result
 
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
+from dpverify.harness.edges import edge_at
 from dpverify.harness.planted import Planted
 from dpverify.harness.search.climb import completions
 from dpverify.harness.search.domain import Region, Sampler, make_sampler
@@ -20,6 +21,7 @@ from dpverify.harness.search.exact_results import (
     sharper_statement,
     slack_of,
 )
+from dpverify.harness.search.practical import practical_violation
 from dpverify.harness.search.rationals import Values
 from dpverify.harness.search.search import Findings, interior_of, largest_violation, search, simplest_violation
 from dpverify.harness.sides import LeftSide, Probe, Prober
@@ -27,7 +29,7 @@ from dpverify.ledger.formula import decimal_text, parse_relation, to_text
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 from dpverify.ledger.statements import Statement
-from dpverify.ledger.vocabulary import parse_domain
+from dpverify.ledger.vocabulary import Domain, parse_domain
 
 FEWEST_EXAMPLES = 50
 
@@ -122,7 +124,10 @@ class SearchCheck(Check):
 
     def _sampler(self, statement: Statement, first: frozenset[str] = frozenset()) -> Sampler:
         region: Region = {name: (_end(lo), _end(hi)) for name, (lo, hi) in self.region.items()}
-        return make_sampler(statement, region, {name: parse_domain(text) for name, text in self.also.items()}, first)
+        return make_sampler(statement, region, self._domains(), first)
+
+    def _domains(self) -> dict[str, Domain]:
+        return {name: parse_domain(text) for name, text in self.also.items()}
 
     def _counterexamples(
         self, context: Context, sampler: Sampler, prober: Prober, found: Findings, examples: int
@@ -130,12 +135,23 @@ class SearchCheck(Check):
         if not found.violations:
             return []
         inside = self.interior or interior_of(sampler)
+        edges = context.statement.edges
+
+        def away(point: Point) -> bool:
+            return not edge_at(edges, point)
+
         seeds = self._seed(context, 0, "smallest"), self._seed(context, 0, "interior")
         smallest = simplest_violation(sampler, prober, found, examples, seeds[0], lambda _: True)
-        interior = simplest_violation(sampler, prober, found, examples, seeds[1], inside)
+        interior = simplest_violation(sampler, prober, found, examples, seeds[1], lambda p: inside(p) and away(p))
+        if interior is None and edges:  # at the ends of the domain, but where it is run
+            interior = simplest_violation(sampler, prober, found, examples, seeds[1], away)
         largest = largest_violation(sampler, prober, found)
+        practical = None
+        if self.lhs is None and context.budget.name != "smoke":  # what code measures takes too long at such sizes
+            practical = practical_violation(context.statement, self._domains(), self._seed(context, 0, "practical"))
         named: tuple[tuple[CounterexampleKind, Probe | None], ...] = (
             ("smallest", smallest),
+            ("practical", practical),
             ("interior", interior),
             ("largest-ratio", largest),
         )

@@ -191,7 +191,7 @@ def _upright(name: str) -> str:
 
 def _fence(opening: str, inside: str, closing: str) -> str:
     """Put `inside` between brackets that grow with it where it is tall."""
-    if any(tall in inside for tall in _TALL):
-        return rf"\left{opening} {inside} \right{closing}"
     glue = " " if opening.startswith("\\") else ""
+    if any(tall in inside for tall in _TALL):
+        return rf"\left{opening}{glue}{inside}\right{closing}"
     return f"{opening}{glue}{inside}{glue}{closing}"

@@ -82,7 +82,7 @@ def svg(name: str, columns: Columns) -> bytes:
 def figure_block(picture: Picture, folder: str) -> str:
     """A figure with its caption under it; ``folder`` is that of the figures, seen from the page."""
     text = md.prose(caption(picture.name, picture.columns))
-    return f"![{text}]({folder}/{picture.file})\n\n*{text}*"
+    return f"![{picture.name}]({folder}/{picture.file})\n\n*{text}*"
 
 
 def figure_place(picture: Picture) -> str:

@@ -13,10 +13,10 @@ from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
 from dpverify.report.collect import claim_id, counterexamples, pictures
+from dpverify.report.counterexamples import example_words
 from dpverify.report.numbers import ratio, show_float, show_slack
 from dpverify.report.pages.figures import figure_block, figure_place
 from dpverify.report.pages.layout import Places
-from dpverify.report.pages.summary import counterexample_words
 from dpverify.report.statements import statement_block
 from dpverify.report.words import status_label
 
@@ -53,7 +53,7 @@ class Filler:
             "corrected": lambda result: statement_block(_amendment(result)),
             "corrected_slack": lambda result: _some(show_slack(_amendment(result).slack), result, "slack"),
             "ratio": _ratio,
-            "counterexample": lambda result, kind: counterexample_words(_example(result, kind)),
+            "counterexample": lambda result, kind: example_words(_example(result, kind), markdown=True),
             "term": partial(self._term, "term", term),
             "factor": partial(self._term, "factor", common_factor),
             "onset": _onset,
@@ -159,21 +159,20 @@ def _rounded(value: float) -> str:
 
 def _says(results: Sequence[Result], pattern: str) -> str:
     """What the checks of one name said, on each reading, each sentence once; those that were not run say nothing."""
-    lines: dict[str, None] = {}
+    lines: dict[str, list[str]] = {}
     for result in results:
         amended = result.amendment.checks if result.amendment is not None else []
         for checks, whose in ((result.checks, "printed"), (amended, "corrected")):
             for check in checks:
                 if fnmatchcase(check.name, pattern) and check.status != "untested":
-                    lines[_said(check, whose)] = None
+                    lines.setdefault(_said(check), []).append(whose)
     if not lines:
         raise MissingError(f"`{claim_id(results[0])}` has no check {pattern} in this run")
-    return md.bullets(lines)
+    return md.bullets(f"{' and '.join(dict.fromkeys(whose))} statement, {said}" for said, whose in lines.items())
 
 
-def _said(check: CheckResult, whose: str) -> str:
-    told = "; ".join(md.prose(text) for text in (check.message, check.statistic) if text)
-    return f"{md.code(check.name)}, {whose} statement, {status_label(check.status)}: {told}"
+def _said(check: CheckResult) -> str:
+    return f"{md.code(check.name)}, {status_label(check.status)}: {md.prose(check.message or check.statistic)}"
 
 
 class TermError(LookupError):

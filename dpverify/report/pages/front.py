@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from dpverify.ledger.results import Result, Run
+from dpverify.ledger.results import Run
 from dpverify.report import markdown as md
-from dpverify.report.collect import ReportError, by_paper
+from dpverify.report.collect import ReportError, by_paper, of_papers
 from dpverify.report.pages.index import OVERVIEW
 from dpverify.report.pages.layout import INDEX, lay_out
-from dpverify.report.pages.summary import corrected
+from dpverify.report.pages.summary import corrected, first_sentence
 from dpverify.report.pages.write import read_runs
 from dpverify.report.words import counts, counts_words, plural, reading_words, status_label
 
@@ -33,9 +33,10 @@ def front_block(runs: Mapping[str, Run], findings: Sequence[str], folder: str = 
     if not runs:
         return "No run is recorded yet."
     table = md.table(["claim", "verdict", "why", "instead"], [_row(runs, claim, folder) for claim in findings])
-    results = [result for run in runs.values() for result in run.results]
+    papers = of_papers(runs)
+    results = [result for run in papers.values() for result in run.results]
     claims = plural(len({result.claim for result in results}), "claim")
-    judged = f"{claims} of {plural(len(runs), 'paper')}, {plural(len(results), 'verdict')} with their readings"
+    judged = f"{claims} of {plural(len(papers), 'paper')}, {plural(len(results), 'verdict')} with their readings"
     pages = md.link("reports/", f"{folder}/{INDEX}")
     totals = f"{judged}: {counts_words(counts(result.status for result in results))}. All of them are in {pages}."
     return "\n\n".join([table, totals, f"![Verdicts of each paper, by status]({folder}/figures/{OVERVIEW})"])
@@ -75,9 +76,4 @@ def _row(runs: Mapping[str, Run], claim: str, folder: str) -> list[str]:
     readings = "" if len(shown) == len(group) else " and ".join(reading_words(result.reading) for result in shown)
     instead = f"{corrected(first, places)} ({first.amendment.status})" if first.amendment else ""
     name = f"{places.link(first)}\n{md.link(key, places.page(f'{key}.md'))}\n{md.prose(readings)}"
-    return [name, status_label(first.status), md.prose(_first_sentence(first)), instead]
-
-
-def _first_sentence(result: Result) -> str:
-    sentence, more, _ = result.reason.partition(". ")
-    return f"{sentence}." if more else sentence
+    return [name, status_label(first.status), md.prose(first_sentence(first.reason)), instead]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import Run
 from dpverify.report import markdown as md
-from dpverify.report.collect import by_claim, run_false_alarm
+from dpverify.report.collect import by_claim, of_papers, run_false_alarm
 from dpverify.report.drawings.overview import caption
 from dpverify.report.pages.layout import INDEX, lay_out, other_links
 from dpverify.report.pages.paper import title
@@ -27,6 +27,7 @@ def index_page(runs: Mapping[str, Run], others: Sequence[str] = ()) -> str:
         totals=_totals(runs),
         chance=false_alarm_line(min(1.0, sum(run_false_alarm(run) for run in runs.values())), "these runs"),
         others=other_links(others),
+        tools=[md.link(title(key, run), f"{key}.md") for key, run in runs.items() if key not in of_papers(runs)],
         papers=[_paper(key, run) for key, run in runs.items()],
     )
 
@@ -38,15 +39,14 @@ def _paper(key: str, run: Run) -> dict[str, object]:
         "key": key,
         "title": title(key, run),
         "front": layout.front,
-        "run": run,
-        "places": places,
-        "summary": summary(run.results, places, layout.part_links()),
+        "claims": layout.claims,
+        "summary": summary(run.results, places, layout.claims),
     }
 
 
 def totals(runs: Mapping[str, Run]) -> dict[str, dict[Status, int]]:
-    """Paper key to the number of verdicts of each status."""
-    return {key: counts(result.status for result in run.results) for key, run in runs.items()}
+    """Paper key to the number of verdicts of each status; what our own tools promise does not count."""
+    return {key: counts(result.status for result in run.results) for key, run in of_papers(runs).items()}
 
 
 def _totals(runs: Mapping[str, Run]) -> str:

@@ -14,11 +14,13 @@ from dpverify.report.collect import by_claim, claim_id, slug
 from dpverify.report.pages.templates import claim_section
 
 INDEX = "README.md"  # the first page of the folder
+CLAIMS = "claims.md"  # the page of a long paper that lists every claim, in the paper's folder
 
 OTHERS: Mapping[str, str] = {  # pages of the folder that are made of other data than verdicts, with what they are about
     "comparison": "optimizers compared on data, at equal privacy",
     "benchmarks": "benchmarks",
     "selftest": "faults planted in our own code",
+    "search": "what the search for counterexamples finds",
 }
 
 
@@ -85,12 +87,18 @@ class Layout:
     def places(self, run: Run) -> Places:
         """Where each claim of the run is, seen from the first page."""
         pages = {result.claim: self.front for result in run.results}
+        pages |= dict.fromkeys(pages, self.claims) if self.parts else {}
         pages |= {group[0].claim: page.file for page in self.parts for group in page.groups}
         return Places(pages, self.front)
 
+    @property
+    def claims(self) -> str:
+        """The page that lists every claim, with the place on it where that is the only page."""
+        return f"{self.front.removesuffix('.md')}/{CLAIMS}" if self.parts else f"{self.front}#every-claim"
+
     def part_links(self) -> dict[str, str]:
         """Part to the file that its claims begin on; empty where there is one page."""
-        return {page.part: page.file for page in reversed(self.parts)}
+        return {page.part: page.file for page in self.parts if page.number == 1}
 
 
 def lay_out(key: str, run: Run) -> Layout:

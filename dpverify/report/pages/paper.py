@@ -26,20 +26,23 @@ def paper_pages(key: str, run: Run, paper: PaperSpec | None = None, others: Sequ
     layout = lay_out(key, run)
     places = layout.places(run)
     pages = {layout.front: _front(key, run, layout, paper, others)}
-    for before, page, after in zip([None, *layout.parts], layout.parts, [*layout.parts[1:], None], strict=False):
+    for page in layout.parts:
         here = places.on(page.file)
         told = _chapters(run, paper, page.part, here) if page.number == 1 else ""
         pages[page.file] = render(
             "part",
-            title=title(key, run),
+            title=md.code(key),
             front=here.page(layout.front),
+            claims_page=layout.claims,
             page=page,
-            before=before,
-            next=after,
             places=here,
             told=told,
             claims=_claims(page.groups, here.page("figures"), told),
         )
+    if layout.parts:
+        here = places.on(layout.claims)
+        given = {"title": title(key, run), "front": layout.front, "key": key, "run": run, "places": here}
+        pages[layout.claims] = render("claims", **given)
     return pages
 
 
@@ -58,13 +61,13 @@ def _front(key: str, run: Run, layout: Layout, paper: PaperSpec | None, others: 
         index=INDEX,
         told=told,
         others=other_links(others),
-        summary=summary(run.results, places, layout.part_links()),
+        summary=summary(run.results, places, layout.claims),
         whole=whole,
-        judged=judged,
         places=places,
+        claims_page=places.page(layout.claims),
+        parts_links=", ".join(md.link(part, places.page(file)) for part, file in layout.part_links().items()),
         parts=parts,
         claims=_claims(by_claim(judged), "figures", told + parts) if whole else "",
-        untested=[result for result in run.results if result.status == "untested"],
     )
 
 

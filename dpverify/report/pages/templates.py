@@ -12,35 +12,32 @@ from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from dpverify.ledger.results import (
+    AmendmentResult,
     CheckResult,
-    ControlResult,
-    Counterexample,
-    DerivationResult,
     Result,
-    Slack,
     StepResult,
     Vacuous,
 )
 from dpverify.report import markdown as md
 from dpverify.report import words
-from dpverify.report.collect import claim_id, counterexamples, derivations, is_vacuous, pictures, run_false_alarm
-from dpverify.report.numbers import ratio, show, show_both, show_count, show_float, show_point, show_slack
+from dpverify.report.collect import (
+    claim_id,
+    derivations,
+    is_vacuous,
+    pictures,
+    run_false_alarm,
+    said_alike,
+)
+from dpverify.report.counterexamples import counterexample_list
+from dpverify.report.numbers import show, show_count, show_float, show_slack
 from dpverify.report.pages.figures import figure_block, figure_place
-from dpverify.report.statements import readings_block, statement_block, statement_in_line
-from dpverify.report.words import COUNTEREXAMPLES, GENERATED, METHODS, false_alarm_line, status_label
+from dpverify.report.statements import letters_line, readings_block, statement_block, statement_in_line
+from dpverify.report.words import GENERATED, STATUSES, false_alarm_line, plural
 
-FOLDED = 4  # a derivation with more steps is folded: a reader sees that it is complete, and opens it to see how
+OPEN = ("undecided", "fails")  # steps that a reader has to see; the others are in the data
 
 T = TypeVar("T")
 
-_EXAMPLES: Mapping[str, Callable[[Counterexample], str]] = {
-    "counterexample": lambda example: COUNTEREXAMPLES[example.kind],
-    "at": lambda example: md.code(show_point(example.parameters)),
-    "left side": lambda example: show_both(example.lhs),
-    "right side": lambda example: show_both(example.rhs),
-    "left / right": lambda example: show_float(ratio(example.lhs, example.rhs), 4),
-    "note": lambda example: md.prose(example.note),
-}
 _STEPS: Mapping[str, Callable[[tuple[int, StepResult]], str]] = {
     "step": lambda one: str(one[0]),
     "relation": lambda one: md.inline_math({"<=": r"\le", ">=": r"\ge"}.get(one[1].relation, one[1].relation)),
@@ -52,73 +49,59 @@ _STEPS: Mapping[str, Callable[[tuple[int, StepResult]], str]] = {
     "slack": lambda one: show(one[1].slack) if one[1].slack else "",
     "note": lambda one: md.prose(one[1].note),
 }
-_CHECKS: Mapping[str, Callable[[CheckResult], str]] = {
-    "check": lambda check: md.code(check.name),
-    "method": lambda check: METHODS[check.method],
-    "outcome": lambda check: (
-        status_label(check.status) + ("\n**kernel disagrees with the algebra**" if check.kernel_disagrees else "")
-    ),
-    "n": lambda check: show_count(check.n) if check.n else "",
-    "alpha": lambda check: show_float(check.alpha, 2) if check.alpha else "",
-    "power": lambda check: show_float(check.power) if check.power else "",
-    "smallest fault it must see": lambda check: md.prose(check.detects),
-    "statistic": lambda check: md.prose(check.statistic),
-}
-_CONTROLS: Mapping[str, Callable[[tuple[str, ControlResult]], str]] = {
-    "check": lambda one: md.code(one[0]),
-    "planted fault": lambda one: md.prose(one[1].fault or one[1].name),
-    "at the declared size": lambda one: "yes" if one[1].at_declared_size else "",
-    "seen": lambda one: "seen" if one[1].refuted else "**not seen**",
-    "statistic": lambda one: md.prose(one[1].statistic),
-}
 
 
-def counterexample_table(examples: Iterable[Counterexample]) -> str:
-    """The counterexamples: where, both sides (exact and as floats), their ratio."""
-    return _table(_EXAMPLES, examples)
+def vacuity(vacuous: Vacuous | None) -> str:
+    """Whether a bound says anything, and from where on."""
+    if vacuous is None:
+        return ""
+    says = "**vacuous**: it says no more than the trivial bound" if vacuous.value else "not vacuous"
+    return f"The bound is {says} (grid: {md.prose(vacuous.grid)}; onset: {md.prose(vacuous.onset)})."
 
 
-def slack_lines(slack: Slack | None, vacuous: Vacuous | None = None, region: str = "") -> str:
-    """Slack, vacuity and region, a line each."""
-    lines = []
-    if slack is not None:
-        lines.append(f"Slack (printed / exact): smallest {show(slack.min)}, typical {show(slack.typical)}.")
-    if vacuous is not None:
-        says = "**vacuous**: it says no more than the trivial bound" if vacuous.value else "not vacuous"
-        lines.append(f"The bound is {says} (grid: {md.prose(vacuous.grid)}; onset: {md.prose(vacuous.onset)}).")
-    if region:
-        lines.append(f"Region searched: {md.prose(region)}.".replace("..", "."))
-    return md.bullets(lines)
+def evidence(source: Result | AmendmentResult) -> str:
+    """What the verdict rests on in a paragraph, and, of a chain that is not complete, the steps that are not.
 
-
-def derivation_block(derivation: DerivationResult) -> str:
-    """A derivation: what it is, then its steps as a table, folded where they are many and none fails."""
-    whose = "ours" if derivation.whose == "ours" else "the paper's own chain"
-    state = "complete" if derivation.complete else "**not complete**"
-    note = f" {md.prose(derivation.note)}" if derivation.note else ""
-    steps, number = _table(_STEPS, enumerate(derivation.steps)), len(derivation.steps)
-    if derivation.complete and number > FOLDED:
-        steps = md.folded(f"its {number} steps", steps)
-    return f"Derivation {md.code(derivation.name)} ({whose}; {state}).{note}\n\n{steps}"
-
-
-def checks_block(checks: Sequence[CheckResult], region: str = "") -> str:
-    """The plans of the checks and what came out; then what each said, its planted faults, and what it leaves out."""
-    controls = [(check.name, control) for check in checks for control in check.controls]
-    blocks = [
-        _table(_CHECKS, checks),
-        _titled("What the checks said:", ((check.name, check.message) for check in checks)),
-        _titled("Where they looked:", ((check.name, check.region) for check in checks if check.region != region)),
-        _table(_CONTROLS, controls),
-        _titled("What the evidence leaves out:", ((check.name, check.leaves_out) for check in checks)),
+    Checks that say less than the verdict are left out, unless they could not decide or missed a planted fault.
+    """
+    chains = derivations(source)
+    length = plural(sum(len(chain.steps) for chain in chains), "step")
+    parts = [f"{plural(len(chains), 'derivation')} ({length})"] if chains else []
+    for status in STATUSES:
+        told = [check for check in source.checks if check.status == status and (_missed(check) or not _silent(check))]
+        found = [_check(check) for check in told if status in {source.status, "inconclusive"} or _missed(check)]
+        parts += [f"{status} by {', '.join(found)}"] if found else []
+    parts += [f"slack {slack}"] if (slack := show_slack(source.slack)) else []
+    broken = [
+        f"Open in {md.code(chain.name)}{'' if chain.whose == 'ours' else ', the chain of the paper'}:\n\n{steps}"
+        for chain in chains
+        if (steps := _table(_STEPS, [one for one in enumerate(chain.steps) if one[1].status in OPEN]))
     ]
-    return "\n\n".join(filter(None, blocks))
+    return "\n\n".join([f"Evidence: {'; '.join(parts)}.", *broken]) if parts else ""
 
 
-def _titled(title: str, said: Iterable[tuple[str, str]]) -> str:
-    """A list of what each check has to say, those left out that say nothing."""
-    lines = [f"{md.code(name)}: {md.prose(text)}" for name, text in said if text]
-    return f"{title}\n\n{md.bullets(lines)}" if lines else ""
+def _silent(check: CheckResult) -> bool:
+    """Whether a check is its derivation, which is counted already."""
+    return check.derivation is not None and check.status in {"proved", "proved given"}
+
+
+def _missed(check: CheckResult) -> list[str]:
+    return [control.name for control in check.controls if not control.refuted]
+
+
+def _check(check: CheckResult) -> str:
+    """A check in a few words; of a simulation that found nothing also what it would have seen."""
+    chance = check.alpha and check.status != "refuted"
+    facts = [
+        f"n={show_count(check.n)}" if check.n and check.status != "refuted" and check.method != "derivation" else "",
+        f"alpha={show_float(check.alpha, 2)}" if check.alpha else "",
+        f"power {show_float(check.power)}" if chance and check.power else "",
+        f"would have seen {md.prose(check.detects)}" if chance and check.detects else "",
+        "**kernel disagrees with the algebra**" if check.kernel_disagrees else "",
+        f"**planted faults not seen: {md.prose(', '.join(missed))}**" if (missed := _missed(check)) else "",
+    ]
+    told = ", ".join(filter(None, facts))
+    return f"{md.code(check.name)} ({told})" if told else md.code(check.name)
 
 
 def _table(columns: Mapping[str, Callable[[T], str]], items: Iterable[T]) -> str:
@@ -130,18 +113,18 @@ def _table(columns: Mapping[str, Callable[[T], str]], items: Iterable[T]) -> str
 
 FILTERS: tuple[Callable[..., object], ...] = (
     *(md.anchor, md.bullets, md.cell, md.code, md.inline_math, md.math_block, md.one_line, md.prose, md.quote),
-    *(words.kind_words, words.pin_words, words.plural, words.reading_words, words.status_label),
-    *(claim_id, counterexamples, derivations, is_vacuous, pictures, run_false_alarm),
-    *(false_alarm_line, show_count, show_float, show_slack),
     *(
-        checks_block,
-        counterexample_table,
-        derivation_block,
-        readings_block,
-        slack_lines,
-        statement_block,
-        statement_in_line,
+        words.instead_words,
+        words.kind_words,
+        words.pin_words,
+        words.plural,
+        words.reading_words,
+        words.readings_of,
+        words.status_label,
     ),
+    *(claim_id, is_vacuous, pictures, run_false_alarm, said_alike),
+    *(false_alarm_line, show_count, show_float, show_slack),
+    *(counterexample_list, evidence, letters_line, readings_block, statement_block, statement_in_line, vacuity),
     *(figure_block, figure_place),
 )
 

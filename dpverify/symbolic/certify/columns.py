@@ -29,8 +29,8 @@ class Known:
     emit: list[Callable[[], bool]] = field(default_factory=list)  # writes the facts that this column uses
 
 
-def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: bool) -> list[Known]:
-    """Columns that share letters with a form."""
+def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: bool, nearest: bool) -> list[Known]:
+    """Columns that share letters with a form; products of the first few, or of those with the fewest other letters."""
     scope = place.scope
     known = list(_facts(place, form))
     zeros = {id(c) for c in known if scope.holds("=", c.form)}
@@ -43,8 +43,9 @@ def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: b
     columns = [*known, Known(k.ONE, True, ())]
     if products:
         columns.extend(_squares(place, form))
-        usable = [c for c in known if id(c) not in zeros][:_MOST_FACTORS]
-        for a, b in combinations_with_replacement(usable, 2):
+        usable = [c for c in known if id(c) not in zeros]
+        near = sorted(usable, key=lambda c: len(k.letters_in(c.form) - k.letters_in(form)))
+        for a, b in combinations_with_replacement((near if nearest else usable)[:_MOST_FACTORS], 2):
             if len(a.form) * len(b.form) <= 200:
                 both = scope.product(a.form, b.form)
                 columns.append(Known(both, a.strict and b.strict, (*a.factors, *b.factors), emit=[*a.emit, *b.emit]))
@@ -115,11 +116,8 @@ def _signs(place: FactList, m: Any) -> list[Known]:
 
 def _enclosure(constant: Form) -> tuple[Form, ...]:
     """How far a number is from a rational below, and from one above."""
-    try:
-        ball: arb = k.ball(constant) * _SCALE
-        lo, hi = ball.lower().floor().unique_fmpz(), ball.upper().ceil().unique_fmpz()
-    except k.Refused:
-        return ()
+    ball: arb = k.ball(constant) * _SCALE
+    lo, hi = ball.lower().floor().unique_fmpz(), ball.upper().ceil().unique_fmpz()
     if lo is None or hi is None:
         return ()
     return constant - k.constant(fmpq(lo - 1, _SCALE)), k.constant(fmpq(hi + 1, _SCALE)) - constant
@@ -133,7 +131,7 @@ def _squares(place: FactList, form: Form) -> Iterator[Known]:
         for b in (*letters[i + 1 :], k.rational(1)):
             gap = a - b
             square = k.row("*", gap, gap)
-            emit: list[Callable[[], bool]] = [partial(place.fact, ">=", square, "square", gap)]
+            emit: list[Callable[[], bool]] = [partial(place.square, gap)]
             yield Known(place.form(square), False, (square,), emit=emit)
 
 

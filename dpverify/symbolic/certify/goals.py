@@ -164,7 +164,7 @@ class Goals:
             expr = k.row(*written(k.alone(atom)))
             term, _ = place.scope.term(*expr)
             inner = place.inside("oo" if rest[0] == "oo" else written(rest[0]))
-            return self.expr(inner, term) and place.fact(">=", expr, "termwise")
+            return self.expr(inner, term) and place.termwise(expr)
         if kind == "floor" and not strict and self.prove(place, rest[0], False, depth - 1):
             return True
         return self.combination(place, k.alone(atom), strict, depth, False)
@@ -186,11 +186,13 @@ class Goals:
         return self.combination(place, form, strict, depth, products=False)
 
     def _products(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-        return len(form) > 1 and self.combination(place, form, strict, depth, products=True)
+        return len(form) > 1 and any(self.combination(place, form, strict, depth, True, one) for one in (False, True))
 
-    def combination(self, place: FactList, form: Form, strict: bool, depth: int, products: bool) -> bool:
+    def combination(
+        self, place: FactList, form: Form, strict: bool, depth: int, products: bool, nearest: bool = False
+    ) -> bool:
         """Find weights by a linear program over what is known, and write it down."""
-        columns = pruned(columns_for(self, place, form, depth, products), form)
+        columns = pruned(columns_for(self, place, form, depth, products, nearest), form)
         if len(columns) > _MOST_COLUMNS or not all(any(m in c.form for c in columns) for m in form):
             return False
         numbers: dict[object, int] = {}
@@ -241,12 +243,11 @@ class Goals:
         sign, factors = (1 if coefficient > 0 else -1), []
         for factor, count in found:
             if count % 2 == 0:
-                square = k.row("*", written(factor), written(factor))
-                if strict and not self.apart(place, factor):
+                turned = self._either(place, factor, True, depth) if strict else 1
+                root = written(factor.times(turned or 1))
+                if not (turned if strict else place.square(root)):
                     return False
-                if not place.fact(_RELATION[strict], square, "square", written(factor)):
-                    return False
-                factors += [square] * (count // 2)
+                factors += [root, root] * (count // 2) if strict else [k.row("*", root, root)] * (count // 2)
                 continue
             turned = self._either(place, factor, strict, depth)
             if not turned:

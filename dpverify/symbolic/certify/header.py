@@ -20,11 +20,14 @@ from dpverify.symbolic.certify.prefix import (
     from_sympy,
 )
 from dpverify.symbolic.derive.cited import assumed_of_local
-from dpverify.symbolic.derive.define import meant_by
+from dpverify.symbolic.derive.define import hidden_letters, meant_by
+from dpverify.symbolic.derive.induction import Hypothesis
 from dpverify.symbolic.derive.steps import Derivation, Premise, symbol_conditions
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, SetBits
 from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
 from dpverify.symbolic.rules.base import Holds, Instance
+
+_RELATION: dict[str, Any] = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}
 
 
 def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
@@ -39,9 +42,11 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     meant = meant_by(statement)
     letters: dict[str, str] = {name: statement.domains[name].kind for name in names}
     conditions = [*constraints, *statement.requires]
-    about = () if meant is None else meant.conditions
-    letters |= {} if meant is None else {name: kind_of(symbol) for name, symbol in meant.letters.items()}
-    signs = [] if meant is None else [c for s in meant.letters.values() for c in _signs(s)]
+    symbols, about = hidden_letters(statement)
+    if meant is not None:
+        symbols, about = symbols | meant.letters, [*about, *meant.conditions]
+    letters |= {name: kind_of(symbol) for name, symbol in symbols.items() if name not in letters}
+    signs = [c for s in symbols.values() for c in _signs(s)]
     left = from_sympy(start if meant is None else meant.formula) if statement.lhs is None else None
     return {
         "name": statement.key,
@@ -61,16 +66,23 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
 
 def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
     """What a derivation proves: for all letters but the local ones that its ends do not show."""
-    hidden = hidden_letters(derivation)
-    assumed = [a for a in derivation.assumptions if not hidden & _names(a)]
+    hidden = unseen_letters(derivation)
+    granted = [p for p in derivation.premises.values() if isinstance(p, Hypothesis)]
+    relations = [_RELATION[p.relation](p.lhs, p.rhs, evaluate=False) for p in granted]
+    assumed = [a for a in (*derivation.assumptions, *relations) if not hidden & _names(a)]
     ends = derivation.start, derivation.last
     symbols = {s for e in (*ends, *assumed) for s in e.free_symbols if s.name not in hidden}
     plain = sorted((s for s in symbols if declared(derivation, s.name) is None), key=str)
     said = Instance(ends[0], derivation.relation, ends[1], tuple(Holds(a) for a in assumed))
     header = said_by(said, plain)
     header["conditions"] = [c for c in header["conditions"] if c[0] != "integer"]
-    others = {n: declared(derivation, n) for n in sorted(_names(*ends)) if declared(derivation, n) is not None}
-    return {"name": name, **header, "letters": {**header["letters"], **others}}
+    return {"name": name, **header, "letters": header["letters"] | functions_of(derivation)}
+
+
+def functions_of(derivation: Derivation) -> dict[str, Prefix]:
+    """What its two ends show that is no number, with what it is declared to be."""
+    names = sorted(_names(derivation.start, derivation.last))
+    return {name: said for name in names if (said := declared(derivation, name)) is not None}
 
 
 def local_part(
@@ -99,7 +111,7 @@ def premise_header(premise: Premise, name: str, letters: Collection[str]) -> dic
     return {"name": name, **premise_data(premise, letters)}
 
 
-def hidden_letters(derivation: Derivation) -> set[str]:
+def unseen_letters(derivation: Derivation) -> set[str]:
     """Local letters that the ends of a derivation do not show."""
     return set(derivation.local) - _names(derivation.start, derivation.last)
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from flint import fmpq
+
 from dpverify.symbolic.certify.checker import Expr, Form, k
 from dpverify.symbolic.certify.numeric import Point, value_of
 
@@ -54,6 +56,21 @@ class FactList:
         self.written().append(item)
         self.learned((relation, expr))
         return True
+
+    def square(self, root: Expr) -> bool:
+        """Write that a square is nonnegative: 2ab <= a**2 + b**2 for a = root/2 and b = -root/2."""
+        half = k.row("*", k.rational(fmpq(1, 2)), root)
+        return self.fact(">=", k.row("*", root, root), "instance", "rule", "am-gm", {"a": half, "b": -half})
+
+    def termwise(self, total: Expr) -> bool:
+        """Write that a sum is nonnegative, where its terms are known to be."""
+        _, index, lo, hi, body = total
+        terms = ["idx", k.put(body, {index: k.letter("idx")})]
+        if hi[0] == "oo":
+            where = {"f": terms, "lo": lo, "hi": lo - k.rational(1)}
+            return self.fact(">=", total, "instance", "rule", "sum-to-infinity", where)
+        where = {"f": ["idx", k.rational(0)], "g": terms, "lo": lo, "hi": hi}
+        return self.fact(">=", total, "instance", "rule", "sum-termwise", where)
 
     def learned(self, fact: Any) -> None:
         """Note that a fact was learned."""

@@ -64,7 +64,10 @@ def _prepare_bound(goals: Goals, place: FactList, expr: Expr) -> None:
         goals.expr(place, k.row("+", length, k.rational(1)))
     inner = place.inside(length)
     at = k.letter(inner.index)
-    prepare(goals, inner, k.put(body, {index: at if op == "integral" else k.row("+", at, lo)}))
+    term = k.put(body, {index: at if op == "integral" else k.row("+", at, lo)})
+    prepare(goals, inner, term)
+    if op == "sum" and any(atom[0] == "max" for m in inner.form(term) for atom, _ in m) and goals.expr(inner, term):
+        place.termwise(expr)  # its form has the terms apart
     if length == "oo":
         converges(goals, place, expr)
 

@@ -194,11 +194,13 @@ class Rewriting:
             return None
         fresh = k.letter(k.bind("i", HOLE)[0])
         back = {inner.index: (fresh - low)}
-        old, new, gap = (k.row("sum", fresh[1], low, high, k.put(x, back)) for x in (found.old, found.new, found.gap))
+        parts = (found.old, found.new, found.gap, -found.gap)
+        old, new, *gaps = (k.row("sum", fresh[1], low, high, k.put(x, back)) for x in parts)
         made = Rewritten(found.way, old, new)
-        for expr in (old, new, gap):
+        for expr in (old, new, *gaps):
             prepare(self.goals, place, expr)
-        return self._known(place, made) if place.fact(made.relation, gap, "termwise") else None
+        proven = all(place.termwise(gap) for gap in (gaps if made.relation == "=" else gaps[:1]))
+        return self._known(place, made) if proven else None
 
     def _end(self, place: FactList, context: Expr, env: Mapping[str, Expr]) -> Rewritten | None:
         """A sum of nonnegative terms grows with its upper end."""

@@ -55,6 +55,7 @@ reason = "counted"
 [[verdict]]
 claim = "lemma-2"
 status = "refuted"
+severity = "constant"
 reason = "n = 1 gives 1 > 1/2"
 
 [verdict.amendment]

@@ -61,7 +61,7 @@ def test_many_verdicts_are_listed_on_request_only(
 def test_a_contradicted_pin_gives_1(toy: Path, verify: list[str], capsys: Capture) -> None:
     pin(
         toy,
-        'status = "refuted"\nreason = "n = 1 gives 1 > 1/2"\n\n[verdict.amendment]',
+        'status = "refuted"\nseverity = "constant"\nreason = "n = 1 gives 1 > 1/2"\n\n[verdict.amendment]',
         'status = "proved"\n\n[verdict.amendment]',
     )
     assert main(verify) == 1

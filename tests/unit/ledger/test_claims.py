@@ -38,7 +38,7 @@ def test_a_formula_claim(specs: Specs) -> None:
     assert statement.symbols["alpha"].meaning == "momentum weight"
     assert statement.latex() == (
         r"\sum_{i=0}^{\infty} (1 - \alpha)^{N i} \le "
-        r"\frac{\max\left( 1, \frac{1}{\alpha N} \right)}{1 - \exp(-1)}"
+        r"\frac{\max\left(1, \frac{1}{\alpha N}\right)}{1 - \exp(-1)}"
     )
 
 

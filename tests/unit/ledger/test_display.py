@@ -53,12 +53,8 @@ WORDS = ("in words:", "with", "if", "assuming", "where", "measured:", "constant 
 def statements(specs: Specs) -> Iterator[tuple[str, Statement, frozenset[str]]]:
     """Every statement there is: all claims, all readings, printed and corrected."""
     for claim in specs.claims():
-        for reading in claim.readings():
-            quantities = frozenset(claim.vocabulary.quantities)
-            yield claim.paper, claim.statement(reading), quantities
-            verdict = claim.verdict(reading)
-            if verdict is not None and verdict.amendment is not None:
-                yield claim.paper, claim.statement(reading, "amended"), quantities
+        for said in claim.statements():
+            yield claim.paper, said, frozenset(claim.vocabulary.quantities)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ def specs() -> Specs:
     return load_specs()
 
 
-@pytest.mark.parametrize("paper", ["tran2022", "wang2019", "zhang2021"])
+@pytest.mark.parametrize("paper", ["tools", "tran2022", "wang2019", "zhang2021"])
 def test_all_checks_of_a_paper_are_found_by_their_claims(specs: Specs, paper: str) -> None:
     checks = load(paper)
     assert checks is not None
@@ -33,7 +33,7 @@ def test_all_checks_of_a_paper_are_found_by_their_claims(specs: Specs, paper: st
     assert all(checks.find(entry.check.claim, entry.check.name) is entry.check for entry in whole)
 
 
-@pytest.mark.parametrize("paper", ["tran2022", "wang2019", "zhang2021"])
+@pytest.mark.parametrize("paper", ["tools", "tran2022", "wang2019", "zhang2021"])
 def test_the_index_says_what_each_file_judges(paper: str) -> None:
     package, known = f"dpverify.papers.{paper}", index().files
     files = dict(check_files(package))

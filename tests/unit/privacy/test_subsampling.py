@@ -59,22 +59,6 @@ def test_ends_of_the_range() -> None:
     assert poisson_gaussian_rdp(2000, 0.01, 0.1) == pytest.approx(gaussian_rdp(2000, 10), rel=1e-3)
 
 
-@pytest.mark.parametrize("order", [2, 3, 8, 40])
-@pytest.mark.parametrize("rate", [1e-4, 0.05, 0.4])
-@pytest.mark.parametrize("sigma", [0.6, 1.5, 10.0])
-def test_bound_without_replacement_is_above_a_pair_that_it_covers(order: int, rate: float, sigma: float) -> None:
-    # One example of value 1 against 0, all others 0: a sum over a random part is this mixture against N(0, sigma^2).
-    assert poisson_gaussian_rdp(order, rate, sigma) <= without_replacement_gaussian_rdp(order, rate, sigma)
-
-
-@pytest.mark.parametrize(("order", "rate", "sigma"), [(2, 0.1, 1.0), (4, 0.3, 0.8), (8, 0.02, 2.0)])
-def test_bound_without_replacement_is_above_opposite_values(order: int, rate: float, sigma: float) -> None:
-    # Values 1/2 and -1/2 of the example in which the data sets differ, sensitivity 1.
-    up, down = mixture([1 - rate, rate], [0, 0.5], sigma), mixture([1 - rate, rate], [0, -0.5], sigma)
-    exact = float(renyi_by_integration(order, up, down, ENDS))
-    assert 0 < exact <= without_replacement_gaussian_rdp(order, rate, sigma)
-
-
 def test_refuses_what_is_outside_the_range() -> None:
     with pytest.raises(ValueError, match="order must be above 1"):
         gaussian_rdp(1, 1)

@@ -82,14 +82,17 @@ def test_evidence_of_each_reading_is_there() -> None:
     text = explained(known(results=[lemma_12("fresh"), lemma_12("once")]), width=300)
     assert "✗ refuted (ordering = fresh)" in text
     assert "✗ refuted (ordering = once)" in text
-    assert "smallest: G = 1, N = 1, T = 1, alpha = 1, d = 1, sigma = 1: left ≈ 1.59577, right 0" in text
+    assert "smallest: at G=1, N=1, T=1, alpha=1, d=1, sigma=1: left ≈1.596, right 0" in text
     assert "its slack (smallest / typical): 1.003 / 2.2" in text
     assert "No run is stored" not in text
 
 
 def test_derivation_and_plan_of_a_check_are_there() -> None:
     text = words(explained(known(results=[rdp(), noise_law()])))
-    assert "derivation gaussian-composition (ours): 2 steps, complete" in text
+    assert (
+        "derivation gaussian-composition (ours): 2 steps, complete = z/2 * sum (start; proved) <= V*z*rho**2/2 (each"
+        in text
+    )
     assert "n = 120000; alpha = 1e-6; power 0.993; must see a factor 1.02 on any node" in text
     assert "1 of 2 planted faults seen" in text
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from dpverify.ledger.results import Run, Slack
+from dpverify.ledger.results import Counterexample, Run
 from dpverify.report.terminal import print_run
 from dpverify.report.words import item_id
 from tests.unit.report.sample import about, exact, result
@@ -53,6 +53,15 @@ def test_below_the_tables_stand_totals_alarms_and_chance(run: Run) -> None:
     assert "Interrupted" not in text
 
 
+def test_what_falls_is_counted_and_privacy_named(run: Run) -> None:
+    falls = [
+        msgspec.structs.replace(result(name, "Here", "dp", "refuted"), severity=severity)
+        for name, severity in (("lemma-1", "boundary"), ("lemma-2", "privacy"), ("lemma-3", "boundary"))
+    ]
+    text = printed(msgspec.structs.replace(run, results=falls), 200, terminal=False)
+    assert "3 refuted. What falls: 1 privacy, 2 boundary. Privacy falls in tran2022:lemma-2." in text
+
+
 def test_what_needs_attention_is_told_where_no_verdict_is_listed(run: Run) -> None:
     out = io.StringIO()
     print_run(run, Console(file=out, width=200), ())
@@ -75,12 +84,13 @@ def test_interrupted_run_and_weak_evidence_are_told(run: Run) -> None:
 def test_terminal_without_unicode_gets_ascii(run: Run) -> None:
     for terminal in (True, False):
         text = printed(run, 120, terminal=terminal, encoding="ascii")
-        assert "left 4, right 7/2 ~ 3.5" in text
+        assert "left 4, right 7/2" in text
     assert "x refuted (4)" in printed(run, 120, encoding="ascii")
-    endless = Slack(min=exact("1"), typical=about(float("inf")))
-    large = [msgspec.structs.replace(result("lemma-1", "Lemma 1", "count", "proved"), slack=endless)]
+    endless = Counterexample(kind="smallest", parameters={}, lhs=about(float("inf")), rhs=exact("3"))
+    large = [msgspec.structs.replace(result("lemma-1", "Lemma 1", "count", "refuted"), counterexamples=[endless])]
     for width in (60, 120):
-        assert "1 / oo" in printed(msgspec.structs.replace(run, results=large), width, encoding="ascii")
+        text = printed(msgspec.structs.replace(run, results=large), width, encoding="ascii")
+        assert "left oo, right 3" in text
 
 
 def test_brackets_are_not_taken_for_markup(run: Run) -> None:

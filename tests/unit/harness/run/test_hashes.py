@@ -35,7 +35,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    for cached in (hashes._read, hashes._source, hashes._bound, hashes.code_hash):
+    for cached in (hashes._read, hashes._source, hashes.imported_names, hashes.code_hash):
         cached.cache_clear()
 
 
@@ -147,7 +147,8 @@ def test_a_changed_record_makes_the_verdicts_stale_that_rest_on_it(tmp_path: Pat
         claims = [f'{claim}id = "{name}"\nprinted = "{printed}"\nuses = {uses}\n' for name, printed, uses in texts]
         head = '[paper]\nkey = "toy"\ntitle = "Toy"\nauthors = ["A"]\nvenue = "here"\n[paper.texts]\nfull = "this"\n'
         head += '[symbols.x]\nlatex = \'x\'\ndomain = "real, x > 0"\nmeaning = "a number"\n'
-        verdict = '[[verdict]]\nclaim = "rule"\nstatus = "refuted"\n[verdict.amendment]\nwhy = "too small"\n'
+        verdict = '[[verdict]]\nclaim = "rule"\nstatus = "refuted"\nseverity = "proof"\n'
+        verdict += '[verdict.amendment]\nwhy = "too small"\n'
         (tmp_path / "toy").mkdir(exist_ok=True)
         (tmp_path / "toy" / "claims.toml").write_text("".join([head, *claims]))
         (tmp_path / "toy" / "verdicts.toml").write_text(f'{verdict}formula = "{amended}"\n')

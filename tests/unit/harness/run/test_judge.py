@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from dpverify.harness.run.judge import contradicts, decide_status, given, judge, sources_disagree, unconfirmed
 from dpverify.ledger import Specs
-from dpverify.ledger.records import Status
+from dpverify.ledger.records import Amendment, Status
 from dpverify.ledger.results import CheckResult, Counterexample, Method, Number, Result, Slack
+from dpverify.report.words import instead_words
 
 
 def found(status: Status, name: str = "check", method: Method = "search", **more: Any) -> CheckResult:
@@ -128,3 +131,28 @@ def test_an_untested_claim_gives_the_pinned_reason(demo: Specs) -> None:
     result = judge(demo.claim("demo:later"), {}, [], [], "")
     assert (result.status, result.reason) == ("untested", "a rate has no constants")
     assert judge(demo.claim("demo:empty"), {}, [], [], "").reason == "no check is written for it"
+
+
+@pytest.mark.parametrize(
+    ("change", "holds_for"),
+    [
+        ({"formula": "log2(s)", "requires": ["s >= 9"]}, ["s >= 9"]),
+        ({"formula": "log2(s) + 1", "requires": ["s >= 9"]}, []),
+        ({"formula": "log2(s)", "relation": "<", "requires": ["s >= 9"]}, []),
+        ({"formula": "log2(s)"}, []),
+    ],
+)
+def test_an_amendment_that_only_adds_conditions_says_where_the_claim_holds(
+    demo: Specs, change: dict[str, Any], holds_for: list[str]
+) -> None:
+    spec = demo.claim("demo:bits")
+    (verdict,) = spec.verdicts
+    assert verdict.amendment is not None
+    amendment = Amendment(why="it is", status="not refuted", **change)
+    spec = replace(spec, verdicts=(msgspec.structs.replace(verdict, amendment=amendment),))
+    result = judge(spec, {}, [found("refuted")], [found("not refuted")], "hash")
+    assert result.amendment is not None
+    assert result.amendment.holds_for == holds_for
+    assert result.amendment.corrects
+    assert instead_words(result.amendment) == ("holds for s >= 9" if holds_for else "corrected")
+    assert instead_words(msgspec.structs.replace(result.amendment, corrects=False)) == "nothing better is known"

@@ -21,16 +21,16 @@ LETTERS = {
     [
         ("4*alpha*G*sigma*sqrt(d*V*log2(T))", r"4 \alpha G \sigma \sqrt{d V \log_2 T}"),
         ("1/(2*sigma**2)", r"\frac{1}{2 \sigma^{2}}"),
-        ("max(1, 1/(alpha*N))/(1 - exp(-1))", r"\frac{\max\left( 1, \frac{1}{\alpha N} \right)}{1 - \exp(-1)}"),
+        ("max(1, 1/(alpha*N))/(1 - exp(-1))", r"\frac{\max\left(1, \frac{1}{\alpha N}\right)}{1 - \exp(-1)}"),
         ("sum((1 - alpha)**(N*i), i, 0, oo)", r"\sum_{i=0}^{\infty} (1 - \alpha)^{N i}"),
         ("sum(a + b, i, 0, n)", r"\sum_{i=0}^{n} (a + b)"),
-        ("sum(a, i, 0, 1)*b", r"\left( \sum_{i=0}^{1} a \right) b"),
+        ("sum(a, i, 0, 1)*b", r"\left(\sum_{i=0}^{1} a\right) b"),
         ("b*sum(a, i, 0, 1)", r"b \sum_{i=0}^{1} a"),
         ("1 + sum(gamma**2**i, i, 1, R)", r"1 + \sum_{i=1}^{R} \gamma^{2^{i}}"),
         ("bit(s, i)*gamma**(2*mod(s, 2**i))", r"\mathrm{bit}_{i}(s) \gamma^{2 (s \bmod 2^{i})}"),
         ("mod(a*b, c)", r"(a b) \bmod c"),
         ("mod(a, b) + 1", r"(a \bmod b) + 1"),
-        ("floor(T/2**j)", r"\left\lfloor \frac{T}{2^{j}} \right\rfloor"),
+        ("floor(T/2**j)", r"\left\lfloor \frac{T}{2^{j}}\right\rfloor"),
         ("floor(a) + ceil(b) + abs(c)", r"\lfloor a \rfloor + \lceil b \rceil + \lvert c \rvert"),
         ("floor(a)**2", r"\lfloor a \rfloor^{2}"),
         ("d**(1/4)", "d^{1/4}"),
@@ -38,7 +38,7 @@ LETTERS = {
         ("d**(-1/4)", "d^{-1/4}"),
         ("d**((a + 1)/4)", r"d^{\frac{a + 1}{4}}"),
         ("d**-1", "d^{-1}"),
-        ("log(1/delta)**(1/4)", r"\left( \log\left( \frac{1}{\delta} \right) \right)^{1/4}"),
+        ("log(1/delta)**(1/4)", r"\left(\log\left(\frac{1}{\delta}\right)\right)^{1/4}"),
         ("log2(T)*x", r"\log_2(T) x"),
         ("(1 + log2(T))*x", r"(1 + \log_2 T) x"),
         ("log2(T) + x", r"\log_2 T + x"),
@@ -71,8 +71,8 @@ LETTERS = {
         ("exp(-alpha*N)", r"\exp(-\alpha N)"),
         ("-2/3*x + y", r"-\frac{2}{3} x + y"),
         ("y - 2/3*x", r"y - \frac{2}{3} x"),
-        ("y + -2/3", r"y + \left( -\frac{2}{3} \right)"),
-        ("(a/b)**2", r"\left( \frac{a}{b} \right)^{2}"),
+        ("y + -2/3", r"y + \left(-\frac{2}{3}\right)"),
+        ("(a/b)**2", r"\left(\frac{a}{b}\right)^{2}"),
         ("(a*b)**2", "(a b)^{2}"),
         ("(a**b)**c", "(a^{b})^{c}"),
         ("V2**2", "V_{>2N}^{2}"),
@@ -91,7 +91,7 @@ def test_shape_is_kept(text: str, wanted: str) -> None:
 
 def test_functions_of_the_paper() -> None:
     heads = {"F": "F", "G": "G_{[#1,#2]}"}
-    assert latex(parse("F(a, 1/b)"), {}, heads) == r"F\left( a, \frac{1}{b} \right)"
+    assert latex(parse("F(a, 1/b)"), {}, heads) == r"F\left(a, \frac{1}{b}\right)"
     assert latex(parse("G(1, t - 1)"), {}, heads) == "G_{[1,t - 1]}"
     assert latex(parse("other(a)"), {}, heads) == r"\mathrm{other}(a)"
 

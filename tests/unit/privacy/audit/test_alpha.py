@@ -35,21 +35,6 @@ def test_what_delta_decides_and_what_is_left_add_up_to_the_level(trials: int, de
     assert left >= (1 - DELTA_SHARE) * alpha
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 1.0, 3.0])
-@pytest.mark.parametrize(("trials", "kappa", "delta"), [(40, 0.02, 0.0), (40, 0.015, 0.02), (40, 0.0, 0.05)])
-def test_the_least_private_mechanism_is_bounded_above_its_epsilon_with_the_stated_chance(
-    trials: int, kappa: float, delta: float, epsilon: float
-) -> None:
-    right = float(np.exp(epsilon)) * kappa + delta
-    pairs = np.array([(r, w) for r in range(trials + 1) for w in range(trials + 1 - r)])
-    chances = stats.multinomial.pmf(
-        np.column_stack([pairs, trials - pairs.sum(axis=1)]), trials, [right, kappa, 1.0 - right - kappa]
-    )
-    bounds = lower_epsilon(pairs[:, 0].astype(float), pairs[:, 1].astype(float), trials, delta, 0.05)
-    assert float(chances.sum()) == pytest.approx(1.0)
-    assert float(chances[bounds > epsilon + 1e-9].sum()) <= 0.05 * (1 + 1e-9)
-
-
 def two_rules() -> list[Bet]:
     """The rules of rounds that a steady and a rare sign tell apart."""
     rng = np.random.default_rng(0)

@@ -90,7 +90,7 @@ def test_what_the_checks_said(fresh: Result) -> None:
         name="simulation-ramp", method="monte-carlo", status="not refuted", message="below", statistic="z = 1"
     )
     said = told("{{ says('lemma-12', 'simulation*') }}", [msgspec.structs.replace(fresh, checks=[check])])[1]
-    assert said == "- `simulation-ramp`, printed statement, ○ not refuted: below; z = 1"
+    assert said == "- printed statement, `simulation-ramp`, ○ not refuted: below"
     idle = msgspec.structs.replace(check, status="untested")
     nothing = told("{{ says('lemma-12', 'simulation*') }}", [msgspec.structs.replace(fresh, checks=[idle])])[1]
     assert "`lemma-12` has no check simulation" in nothing

@@ -13,7 +13,7 @@ from dpverify.ledger.chapters import Chapter, Passage
 from dpverify.ledger.results import Run
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report.pages import layout
-from dpverify.report.pages.front import front_block
+from dpverify.report.pages.front import front_block, recorded
 from dpverify.report.pages.layout import LIMIT, Places, is_result, lay_out, part_of
 from dpverify.report.pages.write import check, regenerate, render, write_report
 from tests.unit.report.rendering import dead_links
@@ -142,6 +142,13 @@ def test_the_recorded_report_has_no_dead_link_and_no_page_too_long_to_be_shown()
     there = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if ".git" not in path.parts}
     assert dead_links(pages, there) == []
     assert {name: len(text) for name, text in pages.items() if len(text.encode()) > HOST} == {}
+
+
+def test_the_first_page_of_a_recorded_paper_is_two_screens_and_all_of_them_can_be_read() -> None:
+    pages = {name: text.decode() for name, text in render(recorded(ROOT / "reports")).items() if name.endswith(".md")}
+    words = {name: len(text.split()) for name, text in pages.items()}
+    assert sum(count for name, count in words.items() if name.startswith(PAPER)) <= 60_000
+    assert words[f"{PAPER}.md"] <= 1_200
 
 
 def test_the_sample_fits_on_one_page() -> None:

@@ -110,7 +110,8 @@ FACTS: dict[str, Any] = {
         XY, "x", "=", "y", **body(fact("=", minus("x", "y"), "combine", [], [["1", [minus("x", "y")]]]))
     ),
     "a square that may be 0": certificate(
-        X, ["log", power("x", TWO)], "<=", ["log", power("x", TWO)], **body(fact(">", power("x", TWO), "square", "x"))
+        X, ["log", power("x", TWO)], "<=", ["log", power("x", TWO)],
+        **body(fact(">", power("x", TWO), "combine", [], [["1", ["x", "x"]]])),
     ),
     "a real number as a whole one": certificate(
         X, ZERO, "<=", "x", ["<", q("-1"), "x"], **body(fact(">=", "x", "whole"))
@@ -119,7 +120,8 @@ FACTS: dict[str, Any] = {
     "an index outside of its range": certificate({"n": WHOLE}, ZERO, "<=", "%0", **body(LEAK)),
     "terms of unknown sign": certificate(
         {"n": WHOLE, "x": REAL}, ZERO, "<=", ["sum", "i", ZERO, "n", "x"],
-        **body(fact(">=", ["sum", "i", ZERO, "n", "x"], "termwise")),
+        **body(fact(">=", ["sum", "i", ZERO, "n", "x"],
+                    *rule("sum-termwise", f=["i", ZERO], g=["i", "x"], lo=ZERO, hi="n"))),
     ),
     "terms of which the last alone is nonnegative": certificate(
         {"n": WHOLE}, ZERO, "<=", ["sum", "i", ZERO, "n", minus("i", "n")], ["<=", ZERO, "n"],

@@ -72,6 +72,7 @@ VERDICTS = """
 [[verdict]]
 claim = "lemma-1"
 status = "refuted"
+severity = "constant"
 [verdict.amendment]
 formula = "2*x"
 status = "proved"

@@ -106,7 +106,7 @@ STRICT: dict[str, Goal] = {
     "a sum that may be empty": (Sum(1 + x, (i, 1, n)), [*HERE, n >= 0], {"x": "17/100", "n": "0"}),
     "one less than a whole number": (n - 1, [n > 0], {"n": "1"}),
     "exp of two that may be equal": (exp(x) - exp(y), [x >= y], {"x": "0", "y": "0"}),
-    "a number that is 0": (sqrt(2) * sqrt(3) - sqrt(6), [], {}),
+    "a number that is 0": (sqrt(3 + 2 * sqrt(2)) - 1 - sqrt(2), [], {}),
 }
 GOALS = [(name, *goal, strict) for strict, goals in ((False, WEAK), (True, STRICT)) for name, goal in goals.items()]
 

@@ -86,13 +86,13 @@ Simulate: TypeAlias = Callable[[Context, Generator, int], NDArray[np.float64]]
 GRID = -53
 """1 + z in floats is a multiple of 2^-53: near 0 because z is one there, elsewhere as all floats of that size."""
 
-POINT: dict[str, int | Fraction | str] = {"N": 1, "T": 1, "alpha": 1, "G": 1, "epsilon": 1, "delta": "1/100000"}
+POINT: dict[str, int | Fraction | str] = {"N": 4, "T": 4, "alpha": 1, "G": 1, "epsilon": 2, "delta": "1/100000"}
 
 
 def _deviation(context: Context) -> float:
-    """Deviation of the only node's noise, with the printed sigma."""
+    """Deviation of the first node's noise, with the printed sigma."""
     sigma = 2.0 * math.sqrt(-math.log(context.point["delta"])) / float(context.point["epsilon"])
-    return node_deviation(1.0, 1.0, sigma, printed_v(1, 1, 1))
+    return node_deviation(1.0, 1.0, sigma, printed_v(4, 4, 3))
 
 
 def _below_the_grid(gradient: float, scale: float = 1.0) -> Simulate:
@@ -162,7 +162,7 @@ CHECKS.add(
         simulate=_below_the_grid(0.0),
         judge=ProportionBound(bound=lambda context: float(context.point["delta"])),
         controls=[Control("less noise", "a tenth of the noise: ten times the event", _below_the_grid(0.0, 0.1))],
-        region="one example, one step; gradients 0 and 1; the event has probability 0 for gradient 1",
+        region="four examples, the first of four steps; gradients 0 and 1; the event has probability 0 for gradient 1",
         leaves_out="the iterates, which show m-hat up to its length only",
     ),
 )

@@ -21,6 +21,7 @@ NOT_PRIVATE: list[Corner] = [  # One condition broken: epsilon far above log(1/d
     {"T": 64, "N": 8, "alpha": "1/8", "epsilon": 300, "delta": "1/10", "sigma": "0.0102"},
     {"T": 64, "N": 1, "alpha": "1/1000", "epsilon": 5, "delta": "1/100", "sigma": "0.86"},
     {"T": 1, "N": 100, "alpha": 1, "epsilon": 5, "delta": "1/100", "sigma": "0.86"},
+    {"T": 10000, "N": 100, "alpha": "1/1000000", "epsilon": 8, "delta": "1/1000", "sigma": "0.66"},
 ]
 
 

@@ -42,8 +42,10 @@ FAILING: tuple[dict[str, Any], ...] = (
     {**SIMPLE, "N": 1, "T": 2}, {**SIMPLE, "N": 2, "T": 3}, {**SIMPLE, "N": 2, "T": 16, "delta": "1/1000"},
     {"N": 3, "T": 8, "d": 3, "G": "1/2", "L": "1/3", "R": 4, "K": 5, "alpha": "1/3", "eta": "1/4",
      "delta": "1/2", "epsilon": "1/3"},
+    {"N": 3, "T": 8, "d": 3, "G": "1/2", "L": "1/3", "R": 4, "K": 5, "alpha": "1/3", "eta": "1/4",
+     "delta": "1/1000", "epsilon": "1/3"},
 )  # fmt: skip
-"""From small on; the last one away from every boundary."""
+"""From small on; the last two away from every boundary."""
 
 SYMBOLS: Mapping[str, tuple[str, ...]] = {
     "theorem-6-display-1": ("N", "T", "d", "G", "L", "R", "alpha", "eta", "delta", "epsilon"),

@@ -7,14 +7,13 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu, sr_sum_of_squares
-from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree
 from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
 from dpverify.papers.tran2022.accounting.algorithm_2.once import values_of_places
+from dpverify.papers.tran2022.accounting.algorithm_2_definition import Squares, largest_sum, pattern_sum, read_nodes
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
 from dpverify.privacy.participation import ORDERINGS, Ordering, pattern_count
-from tests.unit.papers.tran2022.accounting.algorithm_2.definition import Squares, largest_sum, pattern_sum, read_nodes
 
 ALPHAS = (Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(1, 50))
 
@@ -92,25 +91,6 @@ def test_bounds_agree_with_trying_all_patterns(seed: int, ordering: Ordering) ->
         if got.exact:
             assert got.upper <= got.lower * (1 + 1e-10)
         tried += 1
-
-
-@pytest.mark.parametrize("close", [0.1, 0.003])
-@pytest.mark.parametrize("grain", [0, 1, 2])
-def test_merged_points_and_coarse_places_keep_the_maximum_between_the_bounds(close: float, grain: int) -> None:
-    rng = np.random.default_rng([grain, 3])
-    for _ in range(4):
-        T, N = int(rng.integers(8, 31)), int(rng.integers(5, 9))
-        alpha, squares = ALPHAS[int(rng.integers(4))], drawn(rng)
-        if pattern_count(T, N, "fresh") > 300:
-            T = 2 * N + 1
-        sensitivities = in_floats(T, N, squares)
-        want = float(largest_sum(T, N, alpha, squares, "fresh")[0])
-        block = SrTree(sensitivities, float(alpha), close, grain, upper=True).run()
-        upper, state = block.best()
-        lower, _ = SrTree(sensitivities, float(alpha), close, grain, upper=False).run().best()
-        reached = pattern_value(sensitivities, float(alpha), block.trace(state))
-        assert max(lower, reached) <= want * (1 + 1e-12)
-        assert want * (1 - 1e-12) <= upper
 
 
 def parameters(T: int, N: int, **changes: float | str | Scales) -> SrParameters:

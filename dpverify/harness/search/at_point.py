@@ -1,0 +1,58 @@
+"""A statement at a point that somebody names: both sides in ball arithmetic, and whether it holds there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from dpverify.harness.checks import Check
+from dpverify.harness.context import Point
+from dpverify.harness.search.domain import make_sampler
+from dpverify.harness.search.search_check import SearchCheck
+from dpverify.harness.sides import LeftSide, Probe, Prober
+from dpverify.ledger.records import ORDERS
+from dpverify.ledger.statements import Statement
+from dpverify.ledger.vocabulary import parse_domain
+
+
+class NoValueError(ValueError):
+    """A statement has no two sides at a point; the message is the rule that the point or the statement breaks."""
+
+
+def read_point(text: str) -> dict[str, Fraction]:
+    """Read ``N=1000, alpha=1/2``; raises NoValueError."""
+    parts = [part.partition("=") for part in text.split(",")]
+    try:
+        return {name.strip(): Fraction(value.strip()) for name, _, value in parts}
+    except (ValueError, ZeroDivisionError):
+        raise NoValueError("a point is letters with exact numbers, such as N=1000, alpha=1/2") from None
+
+
+def at_point(statement: Statement, point: Point, checks: Sequence[Check] = ()) -> Probe:
+    """Probe a statement at a point of its domain; a left side that code measures is taken from a search among checks.
+
+    Raises NoValueError where a letter is missing, the point is outside the domain, or a side cannot be had.
+    """
+    lhs, also = _left_side(statement, checks)
+    sampler = make_sampler(statement, {}, {name: parse_domain(domain) for name, domain in also.items()})
+    if missing := [name for name in sampler.symbols if name not in point]:
+        raise NoValueError(f"{', '.join(missing)} must be given as well")
+    known = {name: value for name, value in point.items() if name in sampler.symbols}
+    if not sampler.in_domain(known):
+        raise NoValueError("outside the domain or the conditions of the statement")
+    probe = Prober(statement, lhs).probe(known)
+    if probe is None:
+        raise NoValueError("a side has no value there")
+    return probe
+
+
+def _left_side(statement: Statement, checks: Sequence[Check]) -> tuple[LeftSide | None, Mapping[str, str]]:
+    """What gives the left side, and the domains of the letters that only it needs."""
+    if statement.rhs is None or statement.relation in ORDERS:
+        raise NoValueError("a statement in words, or about an order of growth, has no two sides at a point")
+    if statement.lhs is not None:
+        return None, {}
+    found = next((check for check in checks if isinstance(check, SearchCheck) and check.lhs is not None), None)
+    if found is None:
+        raise NoValueError("its left side is measured by code that takes more than a point: see its checks")
+    return found.lhs, found.also

@@ -1,0 +1,1 @@
+"""What our own tools promise, held against exact values: accountants, conversions, clipping, audits, calibration."""

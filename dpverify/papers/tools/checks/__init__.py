@@ -1,0 +1,1 @@
+"""Checks of what our own tools promise."""

@@ -1,0 +1,181 @@
+"""Conversions of one Gaussian in balls, and many steps on random batches against delta from below."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from math import comb, inf, nextafter
+
+from flint import arb
+
+from dpverify.harness import Budget, PaperChecks, Planted, Point, RuleCheck, SearchCheck
+from dpverify.harness.search.exhaustive_check import PointLike
+from dpverify.harness.sides import LeftSide
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tools.checks.seen_delta import seen_delta
+from dpverify.privacy import gaussian_safe as safe
+from dpverify.privacy.sampled import MARGIN, poisson_gaussian_epsilon, sampled_epsilon, sampled_rdp, sampled_std
+from dpverify.privacy.subsampling import (
+    gaussian_rdp,
+    poisson_gaussian_rdp,
+    without_replacement_gaussian_sharp,
+    without_replacement_rdp,
+)
+from dpverify.symbolic.exact.numbers import Exact, ball
+
+CHECKS = PaperChecks("tools", __name__)
+
+
+def down(value: Fraction) -> float:
+    """The largest float that is not above a positive number: what is certified for it is certified for the number."""
+    near = float(value)
+    return near if Fraction(near) <= value else nextafter(near, 0.0)
+
+
+def _at_epsilon(factor: float) -> LeftSide:
+    def lhs(point: Point, statement: Statement) -> Exact:
+        mu = float(point["mu"])
+        epsilon = safe.safe_epsilon(mu, down(point["delta"]))
+        return Fraction(0) if epsilon == inf else safe.delta_ball(mu, epsilon * factor)
+
+    return lhs
+
+
+def _at_mu(factor: float) -> LeftSide:
+    def lhs(point: Point, statement: Statement) -> Exact:
+        epsilon = down(point["epsilon"])
+        mu = safe.safe_mu(epsilon, down(point["delta"]))
+        return Fraction(0) if mu == 0.0 else safe.delta_ball(mu * factor, epsilon)
+
+    return lhs
+
+
+Reported = Callable[[float, float, int, float], float]
+
+
+def _seen(reported: Reported, factor: float = 1.0) -> LeftSide:
+    def lhs(point: Point, statement: Statement) -> Fraction:
+        q, sigma, T = float(point["q"]), float(point["sigma"]), int(point["T"])
+        return Fraction(seen_delta(q, sigma, T, factor * reported(q, sigma, T, down(point["delta"]))))
+
+    return lhs
+
+
+def _at_noise(factor: float) -> LeftSide:
+    """Delta with the noise that is reported for an epsilon, on batches of 1000."""
+
+    def lhs(point: Point, statement: Statement) -> Fraction:
+        q, T, delta = float(point["q"]), int(point["T"]), down(point["delta"])
+        epsilon = sampled_epsilon(q, float(point["sigma"]), T, delta)
+        std = sampled_std(round(1000 / q), 1000, T, 1.0, epsilon, delta)
+        return Fraction(seen_delta(q, factor * std * 1000 / 2.0, T, epsilon))
+
+    return lhs
+
+
+def _many(budget: Budget) -> Iterator[PointLike]:
+    for q, sigma, T, delta in (
+        ("1", "1", 1, "1e-5"), ("1", "4", 16, "1e-5"), ("1", "10", 100, "1e-3"), ("1/100", "1", 1000, "1e-5"),
+        ("1/10", "2", 100, "1e-6"), ("1/2", "3", 10, "1e-4"), ("9/10", "5", 50, "1e-3"), ("1/20", "7/10", 1, "1e-3"),
+    ):  # fmt: skip
+        yield {"q": q, "sigma": sigma, "T": T, "delta": delta}
+
+
+def _moment(order: int, q: Fraction, sigma: Fraction) -> arb:
+    """Renyi divergence of (1-q) N(0, s^2) + q N(1, s^2) from N(0, s^2), by its finite sum, in a ball."""
+    unit = 1 / (2 * ball(sigma) ** 2)
+    terms = (
+        comb(order, k) * ball((1 - q) ** (order - k) * q**k) * (k * (k - 1) * unit).exp() for k in range(order + 1)
+    )
+    return sum(terms, start=arb(0)).log() / (order - 1)
+
+
+def _opposite(order: int, q: Fraction, sigma: Fraction) -> arb:
+    """Divergence of (1-q) N(0, s^2) + q N(1/2, s^2) from the same with -1/2, of what falls into 150 pieces of the line.
+
+    No more can be seen in the pieces than in the outputs, so it is a lower bound.
+    """
+    rate, width, half = ball(q), ball(sigma) * arb(2).sqrt(), ball(Fraction(1, 2))
+    edges = [ball(sigma) * (k - 75) * 12 / 75 + half * max(0, k - 75) / 15 for k in range(151)]
+
+    def pieces(to: arb) -> list[arb]:
+        below = [((1 - rate) * (-x / width).erfc() + rate * ((to - x) / width).erfc()) / 2 for x in edges]
+        return [after - before for before, after in itertools.pairwise(below)]
+
+    up, low = pieces(half), pieces(-half)
+    return sum((a**order / b ** (order - 1) for a, b in zip(up, low, strict=True)), arb(0)).log() / (order - 1)
+
+
+def _bounds(order: int, q: float, sigma: float) -> tuple[float, ...]:
+    """What is reported for batches without replacement."""
+    generic = without_replacement_rdp(order, q, [gaussian_rdp(j, 1 / sigma) for j in range(2, order + 1)])
+    return sampled_rdp(order, q, sigma), without_replacement_gaussian_sharp(order, q, sigma), generic
+
+
+def _over_bounds(factor: float, *, opposite: bool) -> LeftSide:
+    def lhs(point: Point, statement: Statement) -> Exact:
+        order, q, sigma = int(point["z"]), Fraction(float(point["q"])), Fraction(float(point["sigma"]))
+        bounds = _bounds(order, float(q), float(sigma))
+        if opposite:
+            return _opposite(order, q, sigma) / arb(min(bounds) * factor * MARGIN)
+        return _moment(order, q, sigma) / arb(
+            min(*bounds, poisson_gaussian_rdp(order, float(q), float(sigma))) * factor * MARGIN
+        )
+
+    return lhs
+
+
+def _orders(budget: Budget) -> Iterator[PointLike]:
+    rates = [
+        ("1/10000", "1"),
+        ("1/100", "3/5"),
+        ("1/10", "1"),
+        ("2/5", "10"),
+        ("1/2", "3/2"),
+        ("9/10", "3"),
+        ("1", "2"),
+    ]
+    for z, (q, sigma) in itertools.product((2, 3, 5, 16, 40), rates):
+        yield {"z": z, "q": q, "sigma": sigma}
+
+
+def _few_orders(budget: Budget) -> Iterator[PointLike]:
+    return (point for point in _orders(budget) if int(point["z"]) in {2, 5})
+
+
+def _less(lhs: LeftSide, name: str) -> list[Planted]:
+    return [Planted(name, lhs=lhs, at_declared_size=True)]
+
+
+DELTAS = ("1e-30", "1/2")
+CHECKS.add(
+    SearchCheck(
+        "gaussian-epsilon", "balls", lhs=_at_epsilon(1.0), region={"mu": ("1/1000", 50), "delta": DELTAS},
+        planted=_less(_at_epsilon(1.0 - 1e-9), "1e-9 less epsilon"),
+    ),
+    SearchCheck(
+        "gaussian-mu", "balls", lhs=_at_mu(1.0), region={"epsilon": ("1/1000", 500), "delta": DELTAS},
+        planted=_less(_at_mu(1.0 + 1e-9), "1e-9 more mu"),
+    ),
+    RuleCheck(
+        "sampling-poisson", "many-steps", points=_many, lhs=_seen(poisson_gaussian_epsilon), seconds=0.2,
+        planted=_less(_seen(poisson_gaussian_epsilon, 0.9), "a tenth less epsilon"),
+    ),
+    RuleCheck(
+        "sampling-batches", "many-steps", points=_many, lhs=_seen(sampled_epsilon), seconds=0.2,
+        planted=_less(_seen(sampled_epsilon, 0.9), "a tenth less epsilon"),
+    ),
+    RuleCheck(
+        "sampling-batches", "noise", points=_many, lhs=_at_noise(1.0), seconds=1.0,
+        planted=_less(_at_noise(0.9), "a tenth less noise"),
+    ),
+    RuleCheck(
+        "sampling-moments", "one-against-none", points=_orders, lhs=_over_bounds(1.0, opposite=False), seconds=0.3,
+        planted=_less(_over_bounds(1.0 - 1e-8, opposite=False), "1e-8 less"),
+    ),
+    RuleCheck(
+        "sampling-moments", "opposite", points=_few_orders, lhs=_over_bounds(1.0, opposite=True), seconds=0.7,
+        planted=_less(_over_bounds(0.98, opposite=True), "a fiftieth less"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,153 @@
+"""Clipped gradients, and the certified constants of a problem, in exact arithmetic on drawn and on worst points."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from math import ldexp, sqrt
+
+import numpy as np
+from flint import arb
+
+from dpverify.harness import Budget, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness.search.exhaustive_check import PointLike
+from dpverify.harness.sides import LeftSide
+from dpverify.kernels.clipping import clipped_sum, pad_rows
+from dpverify.kernels.typing import Indices, Matrix, Vector
+from dpverify.ledger.statements import Statement
+from dpverify.problems import logistic, logistic_bounds
+from dpverify.problems.rows import scale_rows
+
+CHECKS = PaperChecks("tools", __name__)
+
+BATCH = 20
+
+
+def _square(vector: Iterable[float]) -> Fraction:
+    return sum((Fraction(float(v)) ** 2 for v in vector), Fraction(0))
+
+
+def _data(point: Point) -> tuple[Matrix, Vector, Vector]:
+    """Rows, labels and the iterate; the sizes of rows go over many powers of two."""
+    d, rng = int(point["d"]), np.random.default_rng([int(point["draw"]), int(point["d"])])
+    x = rng.standard_normal((BATCH, d)) * 2.0 ** rng.integers(-30, 30, (BATCH, 1))
+    return x, rng.integers(0, 2, BATCH).astype(float), rng.standard_normal(d) * 2.0 ** rng.integers(-8, 8)
+
+
+def _summed(x: Matrix, y: Vector, w: Vector, batch: Indices, clip: float) -> Vector:
+    rows = pad_rows(x, y)
+    at, out = np.zeros(rows.shape[1]), np.empty(rows.shape[1])
+    at[: len(w)] = w
+    clipped_sum(logistic.slope)(rows, batch, at, clip, out)
+    return out
+
+
+def _clipped(factor: float) -> LeftSide:
+    def lhs(point: Point, statement: Statement) -> Fraction:
+        (x, y, w), clip = _data(point), float(point["C"])
+        most = max(_square(_summed(x, y, w, np.array([i]), clip * factor)) for i in range(BATCH))
+        return most / Fraction(clip) ** 2
+
+    return lhs
+
+
+def _moved(factor: float) -> LeftSide:
+    """One example becomes the opposite of itself, so that what is clipped turns round."""
+
+    def lhs(point: Point, statement: Statement) -> Fraction:
+        (x, y, w), clip, everything = _data(point), float(point["C"]), np.arange(BATCH)
+        before, moved = _summed(x, y, w, everything, clip * factor), []
+        for i in range(0, BATCH, 4):
+            other, label = x.copy(), y.copy()
+            other[i], label[i] = -x[i], y[i]
+            for turned in (w, -w):
+                other[i] = np.sign((1 - 2 * y[i]) * (x[i] @ turned)) * -x[i]
+                moved.append(_square(before - _summed(other, label, w, everything, clip * factor)))
+        return max(moved) / (2 * Fraction(clip)) ** 2
+
+    return lhs
+
+
+def _clips(budget: Budget) -> Iterator[PointLike]:
+    draws = {"smoke": 2, "standard": 20}.get(budget.name, 100)
+    for d, clip, draw in itertools.product((1, 2, 5, 31, 123), ("1/1000000", "1/10", "1", "1000"), range(draws)):
+        yield {"d": d, "C": clip, "draw": draw}
+
+
+def _vectors(point: Point) -> tuple[Vector, Vector, Vector]:
+    """A row of norm B at most and two iterates; draw 0: equal entries and |w_j| = 1/sqrt(3); draw 1: near w = 0."""
+    d, draw = int(point["d"]), int(point["draw"])
+    rng = np.random.default_rng([draw, d])
+    x, w, step = rng.standard_normal((3, d))
+    if draw == 0:
+        x, w = np.ones(d), np.full(d, -1.0 / sqrt(3.0)) / (1.0 if d > 1 else 1e-6)
+    w = np.zeros(d) if draw == 1 else w * (2.0 ** rng.integers(-6, 8) if draw > 1 else 1.0)
+    step = x * 2.0**-12 if draw == 1 else step * 2.0 ** rng.integers(-12, 3)
+    return scale_rows(x[None, :], "unit", float(point["B"]))[0], w, w + step
+
+
+def _gradient(factor: float) -> LeftSide:
+    """The kernel's gradient, rounding and all, over G; the worse of the two labels."""
+
+    def lhs(point: Point, statement: Statement) -> Fraction:
+        (x, w, _), lam, out = _vectors(point), float(point["lam"]), np.empty(int(point["d"]))
+        G, squares = logistic_bounds.lipschitz(float(point["B"]), lam, len(w)), []
+        for label in (0.0, 1.0):
+            logistic.example_gradient(lam)(w, x, label, out)
+            squares.append(_square(out))
+        return max(squares) / Fraction(G * factor) ** 2
+
+    return lhs
+
+
+def _exact_gradient(x: Vector, w: Vector, lam: float) -> list[arb]:
+    """Gradient of an example with label 0, in balls."""
+    z = sum((arb(a) * arb(b) for a, b in zip(x.tolist(), w.tolist(), strict=True)), arb(0))
+    steep = 1 / (1 + (-z).exp())
+    return [
+        steep * a + arb(lam) * 2 * arb(b) / (1 + arb(b) ** 2) ** 2 for a, b in zip(x.tolist(), w.tolist(), strict=True)
+    ]
+
+
+def _change(factor: float) -> LeftSide:
+    def lhs(point: Point, statement: Statement) -> arb:
+        (x, w, v), lam = _vectors(point), float(point["lam"])
+        pairs = zip(_exact_gradient(x, w, lam), _exact_gradient(x, v, lam), strict=True)
+        change = sum(((a - b) ** 2 for a, b in pairs), arb(0))
+        distance = sum(((arb(a) - arb(b)) ** 2 for a, b in zip(w.tolist(), v.tolist(), strict=True)), arb(0))
+        return change / distance / arb(logistic_bounds.smoothness(float(point["B"]), lam) * factor) ** 2
+
+    return lhs
+
+
+def _problems(budget: Budget) -> Iterator[PointLike]:
+    draws = {"smoke": 6, "standard": 60}.get(budget.name, 300)
+    sizes = [(1, "1", "0"), (1, "8", "1/1000"), (6, "1/4", "3"), (30, "1", "1/1000"), (400, "1", "1")]
+    for (d, radius, lam), draw in itertools.product(sizes, range(draws)):
+        yield {"d": d, "B": radius, "lam": lam, "draw": draw}
+
+
+def _off(lhs: LeftSide, name: str) -> list[Planted]:
+    return [Planted(name, lhs=lhs, at_declared_size=True)]
+
+
+REGION = f"drawn rows and iterates, batches of {BATCH}"
+CHECKS.add(
+    RuleCheck(
+        "clipping-norm", "exact", points=_clips, lhs=_clipped(1.0), region=REGION, seconds=0.6,
+        planted=_off(_clipped(1.0 + ldexp(1.0, -40)), "2^-40 beyond the limit"),
+    ),
+    RuleCheck(
+        "clipping-neighbours", "exact", points=_clips, lhs=_moved(1.0), region=REGION, seconds=0.6,
+        planted=_off(_moved(1.01), "1% beyond the limit"),
+    ),
+    RuleCheck(
+        "problem-lipschitz", "exact", points=_problems, lhs=_gradient(1.0), seconds=0.2,
+        planted=_off(_gradient(1.0 - 1e-6), "1e-6 less"),
+    ),
+    RuleCheck(
+        "problem-smoothness", "balls", points=_problems, lhs=_change(1.0), seconds=0.2,
+        planted=_off(_change(0.999), "0.1% less"),
+    ),
+)  # fmt: skip

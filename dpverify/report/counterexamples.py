@@ -1,0 +1,94 @@
+"""Counterexamples as pages and terminals show them: those that say something, with both sides where these do."""
+
+from __future__ import annotations
+
+import math
+
+from dpverify.ledger.results import AmendmentResult, Counterexample, Result
+from dpverify.report import markdown as md
+from dpverify.report.collect import counterexamples
+from dpverify.report.numbers import ratio, show_float, show_point, show_side, to_float
+
+KINDS = {
+    "smallest": "smallest",
+    "practical": "at a size that is run",
+    "interior": "away from boundaries",
+    "largest-ratio": "largest ratio",
+}
+ORDER = (*KINDS,)
+
+FIRST = ("smallest", "practical")  # where there are both, the others are left out
+DOUBLE = 2.0  # a ratio of sides is shown from here on: a smaller one can be read off
+MOST = 3  # that are shown of one statement; the others are in the data
+LIMIT = 1e30  # a parameter beyond it stands for a limit
+PLAIN = 1e9  # the largest ratio says something where no number is larger than this, or smaller than its inverse
+
+
+def is_limit(example: Counterexample) -> bool:
+    """Whether a counterexample is an argument about a limit: of exponents, or with a number beyond all sizes."""
+    beyond = (abs(to_float(number)) > LIMIT for number in example.parameters.values())
+    return any(name.startswith("exponent_of_") for name in example.parameters) or any(beyond)
+
+
+def telling(source: Result | AmendmentResult) -> list[Counterexample]:
+    """The counterexamples that are shown, the smallest first: no ratio that is only large where numbers are absurd."""
+    found = {(e.kind, show_point(e.parameters), e.note): e for e in counterexamples(source)}.values()
+    plain = [example for example in found if example.kind != "largest-ratio" or _is_plain(example)]
+    others = [example for example in plain if example.kind in FIRST]
+    others = others or [example for example in plain if example.kind != "largest-ratio"]
+    chosen = others if len(others) > 1 else plain or found
+    return sorted(chosen, key=lambda example: ORDER.index(example.kind))[:MOST]
+
+
+def _is_telling(example: Counterexample, quotient: float) -> bool:
+    """Whether the ratio of both sides is shown."""
+    return math.isfinite(quotient) and (abs(quotient) > DOUBLE or example.kind == "practical")
+
+
+def _is_plain(example: Counterexample) -> bool:
+    numbers = [*map(to_float, example.parameters.values()), to_float(example.lhs), to_float(example.rhs)]
+    return all(value == 0 or 1 / PLAIN <= abs(value) <= PLAIN for value in numbers)
+
+
+def has_sides(example: Counterexample) -> bool:
+    """Whether both sides say something: they are numbers, not equal, and not exponents that a note gives."""
+    values = to_float(example.lhs), to_float(example.rhs)
+    return not any(map(math.isnan, values)) and values[0] != values[1] and not (example.note and is_limit(example))
+
+
+def sides(example: Counterexample) -> tuple[str, str]:
+    """Both sides, with as many digits as it takes to tell them apart; empty where they say nothing."""
+    if not has_sides(example):
+        return "", ""
+    shown = ((show_side(example.lhs, digits), show_side(example.rhs, digits)) for digits in range(4, 18))
+    return next((pair for pair in shown if pair[0] != pair[1]), (str(example.lhs.float), str(example.rhs.float)))
+
+
+def example_words(example: Counterexample, *, markdown: bool = False) -> str:
+    """A counterexample in one line: where, and both sides, or what is wrong there."""
+    quoted, plain = (md.code, md.prose) if markdown else (str, str)
+    point = f"at {quoted(show_point(example.parameters))}: " if example.parameters else ""
+    if example.note and is_limit(example):
+        return f"in the limit {plain(example.note)}"
+    left, right = sides(example)
+    return point + (f"left {left}, right {right}" if left else plain(example.note))
+
+
+def counterexample_list(source: Result | AmendmentResult) -> str:
+    """The counterexamples, a line each: which, where, both sides and their ratio, what is to be said of them."""
+    of = source.claim.partition(":")[2] if isinstance(source, Result) else ""
+    return md.bullets(_told(example, of) for example in telling(source))
+
+
+def _told(example: Counterexample, claim: str) -> str:
+    limit, (left, right) = is_limit(example), sides(example)
+    by_exponents = any(name.startswith("exponent_of_") for name in example.parameters)
+    where = "" if by_exponents or not example.parameters else f" at {md.code(show_point(example.parameters))}"
+    if example.kind == "practical" and claim:
+        replayed = f'dpverify explain {claim} --at "{show_point(example.parameters, exact=True)}"'
+        where = f", {md.code(replayed)}"
+    quotient = ratio(example.lhs, example.rhs)
+    times = f" ({show_float(quotient)} times)" if left and _is_telling(example, quotient) else ""
+    said = f": {left} against {right}{times}" if left else ""
+    kind = "In the limit" if limit else f"Refuted, {KINDS[example.kind]}"
+    return f"{kind}{where}{said}{f'; {md.prose(example.note)}' if example.note else ''}.".replace("..", ".")

@@ -1,0 +1,185 @@
+"""The search's part of a report: which planted inequalities it refutes, and how short its counterexamples are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Literal
+
+import msgspec
+
+from dpverify.ledger.records import Record, encode
+from dpverify.report import markdown as md
+from dpverify.report.collect import ReportError
+from dpverify.report.files import outdated, update
+from dpverify.report.words import GENERATED
+
+NAME = "search"  # of the page and of its data, without their endings
+SCHEMA = 1
+
+
+class Trial(Record, frozen=True, kw_only=True):
+    """One search with one seed: the points it looked at, and the simplest counterexample, if it found one."""
+
+    seed: int
+    points: int
+    found: dict[str, str] = {}
+    bits: int = 0  # that it takes to write the counterexample down
+
+
+class Hunted(Record, frozen=True, kw_only=True):
+    """One inequality, and what the searches of each budget saw."""
+
+    name: str
+    kind: str  # "" where it is true
+    says: str
+    requires: list[str]
+    bits: int  # of the counterexample that came with it; 0 where it is true
+    trials: dict[str, list[Trial]]  # by budget
+
+    def found(self, budget: str) -> list[Trial]:
+        """The trials that found a counterexample."""
+        return [trial for trial in self.trials[budget] if trial.found]
+
+
+class SearchRun(Record, frozen=True, kw_only=True):
+    """A whole run, ``data/search.json``. ``seconds``: what a search may cost, by budget."""
+
+    schema: int = SCHEMA
+    kind: Literal["dpverify search"] = "dpverify search"
+    kinds: dict[str, str]
+    seconds: dict[str, float]
+    inequalities: list[Hunted]
+
+    @property
+    def false(self) -> list[Hunted]:
+        """Those that are false."""
+        return [each for each in self.inequalities if each.kind]
+
+    @property
+    def wrong(self) -> list[Hunted]:
+        """True ones that were refuted."""
+        return [each for each in self.inequalities if not each.kind and any(map(each.found, each.trials))]
+
+
+INTRODUCTION = """\
+Each inequality below is false, in a place that is hard to come by, and a counterexample is known. The search that the
+checks of claims use looks for one, as it would in a run: with the points that its share of the budget pays for at the
+speed that checks declare, no corner given, and other draws for each seed. A refuted claim shows the simplest
+counterexample that the search finds, so that its length counts as well: in bits of all numerators and denominators,
+the median over the seeds that found one, beside that of the counterexample which came with the inequality. *Always* is
+every seed, *sometimes* some of them."""
+
+NEVER = """\
+A claim that is *not refuted* by a search alone may be false in such a place. A check can name such points as corners,
+which are tried first; none of that was done here."""
+
+
+def search_page(run: SearchRun) -> str:
+    """The page."""
+    true = [each for each in run.inequalities if not each.kind]
+    return md.document(
+        [
+            GENERATED,
+            "# What the search for counterexamples finds",
+            *(f"**{line}**" for line in summary(run)),
+            " ".join(INTRODUCTION.split()),
+            "## By kind",
+            md.table(["false ...", *_heads(run, "always", "sometimes", "never")], _by_kind(run)),
+            *(block for kind, title in run.kinds.items() for block in _kind(run, kind, title)),
+            "## Not found by every search",
+            " ".join(NEVER.split()),
+            md.bullets(f"{md.prose(each.name)}: {md.code(_says(each))}" for each in run.false if _missed(each)),
+            "## True ones",
+            md.bullets(md.code(_says(each)) for each in true),
+        ]
+    )
+
+
+def summary(run: SearchRun) -> Iterator[str]:
+    """What was found, a line for each budget, and one for the true inequalities."""
+    for budget, seconds in run.seconds.items():
+        always, sometimes, never = _counts(run.false, budget)
+        yield (
+            f"{budget.capitalize()} ({seconds:.1f} s for a search): of {len(run.false)} false inequalities {always} "
+            f"are always refuted, {sometimes} sometimes, {never} never."
+        )
+    yield f"Of {len(run.inequalities) - len(run.false)} true inequalities, {len(run.wrong)} refuted."
+
+
+def _counts(among: Iterable[Hunted], budget: str) -> tuple[int, int, int]:
+    shares = [len(each.found(budget)) / len(each.trials[budget]) for each in among]
+    always, never = shares.count(1.0), shares.count(0.0)
+    return always, len(shares) - always - never, never
+
+
+def _heads(run: SearchRun, *columns: str) -> list[str]:
+    return [f"{budget}: {column}" for budget in run.seconds for column in columns]
+
+
+def _by_kind(run: SearchRun) -> Iterator[list[str]]:
+    for kind, title in run.kinds.items():
+        among = [each for each in run.false if each.kind == kind]
+        yield [md.prose(title), *(str(count) for budget in run.seconds for count in _counts(among, budget))]
+
+
+def _kind(run: SearchRun, kind: str, title: str) -> Iterator[str]:
+    yield f"## {md.prose(title[:1].upper() + title[1:])}"
+    among = [each for each in run.false if each.kind == kind]
+    header = ["", "inequality", *_heads(run, "found", "bits"), "known", "simplest found"]
+    yield md.table(header, [_row(run, each) for each in among])
+
+
+def _row(run: SearchRun, each: Hunted) -> list[str]:
+    cells = [md.prose(each.name), md.code(_says(each))]
+    for budget in run.seconds:
+        found = each.found(budget)
+        mark = "" if found else "✗ "
+        cells.append(f"{mark}{len(found)} of {len(each.trials[budget])}")
+        cells.append(f"{median(trial.bits for trial in found):g}" if found else "")
+    found = [trial for budget in run.seconds for trial in each.found(budget)]
+    best = min(found, key=lambda trial: trial.bits, default=None)
+    simplest = "" if best is None else ", ".join(f"{name} = {value}" for name, value in best.found.items())
+    return [*cells, str(each.bits), md.prose(simplest)]
+
+
+def _missed(each: Hunted) -> bool:
+    """Whether a search in the largest budget found nothing."""
+    *_, largest = each.trials
+    return len(each.found(largest)) < len(each.trials[largest])
+
+
+def _says(each: Hunted) -> str:
+    return " for ".join(filter(None, [each.says, ", ".join(each.requires)]))
+
+
+def recorded_search(folder: Path) -> SearchRun | None:
+    """The run that a report holds; None where it has none."""
+    path = folder / "data" / f"{NAME}.json"
+    if not path.exists():
+        return None
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=SearchRun)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ReportError(f"data/{path.name}: {' '.join(str(error).split())}") from error
+
+
+def write_search(run: SearchRun, folder: Path) -> list[str]:
+    """Record a run, and write its page; returns the files that changed."""
+    return update(folder, {f"data/{NAME}.json": encode(run), f"{NAME}.md": search_page(run).encode()}, NAME)
+
+
+def regenerate_search(folder: Path) -> list[str]:
+    """Write the page anew, from the data; returns the files that changed."""
+    return update(folder, _rendered(folder), NAME)
+
+
+def check_search(folder: Path) -> list[str]:
+    """Compare the page with what the data give; returns the files that differ."""
+    return outdated(folder, _rendered(folder), NAME)
+
+
+def _rendered(folder: Path) -> dict[str, bytes]:
+    run = recorded_search(folder)
+    return {} if run is None else {f"{NAME}.md": search_page(run).encode()}

@@ -1,0 +1,130 @@
+"""The search for counterexamples, judged on planted inequalities: ``specs/faults/search/inequalities.toml``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from dpverify.harness import BUDGETS, Context, SearchCheck
+from dpverify.harness.search.rationals import complexity
+from dpverify.ledger.formula import Compare, Formula, free_names, parse_relation
+from dpverify.ledger.records import Record, Relation
+from dpverify.ledger.results import CheckResult, Number
+from dpverify.ledger.statements import Statement
+from dpverify.ledger.vocabulary import Domain, parse_domain
+from dpverify.papers import index
+from dpverify.report.search import Hunted, SearchRun, Trial
+
+FILE = Path("specs") / "faults" / "search" / "inequalities.toml"
+CHECK = SearchCheck("inequality", "search")
+SEEDS = {"smoke": 3, "standard": 2}
+
+
+class PlantedInequality(Record, frozen=True, kw_only=True):
+    """``says`` wherever ``requires`` holds; a false one has its kind, and a point at which it is false."""
+
+    name: str
+    says: str
+    requires: list[str] = []
+    kind: str = ""
+    at: dict[str, str] = {}
+
+    @property
+    def bits(self) -> int:
+        """Length of the counterexample that came with it."""
+        return sum(complexity(Fraction(value)) for value in self.at.values())
+
+
+class PlantedInequalities(Record, frozen=True, kw_only=True):
+    """The file: kinds with what they mean, domains of the letters, and both sorts of inequalities."""
+
+    kinds: dict[str, str]
+    domains: dict[str, str]
+    false: list[PlantedInequality]
+    true: list[PlantedInequality]
+
+    def named(self, glob: str) -> PlantedInequalities:
+        """Only those whose names match."""
+        false, true = ([each for each in some if fnmatchcase(each.name, glob)] for some in (self.false, self.true))
+        return PlantedInequalities(kinds=self.kinds, domains=self.domains, false=false, true=true)
+
+    def statement(self, inequality: PlantedInequality) -> Statement:
+        """The inequality as the ledger would have it."""
+        said, requires = parse_relation(inequality.says), tuple(map(parse_relation, inequality.requires))
+        (relation,), (lhs, rhs) = said.ops, said.operands
+        names = frozenset[str]().union(*map(free_names, (*said.operands, *_operands(requires))))
+        return Statement(
+            key=f"planted:{inequality.name}", variant="printed", kind="inequality", reading={}, quantity=None,
+            lhs=lhs, relation=_relation(relation), rhs=rhs, words=None, requires=requires, let=(), assumes=(),
+            domains={name: _domain(self.domains[name]) for name in sorted(names)}, symbols={},
+        )  # fmt: skip
+
+
+def _operands(conditions: Sequence[Compare]) -> Iterator[Formula]:
+    return (side for condition in conditions for side in condition.operands)
+
+
+def _relation(text: str) -> Relation:
+    relation: Relation = msgspec.convert(text, type=Relation)
+    return relation
+
+
+@lru_cache
+def _domain(text: str) -> Domain:
+    return parse_domain(text)
+
+
+def read_inequalities(root: Path) -> PlantedInequalities:
+    """Read the file of a checkout."""
+    return msgspec.toml.decode((root / FILE).read_bytes(), type=PlantedInequalities)
+
+
+def hunt(statement: Statement, budget: str, seconds: float, seed: int) -> Trial:
+    """Search once, as the check of a claim does."""
+    context = Context(statement, BUDGETS[budget], seed, CHECK.name, share=seconds)
+    result = CHECK.run_block(context, 0)
+    found = {name: _shown(number) for name, number in _smallest(result).items()}
+    return Trial(seed=seed, points=result.n or 0, found=found, bits=_bits(found))
+
+
+def _smallest(result: CheckResult) -> Mapping[str, Number]:
+    return next((each.parameters for each in result.counterexamples if each.kind == "smallest"), {})
+
+
+def _shown(number: Number) -> str:
+    """Write a number of a point, which is exact."""
+    return number.exact or repr(number.float)
+
+
+def _bits(found: Mapping[str, str]) -> int:
+    return sum(complexity(Fraction(value)) for value in found.values())
+
+
+def judge_search(
+    planted: PlantedInequalities,
+    seeds: Mapping[str, int] = SEEDS,
+    among: Sequence[str] = (),
+    report: Callable[[int, int, str], None] = lambda *_: None,
+) -> SearchRun:
+    """Search for counterexamples to all inequalities, or to those that are named, with so many seeds in each budget."""
+    shares = {budget: index().search_seconds[budget] for budget in seeds}
+    chosen = [each for each in (*planted.false, *planted.true) if not among or each.name in among]
+    hunted: list[Hunted] = []
+    for each in chosen:
+        report(len(hunted), len(chosen), each.name)
+        statement = planted.statement(each)
+        trials = {
+            budget: [hunt(statement, budget, shares[budget], seed) for seed in range(count)]
+            for budget, count in seeds.items()
+        }
+        hunted.append(
+            Hunted(
+                name=each.name, kind=each.kind, says=each.says, requires=each.requires, bits=each.bits, trials=trials
+            )
+        )
+    return SearchRun(kinds=planted.kinds, seconds=shares, inequalities=hunted)

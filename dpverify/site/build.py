@@ -1,0 +1,153 @@
+"""Build the site: gather markdown as the repository has it, adapt it to MyST, and let Sphinx make pages of it."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from importlib.metadata import metadata
+from pathlib import Path
+
+from dpverify.ledger.load import bundled
+from dpverify.ledger.specs import Specs
+from dpverify.report import markdown as md
+from dpverify.report.files import FIGURES
+from dpverify.report.pages.front import recorded
+from dpverify.report.pages.write import other_pages, render
+from dpverify.site.claims import TABLE, claim_pages
+
+PACKAGES = ("harness", "privacy", "problems", "symbolic", "ledger", "train", "compare", "calibrate")
+
+_LINK = re.compile(r"(?<!!)\[(?P<text>(?:[^\[\]]|\\[\[\]])*)\]\((?P<target>[^()\s:#]+)(?P<anchor>#[^()\s]*)?\)")
+_MATH = re.compile(r"\$`(.+?)`\$")
+
+CONFIG = {
+    "project": "dpverify",
+    "html_title": "dpverify",
+    "root_doc": "README",
+    "extensions": ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "dpverify.site.mathml"],
+    "myst_enable_extensions": ["dollarmath", "alert"],
+    "myst_fence_as_directive": ["math"],
+    "myst_heading_anchors": 4,
+    "myst_disable_syntax": ["myst_role", "myst_line_comment", "myst_block_break", "myst_target"],
+    "html_math_renderer": "mathml",
+    "html_theme": "furo",
+    "html_theme_options": {"navigation_with_keys": True},
+    "html_static_path": [str(Path(__file__).with_name("static"))],
+    "html_favicon": str(Path(__file__).with_name("static") / "favicon.svg"),
+    "html_css_files": ["site.css"],
+    "html_js_files": ["claims.js"],
+    "html_copy_source": False,
+    "html_show_copyright": False,
+    "autodoc_typehints": "none",
+    # Not warned of: an anchor that is HTML, which a test follows; headings that begin below the first level.
+    "suppress_warnings": ["myst.xref_missing", "myst.header"],
+}
+
+
+def build_site(out: Path, reports: Path, specs: Specs, commands: str) -> list[str]:
+    """Write the site to a folder; ``commands``: their page. Returns what Sphinx warns of, a line each."""
+    from sphinx.application import Sphinx
+
+    with tempfile.TemporaryDirectory() as work:
+        source, warnings = Path(work) / "source", io.StringIO()
+        for name, content in site_files(reports, specs, commands).items():
+            path = source / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        Sphinx(
+            str(source), None, str(out), str(Path(work) / "doctrees"), "html", CONFIG, status=None, warning=warnings
+        ).build()
+    shutil.rmtree(out / ".doctrees", ignore_errors=True)
+    return warnings.getvalue().splitlines()
+
+
+def site_files(reports: Path, specs: Specs, commands: str) -> dict[str, bytes]:
+    """Everything that Sphinx reads, by path: the report, the claims, the guides, the commands and the API."""
+    runs = recorded(reports)
+    others = other_pages(reports)
+    files = {f"reports/{name}": content for name, content in render(runs, specs.papers, others).items()}
+    for other in others:
+        found = [reports / f"{other}.md", *(reports / "figures").glob(f"{FIGURES.get(other, other)}*.svg")]
+        files |= {f"reports/{path.relative_to(reports).as_posix()}": path.read_bytes() for path in found}
+    pages = {name: content.decode() for name, content in files.items() if name.endswith(".md")}
+    pages |= (
+        claim_pages(runs, specs)
+        | dict(_guides())
+        | dict(_reference())
+        | {"api/commands.md": commands.replace("# dpverify", "# The command line", 1)}
+    )
+    for key in runs:
+        parts = [name for name in pages if name.startswith(f"reports/{key}/")]
+        pages[f"reports/{key}.md"] += _toctree("", parts, f"reports/{key}.md")
+    more = {"specs/README.md", "CONTRIBUTING.md", "CHANGELOG.md"} & pages.keys()
+    guides = [*(name for name in pages if name.startswith("docs/")), *sorted(more)]
+    pages["README.md"] += _toctree(
+        "Findings", ["reports/README.md", TABLE, *(f"reports/{key}.md" for key in (*runs, *others))]
+    )
+    pages["README.md"] += _toctree("Guides", guides)
+    pages["README.md"] += _toctree("Reference", [name for name in pages if name.startswith("api/")])
+    listed = {*guides, "README.md"}
+    for name, text in pages.items():
+        alone = name not in listed and not name.startswith(("reports/", "claims/", "source/", "api/"))
+        files[name] = _adapted(name, f"---\norphan: true\n---\n\n{text}" if alone else text, pages).encode()
+    return files
+
+
+def _guides() -> Iterator[tuple[str, str]]:
+    """The repository's own documents; of a wheel, those that it carries."""
+    package = Path(__file__).resolve().parents[1]
+    root, docs, specs = package.parent, bundled("docs"), bundled("specs")
+    readme = root / "README.md"
+    in_checkout = docs.parent == root
+    yield "README.md", readme.read_text(encoding="utf-8") if in_checkout else metadata("dpverify")["Description"] or ""
+    for name in ("CONTRIBUTING.md", "CHANGELOG.md") if in_checkout else ():
+        yield name, (root / name).read_text(encoding="utf-8")
+    folders = {
+        docs: "docs",
+        specs: "specs",
+        package / "papers": "dpverify/papers",
+        package / "privacy": "dpverify/privacy",
+    }
+    for folder, base in folders.items():
+        for path in sorted(folder.rglob("*.md")):
+            yield f"{base}/{path.relative_to(folder).as_posix()}", path.read_text(encoding="utf-8")
+
+
+def _reference() -> Iterator[tuple[str, str]]:
+    """What each package exports."""
+    for package in ("dpverify", *(f"dpverify.{name}" for name in PACKAGES)):
+        options = ":members:\n   :imported-members:" + (
+            "\n   :no-index:" if package in {"dpverify", "dpverify.ledger"} else ""
+        )
+        yield (
+            f"api/{package}.md",
+            f"# {md.code(package)}\n\n```{{eval-rst}}\n.. automodule:: {package}\n   {options}\n```\n",
+        )
+
+
+def _toctree(caption: str, names: list[str], here: str = "README.md") -> str:
+    """A table of contents for the side of the page, which the page itself does not show."""
+    entries = [posixpath.relpath(name, posixpath.dirname(here) or ".") for name in names]
+    head = f":hidden:\n:caption: {caption}\n" if caption else ":hidden:\n"
+    return "\n".join(["", "```{toctree}", head, *entries, "```", ""]) if names else ""
+
+
+def _adapted(name: str, text: str, pages: Mapping[str, str]) -> str:
+    """A page in MyST's words: its formulas, and only those links that lead to a page of the site."""
+
+    def kept(link: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(name), link["target"]))
+        folder = posixpath.join(target, "README.md")
+        if target in pages:
+            return link[0]
+        if folder in pages:
+            return md.link(
+                link["text"], posixpath.relpath(folder, posixpath.dirname(name) or ".") + (link["anchor"] or "")
+            )
+        return link["text"]
+
+    return _LINK.sub(kept, _MATH.sub(r"$\1$", text))

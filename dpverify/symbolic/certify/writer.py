@@ -1,0 +1,186 @@
+"""Writes what one derivation proves as facts: a chain, or an induction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+from dpverify.symbolic.certify.chains import Chains, NoCertificateError, Origin, gap_of, read
+from dpverify.symbolic.certify.checker import k
+from dpverify.symbolic.certify.goals import Goals
+from dpverify.symbolic.certify.header import premise_header, record_header
+from dpverify.symbolic.certify.instances import replaced, where_value
+from dpverify.symbolic.certify.orders import weighed
+from dpverify.symbolic.certify.place import FactList, Writing
+from dpverify.symbolic.certify.prefix import conditions_of, from_sympy
+from dpverify.symbolic.certify.prepared import prepare
+from dpverify.symbolic.certify.readback import written
+from dpverify.symbolic.certify.rewriting import HOLE, unproven
+from dpverify.symbolic.derive.cited import Cited
+from dpverify.symbolic.derive.define import Recorded
+from dpverify.symbolic.derive.induction import Hypothesis, Induction
+from dpverify.symbolic.derive.referenced import Referenced
+from dpverify.symbolic.derive.setting import Setting
+from dpverify.symbolic.derive.steps import Derivation, Step
+from dpverify.symbolic.rules.base import substitute
+
+if TYPE_CHECKING:
+    from dpverify.symbolic.certify.certificates import Book
+
+_POINTS = 24
+_NO_LETTERS: dict[str, Any] = {"letters": {}, "conditions": [], "given": []}
+
+
+class Writer:
+    """Writes one statement or lemma."""
+
+    def __init__(self, book: Book, data: dict[str, Any], derivation: Derivation) -> None:
+        self.book, self.derivation = book, derivation
+        self.data: dict[str, Any] = {"local": _NO_LETTERS, **data, "premises": {}, "body": []}
+        self.proof, self.goals = Writing(book.checker, self.data), Goals()
+        self.quantified = replaced(derivation.steps)
+        symbols = symbols_of(derivation)
+        self.setting = Setting(derivation.variables, symbols, derivation.assumptions, _POINTS, 0)
+        points = [_floats(point) for point in self.setting.points.found]
+        self.place = FactList(self.proof, self.proof.scope, self.data["body"], points)
+
+    def run(self) -> dict[str, Any]:
+        """Write the facts of the chain, and what is said last."""
+        place, goals, derivation = self.place, self.goals, self.derivation
+        self._first_facts()
+        lhs, rhs, start, last = self.proof.lhs, self.proof.rhs, read(derivation.start), read(derivation.last)
+        for expr in (lhs, start):
+            prepare(goals, place, expr)
+        if not goals.zero(place, place.form(start - lhs)):
+            raise NoCertificateError("the derivation starts from something else than the left side")
+        chains = Chains(goals, derivation, self.cited)
+        gaps = chains.links(place, derivation.start, derivation.steps, self.setting)
+        for expr in (last, rhs):
+            prepare(goals, place, expr)
+        relation = "=" if goals.zero(place, place.form(rhs - last)) else self.data["relation"]
+        if relation != "=" and not goals.known(place, *gap_of(relation, last, rhs)):
+            raise NoCertificateError("the printed side is not proven to follow from the last expression")
+        chains.add_up(place, (self.proof.relation, self.proof.gap), [("=", lhs, start), *gaps, (relation, last, rhs)])
+        return self.ended()
+
+    def ended(self) -> dict[str, Any]:
+        """What is written, if it reaches the claim."""
+        place, goals, proof = self.place, self.goals, self.proof
+        for side in (proof.lhs, proof.rhs):
+            prepare(goals, place, side)
+            place.scope.defined(side)
+        if not place.scope.holds(proof.relation, place.form(proof.gap)):
+            raise NoCertificateError("what is written is not what the statement says")
+        if "order" in self.data and (why := weighed(goals, place, self.data)):
+            raise NoCertificateError(why)
+        return self.data
+
+    def run_induction(self, letter: str, base: str, step: str) -> None:
+        """Write that a statement holds where a letter is at its start, and by the one before where it is above."""
+        proof, place = self.proof, self.place
+        self._first_facts()
+        starts = [c[2] for c in proof.conditions if c[1] == ">=" and letter in k.letters_in(c[2])]
+        start = written(place.form(k.letter(letter) - starts[0]))
+        before, gap = k.letter(letter) - k.rational(1), start - k.letter(letter)
+        lists: tuple[list[Any], list[Any]] = ([], [])
+        first, later = place.case(">=", gap, lists[0]), place.case(">", -gap, lists[1])
+        self.use(first, "lemma", base, {})
+        by_letter = k.put(proof.gap, {letter: HOLE})
+        at_start = k.put(proof.gap, {letter: start})
+        prepare(self.goals, first, at_start)
+        self.goals.zero(first, first.form(at_start - self.book.checker.lemmas[base].gap))
+        first.fact("=", proof.gap - at_start, "congruent", "HOLE", by_letter, k.letter(letter), start)
+        first.fact(proof.relation, proof.gap, "combine", [], [["1", [proof.gap - at_start]], ["1", [at_start]]])
+        self.goals.expr(later, before - start)
+        self.use(later, "induction", letter, {letter: before})
+        self.use(later, "lemma", step, {letter: before})
+        for case in (first, later):
+            if not self.goals.known(case, proof.relation, proof.gap):
+                raise NoCertificateError(f"by induction over {letter}: {case.refusal}")
+        place.split(gap, *lists, proof.relation, proof.gap)
+        self.ended()
+
+    def use(self, place: FactList, kind: str, name: str, where: Mapping[str, Any]) -> None:
+        """Write an instance of a lemma, or of the statement itself; other letters stay as they are."""
+        rule = self.proof if kind == "induction" else self.book.checker.lemmas[name]
+        values = {one: one if kind in k.FUNCTIONS else k.letter(one) for one, kind in rule.letters.items()}
+        values |= where
+        gap = k.put(rule.gap, values)
+        sides = [k.put(side, values) for side in (rule.lhs, rule.rhs)]
+        for expr in (*(value for value in values.values() if isinstance(value, k.Row)), *sides):
+            prepare(self.goals, place, expr)
+        if left := unproven(self.goals, place, rule, values):
+            raise NoCertificateError(f"{name}: not proven: {'; '.join(left)}")
+        if not place.fact(rule.relation, gap, "instance", kind, name, values):
+            raise NoCertificateError(f"{name}: {place.refusal}")
+
+    def _first_facts(self) -> None:
+        """Signs of letters, integers tightened, and what the derivation assumes of the statement's letters."""
+        place, goals = self.place, self.goals
+        for fact in list(place.scope.facts):
+            prepare(goals, place, fact[1])
+        for name, kind in self.proof.kinds.items():
+            if kind in k.NUMBERS and not goals.expr(place, k.letter(name), True):
+                goals.expr(place, k.letter(name))
+        for relation, expr in [fact for fact in place.scope.facts if fact[0] != "within"]:
+            less = place.form(expr) - k.ONE
+            if relation == ">" and place.scope.integer(less) and not place.scope.sign(less) & 1:
+                place.fact(">=", written(less), "whole")
+        for assumption in self.derivation.assumptions:
+            for one in conditions_of(assumption):
+                relation, gap = k.condition(one, ())[1:]
+                if relation in (">=", ">") and not goals.expr(place, gap, relation == ">"):
+                    raise NoCertificateError(f"it assumes {assumption}, which the statement does not grant")
+
+    def cited(self, step: Step) -> Origin:
+        """What a step cites: a lemma where a derivation is cited, or a premise."""
+        (name,) = step.premises
+        premise = self.derivation.premises[name]
+        if isinstance(premise, Hypothesis):
+            return Origin("condition", name, premise, {})
+        proven = premise.derivation if isinstance(premise, Cited) else premise
+        if isinstance(proven, Induction | Derivation):
+            lemma, own = self.book.lemma(proven), premise.where if isinstance(premise, Cited) else {}
+            rule = self.book.checker.lemmas[lemma]
+            where = {one: own.get(one, sympy.Symbol(one)) for one in rule.letters}
+            if not isinstance(premise, Cited) or premise.lhs == premise.start:
+                put = {one: where_value(substitute(sympy.sympify(v), step.where)) for one, v in where.items()}
+                same = {one: (one,) for one in where if rule.letters[one] in k.FUNCTIONS and one not in own}
+                return Origin("lemma", lemma, rule, put | same)
+            data = {"kind": "named", "lemma": lemma, "where": {n: from_sympy(v) for n, v in where.items()}}
+            data |= {"name": name, "lhs": from_sympy(premise.lhs)}
+            where = {}
+        elif isinstance(premise, Referenced) and not premise.measured:
+            data = {"name": name, "kind": "claim", **record_header(premise.statement)}
+            where = {one: premise.where.get(one, sympy.Symbol(one)) for one in data["letters"]}
+        else:
+            kind = "claim" if isinstance(premise, Referenced) else "given"
+            if isinstance(premise, Recorded):
+                name, kind = str(premise.meaning), "fact" if premise.is_given else "definition"
+            data = premise_header(premise, name, self.quantified.get(step.premises[0], ())) | {"kind": kind}
+            where = {one: sympy.Symbol(one) for one in data["letters"]}
+        self.data["premises"][name] = data
+        rule = self.proof.grant(name, data)
+        put = {one: substitute(sympy.sympify(value), step.where) for one, value in where.items()}
+        return Origin("premise", name, rule, {one: where_value(value) for one, value in put.items()})
+
+
+def symbols_of(derivation: Derivation) -> list[Any]:
+    """The letters of a derivation."""
+    from dpverify.symbolic.derive.derivation import _all_expressions
+
+    expressions = (derivation.start, *derivation.assumptions, *_all_expressions(derivation.steps))
+    found = {s for expr in expressions for s in expr.free_symbols if s.name in derivation.variables}
+    return sorted(found, key=str)
+
+
+def _floats(point: Any) -> dict[str, float]:
+    found = {}
+    for name, value in point.items():
+        try:
+            found[name] = float(value)
+        except (TypeError, ValueError):
+            continue
+    return found

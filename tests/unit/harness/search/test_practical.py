@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpverify.harness.search.at_point import NoValueError, at_point, read_point
+from dpverify.harness.search.practical import practical_violation, whole_epochs
+from dpverify.ledger import Statement, load_specs
+from dpverify.ledger.formula import parse
+
+
+def statement(claim: str) -> Statement:
+    return load_specs().claim(f"tran2022:{claim}").statement()
+
+
+def test_a_violation_at_a_size_that_is_run_is_found_and_meets_it() -> None:
+    said = statement("theorem-9-alpha-proof")
+    probe = practical_violation(said, {}, 0)
+    assert probe is not None
+    assert probe.holds is False
+    assert probe.point["N"] >= 1000
+    assert Fraction(1, 10) <= probe.point["epsilon"] <= 10
+    assert whole_epochs(probe.point)
+    assert at_point(said, probe.point).holds is False, "what is shown is replayed"
+
+
+def test_a_statement_that_holds_there_has_none() -> None:
+    true_there = statement("theorem-9-gamma")  # false for T < 4 N only
+    assert practical_violation(true_there, {}, 0) is not None
+    assert practical_violation(replace(true_there, rhs=parse("1")), {}, 0) is None
+
+
+def test_without_a_letter_that_has_a_size_nothing_is_searched() -> None:
+    assert practical_violation(statement("theorem-10-order"), {}, 0) is None
+
+
+def test_a_point_is_computed_and_what_it_lacks_is_named() -> None:
+    said = statement("proposition-13")
+    assert at_point(said, read_point("N=64, alpha=1/64")).holds is True
+    with pytest.raises(NoValueError, match="alpha must be given"):
+        at_point(said, read_point("N=64"))
+    with pytest.raises(NoValueError, match="outside the domain"):
+        at_point(said, read_point("N=64, alpha=2"))
+    with pytest.raises(NoValueError, match="exact numbers"):
+        read_point("N=sixty")
+    with pytest.raises(NoValueError, match="in words"):
+        at_point(statement("algorithm-1-update"), {})
+    with pytest.raises(NoValueError, match="measured by code"):
+        at_point(statement("lemma-12"), {})

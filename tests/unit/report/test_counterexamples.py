@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from dpverify.ledger.results import Counterexample, Number
+from dpverify.report.counterexamples import counterexample_list, example_words, sides, telling
+from tests.unit.report.sample import about, conversion, exact, result
+
+
+def refuted(*examples: Counterexample) -> str:
+    return counterexample_list(result("lemma-1", "Lemma 1", "count", "refuted", counterexamples=[*examples]))
+
+
+def example(kind: str = "smallest", lhs: object = None, rhs: object = None, **more: object) -> Counterexample:
+    fields = {"parameters": {"N": exact("2")}, "lhs": lhs or about(2.0), "rhs": rhs or exact("1"), **more}
+    return Counterexample(kind=kind, **fields)  # type: ignore[arg-type]  # keywords of tests
+
+
+def test_both_sides_stand_with_as_many_digits_as_tell_them_apart() -> None:
+    assert sides(example(lhs=about(0.123456), rhs=about(0.123457))) == ("≈0.123456", "≈0.123457")
+    assert refuted(example(lhs=about(3.0))) == "- Refuted, smallest at `N=2`: ≈3 against 1 (3 times)."
+    assert refuted(example(lhs=about(1.5))) == "- Refuted, smallest at `N=2`: ≈1.5 against 1."
+
+
+def test_equal_sides_are_not_shown() -> None:
+    same = example(lhs=exact("7/3"), rhs=exact("7/3"), note="a logarithm more")
+    assert refuted(same) == "- Refuted, smallest at `N=2`; a logarithm more."
+    assert example_words(same) == "at N=2: a logarithm more"
+
+
+def test_a_limit_argument_is_shown_as_one() -> None:
+    exponents = {"exponent_of_N": exact("1"), "exponent_of_d": exact("0")}
+    limit = example(parameters=exponents, lhs=exact("3"), note="along N = x it grows as x^3, the claim as x^2")
+    assert refuted(limit) == "- In the limit; along N = x it grows as x^3, the claim as x^2."
+    far = example(parameters={"T": Number(float=2.1e96)}, lhs=about(0.5), rhs=about(0.1))
+    assert refuted(far) == "- In the limit at `T=2.1e96`: ≈0.5 against ≈0.1 (5 times)."
+
+
+def test_a_ratio_that_is_large_only_where_numbers_are_absurd_is_left_out() -> None:
+    absurd = example("largest-ratio", parameters={"delta": Number(float=6.3e-32)})
+    assert telling(result("l", "L", "count", "refuted", counterexamples=[absurd, example()])) == [example()]
+    assert telling(result("l", "L", "count", "refuted", counterexamples=[absurd])) == [absurd], "better than none"
+    assert [one.kind for one in telling(conversion())] == ["smallest"]
