@@ -28,17 +28,19 @@ FACTORS = tuple(Fraction(text) for text in ("1.01", "1.1", "2", "10", "1000", "1
 """How far the control moves the printed side against the derivation: 1%, or as far as its slack asks for."""
 
 
-_checked: dict[tuple[str, int, int], tuple[Derivation, DerivationResult]] = {}
+_checked: dict[tuple[str, int, int], list[tuple[Derivation, DerivationResult]]] = {}
 
 
 def checked_once(chain: Derivation, points: int, seed: int) -> DerivationResult:
     """Check a cited derivation; several statements may rest on the same one."""
     from dpverify.symbolic.derive.derivation import check_derivation
 
-    key = (chain.name, points, seed)
-    if key not in _checked or _checked[key][0] != chain:
-        _checked[key] = chain, check_derivation(chain, points=points, seed=seed)
-    return _checked[key][1]
+    known = _checked.setdefault((chain.name, points, seed), [])
+    found = next((result for other, result in known if other == chain), None)
+    if found is None:
+        found = check_derivation(chain, points=points, seed=seed)
+        known.append((chain, found))
+    return found
 
 
 @dataclass(frozen=True)

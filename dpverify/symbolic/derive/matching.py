@@ -19,7 +19,7 @@ from dpverify.symbolic.expressions.ranges import Variable
 from dpverify.symbolic.prove.canonical import canonical, inner_sum
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal, holds_any_values, same_terms, within
-from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.facts import Facts, symbols_of
 from dpverify.symbolic.prove.monotone import direction
 from dpverify.symbolic.prove.places import Occurrence, inside_sums, sums_around
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
@@ -128,9 +128,9 @@ def _contexts(move: Move, held: Any) -> Iterator[Any]:
     """Yield the old expression with a letter in the place of the side that it holds."""
     seen = set()
     for context in _places(move, held, _LETTER):
-        if _LETTER in context.free_symbols and context not in seen:
+        if _LETTER in symbols_of(context) and context not in seen:
             seen.add(context)
-            if not context.free_symbols <= move.old.free_symbols | {_LETTER}:
+            if not symbols_of(context) <= symbols_of(move.old) | {_LETTER}:
                 continue  # an index may not leave its sum
             if are_equal(context.xreplace({_LETTER: held}), move.old, move.facts, move.refuted):
                 yield context

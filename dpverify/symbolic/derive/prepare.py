@@ -16,6 +16,7 @@ from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationEr
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import SetBits
 from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
+from dpverify.symbolic.prove.facts import symbols_of
 
 _BINDERS = (sympy.Sum, sympy.Integral)
 
@@ -54,7 +55,7 @@ class _Cleaner:
         """Clean one expression; ``bound`` are the names that may occur besides the variables."""
         clean = sympy.sympify(expr).xreplace(self.fresh)
         _check_nesting(clean, frozenset(), self.derivation.name)
-        for s in clean.free_symbols:
+        for s in symbols_of(clean):
             if s.name not in self.names | bound:
                 raise DerivationError(f"{self.derivation.name}: the symbol {s} is not declared among the variables.")
             if s.name in self.names and self.seen.setdefault(s.name, s) != s:

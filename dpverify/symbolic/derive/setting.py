@@ -15,7 +15,7 @@ from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.numbers import EvaluationError, UnsupportedError, Value, compare, to_exact
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.ranges import Points, Range, Variable, shown
-from dpverify.symbolic.prove.facts import Facts, differences, own_signs
+from dpverify.symbolic.prove.facts import Facts, differences, own_signs, symbols_of
 from dpverify.symbolic.prove.signs import implied
 
 _BITS = (170, 680)
@@ -50,7 +50,7 @@ class Setting:
 
     def frozen(self, *expressions: Any) -> list[str]:
         """Numbers in some expressions of which every point has the same value, although the facts leave others open."""
-        letters = sorted({s for expr in expressions for s in expr.free_symbols}, key=str)
+        letters = sorted({s for expr in expressions for s in symbols_of(expr)}, key=str)
         found = []
         for letter in letters if self.points.found else ():
             values = {p[letter.name] for p in self.points.found} if _is_number(self.variables, letter.name) else ()
@@ -69,7 +69,7 @@ class Setting:
 
     def refuted(self, expr: Any) -> bool:
         """Whether an expression is certainly not 0 at one of a few points."""
-        if not {str(s.name) for s in expr.free_symbols} <= self.variables.keys():
+        if not {str(s.name) for s in symbols_of(expr)} <= self.variables.keys():
             return False
         try:
             value = compile_expr(expr)
@@ -129,7 +129,7 @@ def evaluate_step(old: Any, new: Any, relation: str, setting: Setting) -> Evalua
         result.undefined = str(error)
         return result
     smallest: Value | None = None
-    names = {s.name for expr in (old, new) for s in expr.free_symbols | _functions(expr)}
+    names = {s.name for expr in (old, new) for s in symbols_of(expr) | _functions(expr)}
     distinct = {tuple(p[name] for name in sorted(names & p.keys())): p for p in reversed(setting.points.found)}
     for point in reversed(distinct.values()):
         try:

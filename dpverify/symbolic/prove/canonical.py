@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.facts import Facts, renamed
 
 _FEW_TERMS = 6
 _HINTS = {"power_exp": False, "power_base": False, "log": False, "deep": True}
@@ -29,7 +29,7 @@ def _one_sum(body: Any, index: Any, lo: Any, hi: Any, facts: Facts) -> Any:
     fresh = _index(depth_of(body))
     if lo == -sympy.oo:
         return sympy.Sum(body, (index, lo, hi))
-    shifted = expanded(body.xreplace({index: fresh + lo}))
+    shifted = expanded(renamed(body, index, fresh + lo))
     last = expanded(hi - lo)
     if last.is_Integer:
         if last < 0:
@@ -117,9 +117,3 @@ def common_denominator(expr: Any) -> Any:
             if factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative and not factor.base.is_Rational:
                 powers[factor.base] = max(powers.get(factor.base, 0), -factor.exp)
     return sympy.Mul(*(base**exponent for base, exponent in powers.items()))
-
-
-@lru_cache(maxsize=50_000)
-def symbols_of(expr: Any) -> frozenset[Any]:
-    """Free symbols of an expression: sympy walks the whole tree each time it is asked."""
-    return frozenset(expr.free_symbols)

@@ -213,11 +213,38 @@ def _expanded(expr: Any, positive: bool) -> Column:
 @lru_cache(maxsize=500)
 def _columns(facts: tuple[Fact, ...], products: bool) -> tuple[Column, ...]:
     known = [*dict.fromkeys(facts), (sympy.Integer(1), True)]
-    columns: dict[Any, bool] = dict(known)
+    columns = [_expanded(expr, positive) for expr, positive in dict(known).items()]
     if products:
-        for (a, first), (b, second) in combinations_with_replacement(known[:_MAX_FACTORS], 2):
-            columns.setdefault(a * b, first and second)
-    return tuple(_expanded(expr, positive) for expr, positive in columns.items())
+        columns += (
+            _product(a, b, first and second)
+            for (a, first), (b, second) in combinations_with_replacement(known[:_MAX_FACTORS], 2)
+        )
+    return tuple({(frozenset(column.terms.items()), column.positive): column for column in columns}.values())
+
+
+def _product(a: Any, b: Any, positive: bool) -> Column:
+    """The product of two facts, expanded: monomial by monomial, unless sympy may cancel powers of a sum in it."""
+    (sums, opened), (others, also) = _sums_in(a), _sums_in(b)
+    if (opened and others) or (also and sums):
+        return _expanded(a * b, positive)
+    terms: dict[int, fmpq] = {}
+    for m, c in _expanded(a, False).terms.items():
+        for n, d in _expanded(b, False).terms.items():
+            for number, e in _expanded_product(min(m, n), max(m, n)).items():
+                terms[number] = terms.get(number, 0) + c * d * e
+    return _column({m: c for m, c in terms.items() if c != 0}, positive)
+
+
+@lru_cache(maxsize=50_000)
+def _sums_in(expr: Any) -> tuple[bool, bool]:
+    """Whether a factor is a sum or a power of one, and whether one is a power that does not expand."""
+    factors = [f for f in sympy.Mul.make_args(expr) if f.is_Add or (f.is_Pow and f.base.is_Add)]
+    return bool(factors), any(f.is_Pow and not (f.exp.is_Integer and f.exp.is_positive) for f in factors)
+
+
+@lru_cache(maxsize=100_000)
+def _expanded_product(m: int, n: int) -> Terms:
+    return _expanded(_monomials[m] * _monomials[n], False).terms
 
 
 @lru_cache(maxsize=50_000)

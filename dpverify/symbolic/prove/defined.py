@@ -12,7 +12,7 @@ from dpverify.symbolic.expressions.from_sympy import gaussian_integral
 from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Moment, Norm, PopCount
 from dpverify.symbolic.expressions.ranges import SetBits
 from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
-from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
+from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, renamed
 from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.series import converges
 from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_nonzero, is_positive
@@ -110,7 +110,7 @@ def _in_sum(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Itera
             if not end.is_integer:
                 yield expr
     fresh, known = place.inside(limit)
-    body = (sympy.Sum(expr.function, *inner) if inner else expr.function).xreplace({limit[0]: fresh})
+    body = renamed(sympy.Sum(expr.function, *inner) if inner else expr.function, limit[0], fresh)
     yield from _parts(body, known, variables)
     if hi == sympy.oo and not converges(body, fresh, known.facts):
         yield expr

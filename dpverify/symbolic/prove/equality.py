@@ -12,7 +12,7 @@ import sympy
 
 from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.prove.canonical import canonical, common_denominator, expanded
-from dpverify.symbolic.prove.facts import Facts, witnessed
+from dpverify.symbolic.prove.facts import Facts, symbols_of, witnessed
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 
 _SECONDS = 10.0
@@ -26,8 +26,13 @@ def are_equal(left: Any, right: Any, facts: Facts, refuted: Callable[[Any], bool
         return True
     if difference.has(sympy.nan, sympy.zoo) or (refuted is not None and refuted(difference)):
         return False
-    if refuted is None and witnessed(facts, difference.free_symbols).nonzero(difference):
+    if refuted is None and witnessed(facts, symbols_of(difference)).nonzero(difference):
         return False
+    return _vanishes(difference, facts.about(symbols_of(difference)))
+
+
+@lru_cache(maxsize=5000)
+def _vanishes(difference: Any, facts: Facts) -> bool:
     renamed = difference.xreplace(_positive_symbols(difference, facts))
     for form in _forms(renamed, facts):
         if form == 0:
@@ -46,7 +51,7 @@ def _positive_symbols(expr: Any, facts: Facts) -> dict[Any, Any]:
     """Replace symbols that the facts prove positive by symbols that sympy knows to be."""
     return {
         s: _positive(s)
-        for s in sorted(expr.free_symbols, key=str)
+        for s in sorted(symbols_of(expr), key=str)
         if s.is_real and not s.is_positive and is_positive(s, facts)
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -62,12 +62,59 @@ class Facts:
         """Whether an expression is certainly not 0 at a witness."""
         return any(negative_at(expr, w) or negative_at(-expr, w) for w in self.witnesses)
 
+    def about(self, symbols: frozenset[Any]) -> Facts:
+        """Those facts that can matter to an expression with these symbols: the others share none with them."""
+        nonnegative, positive = _about(self.nonnegative, self.positive, symbols)
+        if len(nonnegative) + len(positive) == len(self.nonnegative) + len(self.positive):
+            return self
+        return Facts(nonnegative, positive, self.witnesses)
+
     def substituted(self, replacement: dict[Any, Any]) -> Facts:
         """The same facts about other symbols."""
         return Facts(
             frozenset(f.xreplace(replacement) for f in self.nonnegative),
             frozenset(f.xreplace(replacement) for f in self.positive),
         )
+
+    def shifted(self, above: Mapping[Any, tuple[Any, Any]]) -> Facts:
+        """The same facts, where symbols become a bound and a letter for what they are above it."""
+        witnesses = self.witnesses
+        for symbol, (bound, letter) in above.items():
+            witnesses = tuple(_extended(witnesses, index_name(letter), [symbol - bound]))
+        moved = self.substituted({symbol: bound + letter for symbol, (bound, letter) in above.items()})
+        return replace(moved, witnesses=witnesses)
+
+
+@lru_cache(maxsize=20_000)
+def _about(
+    nonnegative: frozenset[Any], positive: frozenset[Any], symbols: frozenset[Any]
+) -> tuple[frozenset[Any], frozenset[Any]]:
+    """The facts on these symbols, on the symbols of those, and so on; and those without any."""
+    left = {fact: symbols_of(fact) for fact in nonnegative | positive}
+    kept: set[Any] = set()
+    while found := [fact for fact, own in left.items() if not own or not own.isdisjoint(symbols)]:
+        symbols = symbols.union(*(left.pop(fact) for fact in found))
+        kept.update(found)
+    return nonnegative & kept, positive & kept
+
+
+@lru_cache(maxsize=50_000)
+def symbols_of(expr: Any) -> frozenset[Any]:
+    """Free symbols of an expression: sympy walks the whole tree each time it is asked, and builds every sum anew."""
+    if isinstance(expr, sympy.Sum | sympy.Integral):
+        found = symbols_of(expr.function)
+        for index, *ends in expr.limits:
+            found = (found - {index}).union(*map(symbols_of, ends or [index]))
+        return found
+    if expr.args and type(expr).free_symbols is sympy.Basic.free_symbols:
+        return frozenset[Any]().union(*map(symbols_of, expr.args))
+    return frozenset(expr.free_symbols)
+
+
+@lru_cache(maxsize=20_000)
+def renamed(expr: Any, old: Any, new: Any) -> Any:
+    """An expression with something in the place of a symbol: to build a maximum anew takes sympy long."""
+    return expr.xreplace({old: new})
 
 
 def _extended(witnesses: Any, name: str, values: list[Any]) -> Iterator[Mapping[str, Any]]:
@@ -80,7 +127,7 @@ def _extended(witnesses: Any, name: str, values: list[Any]) -> Iterator[Mapping[
 
 def value_at(expr: Any, witness: Mapping[str, Any]) -> Value | None:
     """Value of an expression at a witness, or None where the witness does not give one."""
-    if not all(index_name(s) in witness for s in expr.free_symbols):
+    if not all(index_name(s) in witness for s in symbols_of(expr)):
         return None
     try:
         return compile_expr(expr)(dict(witness), _BITS)
@@ -126,12 +173,12 @@ def symbol_facts(symbols: Iterable[Any]) -> list[tuple[Any, bool]]:
     return found
 
 
-def witnessed(facts: Facts, symbols: set[Any]) -> Facts:
+def witnessed(facts: Facts, symbols: Set[Any]) -> Facts:
     """Give facts witnesses that know some symbols: points that satisfy them, found by trying, if any are."""
     if facts.witnesses:
         missing = sorted((s for s in symbols if index_name(s) not in facts.witnesses[0]), key=str)
         return replace(facts, witnesses=_completed(facts.witnesses, missing)) if missing else facts
-    known = frozenset(symbols).union(*(f.free_symbols for f in (*facts.nonnegative, *facts.positive)))
+    known = frozenset(symbols).union(*(symbols_of(f) for f in (*facts.nonnegative, *facts.positive)))
     return replace(facts, witnesses=_search(facts, known))
 
 

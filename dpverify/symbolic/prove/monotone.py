@@ -9,7 +9,7 @@ import sympy
 
 from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.prove.canonical import inner_sum
-from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.facts import Facts, symbols_of
 from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 
@@ -21,7 +21,7 @@ _NOT_SMOOTH = (
 
 def direction(expr: Any, letter: Any, place: Occurrence) -> int | None:
     """Sign of the slope in a letter: 1, -1, 0 if it does not occur, None if nothing is proven."""
-    if letter not in expr.free_symbols:
+    if letter not in symbols_of(expr):
         return 0
     if expr == letter:
         return 1
@@ -76,7 +76,7 @@ def _product(expr: Any, letter: Any, place: Occurrence) -> int | None:
 
 def _power(expr: Any, letter: Any, place: Occurrence) -> int | None:
     base, exponent = expr.args
-    if letter not in exponent.free_symbols:
+    if letter not in symbols_of(exponent):
         moves = direction(base, letter, place)
         if exponent.is_Integer and exponent.is_odd and exponent.is_positive:
             return moves
@@ -123,7 +123,7 @@ def _by_derivative(expr: Any, letter: Any, place: Occurrence) -> int | None:
 def _smooth(expr: Any, letter: Any, facts: Facts) -> bool:
     """Whether no part with the letter comes to the edge of its domain: arguments of logarithms, bases, divisors."""
     for part in sympy.preorder_traversal(expr):
-        if letter not in part.free_symbols:
+        if letter not in symbols_of(part):
             continue
         if isinstance(part, sympy.log | Log2) and not is_positive(part.args[0], facts):
             return False

@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy
 
-from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.facts import Facts, symbols_of
 
 Limits = tuple[tuple[Any, Any, Any], ...]
 
@@ -70,7 +70,7 @@ def sums_around(expr: Any, letter: Any) -> Iterator[Limits]:
     """Yield, for each place where a letter stands, the limits of the sums around it, outermost first."""
     if expr == letter:
         yield ()
-    elif letter not in expr.free_symbols:
+    elif letter not in symbols_of(expr):
         return
     elif isinstance(expr, sympy.Sum):
         around: Limits = ()

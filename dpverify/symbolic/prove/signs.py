@@ -10,9 +10,16 @@ import sympy
 from dpverify.symbolic.exact.numbers import EvaluationError
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.prove.atoms import atoms_of, facts_about, facts_between
-from dpverify.symbolic.prove.canonical import common_denominator, expanded, symbols_of
+from dpverify.symbolic.prove.canonical import common_denominator, expanded
 from dpverify.symbolic.prove.certificate import combine
-from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, differences, symbol_facts, witnessed
+from dpverify.symbolic.prove.facts import (
+    Facts,
+    FalseAssumptionError,
+    differences,
+    symbol_facts,
+    symbols_of,
+    witnessed,
+)
 
 _DEPTH = 4
 _MAX_OPERATIONS = 220
@@ -50,14 +57,18 @@ def implied(relation: Any, facts: Facts) -> bool:
 
 
 def _start(expr: Any, strict: bool, facts: Facts) -> bool:
-    return _prove(expr, strict, facts if facts.witnesses else witnessed(facts, expr.free_symbols), _DEPTH)
+    return _prove(expr, strict, facts if facts.witnesses else witnessed(facts, symbols_of(expr)), _DEPTH)
+
+
+def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+    return _proved(expr, strict, facts.about(symbols_of(expr)), depth)
 
 
 @lru_cache(maxsize=50_000)
-def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+def _proved(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     if facts.positive:
         expr = _without_known(expr, facts)
-    if not expr.free_symbols:
+    if not symbols_of(expr):
         return _prove_number(expr, strict)
     if expr in facts.positive or (not strict and expr in facts.nonnegative):
         return True
@@ -108,7 +119,7 @@ def _choices(expr: Any) -> set[Any]:
         return set()
     found = {expr} if isinstance(expr, _CHOICES) else set()
     bound = {limit[0] for limit in expr.limits} if isinstance(expr, sympy.Sum | sympy.Integral) else set()
-    return found | {node for arg in expr.args for node in _choices(arg) if bound.isdisjoint(node.free_symbols)}
+    return found | {node for arg in expr.args for node in _choices(arg) if bound.isdisjoint(symbols_of(node))}
 
 
 def _by_cases(expr: Any, choices: set[Any], strict: bool, facts: Facts, depth: int) -> bool:
@@ -147,7 +158,7 @@ def _by_factors(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
         return bool(even and exponent.is_positive and base.is_real) or _prove(base, False, facts, depth - 1)
     factors = expr if expr.is_Mul else sympy.factor_terms(expr)
     if not factors.is_Mul:
-        factors = sympy.factor(expr) if expr.is_Add and len(expr.args) < 12 else expr
+        factors = _factored(expr) if expr.is_Add and len(expr.args) < 12 else expr
     if factors.is_Pow:
         return factors != expr and _prove(factors, strict, facts, depth - 1)
     if not factors.is_Mul:
@@ -160,6 +171,11 @@ def _by_factors(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
             return False
         sign = -sign
     return sign > 0
+
+
+@lru_cache(maxsize=20_000)
+def _factored(expr: Any) -> Any:
+    return sympy.factor(expr)
 
 
 def _by_terms(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
@@ -204,7 +220,7 @@ def _by_closed_powers(expr: Any, strict: bool, facts: Facts, depth: int) -> bool
 def _everything_known(expr: Any, facts: Facts, depth: int) -> Known:
     """Facts, signs of symbols, and what is known of the functions in the target and in the facts on its symbols."""
     known = [(f, True) for f in facts.positive] + [(f, False) for f in facts.nonnegative]
-    symbols = set(expr.free_symbols)
+    symbols = set(symbols_of(expr))
     relevant: list[tuple[Any, bool]] = []
     while len(more := [(f, flag) for f, flag in known if not symbols.isdisjoint(symbols_of(f))]) > len(relevant):
         relevant = more
@@ -236,16 +252,14 @@ def _above(symbol: Any, bound: Any) -> Any:
 
 def _by_shift(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     """Measure each symbol from its lower bound: what is left over is nonnegative, and sympy knows it."""
-    shift: dict[Any, Any] = {}
-    for s in expr.free_symbols:
+    found: dict[Any, tuple[Any, Any]] = {}
+    for s in sorted(symbols_of(expr), key=str):
         bounds = [s - f for f in (*facts.nonnegative, *facts.positive) if (s - f).is_Rational]
         if s.is_integer:
             bounds = [sympy.ceiling(bound) for bound in bounds] + ([sympy.Integer(1)] if s.is_positive else [])
-        if bounds and max(bounds) != 0:
-            shift[s] = max(bounds) + _above(s, max(bounds))
-        elif bounds and not s.is_nonnegative:
-            shift[s] = _above(s, max(bounds))
-    if not shift:
+        if bounds and (max(bounds) != 0 or not s.is_nonnegative):
+            found[s] = max(bounds), _above(s, max(bounds))
+    if not found:
         return False
-    moved = expanded(expr.xreplace(shift))
-    return moved != expr and _prove(moved, strict, facts.substituted(shift), depth - 1)
+    moved = expanded(expr.xreplace({s: bound + letter for s, (bound, letter) in found.items()}))
+    return moved != expr and _prove(moved, strict, facts.shifted(found), depth - 1)
