@@ -95,10 +95,15 @@ def _stored(spec: ClaimSpec, report: Path | None) -> Run | None:
     """The part of a recorded run that judged this claim; None where there is none."""
     import msgspec
 
+    from dpverify.ledger.errors import SpecError
     from dpverify.ledger.load import bundled
     from dpverify.ledger.results import decode
 
-    file = (bundled("reports") if report is None else report) / "data" / f"{spec.paper}.json"
+    try:
+        folder = bundled("reports") if report is None else report
+    except SpecError:  # a copy of the package without its reports
+        return None
+    file = folder / "data" / f"{spec.paper}.json"
     if not file.is_file():
         return None
     try:

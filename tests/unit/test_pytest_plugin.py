@@ -125,7 +125,7 @@ def test_a_check_that_finds_nothing_does_not_contradict_a_refuted_claim(session:
 def test_a_proof_contradicts_a_refuted_claim(session: pytest.Pytester) -> None:
     keep(session, "decay")
     verdicts = session.path / "specs" / "demo" / "verdicts.toml"
-    verdicts.write_text(verdicts.read_text().replace('"proved"', '"refuted"'))
+    verdicts.write_text(verdicts.read_text().replace('"proved"', '"refuted"\nseverity = "proof"'))
     result = run(session, "specs")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["demo:decay[[]printed|derivation[]]: pinned refuted, but proved"])

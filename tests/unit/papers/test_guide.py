@@ -35,7 +35,7 @@ def test_its_commands_make_a_paper_and_add_a_claim(tmp_path: Path) -> None:
         assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
         said.append(done.stdout)
     copied, added, pinned = said
-    assert "3 verdicts: 1 proved, 1 not refuted, 1 refuted." in copied
+    assert re.search(r"^3 verdicts on 3 claims: 1 proved, 1 not refuted, 1 refuted\.", copied, re.MULTILINE), copied
     assert "mine2026:lemma-2" in added
-    assert re.search(r"^1 verdicts?: 1 not refuted\.$", added, re.MULTILINE), added
+    assert re.search(r"^1 verdicts? on 1 claim: 1 not refuted\.$", added, re.MULTILINE), added
     assert re.search(r"\b2 passed\b", pinned), pinned
