@@ -17,9 +17,11 @@ from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dpverify.api import audit, verify, verify_run
+    from dpverify.conform import PrivateOptimizer, Promise, conformance
     from dpverify.ledger.errors import SpecError, UnknownClaim
     from dpverify.ledger.load import load_specs
     from dpverify.ledger.results import Result, Run
+    from dpverify.privacy.accounting import epsilon, sigma
     from dpverify.privacy.audit.records import AuditError, AuditResult
 
 __version__ = "0.1.0"
@@ -27,22 +29,29 @@ __version__ = "0.1.0"
 __all__ = [
     "AuditError",
     "AuditResult",
+    "PrivateOptimizer",
+    "Promise",
     "Result",
     "Run",
     "SpecError",
     "UnknownClaim",
     "__version__",
     "audit",
+    "conformance",
+    "epsilon",
     "load_specs",
+    "sigma",
     "verify",
     "verify_run",
 ]
 
 _HOMES = {
     "api": "audit verify verify_run",
+    "conform": "PrivateOptimizer Promise conformance",
     "ledger.errors": "SpecError UnknownClaim",
     "ledger.load": "load_specs",
     "ledger.results": "Result Run",
+    "privacy.accounting": "epsilon sigma",
     "privacy.audit.records": "AuditError AuditResult",
 }
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from dpverify.harness.run.engine import Report
+    from dpverify.harness.run.store import Store
     from dpverify.privacy.audit.records import AuditResult
 
 Budget: TypeAlias = Literal["smoke", "standard", "full"]
@@ -25,6 +26,8 @@ def verify(
     budget: Budget = "smoke",
     seed: int = 0,
     jobs: int = 1,
+    fresh: bool = False,
+    checks: str | None = None,
 ) -> list[Result]:
     """Judge claims and return one result per claim and choice of its readings.
 
@@ -44,6 +47,12 @@ def verify(
     jobs : int
         Worker processes, which results do not depend on. More than 1 asks for the ``if __name__ == "__main__":`` guard
         of :mod:`multiprocessing` in the calling script.
+    fresh : bool
+        Derive everything. Without it, at the budget "smoke", a derivation that nothing has changed since the recorded
+        run is taken from there, once the stand-alone checker has accepted its certificate.
+    checks : str, optional
+        Package with the checks of the papers of ``specs``, or "module:function"; by default those of our papers and of
+        the outside papers. A claim without a check is searched where its two sides are formulas.
 
     Returns
     -------
@@ -64,7 +73,7 @@ def verify(
     >>> import dpverify as dv
     >>> [result.status for result in dv.verify("tran2022:proposition-18")]  # doctest: +SKIP
     """
-    run = verify_run(*claims, paper=paper, specs=specs, budget=budget, seed=seed, jobs=jobs)
+    run = verify_run(*claims, paper=paper, specs=specs, budget=budget, seed=seed, jobs=jobs, fresh=fresh, checks=checks)
     if run.run.interrupted:
         raise KeyboardInterrupt
     return run.results
@@ -80,12 +89,15 @@ def verify_run(
     progress: Report | None = None,
     spare: bool = False,
     early: Executor | None = None,
+    fresh: bool = False,
+    store: Store | None = None,
+    checks: str | None = None,
 ) -> Run:
     """Judge claims and return the whole run: the results with the manifest that a report needs.
 
     Parameters
     ----------
-    *claims, paper, specs, budget, seed, jobs
+    *claims, paper, specs, budget, seed, jobs, checks
         As for :func:`verify`.
     progress : callable, optional
         Called after each block of work with a ``Progress``.
@@ -93,6 +105,10 @@ def verify_run(
         Start no worker processes where that would take longer than the work.
     early : concurrent.futures.Executor, optional
         One worker process that was started already, to share the work; it is shut down where others are started.
+    fresh : bool
+        As for :func:`verify`; and nothing is taken from the store.
+    store : dpverify.harness.run.store.Store, optional
+        Where each block of work is kept as it ends, and found again by a later run with the same seed and code.
 
     Returns
     -------
@@ -106,9 +122,12 @@ def verify_run(
     """
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
     chosen = loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
+    from dpverify.harness.recorded_proof import RecordedProofs
     from dpverify.harness.run.runner import verify as judge
+    from dpverify.harness.run.sources import PAPERS
 
-    return judge(loaded, chosen, budget, seed, jobs, progress, spare=spare, early=early)
+    proofs = None if fresh or budget != "smoke" else RecordedProofs()
+    return judge(loaded, chosen, budget, seed, jobs, progress, checks or PAPERS, spare, early, proofs, store, fresh)
 
 
 def audit(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -34,8 +34,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="how hard to look at claims (default: smoke)",
     )
     group.addoption("--dpverify-seed", type=int, default=0, help="seed of the checks of claims (default: 0)")
-    where = "where the checks of a paper are found, as module:function"
+    group.addoption("--dpverify-fresh", action="store_true", help="derive also what has not changed since recorded")
+    unpinned = "fail on a claim that is refuted, inconclusive or untested without a pin, as papers with strict_pins do"
+    group.addoption("--dpverify-strict-pins", action="store_true", help=unpinned)
+    where = "where the checks of a paper are found, as module:function, or a package"
     parser.addini("dpverify_checks", where, default="dpverify.papers:load")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Know the marker of pytest-xdist also where it is not installed: the items of a claim go to one process."""
+    config.addinivalue_line("markers", "xdist_group(name): tests that one process runs (pytest-xdist)")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -47,24 +55,49 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say what no item says: how many claims nothing looks at, and which pins stayed unconfirmed."""
-    for evidence in config.stash.get(EVIDENCE, {}).values():
-        terminalreporter.section(f"claims of {evidence.directory.name}, budget {evidence.budget}, seed {evidence.seed}")
-        for line in evidence.summary():
+    for title, *lines in (*config.stash.get(OF_OTHERS, []), *_summaries(config)):
+        terminalreporter.section(title)
+        for line in lines:
             terminalreporter.line(line)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand that on where this is a process of pytest-xdist."""
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output["dpverify"] = _summaries(session.config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take it from such a process."""
+    node.config.stash.setdefault(OF_OTHERS, []).extend(getattr(node, "workeroutput", {}).get("dpverify", []))
+
+
+def _summaries(config: pytest.Config) -> list[list[str]]:
+    """A title with its lines for each specs folder of which a check was run here."""
+    return [
+        [f"claims of {one.directory.name}, budget {one.budget}, seed {one.seed}", *one.summary()]
+        for one in config.stash.get(EVIDENCE, {}).values()
+    ]
 
 
 class SessionEvidence:
     """What the checks of one specs folder found so far in this session; each check runs once."""
 
     def __init__(self, directory: Path, config: pytest.Config) -> None:
+        from dpverify.harness.recorded_proof import RecordedProofs
         from dpverify.harness.run.suite import Suite
         from dpverify.ledger.load import load_specs
 
         self.directory = directory
         self.budget: str = config.getoption("--dpverify-budget")
         self.seed: int = config.getoption("--dpverify-seed")
-        self.suite: Suite = Suite(load_specs(directory), self.budget, self.seed, config.getini("dpverify_checks"))
+        shorter = self.budget == "smoke" and not config.getoption("--dpverify-fresh")
+        proofs = RecordedProofs() if shorter else None
+        source = config.getini("dpverify_checks")
+        self.suite: Suite = Suite(load_specs(directory), self.budget, self.seed, source, proofs)
         self.untested: list[str] = []
+        self.unpinned: list[str] = []  # what was found of claims without a pin, where their papers are not strict
         self.looked_at: list[tuple[str, JudgedReading, list[CheckResult]]] = []  # of every pin: item, case, findings
         self._found: dict[str, CheckResult] = {}
 
@@ -81,6 +114,8 @@ class SessionEvidence:
 
     def summary(self) -> Iterator[str]:
         """Lines for the end of the session."""
+        if self.unpinned:
+            yield f"{len(self.unpinned)} WITHOUT A PIN: {', '.join(self.unpinned)}"
         if self.untested:
             yield f"{len(self.untested)} claims, each under one reading, have no check and are untested"
         if weak := self.unconfirmed():
@@ -99,6 +134,7 @@ class SessionEvidence:
 
 
 EVIDENCE: pytest.StashKey[dict[Path, SessionEvidence]] = pytest.StashKey()
+OF_OTHERS: pytest.StashKey[list[list[str]]] = pytest.StashKey()
 
 
 class SpecFile(pytest.File):
@@ -120,10 +156,10 @@ class SpecFile(pytest.File):
         places = {text.strip(): line for line, text in enumerate(lines)}
         for claim in evidence.suite.specs.claims(self.path.parent.name):
             for case in evidence.suite.cases(claim):
-                if case.jobs:
-                    yield from self._items(evidence, case, places.get(f'id = "{claim.record.id}"', 0))
-                else:
+                if not case.jobs:
                     evidence.untested.append(claim.key)
+                if case.jobs or claim.verdict(case.reading) is None:
+                    yield from self._items(evidence, case, places.get(f'id = "{claim.record.id}"', 0))
 
     def _items(self, evidence: SessionEvidence, case: JudgedReading, line: int) -> Iterator[pytest.Item]:
         from dpverify.harness.run.tasks import item_id
@@ -131,9 +167,11 @@ class SpecFile(pytest.File):
         for job in case.jobs:
             item: CheckItem = CheckItem.from_parent(self, name=job.label)
             item.evidence, item.job, item.claim, item.line = evidence, job, case.claim, line
+            item.add_marker(pytest.mark.xdist_group(case.claim.key))  # each check runs once, for the pin as well
             yield item
         pin: PinItem = PinItem.from_parent(self, name=item_id(case.claim.key, case.reading, "printed", PIN))
         pin.evidence, pin.case, pin.claim, pin.line = evidence, case, case.claim, line
+        pin.add_marker(pytest.mark.xdist_group(case.claim.key))
         yield pin
 
 
@@ -163,7 +201,8 @@ class ClaimItem(pytest.Item):
         options = f"--dpverify-budget {self.evidence.budget} --dpverify-seed {self.evidence.seed}"
         cli = f"dpverify verify {self.claim.key} --budget {self.evidence.budget} --seed {self.evidence.seed}"
         lines = [f"{self.name}: {'; '.join(against)}", f"{self.claim.record.where}", *details]
-        raise EvidenceError("\n  ".join([*lines, f"again: pytest '{self.nodeid}' {options}", f"   or: {cli}"]))
+        node = self.nodeid.partition("@")[0]  # without what pytest-xdist adds
+        raise EvidenceError("\n  ".join([*lines, f"again: pytest '{node}' {options}", f"   or: {cli}"]))
 
 
 class CheckItem(ClaimItem):
@@ -216,6 +255,12 @@ class PinItem(ClaimItem):
             beside = [said for said in (result.amendment, result.holds) if said is not None]
             against += [f"{instead_words(said)}: pinned {said.pinned}, and {said.status}" for said in beside]
         against += [f"no longer tight: slack of what is {form}, pinned as 1" for form in result.loosened]
+        if result.unpinned:
+            words = f"{result.status}, and no verdict pins it"
+            strict = specs.papers[self.claim.paper].strict_pins or self.config.getoption("--dpverify-strict-pins")
+            (against if strict else self.evidence.unpinned).append(
+                words if strict else f"{self.name} ({result.status})"
+            )
         against += [f"{result.severity} is not what falls: {result.misjudged}"] if result.misjudged else []
         if against:
             self.fail(

@@ -6,6 +6,7 @@ import platform
 import signal
 from collections.abc import Iterator
 from importlib.metadata import version
+from itertools import count
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,10 +19,19 @@ settings.load_profile("dpverify")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+STORES = count()
+
 
 def pytest_report_header() -> str:
     packages = ("numpy", "numba", "sympy", "python-flint", "hypothesis")
     return f"environment: {platform.machine()}, " + ", ".join(f"{name} {version(name)}" for name in packages)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the tests of a file to one process of pytest-xdist: they share what the file sets up."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +45,12 @@ def _same_global_state() -> Iterator[None]:
     mpmath.mp.dps = digits
     np.set_printoptions(**options)
     assert _global_generator() == before, "a test seeded numpy's global generator or drew from it"
+
+
+@pytest.fixture(autouse=True)
+def _own_store(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let no run answer from what another test, or the user, had judged before."""
+    monkeypatch.setenv("DPVERIFY_STORE", str(tmp_path_factory.getbasetemp() / f"store-{next(STORES)}.sqlite"))
 
 
 def _global_generator() -> tuple[bytes, int]:

@@ -135,6 +135,7 @@ GROUPS = (
     "noise",
     "optimizers",
     "recursive",
+    "networks",
     "reconstruction",
     "monte-carlo",
     "accounting",

@@ -90,8 +90,9 @@ class VerifyRun:
 def verify(*words: str, cache: Path) -> VerifyRun:
     """Run ``dpverify verify``."""
     with tempfile.TemporaryDirectory(prefix="dpverify-run-") as folder:
-        file = Path(folder) / "run.json"
-        used = run_python("-m", "dpverify", "verify", *words, "--json", str(file), cache=cache, codes=JUDGED)
+        file, store = Path(folder) / "run.json", Path(folder) / "evidence.sqlite"
+        kept = "--json", str(file), "--store", str(store)  # nothing is taken from an earlier run
+        used = run_python("-m", "dpverify", "verify", *words, *kept, cache=cache, codes=JUDGED)
         return VerifyRun(used, *read_results(json.loads(file.read_bytes())["results"]))
 
 

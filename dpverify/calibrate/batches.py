@@ -1,10 +1,11 @@
-"""Which noise do DP-SRM and its baselines need? As printed, and as accounted from both sides."""
+"""Which noise do DP-SRM, its baselines and DPageEM need? As printed, and as accounted from both sides."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from dpverify.calibrate.records import Real, real
 from dpverify.kernels import check
@@ -20,21 +21,24 @@ from dpverify.papers.wang2019.accounting.runs import (
     printed_noise,
     printed_order,
 )
+from dpverify.papers.zhang2021.accounting.constants import PROVEN
 from dpverify.privacy.batches import MOST_STEPS, check_delta, check_epsilon
 from dpverify.report.numbers import show_float
 
-METHODS: Final = get_args(Method)
+Algorithm: TypeAlias = Method | Literal["dpageem"]
+
+METHODS: Final = (*get_args(Method), "dpageem")
 
 
 @dataclass(frozen=True)
 class BatchRequest:
     """Arguments of a calibration."""
 
-    algorithm: Method
+    algorithm: Algorithm
     n: int
     epsilon: float
     delta: float
-    steps: int | None = None  # T, or passes over the data: DP-SRM reads each batch at two points
+    steps: int | None = None  # T, of DPageEM T^0; or passes over the data: DP-SRM reads each batch at two points
     epochs: int | None = None
     batch: int | None = None  # b, and b_0, by default b; DP-GD has n, RRPSGD 1
     batch_0: int | None = None
@@ -43,6 +47,7 @@ class BatchRequest:
     lipschitz: float = 1.0
     beta: float = 0.5  # part of epsilon that the printed noise gives to Renyi's divergence
     parties: int | None = None  # of DDP-SRM
+    stages: int | None = None  # K, of DPageEM
 
     def run(self) -> BatchRun:
         """Give the run, or an ArgumentError that names what is missing, superfluous or out of range."""
@@ -60,13 +65,19 @@ class BatchRequest:
         first = self.batch_0 if self.batch_0 is not None and recursive else self._wanted("batch_0", False) or batch
         if (self.steps is None) == (self.epochs is None):
             raise check.ArgumentError("steps or epochs", self.steps, "must be given, and not both")
-        steps = self.steps
+        steps, stages = self.steps, self._wanted("stages", self.algorithm == "dpageem")
+        if stages is not None:
+            if steps is None:
+                raise check.ArgumentError("steps", steps, "must be given for dpageem, the steps T^0")
+            K = check.whole(1, MOST_STEPS.bit_length(), stages=stages)
+            steps = check.whole(1, MOST_STEPS, steps=steps) * ((2 << K) - 2)
         if steps is None:
             check.whole(1, n, batch=batch)
             passes = check.whole(1, MOST_STEPS, epochs=self.epochs)
             steps = max(1, round(passes * n / (2 * batch if recursive else batch)))
+        method: Method = "dp-sgd" if self.algorithm == "dpageem" else self.algorithm
         return BatchRun(
-            self.algorithm, n, steps, int(batch), int(first), 1.0 if gamma is None else gamma,
+            method, n, steps, int(batch), int(first), 1.0 if gamma is None else gamma,
             1.0 if zeta is None else zeta, self.lipschitz, 1 if parties is None else int(parties),
         )  # fmt: skip
 
@@ -101,7 +112,8 @@ class BatchCalibration(Record, frozen=True, kw_only=True):
     batch_0: int
     rate: float  # largest chance of an example to be in a later batch
     parties: int
-    noise: dict[str, NoiseRow]  # "exact" is the least that is certified; for DP-SRM also "printed" and "proof"
+    # "exact" is the least that is certified; for DP-SRM also "printed" and "proof", for DPageEM "constant"
+    noise: dict[str, NoiseRow]
     warnings: list[str] = []  # conditions of the printed theorem that fail
 
 
@@ -112,9 +124,13 @@ def calibrate_batches(request: BatchRequest) -> BatchCalibration:
     if run.method in RECURSIVE:
         for name, box in (("printed", True), ("proof", False)):
             rows[name] = bought(run, printed_noise(run, epsilon, delta, request.beta, box=box), delta)
+    if request.algorithm == "dpageem":
+        rows["constant"] = bought(
+            run, float(PROVEN["batches"]) * math.sqrt(-run.steps * math.log(delta)) / epsilon / 2, delta
+        )
     rows["exact"] = needed(run, epsilon, delta)
     return BatchCalibration(
-        algorithm=run.method,
+        algorithm=request.algorithm,
         epsilon=epsilon,
         delta=delta,
         n=run.examples,
@@ -136,7 +152,10 @@ def _row(run: BatchRun, found: Bought, epsilon: float) -> NoiseRow:
 
 
 def _warnings(run: BatchRun, request: BatchRequest, rows: dict[str, Bought]) -> Iterator[str]:
-    """Conditions of Lemma 3.7, on which the printed noise rests, at each kind of step."""
+    """Conditions of Lemma 3.7, on which the printed noise rests, at each kind of step; and of the constant's region."""
+    most = min(run.rate(run.batch) ** 2 * run.steps, -math.log(request.delta))
+    if "constant" in rows and not request.epsilon < most:
+        yield f"the constant of equation 4 is for epsilon below {most:.4g} here, (B/n)^2 T and log(1/delta)"
     order = printed_order(request.epsilon, request.delta, request.beta)
     for name, words in list(ROWS.items())[:2]:
         if name not in rows:
@@ -153,6 +172,7 @@ def _warnings(run: BatchRun, request: BatchRequest, rows: dict[str, Bought]) -> 
 ROWS = {
     "printed": "as the algorithm's box prints it",
     "proof": "as the privacy theorem prints it",
+    "constant": f"equation 4 with c_2 = {float(PROVEN['batches'])}",
     "exact": "as the accountant certifies it",
 }
 

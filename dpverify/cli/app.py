@@ -12,10 +12,12 @@ from dpverify import __version__
 from dpverify.cli.audit import audit
 from dpverify.cli.bench import bench
 from dpverify.cli.certify import certify
+from dpverify.cli.conform import conform
 from dpverify.cli.doctor import doctor
 from dpverify.cli.experiments import calibrate, compare, party, train
 from dpverify.cli.explain import explain
 from dpverify.cli.listing import list_claims
+from dpverify.cli.new_paper import new_paper
 from dpverify.cli.output import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, OK, BadInput, complain
 from dpverify.cli.selftest import selftest
 from dpverify.cli.site import site
@@ -37,7 +39,9 @@ def build() -> App:
         suppress_keyboard_interrupt=False,
     )
     app.command(list_claims, name="list")
-    for command in (verify, explain, train, party, compare, calibrate, audit, certify, selftest, bench, site, doctor):
+    app.command(new_paper, name="new-paper")
+    using = (explain, train, party, compare, calibrate, audit, conform)
+    for command in (verify, *using, certify, selftest, bench, site, doctor):
         app.command(command)
     app.register_install_completion_command(help="Teach your shell to complete commands, options and claims.")
     return app

@@ -6,8 +6,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpverify.bench.machine import usable_cores
 from dpverify.cli.claims import ClaimName, PaperKey
-from dpverify.cli.output import OK, BadInput
+from dpverify.cli.output import OK, BadInput, Whole
 
 if TYPE_CHECKING:
     from dpverify.harness.certificates import Certified
@@ -16,7 +17,13 @@ if TYPE_CHECKING:
 FAULTY = 1  # exit code where a certificate is missing, or proves another word
 
 
-def certify(*claims: ClaimName, out: Path, paper: PaperKey | None = None, specs: Path | None = None) -> int:
+def certify(
+    *claims: ClaimName,
+    out: Path,
+    paper: PaperKey | None = None,
+    specs: Path | None = None,
+    jobs: Whole | None = None,
+) -> int:
     """Write a certificate of every verdict that a derivation proves, as JSON, and say which have none and why.
 
     ``specs/proofs/check_certificate.py`` checks them, without dpverify. A run over all claims fails where one is
@@ -26,11 +33,13 @@ def certify(*claims: ClaimName, out: Path, paper: PaperKey | None = None, specs:
     from dpverify.harness.certificates import certify_claims, faults, write
     from dpverify.ledger import load_specs
 
+    if jobs is not None and jobs < 1:
+        raise BadInput("--jobs", jobs, "must be at least 1")
     loaded = load_specs(specs)
     chosen = loaded.select(claims, paper)
     _make(out)
     found = []
-    for certified in certify_claims(loaded, chosen):
+    for certified in certify_claims(loaded, chosen, min(jobs or usable_cores(), len(chosen)), specs):
         path = write(certified, out)
         found.append(certified)
         reason = certified.reason or "there is no derivation"

@@ -12,10 +12,14 @@ from dpverify.cli.output import Target, Whole
 DEFAULT_FIGURE = Path("ALGORITHM.svg")
 """Where the figure goes by default: the folder that the command is run from, named after the algorithm."""
 
+Staged = Literal[
+    "dpageem", "dpages", "dpagem", "sgd-stages", "dp-sgd", "dp-sgd-linear", "dp-sgd-root", "dp-sgdm", "dp-sgdem"
+]
+
 
 def train(
     *,
-    algorithm: Literal["dp-nsgd", "sr-nsgd", "dp-srm", "ddp-srm"] = "dp-nsgd",
+    algorithm: Literal["dp-nsgd", "sr-nsgd", "dp-srm", "ddp-srm", Staged] = "dp-nsgd",
     data: Path | None = None,
     n: Whole | None = None,
     steps: Whole | None = None,
@@ -29,12 +33,17 @@ def train(
     batch: Whole | None = None,
     change_clip: float | None = None,
     parties: Whole | None = None,
+    stages: Whole | None = None,
+    momentum_steps: Whole | None = None,
+    rho: float | None = None,
+    hand_on: Literal["uniform", "last"] | None = None,
     noise: Literal["shares", "bits"] = "shares",
     fraction_bits: Whole = 24,
     lam: float = 0.001,
     ordering: Literal["fresh", "once"] = "fresh",
     scale: Literal["unit", "clip", "none"] = "unit",
     standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None,
+    points: Whole | None = None,
     seed: Whole = 0,
     json: Target | None = None,
     figure: Annotated[Path | None, Parameter(negative="--no-figure")] = DEFAULT_FIGURE,
@@ -46,7 +55,12 @@ def train(
     (Algorithm 2) does so in a multi-party computation: ``parties`` processes (5) with a part of the rows each, and
     noise that is shares of theirs, or made inside from shared random bits. It needs the extra ``mpc``.
 
+    dpageem (zhang2021) has K = ``stages`` (3) of 2^k T^0 steps of eta/2^k, with momentum ``rho`` (0.9) up to t_Mon^k =
+    2^k ``momentum_steps``; dpages has none, dpagem always; sgd-stages has no noise. In one stage there are dp-sgd,
+    dp-sgd-linear (steps eta/t), dp-sgd-root (eta/sqrt(t)), dp-sgdm and dp-sgdem. All clip gradients at 1.
+
     ``data``: LIBSVM file (.gz and .bz2 too), or *.csv with the label last; bundled breast cancer data by default.
+    ``points``: how many times to measure; by default up to 100, as far as that takes about a fifth of the time.
     ``json``: write the result to this file, or to stdout for - (what a person reads then goes to stderr).
     """
     figure = Path(f"{algorithm}.svg") if figure == DEFAULT_FIGURE else figure
@@ -68,6 +82,10 @@ def party(
     eta: float | None = None,
     change_clip: float | None = None,
     delta: float | None = None,
+    stages: Whole | None = None,
+    momentum_steps: Whole | None = None,
+    rho: float | None = None,
+    hand_on: Literal["uniform", "last"] | None = None,
     noise: Literal["shares", "bits"] = "shares",
     fraction_bits: Whole = 24,
     lam: float = 0.001,
@@ -94,7 +112,10 @@ def party(
 
 def compare(
     *,
-    experiment: Literal["wang2019:table-2", "wang2019:table-3"] | None = None,
+    experiment: Literal[
+        "wang2019:table-2", "wang2019:table-3", "wang2019:section-6-2", "zhang2021:figure-1", "zhang2021:figure-2"
+    ]
+    | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     data: Path | None = None,
@@ -123,6 +144,8 @@ def compare(
 
     ``experiment``: make a paper's table again, with its methods and settings, at printed and at needed noise; takes
     data, test_data, n, seeds (10), seed and budget (smoke: nothing is tuned). Without data: made-up and bundled sets.
+    section-6-2 and the figures have networks (extra ``torch``) and take epochs (20); data is a folder with MNIST (IDX)
+    or CIFAR-10 (binary), or else digits are taken.
 
     ``data``: LIBSVM file (.gz and .bz2 too), or *.csv with the label last; bundled breast cancer data by default.
     ``standardise``: columns to mean 0 and variance 1 in the training part; by default for the bundled data only.
@@ -139,7 +162,7 @@ def calibrate(
     n: Whole,
     epsilon: float,
     delta: float,
-    algorithm: Literal["dp-nsgd", "sr-nsgd", "dp-srm", "ddp-srm", "dp-gd", "rrpsgd", "dp-sgd"] = "dp-nsgd",
+    algorithm: Literal["dp-nsgd", "sr-nsgd", "dp-srm", "ddp-srm", "dp-gd", "rrpsgd", "dp-sgd", "dpageem"] = "dp-nsgd",
     d: Whole | None = None,
     steps: Whole | None = None,
     epochs: Whole | None = None,
@@ -154,6 +177,7 @@ def calibrate(
     zeta: float | None = None,
     beta: float | None = None,
     parties: Whole | None = None,
+    stages: Whole | None = None,
     json: Target | None = None,
 ) -> int:
     """Say which sigma gives (epsilon, delta): as the paper prints it, as its proof can support it, as accounted.
@@ -163,7 +187,8 @@ def calibrate(
     dp-nsgd and sr-nsgd are of tran2022 and take ``d``, ``smoothness``, ``alpha``, ``gamma``, ``eta`` and ``ordering``.
     dp-srm and ddp-srm are of wang2019 and take ``batch``, ``batch_0``, ``gamma``, ``zeta``, ``beta`` and ``parties``;
     with clipped gradients ``lipschitz`` is C_1 and ``zeta`` is C_2. dp-gd, rrpsgd (one example a step) and dp-sgd
-    (``batch`` examples) are its baselines. Batches are drawn without replacement.
+    (``batch`` examples) are its baselines. dpageem is of zhang2021 and takes ``batch``, ``stages`` (K) and ``steps``
+    (T^0; stage k has 2^k T^0). Batches are drawn without replacement.
     """
     asked = locals()
     from dpverify.calibrate import run_calibrate

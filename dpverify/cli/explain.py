@@ -53,7 +53,8 @@ def explain(
     )
     console = Console()
     print_explained(known, console)
-    console.print(f"\n[bold]Checks[/]\n  {', '.join(_checks(spec)) or 'none is written for it yet'}", highlight=False)
+    checks = ", ".join(_checks(spec)) or "a search where its sides are formulas, for none is written"
+    console.print(f"\n[bold]Checks[/]\n  {checks}", highlight=False)
     if figure is not None:
         _draw(known.results, figure)
     return OK

@@ -113,12 +113,15 @@ def _modules(
         check_folder("--report", report)
     from dpverify.report.mutants import MUTANTS_PAGE, summary
     from dpverify.report.terminal import rounds_on_stderr
-    from dpverify.selftest.run import selftest_modules
+    from dpverify.selftest.modules import change_modules
 
+    before = MUTANTS_PAGE.read(report) if report is not None else None
+    state = state or root / f"{STATE}-modules"
     with rounds_on_stderr() as progress:
-        run = selftest_modules(
-            root.resolve(), state or root / f"{STATE}-modules", only, jobs=jobs or usable_cores(), report=progress
-        )
+        run = change_modules(
+            root.resolve(), state, only, jobs=jobs or usable_cores(), report=progress,
+            known=before.changes if before else (),
+        )  # fmt: skip
     if not run.modules:
         raise BadInput("--only", only, "no module that the catalogue leaves out has such a name")
     write_record(run, json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -16,6 +17,7 @@ from dpverify.cli.output import STDOUT, BadInput, Target, Whole, check_folder, c
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
+    from dpverify.harness.run.store import Store
     from dpverify.ledger import Specs
     from dpverify.ledger.records import Status
     from dpverify.ledger.results import Run
@@ -42,20 +44,32 @@ def verify(
     *claims: ClaimName,
     paper: PaperKey | None = None,
     specs: Path | None = None,
+    checks: str | None = None,
     budget: Literal["smoke", "standard", "full"] = "smoke",
     seed: Annotated[int | Literal["commit"], Parameter(converter=_seed, n_tokens=1)] = 0,
     jobs: Whole | None = None,
     json: Target | None = None,
     report: Path | None = None,
     strict: bool = False,
+    strict_pins: bool = False,
+    fresh: bool = False,
+    store: Path | None = None,
     verbose: bool = False,
     refuted: bool = False,
 ) -> int:
     """Judge claims: derive, run, search, and hold the three against each other.
 
     ``claims``: ids such as lemma-12 or tran2022:lemma-12, or globs such as 'lemma-*'; all claims by default.
+    ``specs``: folder with a folder of records per paper. ``checks``: package with the checks of these papers; a claim
+    without a check is searched where its sides are formulas.
     ``seed``: a whole number, or "commit": drawn from the checkout's commit, which nobody chose to make a claim pass.
     ``strict``: exit code 1 also where a pinned verdict is not confirmed at this budget.
+    ``strict_pins``: exit code 1 also where a claim without a pin is refuted, inconclusive or untested; a paper asks
+    for that itself by strict_pins = true in its verdicts.toml.
+    ``fresh``: take nothing from the store, and at the budget smoke derive also what nothing has changed since the
+    recorded run; without it, only the certificates of such derivations are checked.
+    ``store``: file that keeps what each block of work gave, so that a run goes on where one with the same seed and
+    code ended; by default what DPVERIFY_STORE names, or dpverify/evidence.sqlite in the user's cache folder.
     ``verbose``: list every verdict with its reason; without it, only where there are few.
     ``refuted``: list the refuted ones, with their counterexamples.
     """
@@ -73,19 +87,37 @@ def verify(
         from dpverify.cli.progress import progress_on_stderr
         from dpverify.ledger import load_specs
 
-        loaded = load_specs(specs)
+        loaded, blocks = load_specs(specs), _store(store)
         with progress_on_stderr() as progress:
             most, spare = jobs or usable_cores(), jobs is None
             run = verify_run(
                 *claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=most, progress=progress, spare=spare,
-                early=early,
+                early=early, fresh=fresh, store=blocks, checks=checks,
             )  # fmt: skip
+    if blocks is not None and blocks.failure:
+        complain(f"the run went on without its store: {blocks.failure}")
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
         stack.callback(_write, run, loaded, report, json)
         _show(run, _listed(run, verbose=verbose, refuted=refuted), on_stderr=json == STDOUT)
     from dpverify.harness.run.runner import exit_code
 
-    return exit_code(run, strict=strict)
+    asked = [key for key, spec in loaded.papers.items() if strict_pins or spec.strict_pins]
+    return exit_code(run, strict=strict, strict_pins=asked)
+
+
+def _store(path: Path | None) -> Store | None:
+    """The store of blocks; the user's own must be one, and without the default one nothing is lost but time."""
+    from dpverify.harness.run.store import Store, StoreError
+
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    default = Path(os.environ.get("DPVERIFY_STORE") or cache / "dpverify" / "evidence.sqlite")
+    try:
+        return Store(path or default)
+    except StoreError as error:
+        if path is not None:
+            raise BadInput("--store", path, f"must be a store of evidence, or new ({error})") from error
+        complain(str(error))
+        return None
 
 
 def _listed(run: Run, *, verbose: bool, refuted: bool) -> Container[Status]:

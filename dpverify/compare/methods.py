@@ -30,7 +30,8 @@ from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
 from dpverify.problems.stepped_run import LongRun
 from dpverify.train.optimizer import Guarantee, account, guarantee, optimizer
-from dpverify.train.records import NOT_CERTIFIED, Request, Settings
+from dpverify.train.records import NOT_CERTIFIED, Request
+from dpverify.train.settings import Settings
 
 METHODS = ("nsgd", "dp-nsgd", "sr-nsgd", "dp-gd", "dp-sgd", "dp-srm")
 """No noise; Algorithms 1 and 2 of tran2022; plain descent, full batches and sampled ones; Algorithm 1 of wang2019."""

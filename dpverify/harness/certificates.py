@@ -11,11 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dpverify.harness.derivation_check import DerivationCheck
+from dpverify.harness.recorded_proof import certificate_name, digest_of
 from dpverify.harness.run.suite import JudgedReading, Suite
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.load import load_specs
 from dpverify.ledger.specs import Specs
 from dpverify.ledger.statements import Reference, Variant
+from dpverify.processes import process_pool
 
 PROVED = ("proved", "proved given", "derived")
 
@@ -40,15 +43,37 @@ class Certified:
     @property
     def file(self) -> str:
         """Name of the certificate's file."""
-        return "-".join([*self.claim.split(":"), *self.reading.values(), self.variant]) + ".json"
+        return certificate_name(self.claim, self.reading, self.variant)
 
 
-def certify_claims(specs: Specs, claims: Sequence[ClaimSpec]) -> Iterator[Certified]:
-    """Yield every verdict of some claims that is pinned as proved or derived, with its certificate if any."""
-    suite = Suite(specs, "smoke", 0)
-    for claim in claims:
-        for case in suite.cases(claim):
-            yield from _of_case(case)
+_suites: list[Suite] = []  # of this process
+
+
+def certify_claims(
+    specs: Specs, claims: Sequence[ClaimSpec], jobs: int = 1, directory: Path | None = None
+) -> Iterator[Certified]:
+    """Yield every verdict of some claims that is pinned as proved or derived, with its certificate if any.
+
+    ``jobs``: processes, each of which loads the specs of a ``directory`` anew.
+    """
+    keys = [claim.key for claim in claims]
+    if jobs == 1:
+        _suites[:] = [Suite(specs, "smoke", 0)]
+        for key in keys:
+            yield from _of_claim(key)
+        return
+    with process_pool(jobs, _load, (directory,), wait=True) as pool:
+        for found in pool.map(_of_claim, keys):
+            yield from found
+
+
+def _load(directory: Path | None) -> None:
+    _suites[:] = [Suite(load_specs(directory), "smoke", 0)]
+
+
+def _of_claim(key: str) -> list[Certified]:
+    (suite,) = _suites
+    return [found for case in suite.cases(suite.specs.claim(key)) for found in _of_case(case)]
 
 
 def _of_case(case: JudgedReading) -> Iterator[Certified]:
@@ -80,18 +105,6 @@ def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Ce
             return Certified(case.claim.key, case.reading, variant, text)
         reasons.append(found.reason)
     return Certified(case.claim.key, case.reading, variant, None, "; ".join(reasons), derived=bool(reasons))
-
-
-def digest_of(claim: ClaimSpec, reading: dict[str, str], variant: Variant) -> str:
-    """Hash of the record that a certificate is of, with what it adds of ours where it is of that."""
-    import hashlib
-
-    verdict = claim.verdict(reading)
-    beside = None
-    if verdict is not None and variant != "printed":
-        beside = verdict.amendment if variant == "amended" else verdict.holds
-    text = claim.text(claim.record) + ("" if beside is None else claim.text(beside))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def faults(found: Sequence[Certified], allowed: Container[str]) -> list[str]:

@@ -28,6 +28,7 @@ class Check:
 
     method: ClassVar[Method]
     divisible: ClassVar[bool] = False  # whether a smaller share means less work, instead of none
+    parts: ClassVar[tuple[type, ...]] = (CheckResult,)  # types that its parts hold beside plain values and arrays
 
     @property
     def runs_from(self) -> str:

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar, get_args
 
 import msgspec
@@ -15,6 +16,7 @@ import msgspec
 from dpverify.ledger.chapters import ChaptersFile, chapter_problems
 from dpverify.ledger.definitions import Definition, DefinitionsFile
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
+from dpverify.ledger.outside import outside_papers
 from dpverify.ledger.papers import PaperReader
 from dpverify.ledger.reading import find_cycle
 from dpverify.ledger.records import (
@@ -174,22 +176,28 @@ def load_specs(directory: Path | str | None = None) -> Specs:
     ----------
     directory
         It has a folder per paper, with ``claims.toml`` and perhaps ``verdicts.toml``, ``definitions.toml`` and
-        ``chapters.toml``. None for
-        the specs that come with dpverify.
+        ``chapters.toml``. None for the specs that come with dpverify and those of outside papers.
 
     Raises
     ------
     SpecError
         For the first rule that is broken: file, claim, field, value and rule in one line.
     """
-    return read_specs(bundled_specs() if directory is None else Path(directory), Problems())
+    outside = outside_papers(Path.cwd()) if directory is None else {}
+    return read_specs(bundled_specs() if directory is None else Path(directory), Problems(), outside)
 
 
-def read_specs(directory: Path, problems: Problems) -> Specs:
-    """Read a specs folder, without the papers whose claims cannot be read: what is wrong is added to `problems`."""
+def read_specs(directory: Path, problems: Problems, outside: Mapping[str, Path] = MappingProxyType({})) -> Specs:
+    """Read a specs folder, without the papers whose claims cannot be read: what is wrong is added to `problems`.
+
+    ``outside``: folders of further papers, by key.
+    """
     papers: dict[str, PaperSpec] = {}
     unread: set[str] = set()
-    for folder in _paper_folders(directory, problems):
+    bundled_ones = _paper_folders(directory, problems)
+    for twice in outside.keys() & {folder.name for folder in bundled_ones}:
+        problems.append(Place(shown_path(outside[twice])).error(shown(twice), "a paper of dpverify has this key"))
+    for folder in (*bundled_ones, *outside.values()):
         paper = _read_paper(folder, problems)
         if paper is None:
             unread.add(folder.name)

@@ -64,7 +64,7 @@ class PaperReader:
                 rule = f"the paper has no such claim{suggest(found[0].claim, specs)}"
                 place = self.verdicts_place.of(found[0].claim).at("claim")
                 self.problems.append(place.error(shown(found[0].claim), rule))
-        return PaperSpec(claims.paper, vocabulary, specs)
+        return PaperSpec(claims.paper, vocabulary, specs, strict_pins=verdicts.strict_pins)
 
     def edges(self, edges: Sequence[Edge], vocabulary: Vocabulary) -> Iterator[tuple[Compare, list[Kind]]]:
         """Parse the conditions under which nobody runs it, in the paper's symbols s and in their logarithms log_s."""

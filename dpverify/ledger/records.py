@@ -180,5 +180,6 @@ class Edge(Record, frozen=True, kw_only=True):
 class VerdictsFile(Record, frozen=True, kw_only=True):
     """``specs/<paper>/verdicts.toml``."""
 
+    strict_pins: bool = False  # whether a claim that is refuted, inconclusive or untested without a pin fails a run
     edge: list[Edge] = []
     verdict: list[Verdict] = []

@@ -107,6 +107,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
     given: list[str] = []  # premises that nothing proves; what rests on any is "proved given" these, or derived
     definitions: list[str] = []  # what a proof takes from the records of definitions
     references: list[Reference] = []  # the statements among the premises, proved or not
+    by_certificate: bool = False  # taken from the recorded run, whose certificate was checked in its place
     seconds: float = 0.0
     kernel_disagrees: bool = False
     error: str = ""
@@ -149,6 +150,7 @@ class Result(Record, frozen=True, kw_only=True):
     definitions: list[str] = []
     reason: str
     pinned: Status
+    unpinned: bool = False  # whether it is refuted, inconclusive or untested, and no verdict of ours says so
     severity: Severity | None = None  # what falls, as pinned
     tight: bool = False  # whether our verdict says that the printed side is reached
     contradicts: bool
@@ -217,6 +219,8 @@ class RunInfo(Record, frozen=True, kw_only=True):
     seconds: float = 0.0
     interrupted: bool = False
     false_alarm: float = 0.0
+    from_store: int = 0  # checks that an earlier run on this machine had decided, under the same evidence hash and seed
+    stale_in_store: int = 0  # checks that were there, but of another record, other code or other versions
 
     @property
     def seed_words(self) -> str:

@@ -24,6 +24,7 @@ class PaperSpec:
     vocabulary: Vocabulary
     claims: dict[str, ClaimSpec]
     chapters: tuple[Chapter, ...] = ()
+    strict_pins: bool = False  # whether a claim that is refuted, inconclusive or untested without a pin fails a run
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import asyncio
 import json
 import socket
 import time
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,8 +21,9 @@ from mpyc.runtime import Runtime
 from dpverify.mpc.errors import PartyError
 
 # Labels of messages that are not MPyC's: its own are hashes of 64 bits, which these are not but with chance 2^-62.
-HELLO, ALIVE, FAILED, DONE = (-(1 << 63) + i for i in range(4))
+HELLO, ALIVE, FAILED, OPENS, DONE = (-(1 << 63) + i for i in range(5))
 BEAT = 0.25  # part of the timeout between two signs of life
+LINGER = 5.0  # seconds for which who gives up waits until all others have read why
 MOST_HELLO = 1 << 16  # bytes that a party may say of itself or of its failure
 
 
@@ -42,13 +44,14 @@ class Sorted(dict[int, Any]):
 class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
     """One connection; what arrives is MPyC's, or tells of the peer's life and end."""
 
-    __slots__ = ("__weakref__", "done", "heard", "hello", "watch")
+    __slots__ = ("__weakref__", "done", "heard", "hello", "mine", "theirs", "watch")
 
     def __init__(self, watch: Peers, peer: int | None = None) -> None:
         super().__init__(watch.runtime, peer)
         self.buffers = Sorted(self)  # type: ignore[misc]  # a slot of MPyC's class
         self.watch, self.heard, self.done = watch, time.monotonic(), False
         self.hello: asyncio.Future[bytes] = watch.loop.create_future()
+        self.mine, self.theirs = deque[str](), deque[str]()  # what each opens, until the other has said so too
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Send what MPyC sends, and then our own settings; a server does so once it knows the peer."""
@@ -75,6 +78,9 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
         """Take a message that is not MPyC's."""
         if label == HELLO and not self.hello.done():
             self.hello.set_result(said)
+        elif label == OPENS:
+            self.theirs.append(said[:MOST_HELLO].decode("utf-8", "replace"))
+            self.watch.match(self)
         elif label == DONE:
             self.done = True
         elif label == FAILED:
@@ -113,6 +119,20 @@ class Peers:
         for link in self.made if tell else ():
             if not link.transport.is_closing():
                 link.send(FAILED, why.encode()[:MOST_HELLO])
+
+    def announce(self, what: str) -> None:
+        """Tell all what this party opens next; the message comes before those of the opening."""
+        for link in self.links:
+            link.send(OPENS, what.encode())
+            link.mine.append(what)
+            self.match(link)
+
+    def match(self, link: Link) -> None:
+        """Hold what a peer opens against what this party does."""
+        while link.mine and link.theirs:
+            mine, theirs = link.mine.popleft(), link.theirs.popleft()
+            if mine != theirs:
+                self.fail(f"party {link.peer_pid} opens {theirs}, and party {self.runtime.pid} {mine}")
 
     async def connect(self, listener: socket.socket, patience: float) -> list[dict[str, Any]]:
         """Listen for parties before this one, connect to those after it, compare settings; what each says of itself."""
@@ -191,8 +211,8 @@ class Peers:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections; after a failure read on for a moment, since closing on unread bytes loses ours."""
-        until = time.monotonic() + 1.0
+        """Close all connections; after a failure read on for a while, since closing on unread bytes loses ours."""
+        until = time.monotonic() + min(self.timeout, LINGER)
         while self.failed.done() and self.links and time.monotonic() < until:
             if all(link.transport.is_closing() for link in self.links):
                 break

@@ -115,6 +115,7 @@ class Session:
         The noise of a coordinate is that of :mod:`dpverify.privacy.binomial_noise`.
         """
         mine = self._checked(values)
+        self._watch.announce(f"{len(values)} numbers{', with noise from bits' if bits else ''}")
         return np.asarray(self._run(self._watch.until(self._opened(mine, bits))), dtype=np.int64)
 
     def _checked(self, values: Indices) -> Indices:
@@ -133,7 +134,11 @@ class Session:
         return [v - MODULUS if v > MODULUS // 2 else v for v in opened.value.tolist()]
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        result: T = self.mpc._loop.run_until_complete(work)
+        try:
+            result: T = self.mpc._loop.run_until_complete(work)
+        except RuntimeError:  # MPyC stops the loop where it cannot read what came
+            failed = self._watch.failed
+            raise PartyError(failed.result() if failed.done() else "a party sent what cannot be read") from None
         return result
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from dpverify.privacy.accounting import epsilon, sigma
     from dpverify.privacy.batches import BatchSteps, batch_epsilon
     from dpverify.privacy.conversions import classic_epsilon, improved_epsilon, tight_epsilon, zcdp_epsilon
     from dpverify.privacy.gaussian import compose_mu, delta_of, epsilon_of, mu_of
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from dpverify.privacy.subsampling import gaussian_rdp, poisson_gaussian_rdp, without_replacement_rdp
 
 _HOMES = {
+    "accounting": "epsilon sigma",
     "batches": "BatchSteps batch_epsilon",
     "conversions": "classic_epsilon improved_epsilon tight_epsilon zcdp_epsilon",
     "gaussian": "compose_mu delta_of epsilon_of mu_of",
@@ -30,6 +32,7 @@ __all__ = [
     "compose_mu",
     "composed_epsilon",
     "delta_of",
+    "epsilon",
     "epsilon_of",
     "gaussian_rdp",
     "improved_epsilon",
@@ -38,6 +41,7 @@ __all__ = [
     "poisson_gaussian_rdp",
     "sampled_epsilon",
     "sampled_std",
+    "sigma",
     "tight_epsilon",
     "without_replacement_rdp",
     "zcdp_epsilon",

@@ -37,6 +37,7 @@ from dpverify.privacy.participation import Bounds
 # Cells of the grid in the scale of a step's loss, and the largest loss that is resolved.
 GRIDS: Final = ((16.0, LONGEST), (16.0, 4.0), (8.0, 1.0), (4.0, LONGEST), (1.0, LONGEST))
 LEAST_NOISE: Final = 0.02  # less leaves losses of a thousand and more
+LEAST_DELTA: Final = 1e-200  # smaller tails of single steps would be no floats
 LEAST_EPSILON: Final = 1e-6  # what noise is looked for
 MOST_EPSILON: Final = 300.0
 MOST_STEPS: Final = 1 << 40
@@ -106,20 +107,41 @@ def batch_delta(steps: Sequence[BatchSteps], epsilon: float, near: float = 1e-5)
     return Bounds(min(max(lower.delta(epsilon, -1), 0.0), high) if lower else 0.0, high, exact=False)
 
 
+def poisson_epsilon(steps: Sequence[BatchSteps], delta: float) -> Bounds:
+    """Bound the smallest epsilon where each example is drawn with probability q, for one example more or less.
+
+    A step's pair is (A, B) or (B, A), in units of the clip length: with R that lacks the example, the argument of this
+    module's head gives H_c(B, A) <= h(c) for c >= 1, and both orders are reached by one fixed example.
+    """
+    check_delta(delta)
+    upper = poisson_upper(steps, delta)
+    return Bounds(min(_lower(steps, delta), upper) if upper > 0.0 else 0.0, upper, exact=False)
+
+
+def poisson_upper(steps: Sequence[BatchSteps], delta: float) -> float:
+    """Give the upper bound of :func:`poisson_epsilon` alone: the larger of both orders."""
+    return max(_upper(steps, delta, "removed"), _upper(steps, delta, "added"))
+
+
 def upper_epsilon(steps: Sequence[BatchSteps], delta: float) -> float:
     """Give the upper bound of :func:`batch_epsilon` alone."""
     return _upper(steps, check_delta(delta))
 
 
-def least_factor(steps: Callable[[float], Sequence[BatchSteps]], epsilon: float, delta: float) -> float:
-    """Find a factor of the noise, as small as the upper bound allows to six digits, that is certain to do.
+def least_factor(
+    steps: Callable[[float], Sequence[BatchSteps]],
+    epsilon: float,
+    delta: float,
+    upper: Callable[[Sequence[BatchSteps], float], float] = upper_epsilon,
+) -> float:
+    """Find a factor of the noise, as small as an upper bound allows to six digits, that is certain to do.
 
     ``steps``: of a factor, the steps; epsilon falls as it grows. At most 25 evaluations from a factor near 1.
     """
     check_epsilon(epsilon)
 
     def excess(log_factor: float) -> float:
-        found = upper_epsilon(steps(math.exp(log_factor)), delta)
+        found = upper(steps(math.exp(log_factor)), delta)
         return math.log(max(found, 1e-300) / epsilon) if found < math.inf else 800.0
 
     low = high = 0.0
@@ -152,9 +174,9 @@ def check_epsilon(epsilon: float) -> None:
 
 
 def check_delta(delta: float) -> float:
-    """Take a delta in (0, 1)."""
-    if not check.positive(delta=delta) < 1.0:
-        raise check.ArgumentError("delta", delta, "must be above 0 and below 1")
+    """Take a delta below 1 whose tails are floats."""
+    if not LEAST_DELTA <= check.positive(delta=delta) < 1.0:
+        raise check.ArgumentError("delta", delta, f"must be from {LEAST_DELTA} to below 1 here")
     return delta
 
 
@@ -172,8 +194,8 @@ def _sums(steps: Sequence[BatchSteps], delta: float, side: Side) -> Iterator[Los
             continue
 
 
-def _upper(steps: Sequence[BatchSteps], delta: float) -> float:
-    found = (summed.epsilon(delta, 1) for summed in _sums(steps, delta, "upper"))
+def _upper(steps: Sequence[BatchSteps], delta: float, side: Side = "upper") -> float:
+    found = (summed.epsilon(delta, 1) for summed in _sums(steps, delta, side))
     return next((epsilon for epsilon in found if epsilon < math.inf), math.inf)
 
 

@@ -22,7 +22,7 @@ from scipy.special import erfcx, ndtr
 
 Vector: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.int64]
-Side: TypeAlias = Literal["upper", "lower"]
+Side: TypeAlias = Literal["upper", "lower", "removed", "added"]
 
 UNIT: Final = 2.0**-52
 FINE: Final = 512  # cells of the grid on either side of 0; further out a cell is this part of its distance from 0
@@ -42,11 +42,12 @@ class LossLaw(NamedTuple):
 
 
 def step_law(rate: float, noise: float, width: float, tail: float, side: Side, most: float = LONGEST) -> LossLaw:
-    """Put the loss of a step on a grid, above the profile of all pairs of neighbours or below that of the pair (A, B).
+    """Put the loss of a step on a grid, above or below a profile.
 
-    The former is h(c) = H_c(A, B) for c >= 1 and 1 - c + c h(1/c) below; ``batches`` says why. It is convex, at 1 too:
-    its slope rises there by 1 - A(x > 1/2) - B(x > 1/2) = (1-q)(1 - 2 Phi(-1/(2s))). Losses
-    need not be resolved beyond ``most``, nor where their chance is below ``tail``.
+    Above that of all pairs of neighbours ("upper"), below that of the pair (A, B) ("lower"), above that of (A, B)
+    ("removed") or above that of (B, A) ("added"). The first is h(c) = H_c(A, B) for c >= 1 and 1 - c + c h(1/c) below;
+    ``batches`` says why. It is convex, at 1 too: its slope rises there by 1 - A(x > 1/2) - B(x > 1/2) =
+    (1-q)(1 - 2 Phi(-1/(2s))). Losses need not be resolved beyond ``most``, nor where their chance is below ``tail``.
     """
     far = 1.0 + noise * math.sqrt(2.0 * math.log(1.0 / tail))
     rest = math.log1p(-rate) if rate < 1.0 else -math.inf
@@ -57,6 +58,18 @@ def step_law(rate: float, noise: float, width: float, tail: float, side: Side, m
         above = (value + error) * (1.0 + 8.0 * UNIT)
         values = np.concatenate([(np.exp(-right * width) * above)[:0:-1], above])
         return _law(np.concatenate([-right[:0:-1], right]), values, width, 1.0)
+    if side != "lower":
+        left = -_knots(min(longest, -rest) / width)[:0:-1]
+        if -rest < longest:  # the first knot lies where the loss of (A, B) never is
+            left = np.concatenate([[math.floor(rest / width)], left[left * width > rest * (1.0 - 1e-9)]])
+        places = np.concatenate([left, right])
+        above = np.zeros(len(places))
+        known = places * width > rest
+        value, _, error = excess(np.asarray(places[known] * width, np.float64), rate, noise)
+        above[known] = (value + error) * (1.0 + 8.0 * UNIT)
+        if side == "added":  # H_c(B, A) = 1 - c + c H_(1/c)(A, B)
+            places, above = -places[::-1], (np.exp(-places * width) * above)[::-1] * (1.0 + 8.0 * UNIT)
+        return _above(places, above, width)
     left = _knots(min(longest, -rest * (1.0 - 1e-9)) / width)
     places = np.concatenate([-left[:0:-1], right])
     middles = np.asarray(0.5 * width * (places[1:] + places[:-1]), np.float64)
@@ -112,6 +125,17 @@ def _below(places: Places, values: Vector, width: float) -> LossLaw:
         kept[[0, -1]] = True
         if kept.all():
             return _law(places, values, width, -1.0)
+        places, values = places[kept], values[kept]
+
+
+def _above(places: Places, values: Vector, width: float) -> LossLaw:
+    """Take the chords between points at which rounding does not bend the profile the wrong way; fewer are above it."""
+    while True:
+        masses, errors = _masses(places, values, width)
+        kept = masses >= errors
+        kept |= (places == 0) | (np.arange(len(places)) == len(places) - 1)
+        if kept.all():
+            return _law(places, values, width, 1.0)
         places, values = places[kept], values[kept]
 
 

@@ -28,13 +28,17 @@ def add_penalty(total: Vector, count: int, w: Vector, lam: float, out: Vector) -
 
 @kernel
 def logistic_descent(
-    rows: Matrix, order: Indices, size: int, clip: float, lam: float, eta: float, std: float, steps: int,
-    padded: Vector, total: Vector, w: Vector, mean: Vector, batches: Generator, noise: Generator, kept: Matrix,
+    rows: Matrix, order: Indices, size: int, clip: float, lam: float, etas: Vector, rhos: Vector, std: float,
+    padded: Vector, total: Vector, w: Vector, old: Vector, mean: Vector, batches: Generator, noise: Generator,
+    kept: Matrix,
 ) -> int:  # fmt: skip
-    """Do noisy descent; how many steps until one is not finite. Shapes: ``w``, ``mean`` (d,); ``kept`` (0 or T, d)."""
+    """Do noisy descent; how many steps until one is not finite. Shapes: ``etas``, ``rhos`` (T,); ``kept`` (0 or T, d).
+
+    ``w``, ``old`` and ``mean`` have shape (d,); ``old`` is the iterate before ``w``.
+    """
     d = w.shape[0]
     padded[:] = 0.0
-    for t in range(steps):
+    for t in range(etas.shape[0]):
         for j in range(d):
             padded[j] = w[j]
         if size < order.shape[0]:
@@ -48,10 +52,12 @@ def logistic_descent(
         if not math.isfinite(norm(mean)):
             return t
         for j in range(d):
-            w[j] -= eta * mean[j]
+            held = w[j]
+            w[j] -= etas[t] * mean[j] - rhos[t] * (held - old[j])
+            old[j] = held
         if kept.shape[0] > 0:
             kept[t] = w
-    return steps
+    return len(etas)
 
 
 class BatchGradient:
@@ -84,12 +90,12 @@ class BatchGradient:
         add_penalty(self._sum, len(batch), w, self._lam, out)
 
     def descend(
-        self, steps: int, order: Indices, size: int, eta: float, std: float, w: Vector,
+        self, order: Indices, size: int, etas: Vector, rhos: Vector, std: float, w: Vector, old: Vector,
         batches: Generator, noise: Generator, kept: Matrix,
     ) -> int:  # fmt: skip
         """Do steps of noisy descent, as ``CompiledDescent`` says."""
-        data = self._rows, order, size, self.clip, self._lam, eta, std, steps
-        return logistic_descent(*data, self._w, self._sum, w, self._mean, batches, noise, kept)
+        data = self._rows, order, size, self.clip, self._lam, etas, rhos, std
+        return int(logistic_descent(*data, self._w, self._sum, w, old, self._mean, batches, noise, kept))
 
 
 class RecursiveGradient(BatchGradient):

@@ -29,12 +29,13 @@ class CompiledDescent(Protocol):
     """What an oracle has whose noisy descent is compiled as a whole."""
 
     def descend(
-        self, steps: int, order: Indices, size: int, eta: float, std: float, w: Vector,
+        self, order: Indices, size: int, etas: Vector, rhos: Vector, std: float, w: Vector, old: Vector,
         batches: Generator, noise: Generator, kept: Matrix,
     ) -> int:  # fmt: skip
-        """Do steps of noisy descent from ``w``, which moves; how many until one is not finite.
+        """Do a step of noisy descent from ``w`` for each entry of ``etas``; how many until one is not finite.
 
-        ``order`` (n,): examples, whose first ``size`` are the last batch after it; ``kept`` (T, d) receives iterates.
+        ``rhos`` (T,): momentum of each step, on ``w - old``, both of which move. ``order`` (n,): examples, whose first
+        ``size`` are the last batch after it; ``kept`` (0 or T, d) receives iterates.
         """
 
 
@@ -58,7 +59,8 @@ class ExampleGradients:
     Raises
     ------
     ArgumentError
-        If a clip length is not positive; later, if gradients have another shape or are not finite.
+        If a clip length is not positive; later, if gradients have another shape or are not finite, or if the last
+        example of a batch gives another row alone, which is asked at the first, the second, the fourth, ... call.
     """
 
     def __init__(self, gradients: Gradients, clip: float = math.inf, change_clip: float = math.inf) -> None:
@@ -67,6 +69,7 @@ class ExampleGradients:
         self._gradients = gradients
         self.clip = clip if clip == math.inf else check.positive(clip=clip)
         self.change_clip = change_clip if change_clip == math.inf else check.positive(change_clip=change_clip)
+        self._calls = 0
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
         """Write the mean of the batch's clipped gradients at ``w``, shape (d,), into ``out``."""
@@ -80,6 +83,18 @@ class ExampleGradients:
             out += (1.0 - gamma) * clipped(now - self._ask(old, batch), self.change_clip).mean(axis=0)
 
     def _ask(self, w: Vector, batch: Indices) -> Matrix:
+        found = self._rows(w, batch)
+        self._calls += 1
+        if len(batch) > 1 and self._calls & (self._calls - 1) == 0:
+            alone = self._rows(w, batch[-1:])[0]
+            if np.abs(found[-1] - alone).max() > 1e-3 * np.abs(alone).max() + 1e-9:
+                value = f"a row for example {batch[-1]} that it has not alone"
+                raise check.ArgumentError(
+                    "gradients", value, "must be each example's own, whoever else is in the batch"
+                )
+        return found
+
+    def _rows(self, w: Vector, batch: Indices) -> Matrix:
         found = np.asarray(self._gradients(w.copy(), batch))
         if found.shape != (len(batch), len(w)) or found.dtype.kind not in "fiu":
             value = f"{found.dtype} of shape {found.shape}"

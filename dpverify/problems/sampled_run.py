@@ -1,12 +1,13 @@
 """A run on batches drawn without replacement, whose output is one of its iterates; and noisy descent on such batches.
 
-w^t+1 = w^t - eta (mean over B_t of grad f_i(w^t) + std u^t),        u^t ~ N(0, I),        t = 0, ..., T - 1
+w^t+1 = w^t - eta_t (mean over B_t of grad f_i(w^t) + std u^t) + rho_t (w^t - w^t-1),   u^t ~ N(0, I),   0 <= t < T
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -61,9 +62,23 @@ class SampledRun(LongRun):
         return np.arange(n) if size == n else self._batches.choice(n, size, replace=False, shuffle=False)
 
 
+class DescentSchedule(Protocol):
+    """Numbers of each step of noisy descent."""
+
+    @property
+    def steps(self) -> int: ...  # noqa: D102 -- T
+    @property
+    def batch(self) -> int: ...  # noqa: D102 -- b
+    @property
+    def std(self) -> float: ...  # noqa: D102 -- deviation of a coordinate of the noise on the mean
+
+    def factors(self, first: int, last: int) -> tuple[Vector, Vector]:
+        """Give eta_t and rho_t for ``first <= t < last``."""
+
+
 @dataclass(frozen=True)
 class DescentParameters:
-    """Parameters of noisy descent.
+    """Parameters of noisy descent with one step size and no momentum.
 
     Attributes
     ----------
@@ -91,9 +106,13 @@ class DescentParameters:
         check.positive(eta=self.eta)
         check.not_negative(std=self.std)
 
+    def factors(self, first: int, last: int) -> tuple[Vector, Vector]:
+        """Give eta_t and rho_t for ``first <= t < last``."""
+        return np.full(last - first, self.eta), np.zeros(last - first)
+
 
 class NoisyDescent(SampledRun):
-    """Descent with noise: ``w^t+1 = w^t - eta (mean over B_t of grad f_i(w^t) + std u^t)``, u^t ~ N(0, I).
+    """Descent with noise, and with momentum if the schedule has it: see the head of this module; w^-1 = w^0.
 
     Of logistic regression the steps are compiled as a whole.
 
@@ -105,8 +124,8 @@ class NoisyDescent(SampledRun):
         n.
     start : (d,) array of float
         w^0.
-    parameters : DescentParameters
-        Numbers of the run.
+    parameters : DescentSchedule
+        Numbers of the run: ``DescentParameters``, or any other schedule.
     seed : int, sequence of int or SeedSequence
         Noise comes from its stream 1, batches from its stream 4, the choice of the output from its stream 6.
     keep : bool
@@ -119,32 +138,35 @@ class NoisyDescent(SampledRun):
     """
 
     def __init__(
-        self, oracle: BatchMean, examples: int, start: Vector, parameters: DescentParameters, *,
+        self, oracle: BatchMean, examples: int, start: Vector, parameters: DescentSchedule, *,
         seed: Seed = 0, keep: bool = False,
     ) -> None:  # fmt: skip
         self.parameters = parameters
         check.whole(1, check.whole(1, examples=examples), batch=parameters.batch)
-        super().__init__(parameters.steps, examples, start, seed, keep=keep, vectors=2)
+        super().__init__(parameters.steps, examples, start, seed, keep=keep, vectors=3)
         self._oracle, self._order = oracle, np.arange(examples)
-        self._mean = np.zeros_like(self._w)
+        self._mean, self._old = np.zeros_like(self._w), self._w.copy()
 
     def _walk(self, first: int, last: int) -> None:
-        p = self.parameters
+        p, w, old = self.parameters, self._w, self._old
+        etas, rhos = p.factors(first, last)
         if isinstance(self._oracle, CompiledDescent):
             kept = self._iterates[first + 1 : last + 1]
-            moved = (p.eta, p.std, self._w, self._batches, self._noise_rng, kept)
-            done = self._oracle.descend(last - first, self._order, p.batch, *moved)
+            moved = (p.std, w, old, self._batches, self._noise_rng, kept)
+            done = self._oracle.descend(self._order, p.batch, etas, rhos, *moved)
             self._done[0] = first + done
             if first + done < last:
                 raise check.ArgumentError("w", f"an infinite number or NaN at step {first + done}", "must stay finite")
             return
-        for t in range(first, last):
+        for t, (eta, rho) in enumerate(zip(etas.tolist(), rhos.tolist(), strict=True), first):
             if p.batch < self._examples:
                 draw_batch(self._batches, self._order, p.batch)
-            self._oracle(self._w, self._order[: p.batch], self._mean)
+            self._oracle(w, self._order[: p.batch], self._mean)
             if p.std > 0.0:
-                self._mean += p.std * self._noise_rng.standard_normal(len(self._w))
+                self._mean += p.std * self._noise_rng.standard_normal(len(w))
             if not np.isfinite(self._mean).all():
                 raise check.ArgumentError("w", f"an infinite number or NaN at step {t}", "must stay finite")
-            self._w -= p.eta * self._mean
+            move = eta * self._mean - rho * (w - old)
+            old[:] = w
+            w -= move
             self._moved(t + 1)

@@ -7,7 +7,7 @@ import math
 from dpverify.ledger.results import AmendmentResult, Counterexample, Result
 from dpverify.report import markdown as md
 from dpverify.report.collect import counterexamples
-from dpverify.report.numbers import ratio, show_float, show_point, show_side, to_float
+from dpverify.report.numbers import ratio, readable_side, show_float, show_point, show_side, to_float
 
 KINDS = {
     "smallest": "smallest",
@@ -20,6 +20,7 @@ ORDER = (*KINDS,)
 FIRST = ("smallest", "practical")  # where there are both, the others are left out
 DOUBLE = 2.0  # a ratio of sides is shown from here on: a smaller one can be read off
 MOST = 2  # that are shown of one statement; the others are in the data
+CLOSE = 1e-7  # sides whose relative difference is below it
 LIMIT = 1e30  # a parameter beyond it stands for a limit
 PLAIN = 1e9  # the largest ratio says something where no number is larger than this, or smaller than its inverse
 
@@ -32,7 +33,9 @@ def is_limit(example: Counterexample) -> bool:
 
 def telling(source: Result | AmendmentResult) -> list[Counterexample]:
     """The counterexamples that are shown, each point once: no ratio that is only large where numbers are absurd."""
-    ordered = sorted(counterexamples(source), key=lambda example: ORDER.index(example.kind))
+    known = counterexamples(source)
+    clear = [example for example in known if not _is_close(example)] or known
+    ordered = sorted(clear, key=lambda example: ORDER.index(example.kind))
     found = {(show_point(e.parameters), e.note): e for e in reversed(ordered) if not _is_contained(e, ordered)}.values()
     plain = [example for example in found if example.kind != "largest-ratio" or _is_plain(example)]
     others = [example for example in plain if example.kind in FIRST]
@@ -40,6 +43,12 @@ def telling(source: Result | AmendmentResult) -> list[Counterexample]:
     chosen = sorted(others if len(others) > 1 else plain or found, key=lambda example: ORDER.index(example.kind))
     run = [example for example in chosen if example.kind == "practical"][:1]
     return [example for example in chosen if example.kind != "practical"][: MOST - len(run)] + run
+
+
+def _is_close(example: Counterexample) -> bool:
+    """Whether its sides are numbers that only many digits tell apart, or none: there are better ones to show."""
+    left, right = to_float(example.lhs), to_float(example.rhs)
+    return not example.note and left != 0 and abs(left - right) < CLOSE * abs(left)
 
 
 def _is_contained(example: Counterexample, others: list[Counterexample]) -> bool:
@@ -50,7 +59,7 @@ def _is_contained(example: Counterexample, others: list[Counterexample]) -> bool
 
 def _is_telling(example: Counterexample, quotient: float) -> bool:
     """Whether the ratio of both sides is shown."""
-    return math.isfinite(quotient) and (abs(quotient) > DOUBLE or example.kind == "practical")
+    return math.isfinite(quotient) and (quotient > DOUBLE or (quotient > 0 and example.kind == "practical"))
 
 
 def _is_plain(example: Counterexample) -> bool:
@@ -69,7 +78,8 @@ def sides(example: Counterexample) -> tuple[str, str]:
     if not has_sides(example):
         return "", ""
     shown = ((show_side(example.lhs, digits), show_side(example.rhs, digits)) for digits in range(4, 18))
-    return next((pair for pair in shown if pair[0] != pair[1]), (str(example.lhs.float), str(example.rhs.float)))
+    left, right = next((two for two in shown if two[0] != two[1]), (str(example.lhs.float), str(example.rhs.float)))
+    return readable_side(left), readable_side(right)
 
 
 def example_words(example: Counterexample, *, markdown: bool = False) -> str:

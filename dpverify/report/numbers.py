@@ -6,6 +6,7 @@ import math
 
 from dpverify.ledger.results import Number, Slack
 
+NEAR_ONE = 1e-8  # a number that is nearer to 1 is shown by how far it is off
 SHORT = 12  # characters; a longer exact number is shown by its float; the whole of it is in the JSON
 
 
@@ -43,6 +44,15 @@ def show_side(number: Number, digits: int = 4) -> str:
     return f"≈{value}" if math.isfinite(to_float(number)) else value
 
 
+def readable_side(side: str) -> str:
+    """A side in fewer digits: ``1e-6`` for 1/1000000, ``≈1 - 1e-16`` for a float next to 1; others as they are."""
+    above, _, below = side.partition("/")
+    if len(below) > 2 and below.strip("0") == "1":
+        return show_float(int(above) / int(below), SHORT)
+    off = float(side[1:]) - 1 if side.startswith("≈") else 0.0
+    return f"≈1 {'+' if off > 0 else '-'} {show_float(abs(off), 1)}" if 0 < abs(off) < NEAR_ONE else side
+
+
 def _is_float(exact: str) -> bool:
     """Whether a fraction is a float written out: its denominator is a large power of two."""
     below = int(exact.partition("/")[2] or 1)
@@ -62,7 +72,8 @@ def show_slack(slack: Slack | None) -> str:
     if slack is None or not says_something(slack.min):
         return ""
     smallest, typical = show(slack.min), show(slack.typical, 3)
-    return f"{smallest} / {typical}" if says_something(slack.typical) and typical != smallest else smallest
+    apart = typical != smallest and abs(to_float(slack.typical) - to_float(slack.min)) > NEAR_ONE
+    return f"{smallest} / {typical}" if says_something(slack.typical) and apart else smallest
 
 
 def show_count(number: int) -> str:

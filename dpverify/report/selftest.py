@@ -56,6 +56,7 @@ class FaultOutcome(Record, frozen=True, kw_only=True):
     seconds: float = 0.0
     sightings: list[Sighting] = []
     error: str = ""  # why it could not be planted
+    key: str = ""  # of a machine's change: what the outcome is remembered by
 
     @property
     def missed(self) -> list[str]:

@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from dpverify.ledger.display import Line
 from dpverify.ledger.results import AmendmentResult, Result
 from dpverify.report import markdown as md
+from dpverify.report.counterexamples import telling
+from dpverify.report.words import MARKS, instead_words
 
 _BOUND = re.compile(r"(?P<letter>[^<>=]*?)(?P<bound> (?:\\ge|>) \d+)")  # such as ``T \ge 1``
+_ORDERS, _SHOWN_ORDERS = re.compile("<=|>=|<|>"), re.compile(r"\\le(?![a-z])|\\ge(?![a-z])|<|>")
 KINDS = {"integer": "whole", "real": "real"}  # kinds of domains, in words
 
 
@@ -35,14 +38,51 @@ def statement_in_line(source: Result | AmendmentResult) -> str:
     """The same in one line, as a table or a list has it."""
     lines = statement_of(source)
     above = [_fragment(line) for line in lines[:1] if line.text]
-    return md.one_line("; ".join(filter(None, [*above, _belongs(lines)])))
+    belongs = _belongs(lines)
+    above = [text.removesuffix(".") for text in above] if belongs else above
+    return md.one_line("; ".join(filter(None, [*above, belongs])))
+
+
+def instead_in_line(amendment: AmendmentResult) -> str:
+    """What stands in the place of a refuted claim, its conditions as formulas: ``holds for`` and N >= 2."""
+    if not (amendment.corrects and amendment.holds_for):
+        return instead_words(amendment)
+    conditions = {line.text: line for line in _after(amendment.display, "if")}
+    shown = (_fragment(conditions.get(text) or Line(word="if", text=text)) for text in amendment.holds_for)
+    return f"holds for {', '.join(shown)}"
+
+
+def instead_line(amendment: AmendmentResult) -> str:
+    """The same with its status, as the beginning of a paragraph."""
+    words, _, conditions = instead_in_line(amendment).partition(" for ")
+    head, status = f"{words[:1].upper()}{words[1:]}", f"{MARKS[amendment.status]} {amendment.status}"
+    return f"**{head} for** {conditions}: **{status}**" if conditions else f"**{head}, {status}**"
 
 
 def letters_line(results: Sequence[Result]) -> str:
     """Where the letters of a claim live, of the printed statement and of all corrected ones."""
     sources = [source for result in results for source in (result, result.amendment) if source is not None]
     found = {line.text: line for source in sources for line in _after(statement_of(source), "where")}
-    return f"Letters: {letters}." if (letters := _letters([*found.values()])) else ""
+    letters = _letters([*found.values()])
+    used = {name for source in sources for example in telling(source) for name in example.parameters}
+    used |= {line.text for source in sources for line in _after(statement_of(source), "constant may depend on")}
+    named = {name: letter for line in found.values() for name, letter in [_name_and_letter(line)] if letter}
+    names = [f"{md.code(name)} is {md.inline_math(letter)}" for name, letter in named.items() if name in used]
+    told = [f"Letters: {letters}."] if letters else []
+    return " ".join([*told, f"Names: {', '.join(names)}."] if names else told)
+
+
+def _name_and_letter(line: Line) -> tuple[str, str]:
+    """The name of a letter as points have it, and the letter, where one cannot be told from the other."""
+    name, _, domain = line.text.partition(" ")
+    bounds, shown = domain.rpartition(", ")[2], line.latex.rpartition(r",\ ")[2]
+    place = [word.strip() for word in _ORDERS.split(bounds)].index(name) if name in bounds else 0
+    letter = _SHOWN_ORDERS.split(shown)[place].strip()
+    return name, "" if _plain(letter) == _plain(name) else letter
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\\{}_ ]", "", name)
 
 
 def readings_block(results: Sequence[Result]) -> str:

@@ -81,6 +81,8 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
             yield f"SOURCES DISAGREE: {item_id(result)}: {result.reason}"
         if result.contradicts:
             yield f"CONTRADICTS ITS PIN: {item_id(result)}: pinned {result.pinned}, found {result.status}."
+        if result.unpinned:
+            yield f"WITHOUT A PIN: {item_id(result)}: {result.status}. A verdict in verdicts.toml pins it."
         for missed in result.missed_faults:
             yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
         for form in result.loosened:
@@ -88,6 +90,13 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
         if result.misjudged:
             yield f"NOT WHAT FALLS: {item_id(result)}, pinned as {result.severity}: {result.misjudged}."
     yield f"{_confirmed(results)} {false_alarm_line(run_false_alarm(run))}"
+    if shorter := sum(check.by_certificate for result in results for check in result.all_checks):
+        same = "what it rests on is as in the recorded run"
+        yield f"Of {plural(shorter, 'derivation')} only the certificate was checked: {same}; --fresh derives again."
+    if kept := run.run.from_store:
+        yield f"{plural(kept, 'check')} had been decided by an earlier run of the same code; --fresh runs all again."
+    if stale := run.run.stale_in_store:
+        yield f"What an earlier run found in {plural(stale, 'check')} was stale: record, code or versions have changed."
     if any(result.status not in listed for result in results):
         yield "More: --refuted or --verbose lists verdicts, --report DIR writes pages, explain CLAIM tells of one."
     if run.run.interrupted:
@@ -153,7 +162,7 @@ def _stack(results: Sequence[Result], console: Console) -> Group:
     """Claims, and below each its reason: for narrow terminals."""
     lines: list[Text | Padding] = []
     for names, result in _same_reason(results):
-        slack = f"  slack {show_slack(result.slack)}" if result.slack else ""
+        slack = f"  slack {room}" if (room := show_slack(result.slack)) else ""
         lines.extend([Text("\n".join(names) + readable(slack, console)), Padding(_why(result, console), (0, 0, 0, 4))])
     return Group(*lines, Text())
 
@@ -177,7 +186,7 @@ def _why(result: Result, console: Console) -> Text:
 def _plain(results: Sequence[Result]) -> Iterator[str]:
     wide = max((len(item_id(result)) for result in results), default=0)
     for result in results:
-        slack = f"slack {show_slack(result.slack)}" if result.slack else ""
+        slack = f"slack {room}" if (room := show_slack(result.slack)) else ""
         notes = _notes(slack, why(result), _vacuous(result), amendment_words(result), _loud(result))
         yield f"{result.status:<12}  {item_id(result):<{wide}}  {notes}".rstrip()
 

@@ -138,6 +138,6 @@ def _region(source: str, name: str) -> tuple[int, int]:
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     for node in nodes:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.end_lineno is not None:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.end_lineno is not None:
             return starts[node.lineno - 1], starts[node.end_lineno]
     raise CatalogueError(f"inside={name!r}: there is no such function")

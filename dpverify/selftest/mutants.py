@@ -26,7 +26,9 @@ OTHER: dict[type[ast.AST], Any] = {
 
 def mutants(module: str, source: str) -> Iterator[tuple[str, str]]:
     """Changed sources, with what was changed, in an order that the module's name fixes."""
-    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+    functions = [
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
     bodies = {id(node): node for function in functions for part in function.body for node in ast.walk(part)}
     places = [node for node in bodies.values() if isinstance(node, ast.expr) and _changed(node) is not None]
     random.Random(module).shuffle(places)

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -19,7 +20,6 @@ import msgspec
 from dpverify.ledger.results import Result, decode
 from dpverify.report.selftest import Saw, Sighting
 
-OUTPUT, CLAIMS, TESTS = "selftest-output", "selftest-claims.json", "selftest-tests.xml"  # written in the copy
 NOT_IMPORTED = re.compile(
     r"\W*(ImportError|ModuleNotFoundError|SyntaxError|NameError|AttributeError|numba\S*(Typing|Lowering)Error)\b"
 )
@@ -50,24 +50,22 @@ class Children:
         """Run a Python module in a copy until a time; its exit code, None where the time was over."""
         if self.ended or time.monotonic() > until:
             return None
-        for name in (OUTPUT, CLAIMS, TESTS):  # of the copy that this one was made from, and linked to it
-            (folder / name).unlink(missing_ok=True)
-        with (folder / OUTPUT).open("wb") as out:
-            process = subprocess.Popen(
-                [sys.executable, "-c", MODULE, *words], cwd=folder, stdout=out, stderr=out, stdin=subprocess.DEVNULL,
-                env=environment(folder), start_new_session=True,
-            )  # fmt: skip
+        none = subprocess.DEVNULL
+        process = subprocess.Popen(
+            [sys.executable, "-c", MODULE, *words], cwd=folder, stdout=none, stderr=none, stdin=none,
+            env=environment(folder), start_new_session=True,
+        )  # fmt: skip
+        with self._lock:
+            self._live.add(process.pid)
+        try:
+            return process.wait(max(until - time.monotonic(), 0.1))
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            _end(process.pid)
+            process.wait()
             with self._lock:
-                self._live.add(process.pid)
-            try:
-                return process.wait(max(until - time.monotonic(), 0.1))
-            except subprocess.TimeoutExpired:
-                return None
-            finally:
-                _end(process.pid)
-                process.wait()
-                with self._lock:
-                    self._live.discard(process.pid)
+                self._live.discard(process.pid)
 
     def end(self) -> None:
         """End all that is under way, and start no more."""
@@ -88,21 +86,27 @@ def environment(folder: Path) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(folder)}
 
 
-def look(children: Children, folder: Path, checks: Sequence[str], seconds: float) -> list[Sighting]:
-    """Run claims and tests in a copy, within so many seconds; what each saw, in their order."""
+def look(
+    children: Children, folder: Path, checks: Sequence[str], seconds: float, *, stop: bool = True
+) -> list[Sighting]:
+    """Run claims and tests in a copy, within so many seconds; what each saw, in their order.
+
+    ``stop``: of whole files of tests, the first failure is enough.
+    """
     until = time.monotonic() + seconds
     tests = [name for name in checks if name.startswith("tests/")]
     claims = [name for name in checks if name not in tests]
-    found = {each.check: each for each in _claims(children, folder, claims, until)}
-    found |= {each.check: each for each in _tests(children, folder, tests, until)}
+    with tempfile.TemporaryDirectory(dir=folder.parent) as out:  # not in the copy, where others may look as well
+        found = {each.check: each for each in _claims(children, folder, claims, until, Path(out, "claims.json"))}
+        target = Path(out, "tests.xml")
+        found |= {each.check: each for each in _tests(children, folder, tests, until, target, stop=stop)}
     return [found[name] for name in checks]
 
 
-def _claims(children: Children, folder: Path, claims: Sequence[str], until: float) -> Iterator[Sighting]:
+def _claims(children: Children, folder: Path, claims: Sequence[str], until: float, target: Path) -> Iterator[Sighting]:
     if not claims:
         return
-    target = folder / CLAIMS
-    words = ["dpverify", "verify", *claims, "--budget", "smoke", "--jobs", "1", "--json", str(target)]
+    words = ["dpverify", "verify", *claims, "--fresh", "--budget", "smoke", "--jobs", "1", "--json", str(target)]
     code = children.run(folder, words, until)
     results: list[Result] = []
     with suppress(OSError, msgspec.DecodeError):
@@ -139,11 +143,12 @@ def _red(result: Result) -> Iterator[Sighting]:
         yield sighting("did not run" if unfit else "exception raised", [check.name for check in broken])
 
 
-def _tests(children: Children, folder: Path, tests: Sequence[str], until: float) -> Iterator[Sighting]:
+def _tests(
+    children: Children, folder: Path, tests: Sequence[str], until: float, target: Path, *, stop: bool
+) -> Iterator[Sighting]:
     if not tests:
         return
-    target = folder / TESTS
-    first = [] if any("::" in test for test in tests) else ["-x"]  # of whole files, the first failure is enough
+    first = ["-x"] if stop and not any("::" in test for test in tests) else []
     words = ["pytest", "-q", "-p", "no:cacheprovider", *first, f"--junitxml={target}", *tests]
     code = children.run(folder, words, until)
     cases: list[ElementTree.Element] = []
@@ -158,7 +163,7 @@ def _tests(children: Children, folder: Path, tests: Sequence[str], until: float)
             yield Sighting(check=test, saw="time limit" if code is None else "did not run")
         else:
             saw = [_saw(case) for case in mine if names or case.find("skipped") is None]
-            yield Sighting(check=test, saw=min(saw, key=ORDER.index))
+            yield Sighting(check=test, saw=min(saw, key=ORDER.index, default="did not run"))
 
 
 ORDER: tuple[Saw, ...] = ("assertion failed", "exception raised", "did not run", "nothing")

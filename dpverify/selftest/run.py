@@ -7,19 +7,16 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, closing
-from fnmatch import fnmatchcase
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import msgspec
 
 from dpverify.harness.run.manifest import commit, machine, versions
-from dpverify.report.mutants import MutantsRun
 from dpverify.report.selftest import FaultOutcome, Selftest, Sighting
 from dpverify.selftest.catalogue import FOLDER, KINDS, CatalogueError, Fault, load_faults, planted
-from dpverify.selftest.mutants import ATTEMPTS, attempt
 from dpverify.selftest.noticing import Children, look
 
 COPIED = ("dpverify", "specs", "tests", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
@@ -83,13 +80,11 @@ def selftest(
     jobs: int = 1,
     limit: float = 300.0,
     report: Report | None = None,
-    apart: bool = False,
 ) -> Selftest:
     """Plant each fault in turn; what ``state`` holds already is not run again.
 
-    ``limit``: seconds for one fault. :class:`NotGreen` where the code is red without any, or if ``apart``, those that
-    are red before a fault is planted are not asked about it. After Ctrl-C, which is raised again, the state holds what
-    was decided.
+    ``limit``: seconds for one fault. :class:`NotGreen` where the code is red without any. After Ctrl-C, which is raised
+    again, the state holds what was decided.
     """
     tell = report or (lambda done, total, label: None)
     code = code_digest(root)
@@ -99,7 +94,7 @@ def selftest(
     tell(len(faults) - len(todo), len(faults), "the code without a fault")
     if todo:
         with tempfile.TemporaryDirectory(prefix="dpverify-selftest-") as work, ExitStack() as stack:
-            for outcome in stack.enter_context(closing(_decide(root, todo, Path(work), jobs, limit, apart))):
+            for outcome in stack.enter_context(closing(_decide(root, todo, Path(work), jobs, limit))):
                 key = keys[outcome.id]
                 known[key] = outcome
                 with state.open("ab") as file:
@@ -113,41 +108,23 @@ def selftest(
     )  # fmt: skip
 
 
-def _decide(
-    root: Path, faults: Sequence[Fault], work: Path, jobs: int, limit: float, apart: bool
-) -> Generator[FaultOutcome]:
+def _decide(root: Path, faults: Sequence[Fault], work: Path, jobs: int, limit: float) -> Generator[FaultOutcome]:
     children, green = Children(), work / "green"
     pool = ThreadPoolExecutor(jobs)
     try:
         copy(root, green)
-        checks = [] if apart else list(dict.fromkeys(name for fault in faults for name in fault.noticed_by))
-        red = [each for each in look(children, green, checks, BASELINE) if each.saw != "nothing"]
+        checks = list(dict.fromkeys(name for fault in faults for name in fault.noticed_by))
+        red = [each for each in look(children, green, checks, BASELINE, stop=False) if each.saw != "nothing"]
         if red:
             raise NotGreen(red)
         begun = [
-            pool.submit(_one, children, green, work / f"fault-{n}", fault, limit, apart)
-            for n, fault in enumerate(faults)
+            pool.submit(_one, children, green, work / f"fault-{n}", fault, limit) for n, fault in enumerate(faults)
         ]
         for future in as_completed(begun):
             yield future.result()
     finally:
         children.end()
         pool.shutdown(cancel_futures=True)
-
-
-def selftest_modules(
-    root: Path, state: Path, only: str = "*", *, jobs: int = 1, limit: float = 120.0, report: Report | None = None
-) -> MutantsRun:
-    """Change each module that the catalogue leaves out and whose name matches, until a change of it is noticed."""
-    taken = {fault.module for fault in load_faults(root)}
-    left = all_left = [name for name in modules(root) if name not in taken and fnmatchcase(name, only)]
-    found: dict[str, FaultOutcome] = {}
-    for number in range(ATTEMPTS):
-        tried = [fault for module in left if (fault := attempt(root, module, number)) is not None]
-        run = selftest(root, tried, state, jobs=jobs, limit=limit, report=report, apart=True)
-        found |= {outcome.module: outcome for outcome in run.faults}
-        left = [each.module for each in run.faults if not any(sighting.noticed for sighting in each.sightings)]
-    return MutantsRun(commit=commit(), modules=all_left, changes=list(found.values()))
 
 
 def copy(root: Path, to: Path) -> None:
@@ -161,27 +138,34 @@ def copy(root: Path, to: Path) -> None:
             shutil.copy2(source, to / name)
 
 
-def _one(children: Children, green: Path, folder: Path, fault: Fault, limit: float, apart: bool) -> FaultOutcome:
-    """Plant one fault in a copy of the green copy, whose compiled kernels it finds as one that works on does."""
+@contextmanager
+def plant(green: Path, folder: Path, fault: Fault, changed: str) -> Iterator[None]:
+    """Make a copy of the green copy in which one file is changed; it goes in the end.
+
+    Files are linked, not copied, compiled kernels too, which it finds as one who works on does: what is compiled or
+    written in the copy is moved into place and changes no other's.
+    """
+    shutil.copytree(green, folder, copy_function=os.link)
+    try:
+        (folder / fault.path).unlink()
+        for compiled in (folder / fault.path).parent.glob(f"__pycache__/{fault.path.stem}.*.pyc"):
+            compiled.unlink()  # it would pass for that of the changed file where both have one size and second
+        (folder / fault.path).write_text(changed, "utf-8")
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _one(children: Children, green: Path, folder: Path, fault: Fault, limit: float) -> FaultOutcome:
+    """Plant one fault, and ask those that must notice it."""
     begin = time.monotonic()
     outcome = FaultOutcome(id=fault.id, kind=fault.kind, what=fault.what, module=fault.module, size=fault.size)
     try:
         changed = planted((green / fault.path).read_text("utf-8"), fault)
     except CatalogueError as error:
         return msgspec.structs.replace(outcome, error=str(error))
-    # Files are linked, not copied: what is compiled or written in the copy is moved into place and changes no other's.
-    shutil.copytree(green, folder, copy_function=os.link)
-    asked = fault.noticed_by
-    try:
-        if apart:
-            asked = [each.check for each in look(children, folder, asked, limit) if each.saw == "nothing"]
-        (folder / fault.path).unlink()
-        for compiled in (folder / fault.path).parent.glob(f"__pycache__/{fault.path.stem}.*.pyc"):
-            compiled.unlink()  # it would pass for that of the changed file where both have one size and second
-        (folder / fault.path).write_text(changed, "utf-8")
-        found = look(children, folder, asked, limit)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with plant(green, folder, fault, changed):
+        found = look(children, folder, fault.noticed_by, limit)
     return msgspec.structs.replace(outcome, seconds=round(time.monotonic() - begin, 1), sightings=found)
 
 

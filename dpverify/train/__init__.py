@@ -1,4 +1,4 @@
-"""Training on real data: DP-NSGD, SR-NSGD, DP-SRM and DDP-SRM on nonconvex-regularized logistic regression."""
+"""Training on real data: private optimizers of three papers on nonconvex-regularized logistic regression."""
 
 from dpverify.train.command import run_party_command, run_train
 from dpverify.train.records import Request, TrainResult

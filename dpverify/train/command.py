@@ -17,6 +17,7 @@ from dpverify.report.words import plural
 from dpverify.train.ddp import ddp_epsilon
 from dpverify.train.records import NOT_CERTIFIED, SRM, PartyResult, Point, Request, TrainResult
 from dpverify.train.run import train
+from dpverify.train.settings import STAGED
 
 
 def run_train(*, json: str | None = None, figure: Path | None = None, **asked: Any) -> int:
@@ -95,6 +96,10 @@ def _setting(result: TrainResult) -> Iterator[str]:
         chosen = f"b = {s.batch}, C_1 = 1, C_2 = {clip}, gamma = {show_float(s.gamma)}, zeta = {eta}, sigma = {sigma}"
     if result.algorithm == "ddp-srm":
         chosen += f", {s.parties} parties, noise by {s.noise}"
+    if result.algorithm in STAGED:
+        stages = f"K = {s.stages}, T^0 = {s.stage_steps}, eta^0 = {eta}" if s.stages > 1 else f"eta = {eta}"
+        momentum = f", rho = {show_float(s.rho)}, t_Mon = {s.momentum_steps}" if s.rho > 0 else ""
+        chosen = f"b = {s.batch}, C = 1, {stages}{momentum}, {s.hand_on} output, sigma = {sigma}"
     yield f"T = {s.steps} steps, {chosen}, seed {s.seed}"
     bounds = f"G = {c.lipschitz:.6g}, L = {c.smoothness:.6g}, F(w_1) - inf F <= {c.gap:.6g}"
     yield f"certified: {bounds} (lam = {lam}, rows: {s.scale})"

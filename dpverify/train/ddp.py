@@ -17,7 +17,8 @@ from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.subsampling import without_replacement_rdp
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.train.parties import rows_of
-from dpverify.train.records import NoiseConstants, Settings
+from dpverify.train.records import NoiseConstants
+from dpverify.train.settings import Settings
 from dpverify.train.srm import sum_moves
 
 

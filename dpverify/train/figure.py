@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from dpverify.report import style
 from dpverify.report.numbers import show_float
 from dpverify.train.records import SRM, TrainResult
+from dpverify.train.settings import STAGED
 
 HEIGHT = 4.6
 LEFT, RIGHT, TOP, BOTTOM, GAP = 0.85, 0.35, 0.62, 0.5, 0.3  # margins in inches
@@ -51,6 +52,8 @@ def subtitle(result: TrainResult) -> str:
     )
     if result.algorithm in SRM:
         numbers = (*numbers[:3], ("b", s.batch), ("γ", s.gamma), ("ζ", s.eta))
+    if result.algorithm in STAGED:
+        numbers = (*numbers[:3], ("b", s.batch), ("K", s.stages), ("ρ", s.rho), ("η⁰" if s.stages > 1 else "η", s.eta))
     text = ", ".join(f"{name} = {show_float(float(value), 3)}" for name, value in numbers)
     stopped = f", stopped after {result.path[-1].step} of {s.steps} steps" if result.interrupted else ""
     privacy = "privacy: not certified"

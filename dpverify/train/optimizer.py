@@ -1,4 +1,4 @@
-"""The optimizer of a run: an algorithm of tran2022 or wang2019, its noise, and what that noise guarantees."""
+"""The optimizer of a run: an algorithm of one of three papers, its noise, and what that noise guarantees."""
 
 from __future__ import annotations
 
@@ -19,14 +19,18 @@ from dpverify.problems.data import Dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.stepped_run import LongRun
 from dpverify.train.ddp import check_batch, ddp_epsilon, even_split
-from dpverify.train.records import NOT_CERTIFIED, NoiseConstants, Request, Settings
+from dpverify.train.records import NOT_CERTIFIED, NoiseConstants, Request
+from dpverify.train.settings import STAGED, Settings
 from dpverify.train.srm import srm, with_sigma
+from dpverify.train.staged import staged
 
 
 def optimizer(algorithm: str, problem: LogisticRegression, s: Settings) -> tuple[LongRun, NoiseConstants]:
     """Set an optimizer up: the run before its first step, and its constants with the noise as the boxes print it."""
     if algorithm == "dp-srm":
         return srm(problem, s)
+    if algorithm in STAGED:
+        return staged(algorithm, problem, s)
     given = problem.example_gradient, problem.x, problem.y, problem.start
     shared = {name: getattr(s, name) for name in ("steps", "alpha", "eta", "sigma", "ordering")}
     shared["lipschitz"] = problem.lipschitz
@@ -75,7 +79,7 @@ def account(
         epsilon = ddp_epsilon(settings, holds, problem.x.shape[1], request.delta)
         against = f"against any {(settings.parties - 1) // 2} of the parties, certified in real arithmetic"
         return settings, guarantee(epsilon, request.delta, dataset, against)
-    if request.algorithm == "dp-srm":
+    if request.algorithm == "dp-srm" or request.algorithm in STAGED:
         settings, epsilon = with_sigma(settings, len(problem.x), request.epsilon, request.delta)
         return settings, guarantee(epsilon, request.delta, dataset, "certified by the accountant in real arithmetic")
     shared = {name: getattr(settings, name) for name in ("steps", "alpha", "gamma", "eta", "ordering")}

@@ -23,12 +23,13 @@ from dpverify.problems.batch_gradient import RecursiveGradient, add_penalty
 from dpverify.problems.example_gradients import BatchOracle
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.train.ddp import check_batch, scales_of
-from dpverify.train.records import Request, Settings
+from dpverify.train.records import Request
+from dpverify.train.settings import Settings
 from dpverify.train.srm import CLIP
 
 SHARED: Final = (
     *("steps", "epochs", "sigma", "gamma", "eta", "batch", "change_clip", "lam", "scale", "seed"),
-    *("noise", "fraction_bits"),
+    *("noise", "fraction_bits", "standardise"),
 )
 
 Follow = Callable[[int, Vector], None]
@@ -48,11 +49,13 @@ def run_party(
     ``x`` (n_j, d): scaled rows of this party alone, with labels ``y``. ``batch_seed``: what draws its batches; None:
     the system's randomness. ``follow(t, w)`` sees the public iterate at each of ``stops(T)``.
     """
-    if not np.isfinite(x).all():
-        raise PartyError(f"party {index} has a NaN or an infinite number among its rows")
     same = {name: getattr(request, name) for name in SHARED}
     same |= {"version": __version__, "d": x.shape[1], "parties": len(peers)}
     with Session(index, peers, same, {"n": len(x)}, timeout=timeout, patience=patience, listener=listener) as session:
+        if not (np.isfinite(x).all() and np.isin(y, (0.0, 1.0)).all()):  # said here, all others learn it at once
+            raise PartyError(
+                f"party {index} has a number that is not finite in its rows, or a label that is not 0 or 1"
+            )
         holds = [check.whole(1, examples=told["n"]) for told in session.told]
         settings = request.settle(sum(holds))
         seed = secrets.randbits(128) if batch_seed is None else batch_seed

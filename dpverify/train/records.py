@@ -13,8 +13,17 @@ from dpverify.ledger.records import Record
 from dpverify.mpc.limits import LEAST_PARTIES, MOST_PARTIES, Noise
 from dpverify.privacy.participation import Ordering
 from dpverify.problems.rows import RowScaling
+from dpverify.train.settings import (
+    DEFAULT_EPOCHS,
+    DEFAULT_SIGMA,
+    STAGED,
+    HandOn,
+    Settings,
+    left_out,
+    settle_staged,
+)
 
-OF_SRM = ("batch", "change_clip")  # arguments that dp-srm and ddp-srm alone have
+OF_SRM = ("batch", "change_clip")  # arguments of dp-srm and ddp-srm; the methods of zhang2021 have batches too
 SRM = ("dp-srm", "ddp-srm")
 OF_DDP = ("parties",)  # ddp-srm alone
 DEFAULT_CHANGE_CLIP = 0.01  # C_2 in section 6.1 of wang2019
@@ -24,10 +33,9 @@ LEFT_OUT = {
     "sr-nsgd": (*OF_SRM, *OF_DDP),
     "dp-srm": ("alpha", *OF_DDP),
     "ddp-srm": ("alpha",),
+    **dict.fromkeys(STAGED, ("alpha", "gamma", "change_clip", *OF_DDP)),
 }
 DEFAULT_PARTIES = 5
-DEFAULT_EPOCHS = 10
-DEFAULT_SIGMA = 1.0
 MOST_STEPS = 1 << 53  # a float counts this far, and no run gets there
 
 
@@ -40,6 +48,9 @@ class Request:
     algorithm : str
         ``dp-nsgd``: Algorithm 1 of tran2022. ``sr-nsgd``: its Algorithm 2. ``dp-srm``: Algorithm 1 of wang2019.
         ``ddp-srm``: its Algorithm 2, in a multi-party computation; what is said of dp-srm below holds for it.
+        Of zhang2021: ``dpageem``, in stages ``dpages`` without momentum, ``dpagem`` with it always on, ``sgd-stages``
+        without noise; in one stage ``dp-sgd``, ``dp-sgd-linear`` (steps eta/t), ``dp-sgd-root`` (eta/sqrt(t)),
+        ``dp-sgdm`` and ``dp-sgdem``, with momentum and with early momentum. Their gradients are clipped at 1.
     data, n : Path or None, int or None
         LIBSVM or CSV file, or scikit-learn's ``breast_cancer``; so many of its examples, drawn with the seed, or all.
     steps, epochs : int or None
@@ -56,6 +67,13 @@ class Request:
         b (None: the root of N, rounded) and C_2 (None: 0.01) of dp-srm; its C_1 is 1. For ddp-srm b is a multiple of m.
     parties : int or None
         m of ddp-srm, at least 3 (None: 5).
+    stages, momentum_steps, rho : int, int or float, or None
+        K (None: 3), t_Mon^0, at most T^0 (None: half of it), and the momentum, in [0, 1) (None: 0.9), of the methods of
+        zhang2021. Stage k has 2^k T^0 steps of eta/2^k; ``steps`` and ``epochs`` are those of all stages together, of
+        which a remainder is left. One stage has T^0 = T. eta is by default 1 - rho, b the root of N, rounded.
+    hand_on : str or None
+        What each of their stages hands on: a ``uniform`` one of its iterates, as the box has it (None), or the
+        ``last``.
     noise, fraction_bits : str, int
         How noise of ddp-srm is made: ``shares`` of the parties, or inside from shared random ``bits``. Numbers that
         are added up are rounded to 2^-fraction_bits, or with ``bits`` to a fixed part of the noise.
@@ -66,6 +84,9 @@ class Request:
         norm 1 (``clip``), or are left as they are (``none``).
     standardise : bool or None
         Columns get mean 0 and deviation 1; None: in the bundled data only.
+    points : int or None
+        How many times loss and gradient norm are measured after the start; None: up to 100, as far as they take at
+        most about a fifth of the time.
     seed : int
         The same seed gives the same run.
 
@@ -89,16 +110,22 @@ class Request:
     batch: int | None = None
     change_clip: float | None = None
     parties: int | None = None
+    stages: int | None = None
+    momentum_steps: int | None = None
+    rho: float | None = None
+    hand_on: HandOn | None = None
     noise: Noise = "shares"
     fraction_bits: int = 24
     lam: float = 0.001
     ordering: Ordering = "fresh"
     scale: RowScaling = "unit"
     standardise: bool | None = None
+    points: int | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _one_of(("dp-nsgd", "sr-nsgd", "dp-srm", "ddp-srm"), algorithm=self.algorithm)
+        _one_of(("dp-nsgd", "sr-nsgd", *SRM, *STAGED), algorithm=self.algorithm)
+        _one_of(("uniform", "last"), hand_on=self.hand_on or "last")
         _one_of(("shares", "bits"), noise=self.noise)
         check.whole(0, 40, fraction_bits=self.fraction_bits)
         if self.parties is not None:
@@ -109,7 +136,7 @@ class Request:
         if self.steps is not None and self.epochs is not None:
             both = f"steps={self.steps} and epochs={self.epochs}"
             raise check.ArgumentError("steps or epochs", both, "must be given, not both")
-        for name, value in (("n", self.n), ("steps", self.steps), ("epochs", self.epochs)):
+        for name, value in (("n", self.n), ("steps", self.steps), ("epochs", self.epochs), ("points", self.points)):
             if value is not None:
                 check.whole(1, MOST_STEPS, **{name: value})
         check.whole(0, seed=self.seed)
@@ -126,10 +153,16 @@ class Request:
             check.whole(1, batch=self.batch)
         if self.change_clip is not None:
             check.positive(change_clip=self.change_clip)
-        for name in LEFT_OUT[self.algorithm]:
+        if self.stages is not None:
+            check.whole(1, 60, stages=self.stages)
+        if self.momentum_steps is not None:
+            check.whole(0, momentum_steps=self.momentum_steps)
+        if self.rho is not None and not check.proportion(rho=self.rho) < 1.0:
+            raise check.ArgumentError("rho", self.rho, "must lie in [0, 1)")
+        for name in (*LEFT_OUT[self.algorithm], *left_out(self.algorithm)):
             if getattr(self, name) is not None:
                 raise check.ArgumentError(name, getattr(self, name), f"must be left out, {self.algorithm} has none")
-        if self.algorithm in SRM and self.ordering != "fresh":
+        if self.algorithm in (*SRM, *STAGED) and self.ordering != "fresh":
             raise check.ArgumentError(
                 "ordering", self.ordering, f"must be fresh: {self.algorithm} draws each batch anew"
             )
@@ -138,6 +171,8 @@ class Request:
         """Fill in what depends on the number of examples; refuse too many steps, and alpha below 1/N under noise."""
         if self.algorithm in SRM:
             return self._settle_srm(n_examples)
+        if self.algorithm in STAGED:
+            return settle_staged(self, n_examples)
         steps = self.steps if self.steps is not None else (self.epochs or DEFAULT_EPOCHS) * n_examples
         check.whole(1, MOST_STEPS, steps=steps)
         sigma = DEFAULT_SIGMA if self.sigma is None else float(self.sigma)  # with epsilon: until it is calibrated
@@ -206,28 +241,6 @@ def _one_of(choices: tuple[str, ...], **named: str) -> None:
 
 
 NOT_CERTIFIED = "not certified"
-
-
-class Settings(Record, frozen=True, kw_only=True):
-    """Every number that a run depends on besides its data."""
-
-    steps: int  # T
-    sigma: float  # noise multiplier
-    alpha: float  # momentum weight; dp-srm says 1
-    gamma: float  # cross-batch weight of sr-nsgd, momentum weight of dp-srm; dp-nsgd has none and says 1
-    eta: float  # length of a step; of dp-srm zeta, L times the longest one
-    lam: float  # weight of the regularizer
-    ordering: Ordering
-    scale: RowScaling
-    # levels of the tree, ``floor(log2 T) + 1``: the paper's R, read as the number of levels (``b = 0..R-1``), the
-    # fewest that hold every node of COMPOSE(1, t), t <= T
-    depth: int
-    seed: int  # seed of the permutations, the noise and the choice of examples
-    batch: int = 1  # examples a step
-    change_clip: float | None = None  # C_2 of dp-srm
-    parties: int = 1  # m of ddp-srm, and how its noise is made
-    noise: Noise = "shares"
-    fraction_bits: int = 24
 
 
 class DataInfo(Record, frozen=True, kw_only=True):

@@ -19,10 +19,21 @@ from dpverify.problems.stepped_run import LongRun
 from dpverify.train.ddp import ddp_constants
 from dpverify.train.optimizer import account, optimizer
 from dpverify.train.parties import run_parties
-from dpverify.train.records import DataInfo, NoiseConstants, Point, Request, Settings, TrainResult, mean_gradient_norm
+from dpverify.train.records import (
+    SRM,
+    DataInfo,
+    NoiseConstants,
+    Point,
+    Request,
+    TrainResult,
+    mean_gradient_norm,
+)
+from dpverify.train.settings import Settings
+from dpverify.train.staged import staged_notes
 
-POINTS = 100
-"""How many times loss and gradient norm are measured after the start; each costs about as much as two epochs."""
+MOST_POINTS = 100  # of a run that is not asked for more: loss and gradient norm are measured so often after the start
+EVALUATIONS_PER_POINT = 2  # passes over the data in gradients with noise, for one in measuring: at most a fifth of both
+UNNOTICED = 2_000_000  # numbers of the data that are measured in no time, some milliseconds, however short the run is
 
 SAMPLE_STREAM = 2  # the seed's stream that chooses examples; permutations and noise have streams 0 and 1
 
@@ -30,7 +41,7 @@ Report = Callable[[int, int, Point], None]
 
 
 def train(request: Request, report: Report | None = None) -> TrainResult:
-    """Train with DP-NSGD, SR-NSGD or DP-SRM from w_1 = 0, and measure loss and gradient norm on the way.
+    """Train with an algorithm of one of three papers from w_1 = 0, and measure loss and gradient norm on the way.
 
     Parameters
     ----------
@@ -57,6 +68,7 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
     -----
     Source: Algorithms 1 and 2 of tran2022, with their V as printed, for ``depth`` levels; 1/sqrt(N T) and 1/N are the
     eta and the alpha of Theorems 6 and 9. Algorithm 1 of wang2019, with clipping as in its Remark 4.3.
+    Algorithms 1 and 2 of zhang2021 with the schedules of its section 4.1.
     """
     dataset = load_dataset(request.data, standardise=request.standardise)
     if request.n is not None:
@@ -70,7 +82,8 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
         interrupted = False
     else:
         run, constants = optimizer(request.algorithm, problem, settings)
-        path, w, interrupted = _follow(run, problem, settings.steps, report)
+        steps = steps_to_measure(request, settings, problem)
+        path, w, interrupted = _follow(run, problem, steps, report)
     return TrainResult(
         algorithm=request.algorithm,
         data=data_info(dataset, problem),
@@ -84,7 +97,7 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
         w=w.tolist(),
         interrupted=interrupted,
         seconds=time.perf_counter() - began,
-        notes=_notes(request.algorithm, dataset, settings),
+        notes=[*_notes(request.algorithm, dataset, settings), *staged_notes(request, problem, settings)],
     )
 
 
@@ -106,11 +119,12 @@ def _problem(dataset: Dataset, settings: Settings) -> LogisticRegression:
 
 
 def _follow(
-    run: LongRun, problem: LogisticRegression, steps: int, report: Report | None
+    run: LongRun, problem: LogisticRegression, measured: list[int], report: Report | None
 ) -> tuple[list[Point], Vector, bool]:
     """Advance to each step at which to measure; on Ctrl-C measure once more, where the run has come to."""
     path: list[Point] = []
     at: tuple[int, Vector] = (0, run.w)
+    steps = measured[-1]
 
     def here(t: int, w: Vector) -> None:
         nonlocal at
@@ -125,7 +139,7 @@ def _follow(
 
     try:
         measure()
-        for step in _steps_to_measure(steps):
+        for step in measured:
             run.advance(step - run.t, here)
             measure()
     except KeyboardInterrupt:
@@ -151,14 +165,16 @@ def distributed(
     constants = ddp_constants(problem, settings)
     same = {name: getattr(settings, name) for name in ("steps", "sigma", "gamma", "eta", "batch", "parties")}
     asked = replace(request, **same, epochs=None, epsilon=None, delta=None, data=None, n=None)
-    run_parties(problem.x, problem.y, asked, _steps_to_measure(settings.steps), follow)
+    run_parties(problem.x, problem.y, asked, steps_to_measure(request, settings, problem), follow)
     return constants, path, last
 
 
-def _steps_to_measure(steps: int) -> list[int]:
-    """Evenly spaced steps from 1 to T, the last one T."""
-    points = min(POINTS, steps)
-    return [steps * i // points for i in range(1, points + 1)]
+def steps_to_measure(request: Request, settings: Settings, problem: LogisticRegression) -> list[int]:
+    """Evenly spaced steps from 1 to T, the last one T: as many as are asked for, or as cost little beside the steps."""
+    evaluations = settings.steps * (2 if request.algorithm in SRM else 1) * settings.batch
+    cheap = evaluations // (EVALUATIONS_PER_POINT * len(problem.x)), UNNOTICED // problem.x.size
+    points = min(settings.steps, request.points or max(1, min(MOST_POINTS, max(cheap))))
+    return [settings.steps * i // points for i in range(1, points + 1)]
 
 
 def _measure(problem: LogisticRegression, step: int, w: Vector) -> Point:

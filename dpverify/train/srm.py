@@ -13,7 +13,8 @@ from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 from dpverify.privacy.batches import BatchSteps, least_factor, upper_epsilon
 from dpverify.problems.batch_gradient import RecursiveGradient
 from dpverify.problems.logistic import LogisticRegression
-from dpverify.train.records import NoiseConstants, Settings
+from dpverify.train.records import NoiseConstants
+from dpverify.train.settings import Settings
 
 CLIP = 1.0
 

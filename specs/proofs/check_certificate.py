@@ -134,6 +134,14 @@ SHORT = {  # functions that are said by others, of a and b
 }
 
 
+def read_table(rows):
+    """The expressions of a table, each of which may name those before it."""
+    table = []
+    for one in rows:
+        table.append(read(one, table))
+    return table
+
+
 def put(e, where, memo=None):
     """Replace letters by expressions, and functions by (letter, body) or by another function's name."""
     memo = {} if memo is None else memo
@@ -577,6 +585,7 @@ class Scope:
     def term(self, op, index, lo, hi, body):
         """The body of a sum or integral at the index of its range, with the scope of that."""
         length, at = self.span(op, index, lo, hi, body), letter(f"%{self.depth}")
+        need(at[1] not in letters_in(body), f"{at[1]} outside of its range")
         return put(body, {index: at if length == "line" else at + lo}), self.inside(length)
 
     def bound(self, op, index, lo, hi, body):
@@ -699,7 +708,7 @@ class Rule:
         lists = {name: kind for name, kind in self.letters.items() if isinstance(kind, list)}
         self.declared = {name: [read(a, table) for a in kind[1:]] for name, kind in lists.items()}
         self.letters |= {name: kind[0] for name, kind in lists.items()}
-        self.fixed, self.meanings = set(), {}  # letters for which nothing else may stand, or one expression only
+        self.fixed = set()  # letters for which nothing else may stand
 
     def free(self):
         """Letters and functions that it is about, besides those for all of whose values it holds."""
@@ -736,6 +745,7 @@ class Proof(Rule):
         self.checker, self.data, self.table, local = checker, data, checker.table, data["local"]
         self.premises, self.stepped = {}, set()
         more = Rule({**said, "letters": local["letters"]}, self.table)
+        need(not self.letters.keys() & more.letters.keys(), "a letter of its own that the statement has")
         self.kinds, self.declared = {**self.letters, **more.letters}, {**self.declared, **more.declared}
         for name, kind in self.kinds.items():
             need(NAME.match(name) and kind in KINDS, f"{name!r} is no letter, or no {kind}")
@@ -750,41 +760,16 @@ class Proof(Rule):
 
     def grant(self, key, data):
         """Let a proof use a premise, and note what it is about."""
-        rule = self.premises[key] = Rule(data, self.table) if data["kind"] != "named" else self.named(data)
-        if data["kind"] == "claim" and any(self.kinds.get(name) in FUNCTIONS for name in rule.free()):
-            self.fixed |= rule.free() | rule.letters.keys()  # functions may depend on all of them
-            rule.fixed = rule.letters.keys()
-        elif data["kind"] == "definition":
+        rule = self.premises[key] = Rule(data, self.table)
+        about = rule.free() | rule.letters.keys()
+        if data["kind"] == "definition":
+            meant = rule.lhs[0] == "apply" and rule.lhs[1] not in rule.letters
+            need(meant and rule.relation == "=", "a definition says what a function is")
             self.fixed |= rule.free()
             self.checker.used.setdefault("definition", set()).add(data["name"])
-        return rule
-
-    def same_names(self, scope, rule, values):
-        """Let something be used: what has a meaning there stays what it is, or is what it means."""
-        moved = {one for one, value in values.items() if value not in (one, letter(one))}
-        need(not moved & rule.fixed, f"{', '.join(moved & rule.fixed)} is what a premise is about")
-        self.fixed |= rule.fixed
-        for name, meaning in rule.meanings.items():
-            value, meant = put(name, values), put(meaning, values)
-            if value is not name:
-                need(scope.form(value) is scope.form(meant), f"{shown(name)} means something else")
-            elif letters_in(name) & values.keys():
-                self.mean(name, meant)
-
-    def mean(self, name, meaning):
-        """Say what a name stands for."""
-        need(self.meanings.setdefault(name, meaning) is meaning, f"one name for two things: {shown(name)}")
-
-    def named(self, data):
-        """What a lemma says, with a name for its left side."""
-        lemma, values = self.checker.lemmas[data["lemma"]], {n: self.read(e) for n, e in data["where"].items()}
-        need(values.keys() == lemma.letters.keys(), f"the letters {sorted(lemma.letters)} need values")
-        self.same_names(self.scope, lemma, values)
-        rule = Rule({**lemma.data, "letters": {}, "lhs": data["lhs"]}, self.table)
-        conditions = [("fact", c[1], put(c[2], values)) for c in rule.conditions]
-        rule.conditions = [c for c in conditions if letters_in(c[2]) <= self.kinds.keys()]
-        rule.relation, rule.gap = difference(lemma.data["relation"], rule.lhs, put(rule.rhs, values))
-        self.mean(rule.lhs, put(lemma.lhs, values))
+        elif any((self.kinds | rule.letters).get(name) in FUNCTIONS for name in about):
+            self.fixed |= about  # functions may depend on all of them
+            rule.fixed = about
         return rule
 
     def run(self):
@@ -793,8 +778,7 @@ class Proof(Rule):
         self.items(self.data["body"], self.scope, f"{self.data['name']}: body", self.relation, self.gap)
         self.scope.defined(self.lhs)
         self.scope.defined(self.rhs)
-        about = self.fixed.union(*map(letters_in, (*self.meanings, *self.meanings.values())))
-        need(not self.stepped & about, "an induction over what a premise is about")
+        need(not self.stepped & self.fixed, "an induction over what a premise is about")
         if self.data["relation"] in ORDERS:
             self.order(self.read(self.data["rhs"]), frozenset(self.data["hides"]), **self.data["order"])
 
@@ -845,7 +829,8 @@ class Proof(Rule):
         elif op == "^":
             power = self.scope.form(args[1]).constant()
             need(power is not None, f"a power that changes: {shown(e)}")
-            found = [times({}, one, power) for one in self.rates(args[0], hidden if power > 0 else frozenset())]
+            fixed = {h for h in hidden if power > 0 or self.scope.sign(self.scope.form(letter(h))) == 3}
+            found = [times({}, one, power) for one in self.rates(args[0], fixed)]
             need(power > 0 or len(found) == 1, f"a sum below 1: {shown(e)}")
         else:
             need(op == "letter" and sign == 3, f"no product of powers: {shown(e)}")
@@ -956,7 +941,9 @@ class Proof(Rule):
             scope.defined(put(side, values))
         need(source != "induction" or self.earlier(scope, name, values), "not the statement for a smaller integer")
         need(source != "lemma" or not rule.free(), "the lemma is about letters of its own")
-        self.same_names(scope, rule, values)
+        moved = {one for one, value in values.items() if value not in (one, letter(one))}
+        need(not moved & rule.fixed, f"{', '.join(moved & rule.fixed)} is what a premise is about")
+        self.fixed |= rule.fixed
         needed = {">=": (">=",), ">": (">", ">="), "=": ("=", ">=")}[rule.relation]
         gap = scope.form(put(rule.gap, values))
         need(relation in needed, "the instance says less")
@@ -982,6 +969,7 @@ class Proof(Rule):
         if isinstance(data, str):
             need(scope.kinds.get(data) in (kind, "bits" if source == "rule" else kind), f"{data} is no function")
             return data
+        need(kind == "sequence", f"any function for {kind}")
         return bind(data[0], self.read(data[1]))
 
     def met(self, scope, values, kind, *args):
@@ -1018,11 +1006,12 @@ def seal(data, table):
             return full(table[part])
         return [full(x) for x in part] if isinstance(part, list) else part
 
-    letters = {name: full(kind) for name, kind in data["letters"].items()}
-    said = [letters, *(full(data[key]) for key in ("conditions", "lhs", "relation", "rhs"))]
-    said += [full(data["local"]["conditions"])] if data.get("local", {}).get("conditions") else []
-    said += [data["hides"]] if data.get("hides") else []
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+    local = data.get("local", {"letters": {}, "conditions": []})
+    narrow = {name: full(kind) for name, kind in local["letters"].items() if kind not in ("real", "sequence")}
+    said = [{name: full(kind) for name, kind in data["letters"].items()}]
+    said += [full(data[key]) for key in ("conditions", "lhs", "relation", "rhs")]
+    said += [x for x in (full(local["conditions"]), narrow, data.get("hides")) if x]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 class Checker:
@@ -1033,15 +1022,13 @@ class Checker:
 
     def run(self, data):
         need(data["schema"] == 2, "the schema is not 2")
-        for one in data["table"]:
-            self.table.append(read(one, self.table))
+        self.table += read_table(data["table"])
         for proof in (*data["lemmas"], data["statement"]):
-            for one in (proof, *(p for p in proof["premises"].values() if p["kind"] != "named")):
+            for one in (proof, *proof["premises"].values()):
                 need(one["seal"] == seal(one, data["table"]), f"the seal of {one['name']} is broken")
             made = Proof(self, proof)
             made.run()
             self.lemmas[proof["name"]] = made
-        need(not any(letters_in(name) & made.letters.keys() for name in made.meanings), "a letter with a meaning")
         return self.used
 
 
@@ -1053,15 +1040,20 @@ def check(data, rules):
         raise Refused(f"malformed: {type(error).__name__}: {error}") from None
 
 
-GIVEN = ("claim", "fact", "given")  # kinds of premises that are shown, until a certificate proves a claim
-
-
 def given_in(data):
-    """What a certificate takes without proof: names of premises with their seals, or None where none can be proven."""
+    """What a certificate takes without proof: names of premises with their seals, or None where none can be proven.
+
+    All that is assumed of letters that no statement has is among it, but the sign of one letter.
+    """
     found = {data["statement"]["quantity"]: None} if data["statement"].get("quantity") else {}
+    table = read_table(data["table"])
     for proof in (*data["lemmas"], data["statement"]):
-        found |= {name: one["seal"] for name, one in proof["premises"].items() if one["kind"] in GIVEN}
-        found |= dict.fromkeys(proof["local"]["given"])
+        local = proof["local"]
+        found |= {name: one["seal"] for name, one in proof["premises"].items() if one["kind"] != "definition"}
+        for relation, *sides in local["conditions"]:
+            a, b = (read(side, table) for side in sides)
+            sign = relation in (">=", ">") and a[0] == "letter" and a[1] in local["letters"] and b == rational(0)
+            found |= {} if sign else {f"{shown(a)} {relation} {shown(b)}": None}
     return found
 
 

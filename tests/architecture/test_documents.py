@@ -49,4 +49,4 @@ def test_the_readme_has_the_two_commands_that_ci_reads() -> None:
     first, second = re.findall(r"^```sh\n(.*?)^```$", start, re.MULTILINE | re.DOTALL)
     assert "-c constraints.txt" in first
     assert first.endswith(".venv/bin/dpverify verify --budget smoke\n")
-    assert second == ".venv/bin/pytest\n"
+    assert second == ".venv/bin/pytest -n auto --dist loadgroup\n"

@@ -56,15 +56,15 @@ def test_items_have_readable_names(session: pytest.Pytester) -> None:
             f"{file}bits[[]printed|pin[]]",
             f"{file}walk[[]start=zero|printed|law[]]",
             f"{file}walk[[]start=zero|printed|pin[]]",
+            f"{file}walk[[]start=late|printed|pin[]]",
         ]
     )
-    assert "later" not in result.stdout.str()
-    assert "start=late" not in result.stdout.str()
+    assert "later" not in result.stdout.str()  # it has no check, and its verdict says that it is untested
 
 
 def test_a_claim_is_selected_by_its_name(session: pytest.Pytester) -> None:
     result = run(session, "specs", "-k", "bits", "-v")
-    result.assert_outcomes(passed=3, deselected=21 - 3)
+    result.assert_outcomes(passed=3, deselected=22 - 3)
 
 
 def test_an_item_is_selected_by_its_id(session: pytest.Pytester) -> None:
@@ -75,13 +75,30 @@ def test_an_item_is_selected_by_its_id(session: pytest.Pytester) -> None:
 def test_claims_that_hold_their_pins_pass_and_the_rest_is_counted(session: pytest.Pytester) -> None:
     keep(session, "sum", "bits", "empty", "walk", "later")
     result = run(session, "specs", "-ra")
-    result.assert_outcomes(passed=9, skipped=1)
+    result.assert_outcomes(passed=10, skipped=1)
     result.stdout.fnmatch_lines(
         [
             "*claims of specs, budget smoke, seed 0*",
+            "2 WITHOUT A PIN: demo:empty[[]printed|pin[]] (untested), demo:walk[[]start=late|printed|pin[]] (untested)",
             "2 claims, each under one reading, have no check and are untested",
             "chance that any red among these simulations is false: at most 1e-06",
             "SKIPPED*untested: no point drawn meets the domain*",
+        ]
+    )
+
+
+@pytest.mark.parametrize(("pins", "words"), [("", ["--dpverify-strict-pins"]), ("strict_pins = true\n", [])])
+def test_a_claim_without_a_pin_fails_where_one_is_asked_for(
+    session: pytest.Pytester, pins: str, words: list[str]
+) -> None:
+    keep(session, "bits", "walk")
+    (session.path / "specs" / "demo" / "verdicts.toml").write_text(pins)
+    result = run(session, "specs", *words)
+    result.assert_outcomes(passed=3, failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "demo:bits[[]printed|pin[]]: refuted, and no verdict pins it",
+            "demo:walk[[]start=late|printed|pin[]]: untested, and no verdict pins it",
         ]
     )
 
@@ -195,3 +212,12 @@ def test_other_files_are_left_alone(session: pytest.Pytester) -> None:
 def test_the_budget_is_one_of_three(session: pytest.Pytester) -> None:
     result = run(session, "specs", "--dpverify-budget", "huge")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+@pytest.mark.slow
+def test_in_several_processes_the_summary_is_there_too(session: pytest.Pytester) -> None:
+    keep(session, "bits", "walk")
+    words = ["-p", "dpverify.pytest_plugin", "-n", "2", "--dist", "loadgroup"]
+    result = session.runpytest_subprocess("specs", *words)
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(["1 WITHOUT A PIN: demo:walk[[]start=late|printed|pin[]] (untested)"])

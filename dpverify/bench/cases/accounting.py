@@ -23,6 +23,7 @@ DELTA, NEAR_ZERO = 1e-6, 0.38  # a delta of practice, and one with epsilon near 
 
 PATTERN, SQUARES = "add up one pattern", "add squares, invert once"
 RENYI, LOSSES = "dp_accounting, Renyi", "dp_accounting, loss distribution"
+LAW = "dp_accounting, the same law"
 BY_SQUARES, BY_LOSSES = (SQUARES, "exact", RENYI), ("exact", LOSSES)
 
 DIGITS = 1e-12  # largest relative error of epsilon that is put up with
@@ -45,6 +46,24 @@ def _composed(names: tuple[str, ...], *, seed: int, K: int, delta: float = DELTA
         LOSSES: peer("dp_accounting.pld", lambda module: _by_library(module.PLDAccountant, mus, delta)),
     }
     return {name: forms[name] for name in names}
+
+
+def _batches(*, seed: int, T: int, rate: float, noise: float, delta: float) -> Forms:
+    """Both ends of epsilon for batches without replacement; another library's composition of the upper law alone."""
+    from dpverify.privacy.batches import BatchSteps, batch_epsilon
+    from dpverify.privacy.loss_grid import step_law
+
+    del seed
+    width = rate / noise / 16.0
+    law = step_law(rate, noise, width, 1e-9 * delta / T, "upper")
+    table = dict(zip(law.places.tolist(), law.chances.tolist(), strict=True))
+
+    def composed(module: Any) -> Form:
+        pmf = module.SparsePLDPmf(table, width, law.beyond, pessimistic_estimate=True).to_dense_pmf()
+        return lambda: pmf.self_compose(T, tail_mass_truncation=1e-15).get_epsilon_for_delta(delta)
+
+    steps = [BatchSteps(rate, noise, T)]
+    return {"both ends": lambda: batch_epsilon(steps, delta), LAW: peer("dp_accounting.pld.pld_pmf", composed)}
 
 
 def _check(mus: NDArray[Any], delta: float, epsilon: float) -> None:
@@ -164,6 +183,15 @@ CASES = (
         parameters={"K": 100},
         peers=(LOSSES,),
         sparse=(LOSSES,),
+    ),
+    BenchCase(
+        "batches",
+        "Both ends of epsilon of DP-SRM as section 6.1 of wang2019 has it, against the composition of the same law",
+        _batches,
+        forms=("both ends", LAW),
+        limit_is_ours=True,
+        parameters={"T": 1302, "rate": 50 / 32561, "noise": 1.3187, "delta": 1e-5},
+        peers=(LAW,),
     ),
     *_algorithm(1, _mu_1, _pattern_1),
     *_algorithm(2, _mu_2, _pattern_2),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from dpverify.compare.networks.words import section
 from dpverify.compare.tables.orderings import CLAIMS
 from dpverify.compare.tables.records import DataTable, Experiments, TableResult
 from dpverify.compare.tables.settings import NOISES
@@ -35,8 +36,11 @@ PRINTED = (
 def page(experiments: Experiments) -> str:
     """Write ``experiments.md``, the same text for the same numbers."""
     blocks = [block for one in experiments.experiments for block in _section(one)]
+    networks = [block for made in experiments.networks for block in section(made)]
     head = [GENERATED, "# Experiments of papers, made again", WHAT, PRINTED]
-    return md.document([*head, _verdicts(experiments.experiments), *blocks, "What to know:", md.bullets(NOTES)])
+    return md.document(
+        [*head, _verdicts(experiments.experiments), *blocks, "What to know:", md.bullets(NOTES), *networks]
+    )
 
 
 def command_for(name: str) -> str:

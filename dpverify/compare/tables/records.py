@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from dpverify.compare.networks.records import NetworkResult
 from dpverify.compare.records import MeanInterval, interval
 from dpverify.ledger.records import Record
 
@@ -101,3 +102,4 @@ class Experiments(Record, frozen=True, kw_only=True):
 
     schema: Literal[1] = 1
     experiments: list[TableResult]
+    networks: list[NetworkResult] = []

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from dpverify.compare.networks import words as networks
+from dpverify.compare.networks.figure import svg as networks_svg
+from dpverify.compare.networks.records import NetworkResult
+from dpverify.compare.networks.run import run_networks
+from dpverify.compare.networks.settings import EXPERIMENTS, NetworkRequest
 from dpverify.compare.tables.figure import svg
 from dpverify.compare.tables.page import figures, page
 from dpverify.compare.tables.records import Experiments, TableResult
@@ -34,14 +40,15 @@ def run_experiment(
     """Make a table again as asked, and write JSON (``-``: to stdout), a figure, and a report's page; the exit code."""
 
     def work() -> bool:
-        request = TableRequest(**{name: value for name, value in asked.items() if _taken(name, value)})
+        kind = NetworkRequest if asked["experiment"] in EXPERIMENTS else TableRequest
+        request = kind(**{name: value for name, value in asked.items() if _taken(kind, name, value)})
         if report is not None:
             for inside in (report, report / "data", report / "figures"):
                 check_folder("report", inside)
             read(report)
         with rounds_on_stderr() as progress:
-            result = run_table(request, command(request), progress)
-        deliver(summary(result), encode(result), json, figure, lambda: svg(result.tables[0], "needed"))
+            result, text, drawn = _made(request, progress)
+        deliver(text, encode(result), json, figure, drawn)
         if report is not None and not result.interrupted:
             made = msgspec.structs.replace(result, versions=versions(), machine=machine(), commit=commit())
             changed = add(report, made) + (regenerate(report) if (report / INDEX).is_file() else [])
@@ -51,21 +58,31 @@ def run_experiment(
     return answer(work, json, figure)
 
 
-def _taken(name: str, value: object) -> bool:
-    """Refuse what the table itself says, such as epsilon and lam."""
-    if name not in {field.name for field in fields(TableRequest)}:
+def _made(
+    request: TableRequest | NetworkRequest, progress: Callable[[int, int, str], None]
+) -> tuple[TableResult | NetworkResult, str, Callable[[], bytes]]:
+    """Make the experiment, what a person reads of it, and its figure."""
+    if isinstance(request, NetworkRequest):
+        made = run_networks(request, command(request), progress)
+        return made, networks.summary(made), lambda: networks_svg(made.tables[0])
+    result = run_table(request, command(request), progress)
+    return result, summary(result), lambda: svg(result.tables[0], "needed")
+
+
+def _taken(kind: type[TableRequest | NetworkRequest], name: str, value: object) -> bool:
+    """Refuse what the experiment itself says, such as epsilon and lam."""
+    if name not in {field.name for field in fields(kind)}:
         raise ArgumentError(name, value, "must be left out: the experiment has its own")
     return True
 
 
-def command(request: TableRequest) -> str:
+def command(request: TableRequest | NetworkRequest) -> str:
     """Write a request as a command line, defaults left out, files without their folders."""
     words = ["dpverify", "compare", "--experiment", request.experiment]
-    default = TableRequest(request.experiment)
-    for name in ("data", "test_data", "n", "seeds", "seed", "budget"):
-        value = getattr(request, name)
-        if value != getattr(default, name):
-            words += [f"--{name.replace('_', '-')}", value.name if isinstance(value, Path) else str(value)]
+    for field in fields(request):
+        value = getattr(request, field.name)
+        if value != field.default and field.name != "experiment":
+            words += [f"--{field.name.replace('_', '-')}", value.name if isinstance(value, Path) else str(value)]
     return shlex.join(words)
 
 
@@ -81,21 +98,28 @@ def read(folder: Path) -> Experiments:
         raise ArgumentError("report", str(path), f"holds experiments that cannot be read ({words})") from error
 
 
-def add(folder: Path, result: TableResult) -> list[str]:
+def add(folder: Path, result: TableResult | NetworkResult) -> list[str]:
     """Record an experiment, in the place of one made by the same command; the files that changed."""
-    held = {one.command: one for one in read(folder).experiments}
-    experiments = Experiments(experiments=list({**held, result.command: result}.values()))
+    held = read(folder)
+    every: list[TableResult | NetworkResult] = [*held.experiments, *held.networks, result]
+    made = {one.command: one for one in every}
+    experiments = Experiments(
+        experiments=[one for one in made.values() if isinstance(one, TableResult)],
+        networks=[one for one in made.values() if isinstance(one, NetworkResult)],
+    )
     return update(folder, {DATA: encode(experiments), **render(experiments)}, STEM)
 
 
 def render(experiments: Experiments) -> dict[str, bytes]:
     """Make every file but the data; nothing where nothing is recorded. Path below the folder to content."""
-    if not experiments.experiments:
+    if not experiments.experiments and not experiments.networks:
         return {}
     files = {PAGE: page(experiments).encode()}
     for one in experiments.experiments:
         for table in one.tables:
             files |= {f"figures/{name}": svg(table, noise) for noise, name in figures(one, table)}
+    for made in experiments.networks:
+        files |= {f"figures/{networks.figure_name(made, table)}": networks_svg(table) for table in made.tables}
     return files
 
 

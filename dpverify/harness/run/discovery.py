@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 
-from dpverify.harness.run.registry import PaperChecks
+from dpverify.harness.run.registry import PaperChecks, import_checks
 
 MARK = "\nCHECKS = PaperChecks("
 DIGITS = 12
@@ -39,27 +38,30 @@ def load_paper(key: str, package: str, known: Mapping[str, IndexedFile]) -> Pape
     if not key.isidentifier() or find_spec(package) is None:
         return None
     checks = PaperChecks(key, package)
-    for module, source in check_files(package):
+    for module, source in check_files(package, key):
         file = known.get(module)
         checks.announce(module, file.claims if file and file.source == source else claims_in(module))
     return checks
 
 
-def check_files(package: str) -> Iterator[tuple[str, str]]:
-    """Names of the modules below a package that register checks, in the order of their paths, each with its digest."""
+def check_files(package: str, key: str = "") -> Iterator[tuple[str, str]]:
+    """Names of the modules below a package that register checks, in the order of their paths, each with its digest.
+
+    ``key``: only those of this paper.
+    """
+    mark = f'{MARK}"{key}"' if key else MARK
     spec = find_spec(package)
     for folder in [] if spec is None else spec.submodule_search_locations or []:
         for path in sorted(Path(folder).rglob("*.py")):
             text = path.read_text(encoding="utf-8")
-            if MARK in text:
+            if mark in text:
                 module = ".".join([package, *path.relative_to(folder).with_suffix("").parts])
                 yield module, hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
 def claims_in(module: str) -> list[str]:
     """Import a file and list what it judges."""
-    checks: PaperChecks = import_module(module).CHECKS
-    return sorted(checks.claims())
+    return sorted(import_checks(module).claims())
 
 
 def made_index(packages: Sequence[str], search_seconds: Mapping[str, float]) -> Index:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from threadpoolctl import threadpool_limits
 
+from dpverify.harness.run.store import KeptBlocks
 from dpverify.harness.run.task_pool import Outcomes, run_in_pool, run_with_early_worker, together
 from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, run_task
 from dpverify.ledger.records import Status
@@ -102,19 +103,28 @@ class _RunningJob:
 
 
 def run_jobs(
-    jobs: Sequence[Job], workers: int, progress: Report | None = None, early: Executor | None = None
+    jobs: Sequence[Job],
+    workers: int,
+    progress: Report | None = None,
+    early: Executor | None = None,
+    kept: KeptBlocks | None = None,
 ) -> tuple[list[CheckResult], bool]:
-    """Run checks in one or more processes: a result per job, in their order, and whether Ctrl-C came first."""
+    """Run checks in one or more processes: a result per job, in their order, and whether Ctrl-C came first.
+
+    ``kept``: blocks that are there already are not run; all others go there.
+    """
     if workers < 1:
         raise ValueError(f"jobs must be at least 1, got jobs={workers}.")
     with threadpool_limits(1):  # the order of sums, and so the last digit, depends on the number of threads
         running = [_RunningJob.opened(job) for job in jobs]
-        tasks = deque((place, block) for place, each in enumerate(running) for block in range(each.blocks))
+        tasks = deque(_to_run(running, kept))
         total = len(tasks)
         run = _outcomes(list(jobs), tasks, workers, early)
         interrupted = False
         try:
             for done, ((place, block), outcome) in enumerate(run, 1):
+                if kept is not None:
+                    kept.keep(place, block, outcome)
                 running[place].add(block, outcome)
                 if progress is not None:
                     progress(Progress(done, total, jobs[place].label))
@@ -123,6 +133,19 @@ def run_jobs(
         finally:
             run.close()
     return [each.close() for each in running], interrupted
+
+
+def _to_run(running: Sequence[_RunningJob], kept: KeptBlocks | None) -> Iterator[Task]:
+    """The blocks that are not there yet; those that are go to their jobs."""
+    for place, each in enumerate(running):
+        known = {} if kept is None or each.blocks == 0 else kept.found(place)
+        for block in range(each.blocks):
+            if block in known:
+                each.add(block, known[block])
+            else:
+                yield place, block
+        if kept is not None:
+            kept.taken += bool(known) and each.result is not None
 
 
 def _outcomes(jobs: list[Job], tasks: deque[Task], workers: int, early: Executor | None) -> Outcomes:

@@ -20,7 +20,8 @@ PASSED_OVER = frozenset({"kind", "type_comment"})
 DIGITS = 16
 
 
-def evidence_hash(record_hash: str, modules: Iterable[str]) -> str:
+@cache
+def evidence_hash(record_hash: str, modules: tuple[str, ...]) -> str:
     """Hash a claim's record and the modules, by name, that make its checks: 16 hex digits."""
     total = hashlib.sha256(record_hash.encode())
     for digest in sorted(code_hash(module) for module in import_closure(modules)):

@@ -86,6 +86,8 @@ def judge(
         definitions=definitions(printed),
         reason=reason,
         pinned=pinned,
+        unpinned=pinned == "untested"
+        and (status in {"refuted", "inconclusive"} or (status, verdict) == (pinned, None)),
         severity=None if verdict is None else verdict.severity,
         tight=verdict is not None and verdict.tight,
         contradicts=against,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import traceback
+from collections.abc import Iterable, Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple
 
 from dpverify.harness.checks import Check
-
-PAPERS = "dpverify.papers:load"  # by default: a module, and its function from a paper's key to its checks or None
+from dpverify.ledger.errors import SpecError
 
 
 class Entry(NamedTuple):
@@ -73,7 +74,7 @@ class PaperChecks:
         yield self
         for module, claims in self._announced:
             if claim is None or claim in claims:
-                checks: PaperChecks = import_module(module).CHECKS
+                checks = import_checks(module)
                 if checks.key != self.key:
                     raise ValueError(f"{module} must belong to {self.key}, got key={checks.key!r}.")
                 if wrong := sorted(checks.claims() ^ claims):
@@ -82,28 +83,21 @@ class PaperChecks:
                 yield checks
 
 
+def import_checks(module: str) -> PaperChecks:
+    """Import a file with checks; whatever is wrong with it becomes one line that names it."""
+    try:
+        checks: PaperChecks = import_module(module).CHECKS
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        line = error.lineno if isinstance(error, SyntaxError) else where.lineno
+        file = error.filename if isinstance(error, SyntaxError) else where.filename
+        rule = f"its checks cannot be imported: {type(error).__name__}: {error} ({Path(str(file)).name}, line {line})"
+        raise SpecError(module, "", "", "", rule) from error
+    return checks
+
+
 def _put(entries: dict[tuple[str, str], Entry], entry: Entry) -> None:
     claim, name = entry.check.claim, entry.check.name
     if (claim, name) in entries:
         raise ValueError(f"name of a check of {claim} must be new, got name={name!r} twice.")
     entries[claim, name] = entry
-
-
-def recorded_share(source: str, budget: str) -> float | None:
-    """Core seconds of one divisible check, where the source's module has ``SEARCH_SECONDS`` for the budget."""
-    recorded: Mapping[str, float] = getattr(import_module(_place(source)[0]), "SEARCH_SECONDS", {})
-    return recorded.get(budget)
-
-
-def load_checks(source: str, paper: str) -> PaperChecks | None:
-    """Load the checks of a paper. None where no code is written for the paper."""
-    module, function = _place(source)
-    load: Callable[[str], PaperChecks | None] = getattr(import_module(module), function)
-    return load(paper)
-
-
-def _place(source: str) -> tuple[str, str]:
-    module, colon, function = source.partition(":")
-    if not colon:
-        raise ValueError(f"source must be module:function, got source={source!r}.")
-    return module, function

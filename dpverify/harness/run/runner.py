@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 
+from dpverify.harness.recorded_proof import RecordedProofs
 from dpverify.harness.run.engine import Report, run_jobs
 from dpverify.harness.run.judge import unconfirmed
 from dpverify.harness.run.manifest import commit, machine, versions
-from dpverify.harness.run.registry import PAPERS
+from dpverify.harness.run.sources import PAPERS
+from dpverify.harness.run.store import KeptBlocks, Store
 from dpverify.harness.run.suite import Suite, declared, judged
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.results import Result, Run, RunInfo
@@ -35,14 +37,19 @@ def verify(
     source: str = PAPERS,
     spare: bool = False,
     early: Executor | None = None,
+    proofs: RecordedProofs | None = None,
+    store: Store | None = None,
+    fresh: bool = False,
 ) -> Run:
-    """Judge claims, or all, with the checks of a ``source``, "module:function"; all checks share the budget.
+    """Judge claims, or all, with the checks of a ``source``, as sources.py says; all checks share the budget.
 
     ``spare``: start no workers where that takes longer than the work. ``early``: a worker process that was started
-    already, and is shut down where others are. Results come in order; after Ctrl-C, what was decided so far.
+    already, and is shut down where others are. ``proofs``: as for `Suite`. ``store``: keeps
+    what each block gave, and gives what is there already unless the run is to be ``fresh``. Results come in order;
+    after Ctrl-C, what was decided so far.
     """
     start = time.perf_counter()
-    suite = Suite(specs, budget, seed, source)
+    suite = Suite(specs, budget, seed, source, proofs)
     cases = [case for claim in (specs.claims() if claims is None else claims) for case in suite.cases(claim)]
     work = [job for case in cases for job in case.jobs]
     workers = 1 if spare and jobs > 1 and declared(work) < SECONDS_FOR_WORKERS else jobs
@@ -51,7 +58,9 @@ def verify(
             early.shutdown(wait=False, cancel_futures=True)
         early = None
     hashes = [case.evidence_hash for case in cases]  # now: later, Ctrl-C would cost the verdicts
-    found, interrupted = run_jobs(work, workers, progress, early)
+    evidence = [digest for case, digest in zip(cases, hashes, strict=True) for _ in case.jobs]
+    kept = None if store is None else KeptBlocks(store, work, evidence, fresh)
+    found, interrupted = run_jobs(work, workers, progress, early, kept)
     by_case = [[next(each) for _ in case.jobs] for each in [iter(found)] for case in cases]
     results = judged(specs, cases, by_case, hashes)
     info = RunInfo(
@@ -63,23 +72,27 @@ def verify(
         seconds=round(time.perf_counter() - start, 3),
         interrupted=interrupted,
         false_alarm=false_alarm(results),
+        from_store=kept.taken if kept else 0,
+        stale_in_store=kept.stale if kept else 0,
     )
     papers = {case.claim.paper: specs.papers[case.claim.paper].info for case in cases}
     return Run(run=info, papers=papers, results=results)
 
 
-def exit_code(run: Run, *, strict: bool = False) -> int:
+def exit_code(run: Run, *, strict: bool = False, strict_pins: Collection[str] = ()) -> int:
     """130 after Ctrl-C; 1 where a pin is contradicted, sources disagree, a check broke or missed its fault; else 0.
 
     1 also where the slack of a statement that is pinned as tight has moved.
-    ``strict``: 1 also where a pinned verdict is not confirmed.
+    ``strict``: 1 also where a pinned verdict is not confirmed. ``strict_pins``: papers of which it is 1 also where a
+    claim without a pin is refuted, inconclusive or untested.
     """
     if run.run.interrupted:
         return 130
     red = any(
         r.contradicts or r.sources_disagree or errors(r) or r.missed_faults or r.loosened or r.misjudged
+        or (r.unpinned and r.claim.partition(":")[0] in strict_pins)
         for r in run.results
-    )
+    )  # fmt: skip
     return int(red or (strict and any(map(unconfirmed, run.results))))
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from dpverify.harness.budget import Shares, budget_named, shares
 from dpverify.harness.context import Context
+from dpverify.harness.recorded_proof import RecordedProofs
 from dpverify.harness.run.hashes import evidence_hash
 from dpverify.harness.run.judge import judge
 from dpverify.harness.run.premises import settle
-from dpverify.harness.run.registry import PAPERS, Entry, PaperChecks, load_checks, recorded_share
+from dpverify.harness.run.registry import Entry, PaperChecks
+from dpverify.harness.run.sources import PAPERS, entries_of, load_checks, recorded_share
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import SpecError
@@ -72,13 +74,19 @@ class JudgedReading:
 
 
 class Suite:
-    """The checks of all claims of some specs, with one seed and one budget, imported as claims are asked for."""
+    """The checks of all claims of some specs, with one seed and one budget, imported as claims are asked for.
 
-    def __init__(self, specs: Specs, budget: str, seed: int, source: str = PAPERS) -> None:
+    ``proofs``: derivations that nothing has changed since are taken from there, and their certificates checked.
+    """
+
+    def __init__(
+        self, specs: Specs, budget: str, seed: int, source: str = PAPERS, proofs: RecordedProofs | None = None
+    ) -> None:
         if seed < 0:
             raise ValueError(f"seed must be at least 0, got seed={seed}.")
         self.specs, self.budget, self.seed, self.source = specs, budget_named(budget), seed, source
         self._checks: dict[str, PaperChecks | None] = {}
+        self.proofs = proofs
         self.shares = Shares(math.inf, math.inf)  # while they are made out
         share = recorded_share(source, budget)
         self.shares = self.computed_shares() if share is None else Shares(share, math.inf)
@@ -93,7 +101,7 @@ class Suite:
     def cases(self, claim: ClaimSpec) -> list[JudgedReading]:
         """List what is to be judged of a claim: one for each choice of its readings."""
         checks = self._checks_of(claim.paper)
-        entries = [] if checks is None else checks.entries(claim.record.id)
+        entries = entries_of(checks, claim.record.id)
         cases = []
         for reading in claim.readings():
             verdict = claim.verdict(reading)
@@ -106,8 +114,26 @@ class Suite:
             used = {job.check for job in (*printed, *amended, *held)}
             modules = tuple(entry.module for entry in entries if entry.check.name in used)
             listed = self.specs.without_certificate
-            cases.append(JudgedReading(claim, reading, printed, amended, modules, held, listed))
+            cases.append(self._with_proofs(JudgedReading(claim, reading, printed, amended, modules, held, listed)))
         return cases
+
+    def _with_proofs(self, case: JudgedReading) -> JudgedReading:
+        """Give each derivation what the recorded run has of it."""
+        if (proofs := self.proofs) is None:
+            return case
+
+        def given(job: Job) -> Job:
+            if job.find().method != "derivation":
+                return job
+            found = proofs.find(case.claim, job.context.statement, job.check, case.evidence_hash)
+            return replace(job, context=replace(job.context, proof=found))
+
+        return replace(
+            case,
+            printed=tuple(map(given, case.printed)),
+            amended=tuple(map(given, case.amended)),
+            held=tuple(map(given, case.held)),
+        )
 
     def _checks_of(self, paper: str) -> PaperChecks | None:
         """Load the checks of a paper; refuse specs that lack a claim which one of them judges."""

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from dpverify.harness.checks import Check
 from dpverify.harness.context import Context
-from dpverify.harness.run.registry import load_checks
+from dpverify.harness.run.sources import find_check
 
 Task = tuple[int, int]  # number of the job, number of the block
 
@@ -24,7 +24,7 @@ Task = tuple[int, int]  # number of the job, number of the block
 class Job:
     """A check to run on a statement."""
 
-    source: str  # where the paper's checks are found: "module:function"
+    source: str  # where the paper's checks are found, as sources.py says
     paper: str  # the paper's key, the claim's id without it, the check's name
     claim: str
     check: str
@@ -32,10 +32,7 @@ class Job:
 
     def find(self) -> Check:
         """Find the check."""
-        checks = load_checks(self.source, self.paper)
-        if checks is None:
-            raise KeyError(f"{self.paper} has no checks")
-        return checks.find(self.claim, self.check)
+        return find_check(self.source, self.paper, self.claim, self.check)
 
     @property
     def due(self) -> bool:

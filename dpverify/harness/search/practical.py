@@ -22,11 +22,12 @@ from dpverify.symbolic.exact.evaluate import holds_compiled, values
 CONDITIONS: Mapping[str, tuple[str, ...]] = {  # by the letters of the house, which all papers are read in
     "N": ("N >= 1000", "N <= 10**7"),
     "n": ("n >= 1000", "n <= 10**7"),
-    "T": ("T >= 1000", "T <= 10**10"),
+    "T": ("T >= 1000", "T <= 10**9"),
     "d": ("d <= 10**7",),
     "delta": ("delta <= 1/1000", "delta >= 10**(-12)"),
     "epsilon": ("epsilon >= 1/10", "epsilon <= 10"),
 }
+EPOCHS = ("T >= N", "T <= 1000*N")  # what a run is, where both letters are there
 TRIED: Mapping[str, tuple[Fraction, ...]] = {  # what is tried first; T is a number of epochs
     "N": tuple(map(Fraction, (1000, 1024, 60_000, 1_000_000))),
     "n": tuple(map(Fraction, (1000, 1_000_000))),
@@ -46,7 +47,7 @@ def practical_violation(statement: Statement, also: Mapping[str, Domain], seed: 
         return None
     conditions = [parse_relation(text) for name in known for text in CONDITIONS[name]]
     if {"N", "T"} <= {*known}:
-        conditions.append(parse_relation("T >= N"))
+        conditions += map(parse_relation, EPOCHS)
     narrowed = replace(statement, requires=(*statement.requires, *conditions))
     sampler, prober = make_sampler(narrowed, {}, also), Prober(narrowed, None)
     found = search(sampler, prober, [*_first(narrowed, also, sampler)], MOST, seed)
@@ -71,8 +72,9 @@ def whole_epochs(point: Mapping[str, Fraction]) -> bool:
 def is_practical(point: Mapping[str, Fraction]) -> bool:
     """Whether a point has a size, all its letters are such as somebody runs, and a run is of whole epochs."""
     known = [text for name, texts in CONDITIONS.items() if name in point for text in texts]
-    if not {"N", "n", "T", "epsilon"} & point.keys() or ({"N", "T"} <= point.keys() and point["T"] < point["N"]):
+    if not {"N", "n", "T", "epsilon"} & point.keys():
         return False
+    known += EPOCHS if {"N", "T"} <= point.keys() else ()
     held = (holds_compiled(compile_relation(parse_relation(text)), values(point)) for text in known)
     return whole_epochs(point) and all(answer is True for answer in held)
 

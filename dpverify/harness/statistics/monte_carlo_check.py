@@ -13,8 +13,9 @@ from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, as_point
 from dpverify.harness.search.exact_results import numbers
 from dpverify.harness.statistics.effects import Plan
-from dpverify.harness.statistics.mean_judges import Judge, Judgement, Sample
+from dpverify.harness.statistics.mean_judges import Judge, Judgement, MeanMoments, Sample
 from dpverify.harness.statistics.pieces import Pieces
+from dpverify.harness.statistics.trajectory_sums import TrajectoryStatistics
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 
 Simulate = Callable[[Context, np.random.Generator, int], Sample | Pieces]
@@ -51,6 +52,7 @@ class MonteCarloCheck(Check):
     region: str = field(default="", kw_only=True)  # what the simulation covers, in words; the point is always added
 
     method: ClassVar[Method] = "monte-carlo"
+    parts: ClassVar[tuple[type, ...]] = (MeanMoments, TrajectoryStatistics)
 
     def alpha(self, context: Context) -> float:
         """Chance of a false alarm of this check."""

@@ -28,10 +28,15 @@ _LOOSE, _TERM, _SIGNED, _FACTOR, _ATOM = range(5)
 _COMPARISONS: dict[Comparison, str] = {"<": "<", "<=": r"\le", ">": ">", ">=": r"\ge", "==": "="}
 _FENCES = {"floor": (r"\lfloor", r"\rfloor"), "ceil": (r"\lceil", r"\rceil"), "abs": (r"\lvert", r"\rvert")}
 _FENCES |= {"norm": (r"\lVert", r"\rVert"), "dot": (r"\langle", r"\rangle")}
-_OPERATORS = {"log": r"\log", "log2": r"\log_2", "exp": r"\exp", "min": r"\min", "max": r"\max"}
+_OPERATORS = {
+    "log": r"\log", "log2": r"\log_2", "exp": r"\exp", "min": r"\min", "max": r"\max", "normal_cdf": r"\Phi",
+    "gaussian_delta": r"\delta_{\mathrm{Gauss}}", "sampled_gaussian_delta": r"\delta_{\mathrm{sampled}}",
+}  # fmt: skip
 _PLACE = re.compile("#([1-9])")
 _SUPERSCRIPT = re.compile(r"('|\^(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))(_(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))?$")
 _TALL = (r"\frac", r"\sum", r"\left")
+_CLOSED = re.compile(r"\{[^{}]*\}|\([^()]*\)|\\\|.*?\\\||\\langle.*?\\rangle")
+_OPEN_SIGN = re.compile(r" [-+] |/")
 
 
 def latex(node: Node, symbols: Mapping[str, str], functions: Mapping[str, str] | None = None) -> str:
@@ -69,7 +74,8 @@ class _Setter:
             case Num(value):
                 return _number(value)
             case Name(name):
-                return self.name(name), _ATOM
+                text = self.name(name)
+                return text, _TERM if _OPEN_SIGN.search(_without_brackets(text)) else _ATOM
             case Inf():
                 return r"\infty", _ATOM
             case Neg(arg):
@@ -145,7 +151,12 @@ class _Setter:
             return rf"{left} \bmod {right}", _LOOSE
         if name == "bit":
             return rf"\mathrm{{bit}}_{{{self.set(args[1])}}}{_fence('(', self.set(args[0]), ')')}", _FACTOR
-        if last and name in ("log", "log2") and isinstance(args[0], Name | Num):
+        if (
+            last
+            and name in ("log", "log2")
+            and isinstance(args[0], Name | Num)
+            and inside == self.operand(args[0], _ATOM)
+        ):
             return f"{_OPERATORS[name]} {inside}", _FACTOR
         declared = self.functions.get(name, "")
         if "#1" in declared:
@@ -181,6 +192,13 @@ def _number(value: Fraction) -> tuple[str, int]:
         sign = "-" if value < 0 else ""
         return rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}", _SIGNED if sign else _FACTOR
     return text, _SIGNED if value < 0 else _ATOM
+
+
+def _without_brackets(text: str) -> str:
+    """Leave out what stands in brackets, so that what is left is what could be read apart."""
+    while (left := _CLOSED.sub("", text)) != text:
+        text = left
+    return text
 
 
 def _upright(name: str) -> str:

@@ -24,6 +24,9 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "min": (2, 20),
     "max": (2, 20),
     "abs": (1, 1),
+    "normal_cdf": (1, 1),
+    "gaussian_delta": (2, 2),  # gaussian_delta(epsilon, mu): exact, of Gaussian noise; mu: sensitivity / deviation
+    "sampled_gaussian_delta": (3, 3),  # sampled_gaussian_delta(epsilon, q, mu): Poisson sampling, one added or removed
     "norm": (1, 1),  # of a vector, in definitions
     "dot": (2, 2),
     "density": (2, 2),  # density(x, s): of a normal law with mean 0 and deviation s

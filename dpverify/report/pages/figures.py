@@ -6,7 +6,7 @@ To add a kind, write a module in ``drawings`` with ``SHAPE``, ``draw`` and ``cap
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from matplotlib.figure import Figure
@@ -85,6 +85,21 @@ def figure_block(picture: Picture, folder: str) -> str:
     """A figure with its caption under it; ``folder`` is that of the figures, seen from the page."""
     text = md.prose(caption(picture.name, picture.columns))
     return f"![{picture.name}]({folder}/{picture.file})\n\n*{text}*"
+
+
+def figures_of_claim(pictures: Iterable[Picture], folder: str, shown: Container[str]) -> str:
+    """The figures of a claim's section: of those said alike one, and links to the others; none that the page has."""
+    blocks, captions = [], dict[str, list[Picture]]()
+    for picture in pictures:
+        captions.setdefault(caption(picture.name, picture.columns), []).append(picture)
+    for alike in captions.values():
+        first, *others = sorted(alike, key=lambda picture: picture.file not in shown)
+        above = f"The figure {md.code(first.name)} is [shown above](#{figure_place(first)})."
+        blocks.append(above if first.file in shown else figure_block(first, folder))
+        unseen = [other for other in others if other.file not in shown]
+        links = [md.link(str(number), f"{folder}/{other.file}") for number, other in enumerate(unseen, start=1)]
+        blocks.extend([f"The same of other runs: {', '.join(links)}."] if links else [])
+    return "\n\n".join(blocks)
 
 
 def figure_place(picture: Picture) -> str:

@@ -8,11 +8,11 @@ from functools import partial
 from dpverify.ledger.records import HOLDS, SEVERITIES
 from dpverify.ledger.results import Result
 from dpverify.report import markdown as md
-from dpverify.report.collect import by_claim, claim_id, said_alike
+from dpverify.report.collect import by_claim, claim_id
 from dpverify.report.pages.layout import Places, is_box, is_result
 from dpverify.report.pages.templates import render
-from dpverify.report.statements import readings_block, statement_in_line
-from dpverify.report.words import counts, counts_words, instead_words, plural, readings_of, status_label
+from dpverify.report.statements import instead_in_line, readings_block, statement_in_line
+from dpverify.report.words import counts, counts_words, plural, reading_words, readings_of, status_label
 
 LONGEST_FORMULA = 160  # characters of a formula that a table shows; a longer one is in the claim's own section
 CHANGES = 12  # rows of what an implementer must change; the others are one click below
@@ -24,9 +24,13 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
     """The short account of one paper; ``claims`` is the page that lists all its claims."""
     main = [r for r in results if is_result(claim_id(r))]
     falls = [r for r in main if r.status == "refuted"]
-    groups = said_alike(result for result in results if result.status == "refuted" and _is_copied(result))
-    groups.sort(key=lambda group: _rank(group[0]))  # a stable sort: within a rank the order of the paper
-    which = partial(_which, {group[0].claim: group for group in by_claim(results)})
+    claims_of = {group[0].claim: group for group in by_claim(results)}
+    which = partial(_which, claims_of)
+    change = partial(_change, claims=claims_of, places=places)
+    shown: dict[tuple[str, ...], list[Result]] = {}  # readings of which this page says the same are one row
+    for result in (each for each in results if each.status == "refuted" and _is_copied(each)):
+        shown.setdefault((result.claim, result.severity or "", *change(result)), []).append(result)
+    groups = sorted(shown.values(), key=lambda group: _rank(group[0]))  # stable: within a rank the order of the paper
 
     def by_status(shown: Iterable[Result], status_of: Callable[[Result], str]) -> str:
         """Links to results, a line for each status."""
@@ -36,7 +40,7 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         told = {status: [f"{places.link(g[0])} {which(g)}".strip() for g in by_claim(g)] for status, g in lines.items()}
         return md.bullets(f"{status}: {', '.join(links)}" for status, links in told.items())
 
-    rows = [[f"{places.link(g[0])}\n{which(g)}", g[0].severity or "", *_change(g[0], places)] for g in groups[:CHANGES]]
+    rows = [[f"{places.link(g[0])}\n{which(g)}", g[0].severity or "", *change(g[0])] for g in groups[:CHANGES]]
     left = len(groups) - CHANGES
     return render(
         "summary",
@@ -77,9 +81,11 @@ def _repair(result: Result) -> str:
     return f"the corrected statement is {status}"
 
 
-def _change(result: Result, places: Places) -> list[str]:
-    """The first sentence of what is wrong, and where the corrected statement stands."""
-    beside = [f"{instead_words(said)}: {said.status}" for said in (result.holds, result.amendment) if said]
+def _change(result: Result, *, claims: Mapping[str, Sequence[Result]], places: Places) -> list[str]:
+    """The first sentence of what is wrong, and where the corrected statement, or a reading that stands, is."""
+    beside = [f"{instead_in_line(said)}: {said.status}" for said in (result.holds, result.amendment) if said]
+    others = [each for each in claims[result.claim] if each.status != "refuted"]
+    beside = beside or [f"{reading_words(other.reading)}: {other.status}" for other in others]
     instead = md.link("; ".join(beside), places.target(result.claim)) if beside else "nothing yet"
     return [md.prose(first_sentence(result.reason)), instead]
 

@@ -31,11 +31,18 @@ from dpverify.report.collect import (
 )
 from dpverify.report.counterexamples import counterexample_list
 from dpverify.report.numbers import show, show_count, show_float, show_slack
-from dpverify.report.pages.figures import figure_block, figure_place
-from dpverify.report.statements import letters_line, readings_block, statement_block, statement_in_line
+from dpverify.report.pages.figures import figure_block, figure_place, figures_of_claim
+from dpverify.report.premises import definitions_line, given_line
+from dpverify.report.statements import (
+    instead_in_line,
+    instead_line,
+    letters_line,
+    readings_block,
+    statement_block,
+    statement_in_line,
+)
 from dpverify.report.words import GENERATED, STATUSES, false_alarm_line, plural
 
-LONGEST_DEFINITION = 60  # characters of a definition that a page shows
 OPEN = ("undecided", "fails")  # steps that a reader has to see; the others are in the data
 
 T = TypeVar("T")
@@ -84,11 +91,6 @@ def evidence(source: Result | AmendmentResult) -> str:
     return "\n\n".join([f"Evidence: {'; '.join(parts)}.", *broken]) if parts else ""
 
 
-def definition(text: str) -> str:
-    """A definition as code; a long one by its name."""
-    return md.code(text if len(text) <= LONGEST_DEFINITION else text.partition(" = ")[0].partition(" is ")[0])
-
-
 def _silent(check: CheckResult) -> bool:
     """Whether a check is its derivation, which is counted already."""
     return check.derivation is not None and check.status in {"proved", "proved given", "derived"}
@@ -121,7 +123,6 @@ def _table(columns: Mapping[str, Callable[[T], str]], items: Iterable[T]) -> str
 
 
 FILTERS: tuple[Callable[..., object], ...] = (
-    definition,
     *(md.anchor, md.bullets, md.cell, md.code, md.inline_math, md.math_block, md.one_line, md.prose, md.quote),
     *(
         words.instead_words,
@@ -134,8 +135,9 @@ FILTERS: tuple[Callable[..., object], ...] = (
     ),
     *(claim_id, is_vacuous, pictures, run_false_alarm, said_alike),
     *(false_alarm_line, show_count, show_float, show_slack),
-    *(counterexample_list, evidence, letters_line, readings_block, statement_block, statement_in_line, vacuity),
-    *(figure_block, figure_place),
+    *(counterexample_list, definitions_line, evidence, given_line, instead_in_line, instead_line, letters_line),
+    *(readings_block, statement_block, statement_in_line, vacuity),
+    *(figure_block, figure_place, figures_of_claim),
 )
 
 _GAP = re.compile(r"\n{3,}")

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.certify.chains import NoCertificateError
+from dpverify.symbolic.certify.chains import NoCertificateError, read
 from dpverify.symbolic.certify.checker import k, rules
 from dpverify.symbolic.certify.header import functions_of, lemma_header, local_part, record_header
 from dpverify.symbolic.certify.instances import kind_of
 from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy
+from dpverify.symbolic.certify.readback import of_atom, written
+from dpverify.symbolic.certify.rewriting import has_hole
 from dpverify.symbolic.certify.table import with_table
 from dpverify.symbolic.certify.writer import Writer, symbols_of
+from dpverify.symbolic.derive.cited import values_asked_for
 from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.induction import Induction
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.steps import Derivation, Step
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions
 from dpverify.symbolic.rules.base import Holds
+
+OWN = ("name", "reading", "digest")  # what a certificate has of its reading alone
 
 
 @dataclass(frozen=True)
@@ -28,23 +35,45 @@ class Certificate:
     reason: str = ""
 
 
+_ROWS, _FORMS = dict(k.ROWS), dict(k.FORMS)  # what modules hold from the start
+
+
+def _begin() -> None:
+    """Forget the expressions of other certificates, since terms stand in the order in which they were first met."""
+    for known, first in ((k.ROWS, _ROWS), (k.FORMS, _FORMS)):
+        known.clear()
+        known.update(first)
+    for kept in (has_hole, of_atom, written):
+        kept.cache_clear()
+
+
+_latest: list[tuple[dict[str, Any], Derivation, dict[str, Any]]] = []
+"""What was written last, with what it was written from: readings often have the same statement and derivation."""
+
+
 def certify(statement: Statement, derivation: Derivation, digest: str) -> Certificate:
-    """Write the certificate of a statement from its derivation."""
+    """Write the certificate of a statement from its derivation; whatever was written before, it is the same."""
+    _begin()
     book = Book()
     try:
         clean = prepared(derivation)
         header = record_header(statement, clean.start) | {"digest": digest}
+        said = {key: value for key, value in header.items() if key not in OWN}
+        for other, from_other, made in _latest:
+            if other == said and from_other == derivation:
+                own = {key: header[key] for key in OWN}
+                return Certificate({"schema": 2, **made, "statement": {**made["statement"], **own}})
         if statement.relation in k.ORDERS:
             header["order"] = {"last": from_sympy(clean.last), "known": [], "weights": []}
         if clean.division is None:
-            proof = book.proof(header, clean, strict=True).run()
+            proof = book.written(header, clean, conditions=sympy_conditions(statement)).data
         else:
             proof = book.divided(header, record_header(divided(statement, clean.division), clean.start), clean)
         made = with_table({"lemmas": book.lemmas, "statement": proof})
         for proof in (*made["lemmas"], made["statement"]):
             for one in (proof, *proof["premises"].values()):
-                if one.get("kind") != "named":
-                    one["seal"] = k.seal(one, made["table"])
+                one["seal"] = k.seal(one, made["table"])
+        _latest[:] = [(said, derivation, made)]
         return Certificate({"schema": 2, **made})
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
         return Certificate(None, str(error))
@@ -67,8 +96,7 @@ class Book:
         try:
             if isinstance(cited, Derivation):
                 clean = prepared(cited)
-                writer = self.proof(lemma_header(clean, f"{title} {len(self.lemmas) + 1}"), clean)
-                writer.run()
+                writer = self.written(lemma_header(clean, f"{title} {len(self.lemmas) + 1}"), clean)
             else:
                 writer = self._induction(cited)
         except NoCertificateError as error:
@@ -81,6 +109,36 @@ class Book:
         """Begin to write what a derivation proves; ``strict``: without letters that it does not call its own."""
         local = local_part(derivation, header["letters"], symbols_of(derivation), strict=strict)
         return Writer(self, header | local, derivation)
+
+    def written(
+        self, header: dict[str, Any], derivation: Derivation, conditions: Sequence[Any] | None = None
+    ) -> Writer:
+        """Write what a derivation proves; where it asks for values of letters, from what it proves for all such.
+
+        ``conditions``: those of the statement that it is about.
+        """
+        writer = self.proof(header, derivation, conditions is not None)
+        values = values_asked_for(derivation, conditions or ())
+        if not values:
+            writer.run()
+            return writer
+        local = writer.data["local"]
+        kept = {name: kind for name, kind in local["letters"].items() if name not in values}
+        about = [c for c in local["conditions"] if k.letters_in(k.condition(c, ())[2]) <= kept.keys()]
+        every = {**header, "name": f"{header['name']}, for all {', '.join(values)}"}
+        every |= {"letters": header["letters"] | local["letters"]}
+        every |= {"conditions": header["conditions"] + local["conditions"]}
+        part = Writer(self, every, derivation)
+        part.run()
+        self._keep(part)
+        granted = [a for a in derivation.assumptions if not values.keys() & {s.name for s in a.free_symbols}]
+        writer = Writer(
+            self,
+            {**header, "local": {"letters": kept, "conditions": about}},
+            replace(derivation, assumptions=tuple(granted)),
+        )
+        writer.run_instance(every["name"], {name: read(value) for name, value in values.items()})
+        return writer
 
     def _induction(self, cited: Induction) -> Writer:
         """Write a split: the letter is at its start, or the statement is used for the one before."""
@@ -104,7 +162,7 @@ class Book:
         part = self.proof({**lemma, "name": name, "letters": letters}, derivation, strict=True)
         part.run()
         self._keep(part)
-        local = {"letters": functions_of(derivation), "conditions": [], "given": []}
+        local = {"letters": functions_of(derivation), "conditions": []}
         writer = Writer(self, {**header, "local": local}, derivation)
         writer.place.points.clear()  # they are the derivation's, not the statement's
         letter, by = k.letter(division.letter), k.letter(division.by)

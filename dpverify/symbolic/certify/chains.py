@@ -12,6 +12,7 @@ from dpverify.symbolic.certify.checker import Expr, k, rules
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.instances import where_value
 from dpverify.symbolic.certify.place import FactList
+from dpverify.symbolic.certify.polynomials import on_interval
 from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy
 from dpverify.symbolic.certify.prepared import prepare
 from dpverify.symbolic.certify.readback import written
@@ -200,6 +201,8 @@ class Chains:
                 return made
             for side in (source.rule.lhs, source.rule.rhs):
                 prepare(self.goals, place, k.put(side, values))
+            if step.rule == "bernstein" and on_interval(self.goals, place, made.gap, step.where):
+                return made
             if left := unproven(self.goals, place, source.rule, values):
                 self.missing = "; ".join(left)
                 return None
@@ -209,7 +212,11 @@ class Chains:
                 self.missing = f"the checker refuses the instance: {place.refusal}"
                 return None
             known = place.scope.holds(made.relation, place.form(made.gap))
-            if known or self.goals.zero(place, place.form(made.gap - whole)):
+            rest = made.gap - whole
+            if known or (
+                self.goals.zero(place, place.form(rest))
+                and place.fact(made.relation, made.gap, "combine", [], [["1", [whole]], ["1", [rest]]])
+            ):
                 return made
             self.missing = f"the instance is not {k.shown(made.gap)}"
             return None

@@ -16,6 +16,8 @@ from dpverify.symbolic.certify.readback import monomial, written
 
 _SCALE = 2**40
 _MOST_FACTORS = 22
+#: Pairs of what is multiplied: the first few, those with the fewest other letters, and with what is known to be 0.
+PRODUCTS = ("first", "nearest", "zeros")
 
 
 @dataclass
@@ -29,8 +31,8 @@ class Known:
     emit: list[Callable[[], bool]] = field(default_factory=list)  # writes the facts that this column uses
 
 
-def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: bool, nearest: bool) -> list[Known]:
-    """Columns that share letters with a form; products of the first few, or of those with the fewest other letters."""
+def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: str) -> list[Known]:
+    """Columns that share letters with a form, and products of them: see `PRODUCTS`."""
     scope = place.scope
     known = list(_facts(place, form))
     zeros = {id(c) for c in known if scope.holds("=", c.form)}
@@ -43,9 +45,10 @@ def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: b
     columns = [*known, Known(k.ONE, True, ())]
     if products:
         columns.extend(_squares(place, form))
-        usable = [c for c in known if id(c) not in zeros]
-        near = sorted(usable, key=lambda c: len(k.letters_in(c.form) - k.letters_in(form)))
-        for a, b in combinations_with_replacement((near if nearest else usable)[:_MOST_FACTORS], 2):
+        usable = [c for c in known if products == "zeros" or id(c) not in zeros]
+        if products == "nearest":
+            usable.sort(key=lambda c: len(k.letters_in(c.form) - k.letters_in(form)))
+        for a, b in combinations_with_replacement(usable[:_MOST_FACTORS], 2):
             if len(a.form) * len(b.form) <= 200:
                 both = scope.product(a.form, b.form)
                 columns.append(Known(both, a.strict and b.strict, (*a.factors, *b.factors), emit=[*a.emit, *b.emit]))

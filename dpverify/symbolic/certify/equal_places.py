@@ -1,11 +1,13 @@
-"""Equations from equations: one function at two places that are known to be equal."""
+"""Equations from equations: one function at two places that are equal."""
 
 from __future__ import annotations
 
 from itertools import combinations
 from typing import Any
 
-from dpverify.symbolic.certify.checker import Form, k
+from flint import fmpq
+
+from dpverify.symbolic.certify.checker import Expr, Form, k
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.readback import power, written
 
@@ -33,3 +35,51 @@ def by_equal_places(goals: Any, place: FactList, form: Form) -> bool:
             terms = [["1", [written(factor), gap]], *([["1", [written(moved)]]] if moved else [])]
             return place.fact("=", written(form), "combine", [], terms)
     return False
+
+
+def by_one_root(goals: Any, place: FactList, form: Form) -> bool:
+    """Prove that a difference of two products with roots is 0, since these are roots of equal expressions."""
+    values = [x.constant() for m in form for a, x in m if a[0] == "base"]
+    degree = max((v.q for v in values if v is not None), default=1)
+    if len(form) != 2 or degree == 1:
+        return False
+    (minus, _), (plus, _) = sorted(form.items(), key=lambda one: one[1])
+    parts = [
+        [k.rational(abs(form[m]) ** int(degree)), *(power(a, x.times(degree)) for a, x in m)] for m in (plus, minus)
+    ]
+    if not all(goals.expr(place, part) for side in parts for part in side):
+        return False
+    first, second = (k.row("*", *side) for side in parts)
+    if not goals.zero(place, place.form(first - second)):
+        return False
+    root = k.rational(fmpq(1, degree))
+    context = k.row("^", k.letter("HOLE"), root)
+    gap = k.row("^", first, root) - k.row("^", second, root)
+    return place.fact("=", gap, "congruent", "HOLE", context, first, second) and place.scope.holds("=", form)
+
+
+def by_value(goals: Any, place: FactList, form: Form) -> bool:
+    """Prove that a form is 0 by putting its value for a floor of a number."""
+    expr, hole = written(form), k.letter("HOLE")
+    for floor in _floors_of_numbers(expr):
+        value = k.ball(place.form(floor)).unique_fmpz()
+        if value is None:
+            continue
+        context, number = _replaced(expr, floor, hole), k.rational(value)
+        moved = k.put(context, {"HOLE": number})
+        if moved is not expr and goals.zero(place, place.form(moved)):
+            gap = expr - moved
+            place.fact("=", gap, "congruent", "HOLE", context, floor, number)
+            return place.fact("=", expr, "combine", [], [["1", [gap]], ["1", [moved]]])
+    return False
+
+
+def _floors_of_numbers(expr: Expr) -> list[Expr]:
+    inner = [floor for arg in expr if isinstance(arg, k.Row) for floor in _floors_of_numbers(arg)]
+    return [*inner, expr] if expr[0] == "floor" and not k.letters_in(expr) else inner
+
+
+def _replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
+    if expr is old:
+        return new
+    return k.row(*(_replaced(arg, old, new) if isinstance(arg, k.Row) else arg for arg in expr))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from flint import fmpq
 
 from dpverify.symbolic.certify.checker import Expr, Form, k
-from dpverify.symbolic.certify.columns import columns_for, pruned
-from dpverify.symbolic.certify.equal_places import by_equal_places
+from dpverify.symbolic.certify.columns import PRODUCTS, columns_for, pruned
+from dpverify.symbolic.certify.equal_places import by_equal_places, by_one_root, by_value
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import cleared, denominators, factors_of, shared, shifted
 from dpverify.symbolic.certify.readback import written
+from dpverify.symbolic.certify.stand_ins import by_floors, by_logarithms, by_squares
 from dpverify.symbolic.prove.certificate import solve
 
 _DEPTH = 5
@@ -47,8 +48,8 @@ class Goals:
         place.busy.add(key)
         try:
             for method in (
-                self._split, self._factors, self._terms, self._linear, self._whole, self._fraction, self._polynomial,
-                self._shift, self._products,
+                self._split, self._factors, self._terms, self._linear, self._whole, self._stand_ins, self._fraction,
+                self._polynomial, self._shift, self._products,
             ):  # fmt: skip
                 if method(place, form, strict, depth) and place.scope.holds(relation, place.form(expr)):
                     return True
@@ -71,7 +72,7 @@ class Goals:
         under = denominators(form)
         if under and all(self.apart(place, d) for d in under) and not cleared(place.scope, place.form(expr), under):
             return place.fact("=", expr, "combine", [written(d) for d in under], [])
-        if by_equal_places(self, place, place.form(expr)):
+        if any(way(self, place, place.form(expr)) for way in (by_equal_places, by_one_root, by_value)):
             return True
         if any(place.refuted(written(one), False) for one in (form, -form)):
             return False
@@ -147,7 +148,7 @@ class Goals:
                 return next(signs, 0)
             if self._atom(place, atom, strict, depth):
                 return 1
-            return -1 if self.combination(place, -alone, strict, depth, False) else 0
+            return -1 if self.combination(place, -alone, strict, depth) else 0
         if self.prove(place, alone, strict or (value is not None and value < 0), depth - 1):
             return int(place.scope.holds(_RELATION[strict], power_form))
         if value == -1 and self.prove(place, -alone, True, depth - 1):
@@ -155,7 +156,7 @@ class Goals:
         return 0
 
     def _of_letter(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-        return place.scope.holds(_RELATION[strict], form) or self.combination(place, form, strict, depth, False)
+        return place.scope.holds(_RELATION[strict], form) or self.combination(place, form, strict, depth)
 
     def _atom(self, place: FactList, atom: Form, strict: bool, depth: int) -> bool:
         """The sign of a function: of a sum by its terms, of others by what is known of them."""
@@ -167,7 +168,7 @@ class Goals:
             return self.expr(inner, term) and place.termwise(expr)
         if kind == "floor" and not strict and self.prove(place, rest[0], False, depth - 1):
             return True
-        return self.combination(place, k.alone(atom), strict, depth, False)
+        return self.combination(place, k.alone(atom), strict, depth)
 
     def _terms(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         """Every term by itself."""
@@ -183,16 +184,14 @@ class Goals:
         return some
 
     def _linear(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-        return self.combination(place, form, strict, depth, products=False)
+        return self.combination(place, form, strict, depth)
 
     def _products(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-        return len(form) > 1 and any(self.combination(place, form, strict, depth, True, one) for one in (False, True))
+        return len(form) > 1 and any(self.combination(place, form, strict, depth, one) for one in PRODUCTS)
 
-    def combination(
-        self, place: FactList, form: Form, strict: bool, depth: int, products: bool, nearest: bool = False
-    ) -> bool:
+    def combination(self, place: FactList, form: Form, strict: bool, depth: int, products: str = "") -> bool:
         """Find weights by a linear program over what is known, and write it down."""
-        columns = pruned(columns_for(self, place, form, depth, products, nearest), form)
+        columns = pruned(columns_for(self, place, form, depth, products), form)
         if len(columns) > _MOST_COLUMNS or not all(any(m in c.form for c in columns) for m in form):
             return False
         numbers: dict[object, int] = {}
@@ -218,6 +217,11 @@ class Goals:
         if strict or not place.scope.integer(form):
             return False
         return self.prove(place, form + k.ONE, True, depth - 2) and place.fact(">=", written(form), "whole")
+
+    def _stand_ins(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+        """Compare the arguments of floors, logarithms or roots."""
+        ways = (by_floors, by_logarithms, by_squares)
+        return any(way(self, place, form, strict, depth) for way in ways)
 
     def _fraction(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         """Times its denominators."""

@@ -19,7 +19,7 @@ from dpverify.symbolic.certify.prefix import (
     from_formula,
     from_sympy,
 )
-from dpverify.symbolic.derive.cited import assumed_of_local
+from dpverify.symbolic.derive.cited import Cited
 from dpverify.symbolic.derive.define import hidden_letters, meant_by
 from dpverify.symbolic.derive.induction import Hypothesis
 from dpverify.symbolic.derive.steps import Derivation, Premise, symbol_conditions
@@ -67,7 +67,7 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
 def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
     """What a derivation proves: for all letters but the local ones that its ends do not show."""
     hidden = unseen_letters(derivation)
-    granted = [p for p in derivation.premises.values() if isinstance(p, Hypothesis)]
+    granted = [p for p in derivation.premises.values() if isinstance(p, Hypothesis) or is_named(p)]
     relations = [_RELATION[p.relation](p.lhs, p.rhs, evaluate=False) for p in granted]
     assumed = [a for a in (*derivation.assumptions, *relations) if not hidden & _names(a)]
     ends = derivation.start, derivation.last
@@ -77,6 +77,11 @@ def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
     header = said_by(said, plain)
     header["conditions"] = [c for c in header["conditions"] if c[0] != "integer"]
     return {"name": name, **header, "letters": header["letters"] | functions_of(derivation)}
+
+
+def is_named(premise: Premise) -> bool:
+    """Whether a premise says something of a letter that stands for what a derivation starts from."""
+    return isinstance(premise, Cited) and premise.lhs.is_Symbol and premise.start not in (None, premise.lhs)
 
 
 def functions_of(derivation: Derivation) -> dict[str, Prefix]:
@@ -96,10 +101,7 @@ def local_part(
     assumed = [c for a in derivation.assumptions if _names(a) & local.keys() for c in conditions_of(a)]
     others = {n: declared(derivation, n) for n in derivation.variables if n not in known}
     letters = local | {n: kind for n, kind in others.items() if kind is not None}
-    given = [str(a) for a in assumed_of_local(derivation, hidden=True) if _names(a) & local.keys()]
-    return {"local": {
-        "letters": letters, "conditions": own + assumed, "given": given,
-    }}  # fmt: skip
+    return {"local": {"letters": letters, "conditions": own + assumed}}
 
 
 def _signs(symbol: Any) -> list[Prefix]:

@@ -19,8 +19,12 @@ def _power(base: float, exponent: float) -> float:
     return float(value)
 
 
+def _floor(value: float) -> int:
+    return math.floor(value + 1e-9)  # of what may be whole but for rounding
+
+
 _FUNCTIONS: dict[str, Callable[..., float]] = {
-    "exp": math.exp, "log": math.log, "floor": math.floor, "max": max, "^": _power, "pi": lambda: math.pi,
+    "exp": math.exp, "log": math.log, "floor": _floor, "max": max, "^": _power, "pi": lambda: math.pi,
     "bit": lambda s, i: float(int(s) >> int(i) & 1), "popcount": lambda n: float(int(n).bit_count()),
     "+": lambda *xs: math.fsum(xs), "*": lambda *xs: math.prod(xs),
 }  # fmt: skip
@@ -44,7 +48,7 @@ def _value(expr: Expr, point: Point) -> float:
         index, lo, hi, body = args
         if hi[0] == "oo":
             raise ValueError
-        first, last = round(_value(lo, point)), math.floor(_value(hi, point) + 1e-9)
+        first, last = round(_value(lo, point)), _floor(_value(hi, point))
         if last - first > _MOST_TERMS:
             raise ValueError
         return math.fsum(_value(body, {**point, index: float(n)}) for n in range(first, last + 1))

@@ -69,6 +69,9 @@ def _signs(goals: Goals, place: FactList, expr: Expr) -> None:
         goals.expr(place, log[1] - k.rational(2))
 
 
-def _logarithms(expr: Expr) -> set[Expr]:
-    found = {expr} if expr[0] == "log" else set()
-    return found.union(*(_logarithms(a) for a in expr if isinstance(a, k.Row)))
+def _logarithms(expr: Expr) -> dict[Expr, None]:
+    """The logarithms of an expression, in the order in which they stand there: no certificate may hang on a set's."""
+    found = {expr: None} if expr[0] == "log" else {}
+    for part in (a for a in expr if isinstance(a, k.Row)):
+        found |= _logarithms(part)
+    return found

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from math import comb
 from typing import Any
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
-from dpverify.symbolic.certify.checker import Form, k
+from dpverify.symbolic.certify.checker import Expr, Form, k
+from dpverify.symbolic.certify.prefix import from_sympy
 from dpverify.symbolic.certify.readback import written
+from dpverify.symbolic.rules import find_rule
 
 _MOST_DEGREE = 14
 _MOST_SHIFTED = 4
@@ -156,6 +159,21 @@ def shifted(goals: Any, place: Any, form: Form) -> list[Any] | None:
             if found is not None:
                 return found
     return None
+
+
+def on_interval(goals: Any, place: Any, gap: Expr, where: Mapping[str, Any]) -> bool:
+    """Write that a polynomial is nonnegative on an interval, by its Bernstein coefficients."""
+    condition: Any = find_rule("bernstein").instance(where).conditions[0]
+    x, low, high = (k.read(from_sympy(where[name])) for name in ("x", "low", "high"))
+    shares, sides = condition.coefficients, (x - low, high - x)
+    if not all(goals.expr(place, side) for side in sides):
+        return False
+    degree, width = len(shares) - 1, where["high"] - where["low"]
+    terms = [
+        [str(share * comb(degree, n) / width**degree), [*[sides[0]] * n, *[sides[1]] * (degree - n)]]
+        for n, share in enumerate(shares)
+    ]
+    return bool(place.fact(">=", gap, "combine", [], terms))
 
 
 def _moved(ring: _Ring, choice: Any) -> dict[Any, Any]:

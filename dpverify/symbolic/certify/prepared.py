@@ -77,8 +77,9 @@ def _prepare_power(goals: Goals, place: FactList, below: Expr, above: Expr) -> N
     value = exponent.constant()
     if value is not None and value.q == 1 and value >= 0:
         return
-    if not goals.prove(place, base, True) and (value is None or value > 0):
-        goals.prove(place, base)
+    proven = goals.prove(place, base, True) or ((value is None or value > 0) and goals.prove(place, base))
+    if not proven and (value is None or value.q > 1):
+        as_written(goals, place, below)
     if value is None:
         goals.prove(place, exponent)
     elif value.q == 1:
@@ -86,3 +87,22 @@ def _prepare_power(goals: Goals, place: FactList, below: Expr, above: Expr) -> N
     if len(base) == 1 and (value is None or value.q != 1):
         for atom, _ in min(base):
             goals.prove(place, k.alone(atom))
+
+
+def as_written(goals: Goals, place: FactList, expr: Expr) -> str:
+    """Prove the sign of sums, products and squares as they stand, before they are multiplied out: >, >= or nothing."""
+    op, *args = expr
+    for relation in (">", ">="):
+        if goals.expr(place, expr, relation == ">"):
+            return relation
+    if op == "^" and place.form(args[1]).constant() == 2:
+        return ">=" * place.square(args[0])
+    if op == "sum":
+        term, _ = place.scope.term(*expr)
+        inner = place.inside(place.scope.span(*expr))
+        return ">=" * bool(as_written(goals, inner, term) and place.termwise(expr))
+    found = [as_written(goals, place, arg) for arg in args] if op in "+*" else [""]
+    terms = [["1", [arg]] for arg in args] if op == "+" else [["1", args]]
+    strict = any(one == ">" for one in found) if op == "+" else all(one == ">" for one in found)
+    relation = ">" if strict else ">="
+    return relation * (all(found) and place.fact(relation, expr, "combine", [], terms))

@@ -11,7 +11,7 @@ from dpverify.symbolic.certify.checker import Expr, k
 from dpverify.symbolic.certify.columns import instance_gap
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
-from dpverify.symbolic.certify.prepared import prepare
+from dpverify.symbolic.certify.prepared import as_written, prepare
 
 HOLE = k.letter("HOLE")
 
@@ -143,6 +143,8 @@ class Rewriting:
         """A power whose base moves."""
         power, goals = made.old[2], self.goals
         if goals.expr(place, power) and goals.expr(place, low):
+            if not place.scope.sign(place.form(high)) & 1:
+                place.fact(">=", high, "combine", [], [["1", [low]], ["1", [high - low]]])
             return self._by_rule(place, made, "power-monotone", {"a": low, "b": high, "p": power})
         if not (goals.expr(place, -power) and goals.expr(place, low, True)):
             return None
@@ -236,7 +238,8 @@ def unproven(goals: Goals, place: FactList, rule: Any, values: Mapping[str, Any]
                 prepare(goals, place, k.put(args[0], values))
             if expr is not None:
                 prepare(goals, at, expr)
-                goals.known(at, relation, expr)
+                if not goals.known(at, relation, expr) and relation in (">=", ">"):
+                    as_written(goals, at, expr)
             met = place.proof.met(place.scope, values, kind, *args)
         except k.Refused:
             met = False

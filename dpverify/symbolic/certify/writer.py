@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import sympy
 
 from dpverify.symbolic.certify.chains import Chains, NoCertificateError, Origin, gap_of, read
-from dpverify.symbolic.certify.checker import k
+from dpverify.symbolic.certify.checker import Expr, k
 from dpverify.symbolic.certify.goals import Goals
-from dpverify.symbolic.certify.header import premise_header, record_header
+from dpverify.symbolic.certify.header import is_named, premise_header, record_header
 from dpverify.symbolic.certify.instances import replaced, where_value
 from dpverify.symbolic.certify.orders import weighed
 from dpverify.symbolic.certify.place import FactList, Writing
-from dpverify.symbolic.certify.prefix import conditions_of, from_sympy
+from dpverify.symbolic.certify.prefix import conditions_of
 from dpverify.symbolic.certify.prepared import prepare
 from dpverify.symbolic.certify.readback import written
 from dpverify.symbolic.certify.rewriting import HOLE, unproven
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dpverify.symbolic.certify.certificates import Book
 
 _POINTS = 24
-_NO_LETTERS: dict[str, Any] = {"letters": {}, "conditions": [], "given": []}
+_NO_LETTERS: dict[str, Any] = {"letters": {}, "conditions": []}
 
 
 class Writer:
@@ -76,6 +76,27 @@ class Writer:
         if "order" in self.data and (why := weighed(goals, place, self.data)):
             raise NoCertificateError(why)
         return self.data
+
+    def run_instance(self, lemma: str, values: Mapping[str, Any]) -> None:
+        """Write that a statement is what a lemma says of some values."""
+        self._first_facts()
+        for condition in self.book.checker.lemmas[lemma].conditions:
+            parts = list(_parts(k.put(condition[2], values)))
+            for base, power in (e[1:] for e in parts if e[0] == "^" and self.place.form(e[2]).constant() is None):
+                self._below_exp(base, power, [e[1] for e in parts if e[0] == "exp"])
+        self.use(self.place, "lemma", lemma, values)
+        self.ended()
+
+    def _below_exp(self, base: Expr, power: Expr, others: list[Expr]) -> None:
+        """Write that b**e <= exp(e*(b - 1)), and that this is at most the exponentials that it is compared with."""
+        less = base - k.rational(1)
+        by_power = {"a": base, "b": k.row("exp", less), "p": power}
+        steps = [("one-minus-exp", {"x": -less}), ("power-monotone", by_power)]
+        steps += [("exp-monotone", {"a": k.row("*", power, less), "b": other}) for other in others]
+        for name, where in steps:
+            rule = k.Rule(self.book.checker.rules[name])
+            if not unproven(self.goals, self.place, rule, where):
+                self.place.fact(">=", k.put(rule.gap, where), "instance", "rule", name, where)
 
     def run_induction(self, letter: str, base: str, step: str) -> None:
         """Write that a statement holds where a letter is at its start, and by the one before where it is above."""
@@ -138,20 +159,21 @@ class Writer:
         """What a step cites: a lemma where a derivation is cited, or a premise."""
         (name,) = step.premises
         premise = self.derivation.premises[name]
-        if isinstance(premise, Hypothesis):
+        if is_named(premise) and premise.lhs.name not in self.data["letters"]:
+            raise NoCertificateError(f"{premise.lhs}: a letter that stands for an expression, and that no end shows")
+        if isinstance(premise, Hypothesis) or is_named(premise):
             return Origin("condition", name, premise, {})
         proven = premise.derivation if isinstance(premise, Cited) else premise
         if isinstance(proven, Induction | Derivation):
             lemma, own = self.book.lemma(proven), premise.where if isinstance(premise, Cited) else {}
             rule = self.book.checker.lemmas[lemma]
             where = {one: own.get(one, sympy.Symbol(one)) for one in rule.letters}
-            if not isinstance(premise, Cited) or premise.lhs == premise.start:
+            self._opened(proven, own, step)
+            if not isinstance(premise, Cited) or premise.start is None or premise.lhs == premise.start:
                 put = {one: where_value(substitute(sympy.sympify(v), step.where)) for one, v in where.items()}
                 same = {one: (one,) for one in where if rule.letters[one] in k.FUNCTIONS and one not in own}
                 return Origin("lemma", lemma, rule, put | same)
-            data = {"kind": "named", "lemma": lemma, "where": {n: from_sympy(v) for n, v in where.items()}}
-            data |= {"name": name, "lhs": from_sympy(premise.lhs)}
-            where = {}
+            data, where = premise_header(premise, name, ()) | {"kind": "given"}, {}  # that it is called so
         elif isinstance(premise, Referenced) and not premise.measured:
             data = {"name": name, "kind": "claim", **record_header(premise.statement)}
             where = {one: premise.where.get(one, sympy.Symbol(one)) for one in data["letters"]}
@@ -165,6 +187,25 @@ class Writer:
         rule = self.proof.grant(name, data)
         put = {one: substitute(sympy.sympify(value), step.where) for one, value in where.items()}
         return Origin("premise", name, rule, {one: where_value(value) for one, value in put.items()})
+
+    def _opened(self, proven: Derivation | Induction, own: Mapping[str, Any], step: Step) -> None:
+        """Write what is assumed of a cited derivation's names, where what they stand for is put for them."""
+        for named in proven.premises.values() if isinstance(proven, Derivation) else ():
+            if isinstance(named, Cited) and is_named(named) and named.lhs.name in own:
+                assert named.derivation is not None
+                lemma = self.book.lemma(named.derivation)
+                letters = self.book.checker.lemmas[lemma].letters
+                where = {one: substitute(named.where.get(one, sympy.Symbol(one)), own) for one in letters}
+                values = {one: read(substitute(value, step.where)) for one, value in where.items()}
+                self.use(self.place, "lemma", lemma, values)
+
+
+def _parts(expr: Expr) -> Iterator[Expr]:
+    """An expression, and all that it is made of."""
+    yield expr
+    for arg in expr:
+        if isinstance(arg, k.Row):
+            yield from _parts(arg)
 
 
 def symbols_of(derivation: Derivation) -> list[Any]:

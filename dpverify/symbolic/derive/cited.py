@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from dpverify.ledger.statements import Reference
 from dpverify.symbolic.derive.conclude import letters_of_citations
 from dpverify.symbolic.derive.define import Recorded
 from dpverify.symbolic.derive.derivation import Derivation, Premise
-from dpverify.symbolic.derive.local_values import without_local_values
+from dpverify.symbolic.derive.local_values import values_of, without_local_values
 from dpverify.symbolic.derive.referenced import Referenced
 from dpverify.symbolic.derive.steps import Cases, DerivationError, Link, symbol_conditions
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm
@@ -151,14 +151,32 @@ def assumed_of_local(derivation: Derivation, *, hidden: bool) -> list[Any]:
     What is assumed of other local letters only asks for values, and these are proven to exist. Of a chain that is
     cited, what it shows at its ends is a condition where it is cited; only what is ``hidden`` is left.
     """
+    relations, reached = _reached(derivation)
+    shown = _names(derivation.start) | _names(derivation.last) if hidden else set[str]()
+    return [a for a, letters in relations if letters & reached and not letters <= shown]
+
+
+def values_asked_for(derivation: Derivation, conditions: Iterable[Any] = ()) -> dict[str, Any]:
+    """Values of the local letters that have no such meaning, by which all is met that is assumed under conditions."""
+    relations, reached = _reached(derivation)
+    about = [a for a, letters in relations if not letters & (reached | _names(derivation.last))]
+    own = set[str]().union(*(letters for a, letters in relations if a in about))
+    symbols = sorted({s for a in about for s in a.free_symbols if s.name in own}, key=str)
+    same = {s.name: s for a in derivation.assumptions for s in a.free_symbols}
+    wider = [c.xreplace({s: same.get(s.name, s) for s in c.free_symbols}) for c in conditions]
+    granted = Facts().given([*(a for a in derivation.assumptions if a not in about), *wider])
+    return {s.name: value for s, value in (values_of(tuple(symbols), about, granted) or {}).items()}
+
+
+def _reached(derivation: Derivation) -> tuple[list[tuple[Any, set[str]]], set[str]]:
+    """Assumptions on local letters with these letters, and the local letters that have a meaning."""
     own = set(derivation.local)
     relations = [(a, own & _names(a)) for a in derivation.assumptions if own & _names(a)]
     sides = [derivation.start, *(side for p in derivation.premises.values() for side in (p.lhs, p.rhs))]
     reached = own & set[str]().union(*map(_names, sides))
     for _ in relations:
         reached |= set[str]().union(*(letters for _, letters in relations if letters & reached))
-    shown = _names(derivation.start) | _names(derivation.last) if hidden else set[str]()
-    return [a for a, letters in relations if letters & reached and not letters <= shown]
+    return relations, reached
 
 
 def _names(expr: Any) -> set[str]:

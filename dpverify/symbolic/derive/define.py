@@ -12,7 +12,7 @@ from sympy.core.function import AppliedUndef
 from dpverify.ledger.definitions import Definition, Fact, Meaning
 from dpverify.ledger.formula import BUILTINS, Call, Compare, Formula, Name, free_names, substitute, walk
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.local_values import have_values
+from dpverify.symbolic.derive.local_values import values_of
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, check_fixed, premise_of
 from dpverify.symbolic.expressions.functions import Inner, Norm
 from dpverify.symbolic.expressions.to_sympy import (
@@ -160,7 +160,7 @@ def reworded(statement: Statement) -> Statement:
     letters = said.domains.keys() - statement.domains.keys() - set(said.let_names)
     symbols = {name: symbol for name, symbol in sympy_symbols(said).items() if name in letters}
     asked = [relation for relation in sympy_conditions(said) if relation.free_symbols & set(symbols.values())]
-    if not have_values(tuple(symbols.values()), asked, Facts()):
+    if values_of(tuple(symbols.values()), asked, Facts()) is None:
         raise DerivationError(
             f"not proven that there are {', '.join(symbols)} as the definition of {said.quantity} says."
         )
@@ -204,7 +204,7 @@ def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -
     granted = Facts().given(sympy_conditions(statement))
     obstacle = next((f"its definition asks for {r}, which the statement does not grant."
                      for r in relations if r not in about and not implied(r, granted)), "")  # fmt: skip
-    if not obstacle and not have_values(tuple(sorted(letters.values(), key=str)), list(about), granted):
+    if not obstacle and values_of(tuple(sorted(letters.values(), key=str)), list(about), granted) is None:
         obstacle = f"not proven that there are {', '.join(letters)} as its definition says, on the whole domain."
     with sympy.evaluate(False):
         uncancelled = sympy_sides(meaning.statement)[1].xreplace(put)

@@ -24,28 +24,34 @@ def without_local_values(derivation: Derivation, rename: dict[Any, Any], granted
     own = set(derivation.local)
     assumed = [a.xreplace(rename) for a in derivation.assumptions if own & {s.name for s in a.free_symbols}]
     letters = sorted({s for a in assumed for s in a.free_symbols if s.name in own}, key=str)
-    if have_values(tuple(letters), assumed, granted):
+    if values_of(tuple(letters), assumed, granted) is not None:
         return ""
     return f"not proven that there are values of {', '.join(map(str, letters))} as assumed, on the whole domain."
 
 
-def have_values(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -> bool:
-    """Whether values of letters are found, as expressions in the others, of which all that is assumed is proven."""
+def values_of(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -> dict[Any, Any] | None:
+    """Values of letters, as expressions in the others, of which all that is assumed is proven; None if not found.
+
+    Of a vector, it is the length.
+    """
     for letter in letters:
         rest = tuple(other for other in letters if other != letter)
         sizes = () if letter.is_real else (0, 1)  # of a vector, of whose norm alone the assumptions speak
-        if any(
-            have_values(rest, [a.xreplace({Norm(letter): sympy.Integer(n)}) for a in assumed], granted) for n in sizes
-        ):
-            return True
+        for size in map(sympy.Integer, sizes):
+            others = values_of(rest, [a.xreplace({Norm(letter): size}) for a in assumed], granted)
+            if others is not None:
+                return {letter: size, **others}
         for value in dict.fromkeys(_candidates(letter, assumed)):
             if not value.free_symbols.isdisjoint(letters) or not _may_be(letter, value, granted):
                 continue
             put = [a.xreplace({letter: value}) for a in assumed]
             open_ones = [a for a in put if a is not sympy.true and not a.free_symbols.isdisjoint(rest)]
-            if all(_implied(a, granted) for a in put if a not in open_ones) and have_values(rest, open_ones, granted):
-                return True
-    return not letters
+            if not all(_implied(a, granted) for a in put if a not in open_ones):
+                continue
+            others = values_of(rest, open_ones, granted)
+            if others is not None:
+                return {letter: value, **others}
+    return None if letters else {}
 
 
 def _implied(relation: Any, granted: Facts) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 
 from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, free_names, walk
-from dpverify.symbolic.exact import elementary
+from dpverify.symbolic.exact import elementary, laws
 from dpverify.symbolic.exact.numbers import (
     MAX_BITS,
     OO,
@@ -36,6 +36,9 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "min": elementary.minimum,
     "max": elementary.maximum,
     "abs": abs,
+    "normal_cdf": laws.normal_cdf,
+    "gaussian_delta": laws.gaussian_delta,
+    "sampled_gaussian_delta": laws.sampled_gaussian_delta,
 }
 
 #: Functions that derivations use beyond the formula language; ``#`` cannot occur in a printed name.

@@ -27,6 +27,11 @@ from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import compare, to_value
 from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Norm, PopCount
 
+
+def _normal_cdf(x: Any) -> Any:
+    return sympy.erfc(-x / sympy.sqrt(2)) / 2
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log": sympy.log,
     "log2": Log2,
@@ -40,10 +45,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": sympy.Min,
     "max": sympy.Max,
     "abs": sympy.Abs,
+    "normal_cdf": _normal_cdf,
+    "gaussian_delta": lambda e, mu: _normal_cdf(mu / 2 - e / mu) - sympy.exp(e) * _normal_cdf(-mu / 2 - e / mu),
     "norm": Norm,
     "dot": Inner,
     "density": lambda x, s: sympy.exp(-(x**2) / (2 * s**2)) / (s * sympy.sqrt(2 * sympy.pi)),
 }
+
 
 RELATIONS: dict[str, Callable[..., Any]] = {
     "<": sympy.StrictLessThan,

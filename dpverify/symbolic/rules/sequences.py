@@ -58,23 +58,28 @@ class BernsteinOrder(Condition):
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Whether all coefficients are rational and none is negative; the degree is not raised."""
+        return bool(self.coefficients) and all(one >= 0 for one in self.coefficients)
+
+    @property
+    def coefficients(self) -> list[Any]:
+        """The Bernstein coefficients of the difference; none where it is no polynomial with rational coefficients."""
         unit = Dummy("unit")
         ends_known = self.variable.is_Symbol and self.low.is_Rational and self.high.is_Rational
         if not ends_known or not self.low < self.high:
-            return False
+            return []
         moved = (self.large - self.small).xreplace({self.variable: self.low + (self.high - self.low) * unit})
         try:
             known = sympy.Poly(moved, unit).all_coeffs()[::-1]
         except sympy.PolynomialError:
-            return False
+            return []
         if not all(c.is_Rational for c in known):
-            return False
+            return []
         degree = len(known) - 1
         shares = (
             [known[k] * Rational(comb(place, k), comb(degree, k)) for k in range(place + 1)]
             for place in range(degree + 1)
         )
-        return all(sum(share, Integer(0)) >= 0 for share in shares)
+        return [sum(share, Integer(0)) for share in shares]
 
     def __str__(self) -> str:
         return f"{self.small} <= {self.large} for {self.low} <= {self.variable} <= {self.high}"

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from dpverify.calibrate import run_calibrate
-from dpverify.calibrate.batches import BatchCalibration, BatchRequest, batch_summary, calibrate_batches
+from dpverify.calibrate.batches import BatchCalibration, BatchRequest, _row, batch_summary, calibrate_batches
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.wang2019.accounting.runs import BatchRun, largest_part, lemma_condition, printed_noise
+from dpverify.papers.wang2019.accounting.runs import BatchRun, bought, largest_part, lemma_condition, printed_noise
 from dpverify.papers.wang2019.estimator.bounds import clipped_sensitivity
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.gaussian import epsilon_of
@@ -77,6 +77,17 @@ def test_parties_of_unequal_size_count_the_smallest() -> None:
     assert later.noise == pytest.approx(100.0 * 20 / 1003)
 
 
+def test_only_the_upper_bound_certifies() -> None:
+    """An epsilon between the bounds of a noise is not certified by it."""
+    request = ask()
+    ends = calibrate_batches(request).noise["printed"].epsilon
+    between = (float(ends[0]) + float(ends[1])) / 2
+    found = bought(request.run(), float(calibrate_batches(request).noise["printed"].noise), request.delta)
+    assert found.epsilon.lower < between < found.epsilon.upper
+    assert not _row(request.run(), found, between).certified
+    assert _row(request.run(), found, found.epsilon.upper).certified
+
+
 def test_whole_batches_are_dp_gd() -> None:
     result = calibrate_batches(BatchRequest("dp-gd", 1000, 1.0, 1e-6, steps=50))
     std = float(result.noise["exact"].std)
@@ -100,6 +111,23 @@ def test_baselines_and_passes() -> None:
     assert np.isfinite([float(one.noise["exact"].std), float(some.noise["exact"].std)]).all()
 
 
+def test_dpageem_has_the_steps_of_all_stages_and_the_noise_of_equation_4() -> None:
+    found = calibrate_batches(BatchRequest("dpageem", 2000, 0.5, 1e-5, steps=50, batch=100, stages=3, lipschitz=2.0))
+    assert found.steps == 100 + 200 + 400
+    row, exact = found.noise["constant"], found.noise["exact"]
+    assert float(row.std) ** 2 == pytest.approx(5.8**2 * 700 * 4 * math.log(1e5) / (2000 * 0.5) ** 2)
+    assert row.certified
+    assert float(exact.std) < float(row.std)
+    plain = calibrate_batches(BatchRequest("dp-sgd", 2000, 0.5, 1e-5, steps=700, batch=100, lipschitz=2.0))
+    assert plain.noise["exact"] == exact
+    assert not found.warnings
+
+
+def test_dpageem_says_where_its_constant_is_not_proved() -> None:
+    found = calibrate_batches(BatchRequest("dpageem", 2000, 2.0, 1e-5, steps=50, batch=100, stages=3))
+    assert "is for epsilon below 1.75 here" in found.warnings[0]
+
+
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"batch": 2001}, "batch must be an integer, at least 1 and at most 2000"),
     ({"batch_0": 2001}, "batch_0 must be an integer, at least 1 and at most 2000"),
@@ -113,6 +141,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"algorithm": "ddp-srm"}, "parties must be given for ddp-srm"),
     ({"epochs": 2}, "steps or epochs must be given, and not both"),
     ({"algorithm": "dp-gd"}, "batch does not belong to dp-gd"),
+    ({"stages": 2}, "stages does not belong to dp-srm"),
+    ({"algorithm": "dpageem", "batch_0": None, "gamma": None, "zeta": None}, "stages must be given for dpageem"),
+    ({"algorithm": "dpageem", "batch_0": None, "gamma": None, "zeta": None, "stages": 0}, "stages must be an integer"),
+    ({"algorithm": "dpageem", "batch_0": None, "gamma": None, "zeta": None, "stages": 40}, "steps must be an integer"),
     ({"epsilon": 1e-300}, "epsilon must be from 1e-06 to 300 here"),
     ({"epsilon": 1e300}, "epsilon must be from 1e-06 to 300 here"),
     ({"epsilon": math.nan}, "epsilon must be finite"),

@@ -58,6 +58,21 @@ def test_many_verdicts_are_listed_on_request_only(
     assert "More:" not in out
 
 
+@pytest.mark.parametrize(("words", "strict"), [([], False), (["--strict"], True)])
+def test_the_exit_code_is_that_of_the_run_and_knows_who_is_strict(
+    verify: list[str], monkeypatch: pytest.MonkeyPatch, words: list[str], strict: bool
+) -> None:
+    asked = list[bool]()
+
+    def exit_code(run: object, *, strict: bool) -> int:
+        asked.append(strict)
+        return 7
+
+    monkeypatch.setattr("dpverify.harness.run.runner.exit_code", exit_code)
+    assert main([*verify, *words]) == 7
+    assert asked == [strict]
+
+
 def test_a_contradicted_pin_gives_1(toy: Path, verify: list[str], capsys: Capture) -> None:
     pin(
         toy,

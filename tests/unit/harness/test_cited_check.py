@@ -61,11 +61,15 @@ def test_a_statement_is_not_proved_by_a_chain_that_cites_a_broken_one(statements
 def test_a_cited_derivation_proves_nothing_of_the_statement_and_has_a_control(statements: dict[str, Statement]) -> None:
     check = CitedDerivationCheck("decay", "premise", build=lambda _: at_most(Integer(1)))
     found = run(check, statements["decay"])
-    assert found.status == "not refuted"
+    assert (found.status, found.error) == ("not refuted", "")
+    assert found.message.startswith("complete: a premise of others, from x to 1")
     assert found.controls
     assert all(control.refuted for control in found.controls)
     loose = CitedDerivationCheck("decay", "premise", build=lambda _: at_most(Integer(7)))
     assert run(loose, statements["decay"]).status == "inconclusive"
+    wrong = run(CitedDerivationCheck("decay", "premise", build=lambda _: at_most(Rational(1, 2))), statements["decay"])
+    assert (wrong.status, wrong.controls) == ("inconclusive", [])
+    assert wrong.error == "our derivation 'at most' is not complete"
 
 
 def test_what_is_assumed_of_a_letter_that_the_chain_starts_from_is_taken_for_granted() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.harness import BUDGETS, Context, ExhaustiveCheck, SearchCheck
-from dpverify.harness.edges import edge_at
+from dpverify.harness.edges import edge_at, with_edge
 from dpverify.harness.run.judge import judge
 from dpverify.ledger import Specs, load_specs
 from dpverify.ledger.errors import SpecError
@@ -26,6 +26,13 @@ def test_a_point_lies_at_the_first_edge_that_holds_and_whose_letters_it_has() ->
     assert edge_at(EDGES, {"n": Fraction(2)}) == ""
     assert edge_at(EDGES, {"s": Fraction(2)}) is None
     assert edge_at((), {"n": Fraction(1)}) is None
+
+
+def test_a_counterexample_lies_at_an_edge_by_its_exact_numbers() -> None:
+    third, one = Number(exact="1/3", float=1 / 3), Number(float=1.0)  # the float is below a third
+    example = Counterexample(kind="smallest", parameters={"x": third, "y": Number(float=2.5)}, lhs=one, rhs=one)
+    assert with_edge(example, (parse_relation("3*x >= 1"),)).edge == "3*x >= 1"
+    assert with_edge(example, (parse_relation("2*y >= 5"),)).edge == "2*y >= 5"
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,12 @@ def test_two_different_statements_are_never_shown_alike(
     assert not [shown for shown, contents in meant.items() if len(contents) > 1]
 
 
+def test_no_two_letters_of_a_statement_look_alike(all_statements: list[tuple[str, Statement, frozenset[str]]]) -> None:
+    for _, said, _ in all_statements:
+        letters = [said.symbols[name].latex for name in said.domains]
+        assert len(letters) == len(set(letters)), said.reference
+
+
 @pytest.mark.parametrize(
     ("claim", "word", "line"),
     [

@@ -68,6 +68,8 @@ def ends(children: Sequence[subprocess.Popen[str]]) -> list[tuple[int, str, str]
 
 
 LOOP = "for k in range(10**6):\n    session.open_sum(np.arange(4))\n    if k == 3: print('on', flush=True)"
+BEFORE = "print('on', flush=True)\nif index == 1: time.sleep(100)\nsession.open_sum(np.arange(4))"
+AFTER = "session.open_sum(np.arange(4))\nprint('on', flush=True)\nif index == 1: time.sleep(100)"
 
 
 def test_sums_are_exact_and_noise_from_bits_has_its_law() -> None:
@@ -88,9 +90,10 @@ def test_sums_are_exact_and_noise_from_bits_has_its_law() -> None:
     assert abs(float(noise.sum())) < 5.0 * np.sqrt(300)
 
 
+@pytest.mark.parametrize("body", [BEFORE, LOOP, AFTER], ids=["first", "middle", "last"])
 @pytest.mark.parametrize(("what", "word"), [(signal.SIGSTOP, "silent for 2 s"), (signal.SIGKILL, "left, or died")])
-def test_a_party_that_is_stopped_or_killed_ends_all_others_by_name(what: signal.Signals, word: str) -> None:
-    with running(LOOP) as children:
+def test_a_party_that_is_stopped_or_killed_ends_all_others_by_name(what: signal.Signals, word: str, body: str) -> None:
+    with running(body) as children:
         for child in children:
             assert child.stdout is not None
             assert child.stdout.readline() == "on\n"
@@ -100,6 +103,19 @@ def test_a_party_that_is_stopped_or_killed_ends_all_others_by_name(what: signal.
         assert time.monotonic() - began < 20.0
     assert [(code, out) for code, out, _ in found] == [(2, ""), (2, "")], found
     assert {err for _, _, err in found} == {f"party 1 {'was ' if what == signal.SIGSTOP else ''}{word}"}
+
+
+@pytest.mark.parametrize("at", [0, 3])
+@pytest.mark.parametrize("size", [3, 5])
+def test_a_party_that_opens_another_shape_ends_all_before_anything_is_opened(at: int, size: int) -> None:
+    body = (
+        f"for k in range(8):\n    print(session.open_sum(np.arange({size} if (k, index) == ({at}, 1) else 4)).tolist())"
+    )
+    with running(body) as children:
+        found = ends(children)
+    assert {code for code, _, _ in found} == {2}
+    assert all(out.splitlines() == ["[0, 3, 6, 9]"] * len(out.splitlines()[:at]) for _, out, _ in found), found
+    assert all("party 1" in err and f"{size} numbers" in err and "4 numbers" in err for _, _, err in found), found
 
 
 def test_a_party_that_gives_up_says_why_to_all() -> None:
@@ -114,6 +130,18 @@ def test_parties_with_different_settings_say_so() -> None:
     assert {code for code, _, _ in found} == {2}
     errors = [err for _, _, err in found]
     assert set(errors) <= {"party 0 has d = 7, and party 1 has 8", "party 1 has d = 8, and party 2 has 7"}, errors
+
+
+def test_shares_hide_from_any_minority() -> None:
+    """A threshold of 0 would open the same sums, and send each party's values to all others."""
+    code = (
+        "from dpverify.mpc.session import load_mpyc, start_runtime\n"
+        "for m in (3, 4, 5, 16):\n"
+        "    runtime = start_runtime(load_mpyc(), 0, [('127.0.0.1', 1 + i) for i in range(m)])\n"
+        "    print(runtime.threshold, runtime.options.no_prss, runtime.options.mix32_64bit)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.splitlines() == [f"{t} False True" for t in (1, 1, 2, 7)]
 
 
 def test_values_beyond_the_range_and_noise_below_the_resolution_are_refused() -> None:

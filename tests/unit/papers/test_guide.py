@@ -12,13 +12,26 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-GUIDE = ROOT / "docs" / "adding-a-paper.md"
+GUIDE, YOURS = ROOT / "docs" / "adding-a-paper.md", ROOT / "docs" / "your-paper.md"
 LONGEST = 150
-BLOCKS = re.findall(r"^```sh\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
-def test_the_guide_is_short() -> None:
-    assert len(GUIDE.read_text(encoding="utf-8").splitlines()) <= LONGEST
+@pytest.mark.parametrize("guide", [GUIDE, YOURS])
+def test_a_guide_is_short(guide: Path) -> None:
+    assert len(guide.read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+def follow(guide: Path, folder: Path, code: Path) -> list[str]:
+    """Run the commands of a guide in a folder; what each block printed."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(code), "COLUMNS": "200"}
+    said = []
+    for block in re.findall(r"^```sh\n(.*?)^```$", guide.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+        command = ["bash", "-euo", "pipefail", "-c", block]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
+        said.append(done.stdout)
+    return said
 
 
 @pytest.mark.slow
@@ -26,16 +39,18 @@ def test_its_commands_make_a_paper_and_add_a_claim(tmp_path: Path) -> None:
     for folder in ("dpverify", "specs"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
-    said = []
-    for block in BLOCKS:
-        command = ["bash", "-euo", "pipefail", "-c", block]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
-        said.append(done.stdout)
-    copied, added, pinned = said
+    copied, added, pinned = follow(GUIDE, tmp_path, tmp_path)
     assert re.search(r"^3 verdicts on 3 claims: 1 proved, 1 not refuted, 1 refuted\.", copied, re.MULTILINE), copied
     assert "mine2026:lemma-2" in added
     assert re.search(r"^1 verdicts? on 1 claim: 1 not refuted\.$", added, re.MULTILINE), added
     assert re.search(r"\b2 passed\b", pinned), pinned
+
+
+@pytest.mark.slow
+def test_a_paper_of_ones_own_is_judged_from_its_formulas(tmp_path: Path) -> None:
+    first, refuted, pinned = follow(YOURS, tmp_path, ROOT)
+    assert "3 verdicts on 3 claims: 1 proved, 1 not refuted, 1 refuted." in first
+    assert "WITHOUT A PIN: mine2026:corollary-3: refuted." in refuted
+    assert "not refuted" in pinned.splitlines()[0]
+    assert re.search(r"\b3 passed\b", pinned), pinned
+    assert "corollary-3" in (tmp_path / "pages" / "mine2026.md").read_text(encoding="utf-8")

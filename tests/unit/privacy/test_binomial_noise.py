@@ -61,3 +61,10 @@ def test_renyi_bounds_are_near_the_gaussian_ones_and_hold_for_delta() -> None:
             for z, rdp in zip(noise.ORDERS, bounds, strict=True)
         )
         assert 0.0 < exact <= best
+
+
+def test_both_tails_of_a_coordinate_are_counted() -> None:
+    """The chance that B lies within two of either end, for shifts within a stretch; from the binomial law itself."""
+    ends = 2.0 * sum(math.comb(noise.WHOLE_BITS, c) for c in range(3)) / 2.0**noise.WHOLE_BITS
+    assert noise.unreached(1.0) == noise.unreached(float(noise.STEP)) == ends
+    assert noise.unreached(noise.STEP + 1.0) > ends

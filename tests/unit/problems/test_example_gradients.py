@@ -55,6 +55,23 @@ def test_a_function_that_gives_something_else_is_refused(found: Matrix, words: s
         oracle(np.zeros(3), np.array([4, 5]), np.empty(3))
 
 
+def test_a_row_that_depends_on_the_rest_of_the_batch_is_refused() -> None:
+    def mean(w: Vector, batch: Indices) -> Matrix:
+        return np.tile(batch.mean(), (len(batch), len(w)))
+
+    oracle, out = ExampleGradients(mean), np.empty(3)
+    oracle(np.zeros(3), np.array([4]), out)
+    with pytest.raises(ArgumentError, match="a row for example 5 that it has not alone"):
+        oracle(np.zeros(3), np.array([4, 5]), out)
+    late = ExampleGradients(lambda w, batch: mean(w, batch) if w[0] else np.ones((len(batch), len(w))))
+    for _ in range(5):
+        late(np.zeros(3), np.array([4, 5]), out)
+    late(np.ones(3), np.array([4, 5]), out)
+    late(np.ones(3), np.array([4, 5]), out)
+    with pytest.raises(ArgumentError, match="must be each example's own"):
+        late(np.ones(3), np.array([4, 5]), out)
+
+
 def test_what_is_no_function_and_no_length_is_refused() -> None:
     with pytest.raises(ArgumentError, match="gradients"):
         ExampleGradients(None)  # type: ignore[arg-type]

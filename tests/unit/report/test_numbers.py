@@ -5,7 +5,7 @@ import math
 import pytest
 
 from dpverify.ledger.results import Number, Slack
-from dpverify.report.numbers import ratio, show, show_float, show_point, show_side, show_slack
+from dpverify.report.numbers import ratio, readable_side, show, show_float, show_point, show_side, show_slack
 
 
 def exact(text: str, value: float) -> Number:
@@ -78,3 +78,11 @@ def test_ratio_at_the_edges() -> None:
     assert math.isnan(ratio(number(0.0), number(0.0)))
     assert math.isnan(ratio(number("inf"), number("inf")))
     assert ratio(number(1.0), number("inf")) == 0
+
+
+@pytest.mark.parametrize(
+    ("side", "shown"),
+    [("≈0.9999999999999999", "≈1 - 1e-16"), ("≈1.0000001", "≈1.0000001"), ("1/1000000", "1e-6"), ("1/12", "1/12")],
+)
+def test_sides_are_readable(side: str, shown: str) -> None:
+    assert readable_side(side) == shown

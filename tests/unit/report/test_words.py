@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from dpverify.ledger.records import Kind, Status
-from dpverify.ledger.results import Method, RelationToDerived
+from dpverify.ledger.results import AmendmentResult, Method, RelationToDerived
 from dpverify.report import words
 from tests.unit.report.sample import result
 
@@ -43,3 +43,21 @@ def test_pin(pinned: str, status: str, *, contradicts: bool, told: str) -> None:
 def test_item_id_is_pytests() -> None:
     made = msgspec.structs.replace(result("lemma-1", "Lemma 1", "count", "proved"), reading={"b": "2", "a": "1"})
     assert words.item_id(made) == "tran2022:lemma-1[a=1,b=2]"
+
+
+def test_a_refuted_claim_is_told_with_what_falls() -> None:
+    assert words.status_words("refuted", "privacy") == "refuted (privacy)"
+    assert words.status_words("refuted", None) == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("corrects", "holds_for", "told"),
+    [
+        (True, [], "corrected"),
+        (True, ["n > 1", "b < n"], "holds for n > 1, b < n"),
+        (False, ["n > 1"], "nothing better is known"),
+    ],
+)
+def test_what_stands_instead(corrects: bool, holds_for: list[str], told: str) -> None:
+    own = AmendmentResult(status="proved", why="", corrects=corrects, holds_for=holds_for)
+    assert words.instead_words(own) == told

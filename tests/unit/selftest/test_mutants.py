@@ -25,6 +25,10 @@ def test_each_operator_and_number_of_a_body_is_changed_once() -> None:
     assert list(mutants("a.b", SOURCE)) == list(mutants("a.b", SOURCE))
 
 
+def test_what_waits_is_changed_too() -> None:
+    assert [what for what, _ in mutants("a.b", "async def one(a):\n    return 1\n")] == ["line 2: 1 becomes (2)"]
+
+
 def test_a_module_is_guarded_by_its_own_tests_or_by_those_that_import_it() -> None:
     assert guards(ROOT, "dpverify.selftest.mutants") == ["tests/unit/selftest/test_mutants.py"]
     assert guards(ROOT, "dpverify.selftest.searching") == ["tests/unit/selftest/test_searching.py"]

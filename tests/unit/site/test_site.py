@@ -98,7 +98,7 @@ def test_a_broken_link_is_seen(tmp_path: Path) -> None:
 def test_a_claim_stands_beside_its_code(site: Path) -> None:
     page = (site / "claims" / "zhang2021" / "theorem-2-1.html").read_text()
     assert "<math" in page
-    assert "source/dpverify/papers/zhang2021/checks.html" in page
+    assert "source/dpverify/papers/zhang2021/privacy/checks/theorems.html" in page
     assert "subsampling_bounds" in page
 
 

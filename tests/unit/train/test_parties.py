@@ -9,6 +9,7 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
+from dpverify.mpc.errors import PartyError
 from dpverify.papers.wang2019.algorithms.ddp_srm import DdpSrm
 from dpverify.papers.wang2019.algorithms.dp_srm import SrmParameters
 from dpverify.problems.batch_gradient import RecursiveGradient
@@ -17,7 +18,7 @@ from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
 from dpverify.train.command import summary
 from dpverify.train.ddp import ddp_epsilon, even_split, rounding_bound
-from dpverify.train.parties import batch_seed
+from dpverify.train.parties import batch_seed, run_parties
 from dpverify.train.records import Request
 from dpverify.train.run import train
 
@@ -39,6 +40,18 @@ def test_without_noise_it_is_the_run_of_one_process_on_the_union() -> None:
     assert 0.0 < apart <= rounding_bound(result.settings, 30, problem.smoothness) < 1e-3
     assert not np.array_equal(result.w, problem.start)
     assert "3 parties, noise by shares" in summary(result)
+
+
+@pytest.mark.parametrize(("row", "label"), [(np.nan, 0.0), (0.1, 2.0)])
+def test_what_is_wrong_with_the_data_of_one_party_is_told_by_all(row: float, label: float) -> None:
+    x, y = np.full((30, 2), 0.1), np.zeros(30)
+    x[-1, 0], y[-1] = row, label
+    with pytest.raises(PartyError, match=r"^party 2 has a number that is not finite in its rows, or a label"):
+        run_parties(x, y, Request("ddp-srm", parties=3, steps=2, batch=3, sigma=0.0), [2], lambda t, w: None)
+
+
+def test_each_party_has_a_batch_seed_of_its_own() -> None:
+    assert len({tuple(batch_seed(seed, j)) for seed in (3, 4) for j in range(5)}) == 10
 
 
 def test_both_kinds_of_noise_are_accounted_and_run() -> None:

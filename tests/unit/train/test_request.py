@@ -33,7 +33,7 @@ def test_given_numbers_are_kept_and_epochs_count_examples() -> None:
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"algorithm": "sgd"}, "algorithm must be one of dp-nsgd, sr-nsgd, dp-srm, ddp-srm, got algorithm=sgd."),
+    ({"algorithm": "sgd"}, "algorithm must be one of dp-nsgd, sr-nsgd, dp-srm, ddp-srm, dpageem, "),
     ({"ordering": "random"}, "ordering must be one of fresh, once, got ordering=random."),
     ({"scale": "l1"}, "scale must be one of unit, clip, none"),
     ({"epsilon": 1.0}, "delta must be given with epsilon, got delta=None."),

@@ -14,9 +14,10 @@ from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
 from dpverify.problems.data import load_dataset
 from dpverify.problems.errors import DataError
+from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
 from dpverify.train.records import Point, Request
-from dpverify.train.run import train
+from dpverify.train.run import steps_to_measure, train
 
 
 def plain_loss_and_gradient(w: Vector, x: Vector, y: Vector, lam: float) -> tuple[float, Vector]:
@@ -195,3 +196,27 @@ def test_bad_data_and_a_run_that_leaves_the_finite_numbers(tmp_path: Path) -> No
     with pytest.raises(ArgumentError, match="scale must be unit or clip for these rows"):
         train(Request(data=file, scale="none"))
     assert train(Request(data=file, steps=4)).constants.lipschitz < 1.01
+
+
+@pytest.mark.parametrize(
+    ("asked", "points"),
+    [
+        ({"epochs": 1}, 1),
+        ({"epochs": 20}, 10),
+        ({"epochs": 1000}, 100),
+        ({"epochs": 1, "points": 7}, 7),
+        ({"steps": 3, "points": 500}, 3),
+        ({"algorithm": "dp-srm", "steps": 100, "batch": 300}, 10),
+    ],
+)
+def test_measuring_takes_a_small_part_of_the_time_unless_asked_for(asked: dict[str, Any], points: int) -> None:
+    request = Request(sigma=1.0, **asked)
+    problem = LogisticRegression(np.zeros((3000, 1000)), np.zeros(3000), lam=0.0, radius=1.0)
+    steps = steps_to_measure(request, request.settle(3000), problem)
+    assert len(steps) == points
+    assert steps[-1] == request.settle(3000).steps
+    assert steps == sorted(set(steps))
+
+
+def test_small_data_are_measured_often() -> None:
+    assert len(train(Request(n=100, epochs=2, sigma=0.0)).path) == 101

@@ -9,7 +9,8 @@ import msgspec
 from dpverify.ledger.records import encode
 from dpverify.train.command import summary
 from dpverify.train.figure import subtitle, svg
-from dpverify.train.records import DataInfo, NoiseConstants, Point, Settings, TrainResult
+from dpverify.train.records import DataInfo, NoiseConstants, Point, TrainResult
+from dpverify.train.settings import Settings
 
 
 def make(points: int = 30, interrupted: bool = False) -> TrainResult:

@@ -43,8 +43,20 @@ def bias(statement: Statement) -> Derivation:
     several = (
         Step(of_noise + sqrt(Moment(OWN + MOVED, 2)), "<=", "jensen-sqrt", {"X": OWN + MOVED}),
         Step(apart, "<=", "minkowski", {"u": OWN, "w": MOVED}),
-        Step(of_noise + sqrt(own_square.rhs) + sqrt(Moment(MOVED, 2)), "<=", "premise", {}, ("part (a)",)),
-        Step(of_noise + sqrt(own_square.rhs) + sqrt(moved_square.rhs), "<=", "premise", {}, ("the change",)),
+        Step(
+            of_noise + sqrt(own_square.rhs) + sqrt(Moment(MOVED, 2)),
+            "<=",
+            "premise",
+            {},
+            ("the reordering's mean square",),
+        ),
+        Step(
+            of_noise + sqrt(own_square.rhs) + sqrt(moved_square.rhs),
+            "<=",
+            "premise",
+            {},
+            ("the way between two anchors",),
+        ),
         Step(printed, "="),
     )
     one = (
@@ -58,8 +70,8 @@ def bias(statement: Statement) -> Derivation:
     )
     premises = {
         "the noise": noise,
-        "part (a)": own_square,
-        "the change": moved_square,
+        "the reordering's mean square": own_square,
+        "the way between two anchors": moved_square,
         ONE_EXAMPLE: Premise(Moment(OWN + MOVED, 1), "<=", Integer(0)),
     }
     several_examples = Min(n - 1, 1)

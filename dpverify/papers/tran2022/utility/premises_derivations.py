@@ -179,7 +179,7 @@ def reconstructed_sampling() -> Derivation:
     part = G / sqrt(N)
     less, more = Rational(3, 2), Rational(9, 2)
     long = (
-        Step(less * part + of_change, "<=", "premise", {}, ("part (b)",), context=HOLE + of_change),
+        Step(less * part + of_change, "<=", "premise", {}, ("the estimate's mean square",), context=HOLE + of_change),
         Step(
             less / edge * quarter * part + of_change, "<=", "power-monotone", {"a": edge**4, "b": N / T, "p": FOURTH},
             context=less / edge * HOLE * part + of_change,
@@ -189,7 +189,7 @@ def reconstructed_sampling() -> Derivation:
     )  # fmt: skip
     short = (
         Step(
-            (less * quarter + more * quarter**2) * part + of_change, "<=", "premise", {}, ("part (c)",),
+            (less * quarter + more * quarter**2) * part + of_change, "<=", "premise", {}, ("the estimate's mean",),
             context=HOLE + of_change,
         ),
         Step(
@@ -202,7 +202,7 @@ def reconstructed_sampling() -> Derivation:
     bound = goal + of_change
     steps = (
         Step(OWN + MOVED, "<=", "premise", {}, (PARTS,)),
-        Step(OWN + of_change, "<=", "premise", {}, ("the change",), context=OWN + HOLE),
+        Step(OWN + of_change, "<=", "premise", {}, ("the way between two anchors",), context=OWN + HOLE),
         Cases(bound, "<=", (Case(edge**4 * T <= N, long), Case(edge**4 * T >= N, short))),
     )
     variables: dict[str, Variable] = {
@@ -211,9 +211,9 @@ def reconstructed_sampling() -> Derivation:
     }  # fmt: skip
     premises = {
         PARTS: Premise(SAMPLING, "<=", OWN + MOVED),
-        "part (b)": at_most,
-        "part (c)": in_mean,
-        "the change": changes,
+        "the estimate's mean square": at_most,
+        "the estimate's mean": in_mean,
+        "the way between two anchors": changes,
     }
     return Derivation(
         "sampling of Algorithm 2, fresh permutations", "ours", variables, (N >= 2, T >= 4 * N, RHO < 1), SAMPLING,

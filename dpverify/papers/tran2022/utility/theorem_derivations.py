@@ -2,7 +2,7 @@
 
 Letters: ``gradient``, the expected norm at the output; ``error``, the mean over the run of E|m_hat_t - grad F(w_t)|,
 with the parts ``sampling``, ``anchors``, ``lag``, ``startup``, ``noise``; ``drop``, the expected decrease of the loss;
-``count``, Algorithm 1's V. Premises: NOTES_utility.md; one permutation: ``utility.reorder_once_derivations``.
+``top``, the depth of the tree. Premises: NOTES_utility.md; one permutation: ``utility.reorder_once_derivations``.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides
 
 LETTERS: Final = (
-    "gradient", "drop", "error", "sampling", "anchors", "lag", "startup", "noise", "count",
+    "gradient", "drop", "error", "sampling", "anchors", "lag", "startup", "noise", "top",
 )  # fmt: skip
 GRADIENT, DROP, ERROR, SAMPLING, ANCHORS, LAG, STARTUP, NOISE = (
     Symbol(name, nonnegative=True) for name in LETTERS[:-1]
 )
-COUNT: Final = Symbol("count", positive=True)
 DESCENT, GAP = "tran2022:lemma-5", "the loss falls by at most R"
 MOMENTUM = "the mean error is at most the sum of the means of its five parts"
 NOISE_OF_A_STEP = "tran2022:lemma-12"
@@ -46,10 +45,10 @@ def theorem_6(statement: Statement) -> Derivation:
     def around(count: Any) -> Any:
         return 4 * alpha * G * sigma * sqrt(d * count * Log2(T + 1))
 
-    levels = cite(level_sum.count(), COUNT, T=T, N=N)
+    levels = cite(level_sum.count(), T=T, N=N)
     # The bound is the same at every step t <= T, so that it holds in the mean over the run: T stands for all of them.
     where = {name: full[name] for name in ("alpha", "G", "sigma", "d", "T")}
-    each = refer(statement, NOISE_OF_A_STEP, NOISE, "amended", **where, V=COUNT, t=T)
+    each = refer(statement, NOISE_OF_A_STEP, NOISE, "amended", **where, V=levels.lhs, t=T)
     premises = {NOISE_OF_A_STEP: each, "tran2022:theorem-6-v": levels}
     noise = ((each.rhs, NOISE_OF_A_STEP), (around(levels.rhs), "tran2022:theorem-6-v"))
     return _derive(statement, cite(parts_of.sampling(), N=N), noise, premises)
@@ -114,8 +113,7 @@ def _derive(
     )
     steps += [rounded, Step(printed, "=")]
     variables: dict[str, Variable] = {**ranges(statement), "N": integer(2, 200)}
-    if statement.key.endswith("theorem-9"):
-        variables["T"] = integer(4 * N, 9000)
+    variables |= {"T": integer(4 * N, 9000)} if statement.key.endswith("theorem-9") else {"top": integer(0, 12)}
     bounded = {str(premise.lhs) for premise in (premises | given).values()}
     variables |= {name: FromPremises() for name in LETTERS if name in bounded}
     return Derivation(

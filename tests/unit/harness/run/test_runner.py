@@ -16,8 +16,8 @@ from dpverify.harness.run import runner
 from dpverify.harness.run.engine import INTERRUPTED, Progress, run_jobs
 from dpverify.harness.run.judge import unconfirmed
 from dpverify.harness.run.manifest import machine, versions
-from dpverify.harness.run.registry import recorded_share
 from dpverify.harness.run.runner import errors, exit_code, verify
+from dpverify.harness.run.sources import recorded_share
 from dpverify.harness.run.suite import Suite, declared
 from dpverify.harness.run.task_pool import DIED
 from dpverify.harness.run.tasks import Job
@@ -110,6 +110,13 @@ def test_an_unconfirmed_pin_gives_exit_code_1_to_who_is_strict(demo: Specs) -> N
     weaker = msgspec.structs.replace(run.results[0], pinned="proved")
     again = msgspec.structs.replace(run, results=[weaker])
     assert (exit_code(run, strict=True), exit_code(again), exit_code(again, strict=True)) == (0, 0, 1)
+
+
+def test_what_is_refuted_or_untested_without_a_pin_is_said_and_fails_where_that_is_asked_for(demo: Specs) -> None:
+    run = verify(demo, [demo.claim(f"demo:{name}") for name in ("sum", "bits", "empty")], source=SOURCE + "load")
+    assert [result.unpinned for result in run.results] == [False, False, True]
+    assert "WITHOUT A PIN: demo:empty: untested." in "\n".join(closing(run))
+    assert (exit_code(run), exit_code(run, strict_pins=["demo"]), exit_code(run, strict_pins=["other"])) == (0, 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +322,8 @@ def test_a_share_that_is_written_down_is_taken_and_nothing_else_is_imported(demo
     assert Suite(demo, "smoke", 0, SOURCE + "load").shares.divisible > SEARCH_SECONDS["smoke"]
     suite = Suite(demo, "smoke", 0)
     assert suite.shares == Shares(SEARCH_SECONDS["smoke"], math.inf)
-    assert suite.cases(demo.claim("demo:sum"))[0].jobs == ()  # the demonstration is none of our papers
+    (job,) = suite.cases(demo.claim("demo:sum"))[0].jobs  # the demonstration is none of our papers
+    assert job.check == "search"
 
 
 def test_the_manifest_has_no_time_and_no_path(run: Run) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.run.registry import PAPERS, load_checks
+from dpverify.harness.run.sources import PAPERS, load_checks
 from dpverify.harness.run.suite import Suite, judged
 from dpverify.ledger.load import load_specs
 from dpverify.report.terminal import amendment_words

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+
+import pytest
 
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.simulation.runs import UPHILL
@@ -42,6 +45,29 @@ def test_a_true_bound_is_not_refuted_and_every_fault_is(statements: dict[str, St
     assert [control.at_declared_size for control in found.controls] == [True, False]
     assert "would have been seen" in found.statistic
     assert found.counterexamples == []
+
+
+def test_in_other_units_the_same_is_found_and_an_excess_that_is_named_is_refuted(
+    statements: dict[str, Statement],
+) -> None:
+    def seen(found: CheckResult) -> float:
+        (excess,) = re.findall(r"an excess of (\S+) would have been seen", found.statistic)
+        return float(excess)
+
+    one = run(make(), statements["decay"])
+    doubled = make(measure=lambda *given: 2 * toss(*given), bound=lambda *_: 0.6, top=lambda *_: 2.0)
+    two = run(doubled, statements["decay"])
+    assert seen(two) == pytest.approx(2 * seen(one), rel=1e-2)
+    assert 0.0 < seen(one) < 0.2
+    assert [control.refuted for control in two.controls] == [True, True]
+
+
+def test_the_error_rate_is_shared_out_among_the_problems(statements: dict[str, Statement]) -> None:
+    coins = tuple(Coin(f"coin {k}", 0.2) for k in range(50))
+    contexts = [Context(statements["decay"], BUDGETS["smoke"], 0, "runs")] * 2
+    many = make(cases={"smoke": coins}, faults=())
+    sizes = [check._runs(context, coins[0]) for check, context in zip((make(), many), contexts, strict=True)]
+    assert sizes[1] > sizes[0]  # a smaller rate for each takes more runs
 
 
 def test_a_false_bound_is_refuted_with_its_problem(statements: dict[str, Statement]) -> None:

@@ -13,6 +13,9 @@ LETTERS = {
     "pi_t": r"\pi^{q}_t",
     "prime": "D'",
     "distance": r"\|D^\prime\|",
+    "change": r"\nabla f(w_t) - \nabla f(w_0)",
+    "ratio": r"\sigma^2/\Delta^2",
+    "error": r"\|m - \nabla F\|^2",
 }
 
 
@@ -80,6 +83,12 @@ LETTERS = {
         ("pi_t**2", r"(\pi^{q}_t)^{2}"),
         ("prime**2", "(D')^{2}"),
         ("distance**2", r"\|D^\prime\|^{2}"),
+        ("x - change", r"x - (\nabla f(w_t) - \nabla f(w_0))"),
+        ("change - x", r"\nabla f(w_t) - \nabla f(w_0) - x"),
+        ("gamma*change**2", r"\gamma (\nabla f(w_t) - \nabla f(w_0))^{2}"),
+        ("log(change)", r"\log(\nabla f(w_t) - \nabla f(w_0))"),
+        ("2*ratio*x + ratio", r"2 (\sigma^2/\Delta^2) x + \sigma^2/\Delta^2"),
+        ("x*error", r"x \|m - \nabla F\|^2"),
         ("0.1*x", "0.1 x"),
         ("step_size", r"\mathrm{step\_size}"),
         ("oo", r"\infty"),

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -134,10 +135,10 @@ def test_dp_agd_measures_again_for_the_difference_where_the_direction_is_bad() -
         asked.append(direction)
         return lengths if len(asked) < 3 else -lengths
 
-    p = AgdParameters(1, rho=1e30, rho_direction=1e20, rho_choice=1e25)
+    p = AgdParameters(1, rho=1e30, rho_direction=1e20, rho_choice=1e20)
     run = DpAgd(BatchGradient(PROBLEM), losses, N, PROBLEM.start, p)
     run.advance()
-    assert run.spent == pytest.approx(3e25 + 1.21e20)
+    assert run.spent == pytest.approx(3e20 + 1.21e20)
     assert len(asked) == 3
     assert run.w == pytest.approx(-2.0 * asked[-1])
 
@@ -149,11 +150,27 @@ def test_the_noise_of_a_direction_has_its_law() -> None:
     assert stats.kstest(np.concatenate([run._measured(rho) for _ in range(800)]) / std, "norm").pvalue > 1e-6
 
 
+def test_the_noise_of_a_choice_is_that_of_losses_that_move_either_way() -> None:
+    run, asked = agd(steps=1, rho_choice=0.02, candidates=4), list[tuple[float, float, int]]()
+
+    def laplace(*said: float) -> Vector:
+        asked.append(said)  # type: ignore[arg-type]
+        return np.array([0.0, 0.0, -1e9, 0.0, 0.0])
+
+    run._choices = SimpleNamespace(laplace=laplace)  # type: ignore[assignment]
+    run.advance()
+    ((mean, scale, size),) = asked
+    assert (mean, size) == (0.0, 5)
+    assert scale == pytest.approx(2 * 3.0 / (N * 0.2))
+    assert np.linalg.norm(run.w - PROBLEM.start) == pytest.approx(1.0)  # the third of 0, 1/2, ..., 2
+
+
 def test_parties_draw_the_same_part_each_among_their_own() -> None:
     seen = []
 
     def remember(w: Vector, batch: Indices) -> Matrix:
-        seen.append(np.bincount(batch * 4 // N, minlength=4).tolist())
+        if len(batch) > 1:  # else it is asked whether its row is the example's own
+            seen.append(np.bincount(batch * 4 // N, minlength=4).tolist())
         return gradients(w, batch)
 
     p = SrmParameters(3, 8, 12, 0.5, 0.1, 1.0, parties=4)

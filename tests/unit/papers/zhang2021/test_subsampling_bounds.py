@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dpverify.papers.zhang2021.subsampling_bounds import half_way_delta, opposite_divergence, pure_amplification
+from dpverify.papers.zhang2021.privacy.subsampling_bounds import half_way_delta, opposite_divergence, pure_amplification
 from dpverify.privacy.gaussian import delta_of
 from tests.unit.privacy.oracle import mixture, renyi_by_integration
 

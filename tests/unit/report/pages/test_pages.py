@@ -7,10 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dpverify.ledger.results import DerivationResult, Result, Run, StepResult
+from dpverify.ledger.results import AmendmentResult, DerivationResult, Result, Run, StepResult
 from dpverify.report.collect import said_alike
+from dpverify.report.pages.layout import Places
 from dpverify.report.pages.paper import paper_pages
-from dpverify.report.pages.summary import CHANGES
+from dpverify.report.pages.summary import CHANGES, summary
 from dpverify.report.pages.templates import claim_section, evidence
 from dpverify.report.words import readings_of
 from tests.unit.report.rendering import PARSER, cells, raw_tables, tables
@@ -104,6 +105,26 @@ def test_readings_of_which_the_same_is_said_are_told_once() -> None:
     assert "#### Reading: ordering = once" in apart
 
 
+def test_readings_that_differ_in_what_falls_or_where_they_hold_are_told_apart() -> None:
+    fresh, once = (msgspec.structs.replace(lemma_12(name), severity="utility") for name in ("fresh", "once"))
+    holds = AmendmentResult(status="proved", why="", holds_for=["n > 1"])
+    assert len(said_alike([fresh, once])) == 1
+    for changes in ({"severity": "privacy"}, {"holds": holds}, {"contradicts": not once.contradicts}):
+        groups = said_alike([fresh, msgspec.structs.replace(once, **changes)])
+        assert [len(group) for group in groups] == [1, 1], changes
+
+
+def test_what_an_implementer_must_change_names_a_reading_that_stands_and_says_nothing_twice() -> None:
+    changes = {"kind": "dp", "severity": "privacy", "claim": f"{PAPER}:theorem-4-dp", "amendment": None, "holds": None}
+    fresh, once = (msgspec.structs.replace(lemma_12(name), **changes) for name in ("fresh", "once"))
+    stands = msgspec.structs.replace(once, status="proved")
+    places = Places({})
+    assert "ordering = once: proved" in summary([fresh, stands], places, "claims.md")
+    both = summary([fresh, msgspec.structs.replace(once, counterexamples=[])], places, "claims.md")
+    assert both.count("| privacy |") == 1
+    assert "nothing yet" in both
+
+
 def test_totals_count_claims_and_verdicts(index: str) -> None:
     assert f"| [`{PAPER}`]({PAPER}.md) | 13 | 14 | 2 | 0 | 0 | 0 | 2 | 2 | 4 | 4 |" in index
 
@@ -131,11 +152,13 @@ def test_only_so_many_changes_stand_on_the_first_page_and_privacy_comes_first(ru
     boxes = [result(f"algorithm-9-line-{n}", "Algorithm 9", "algorithm", "refuted", reason=f"{n}.") for n in range(20)]
     theorem = result("theorem-9-dp", "Theorem 9", "dp", "refuted", reason="Not private.")
     worse = msgspec.structs.replace(boxes[0], claim=f"{PAPER}:algorithm-9-worse", severity="privacy")
-    page = only_page(msgspec.structs.replace(run, results=[*boxes, theorem, worse]))
+    milder = msgspec.structs.replace(boxes[1], claim=f"{PAPER}:algorithm-9-milder", severity="utility")
+    page = only_page(msgspec.structs.replace(run, results=[*boxes, theorem, milder, worse]))
     rows = page.split("**What an implementer must change**")[1].split("\n\n")[1].splitlines()[2:]
     assert len(rows) == CHANGES
-    assert ["algorithm-9-worse" in rows[0], "theorem-9-dp" in rows[1]] == [True, True]
-    assert f"[{22 - CHANGES} more, and every other claim]" in page
+    names = ("algorithm-9-worse", "algorithm-9-milder", "theorem-9-dp")
+    assert [name in row for name, row in zip(names, rows, strict=False)] == [True, True, True]
+    assert f"[{23 - CHANGES} more, and every other claim]" in page
 
 
 def test_alarms_are_loud(page: str) -> None:

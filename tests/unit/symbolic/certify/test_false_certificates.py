@@ -26,7 +26,7 @@ def certificate(letters: dict[str, Any], lhs: Any, relation: str, rhs: Any, *con
     """A certificate whose chain is one link, with some facts before it."""
     said = {"name": "example", "letters": letters, "conditions": list(conditions)}
     said |= {"lhs": lhs, "relation": relation, "rhs": rhs, "premises": {}, "body": []}
-    said |= {"local": {"letters": {}, "conditions": [], "given": []}}
+    said |= {"local": {"letters": {}, "conditions": []}}
     data = {"schema": 2, "table": [], "lemmas": [], "statement": said | parts.pop("statement", {})} | parts
     for proof in (*data["lemmas"], data["statement"]):
         for one in (proof, *proof["premises"].values()):

@@ -103,7 +103,7 @@ def test_forms_have_the_values_of_their_expressions(seed: int) -> None:
     rng, compared = Random(seed), 0
     with mp.workdps(DIGITS):
         for _ in range(12):
-            local: dict[str, Any] = {"letters": {}, "conditions": [], "given": []}
+            local: dict[str, Any] = {"letters": {}, "conditions": []}
             data = {"letters": KINDS, "conditions": conditions(rng), "local": local, "premises": {}}
             scope = k.Proof(k.Checker([]), data | {"lhs": "x", "relation": "=", "rhs": "x"}).scope
             where = points(rng, scope)

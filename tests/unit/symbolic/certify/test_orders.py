@@ -42,6 +42,14 @@ CASES: dict[str, tuple[Any, Any]] = {  # one that is refused, and one like it th
         order(power(["+", "G", "x"], q("-1")), "O", ONE, OVER_1, hides="G"),
         order(power("x", q("-1")), "O", ONE, OVER_1, known=[[ONE, "x"]], bounded=["1"]),
     ),
+    "but below where it is not 0": (
+        order(["*", "x", power("d", q("-1"))], "O", "x", OVER_1),
+        order(["*", "x", power("d", q("-1"))], "O", "x", OVER_1, hides="d"),
+    ),
+    "and is not 0 in a sum": (
+        order(power(["+", ["*", "G", "x"], ["*", "d", "x"]], q("-1")), "O", power("x", q("-1")), OVER_1, hides="Gd"),
+        order(power(["+", ["*", TWO, "x"], ["*", "d", "x"]], q("-1")), "O", power("x", q("-1")), OVER_1, hides="d"),
+    ),
     "weights add up": (order("x", "O", "x", OVER_1, right=["2"]), order("x", "O", "x", OVER_1)),
     "weights are not negative": (
         order(ROOTS, "O", ["+", "x", "N"], OVER_1, right=["3/2", "-1/2"]),

@@ -81,6 +81,7 @@ def _differences(budget: Budget) -> Iterable[dict[str, Any]]:
             for t in range(n + 1, epochs * n + 1):
                 for eta in (Fraction(1, 4), Fraction(1, 2**30)):
                     yield {"N": n, "t": t, "q": t // n, "alpha": Fraction(1, n), "eta": eta, "L": smooth, "G": G}
+    yield {"N": 1000, "t": 2000, "q": 2, "alpha": Fraction(1, 1000), "eta": Fraction(1, 2**30), "L": 1, "G": G}
 
 
 def _scales_with_distance(point: Point, statement: Statement) -> Outcome:
@@ -152,7 +153,7 @@ CHECKS.add(
         points=_differences,
         holds=of_variant(_scales_with_distance, _corrected),
         planted=[Planted("first visit, or a step of decay", holds=FAULTY, at_declared_size=True)],
-        region="N up to 8, alpha = 1/N, up to 5 epochs (smoke), 9, 17; O(.) is tried with the constant 1000",
+        region="N up to 8, alpha = 1/N, up to 5 epochs (smoke), 9, 17; N = 1000, 2 epochs; O(.): the constant 1000",
         interior=lambda p: p["N"] >= 3 and p["t"] >= 2 * p["N"],
         seconds=0.5,
     ),

@@ -46,9 +46,10 @@ def _partial_sum(point: Point, statement: Statement) -> Exact:
 
 
 def _long_runs(_: Budget) -> Iterator[dict[str, int | Fraction]]:
-    """Straight runs with L eta t at most G = L = 1; one long one for each N, and shorter ones."""
+    """Straight runs with L eta t at most G = L = 1: a long one for each N, shorter ones, and one with delta near 1."""
     for n, t in ((1000, 2**24), (1, 2**24), (1000, 2**40), (10, 2), (1000, 1000)):
         yield {"N": n, "t": t, "eta": Fraction(1, t), "epsilon": 1, "delta": Fraction(1, 10**6)}
+    yield {"N": 10, "t": 100, "eta": Fraction(1, 100), "epsilon": Fraction(1, 125), "delta": 1 - Fraction(1, 1000)}
 
 
 def _reach(point: Point) -> arb:
@@ -109,7 +110,7 @@ CHECKS.add(
         points=_long_runs,
         holds=of_variant(_small_error, _plain_noise),
         planted=[Planted("a quarter of the noise", holds=partial(_plain_noise, share=Fraction(1, 4)))],
-        region="G = L = 1, eta = 1/t, epsilon = 1, delta = 10^-6; t up to 2^40",
+        region="G = L = 1, eta = 1/t; epsilon = 1, delta = 10^-6, t up to 2^40; epsilon = 1/125, delta = 0.999",
         leaves_out="other runs",
     ),
 )

@@ -24,8 +24,11 @@ RUNS: list[dict[str, Any]] = [
     {"N": 2, "T": 8, "t": 7, "alpha": "1/3", "eta": "1/1000", "G": 1, "L": 0},
     {"N": 1, "T": 16, "t": 16, "alpha": "1/4", "eta": "1/16", "G": 1, "L": 1},
     {"N": 1000, "T": 5000, "t": 1023, "alpha": "1/300", "eta": "1/1023", "G": 1, "L": 1},
+    {"N": 1000, "T": 100_000, "t": 1, "alpha": "1/1000", "eta": "1/10000", "G": 1, "L": 1},
 ]
-"""Start-up (the second one away from every boundary), antipodes, a short ramp and a long one."""
+"""Start-up (the second one away from every boundary), antipodes, a short ramp, a long one, start-up in a long run."""
+REACHED: dict[str, Any] = {"N": 1, "T": 1, "t": 1, "alpha": "1/100000000", "eta": "1/1000", "G": 1, "L": 0}
+"""Start-up alone, all but: what is amended is reached there, up to 2 sqrt(alpha)."""
 
 
 def _error(point: Point, statement: Statement) -> Exact:
@@ -93,7 +96,7 @@ CHECKS.add(
             name,
             lhs=_error,
             region={"t": (1, 16)},
-            corners=RUNS,
+            corners=[*RUNS, REACHED],
             readings={"ordering": ordering},
             variants=variants,
         )

@@ -1,4 +1,4 @@
-"""Appendix A: the sampler's range, and what the text says of Tables 4 to 6, as arithmetic on their numbers."""
+"""Appendix A's range, and what the text says of Tables 4 to 6 and in Remark 4.2, as arithmetic on printed numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from dpverify.papers.wang2019.utility import order_derivations as order
 
 CHECKS = PaperChecks("wang2019", __name__)
 
-for claim in ("table-4-a9a", "appendix-a-second", "table-4-linear", "table-5-total", "table-6-total"):
+PRINTED = (
+    "table-4-a9a",
+    "appendix-a-second",
+    "table-4-linear",
+    "table-5-total",
+    "table-6-total",
+    "remark-4-2-variance",
+)
+for claim in PRINTED:
     CHECKS.add(
         ExhaustiveCheck(
             claim, "numbers", points=lambda _: ({},), region="the numbers that are printed",

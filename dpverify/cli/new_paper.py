@@ -1,0 +1,45 @@
+"""``dpverify new-paper``: a folder for a paper of yours, complete from the start."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from dpverify.cli.output import BadInput, complain
+
+PROJECT = '[project]\nname = "{key}"\nversion = "0"\ndependencies = ["dpverify"]\n\n'
+TABLE = '[tool.dpverify]\npapers = ["{key}"]\n'
+"""What makes the commands, pytest and a program know the paper; see dpverify.ledger.outside."""
+
+
+def new_paper(key: str, folder: Path, /) -> None:
+    """Write a small complete paper that works at once, and is to become yours.
+
+    ``key``: a word such as mine2026, the name of the package. ``folder``: where the package goes, with a
+    pyproject.toml that makes dpverify know it there; one that is there already is left alone.
+    """
+    from dpverify.ledger.load import bundled_specs
+
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", key):
+        raise BadInput("KEY", repr(key), "must be a word of small letters, digits and _ that starts with a letter")
+    if (bundled_specs() / key).exists():
+        raise BadInput("KEY", repr(key), "is a paper of dpverify")
+    package, project = folder / key, folder / "pyproject.toml"
+    if package.exists():
+        raise BadInput("FOLDER", package, "must not be there yet")
+    template = Path(__file__).parents[1] / "papers" / "_template"
+    try:
+        shutil.copytree(template, package, ignore=shutil.ignore_patterns("__pycache__"))
+        (package / "specs" / "_template").rename(package / "specs" / key)
+        for file in (*package.rglob("*.py"), *package.rglob("*.toml")):
+            text = file.read_text(encoding="utf-8").replace("dpverify.papers._template", key)
+            file.write_text(text.replace("_template", key), encoding="utf-8")
+        known = project.exists()
+        if not known:
+            project.write_text((PROJECT + TABLE).format(key=key), encoding="utf-8")
+    except OSError as error:
+        raise BadInput("FOLDER", folder, f"cannot be written ({error.strerror})") from error
+    if known:
+        complain(f"{project} is left alone; add: {' '.join(TABLE.format(key=key).split(chr(10)))}")
+    print(f"Written: {package}. In {folder}, dpverify verify --paper {key} judges it, and so does pytest {key}.")

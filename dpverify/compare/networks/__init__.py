@@ -1,0 +1,1 @@
+"""Experiments of papers with networks: private methods at equal privacy, accuracy over iterations, over seeds."""

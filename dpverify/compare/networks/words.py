@@ -1,0 +1,125 @@
+"""An experiment with networks in words: for a terminal, and as a part of the page of experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dpverify.compare.networks.figures_1_2 import BATCH, CLIP, RHO, SIZES, STAGES
+from dpverify.compare.networks.records import NetworkResult, NetworkRow, NetworkTable
+from dpverify.compare.networks.settings import DELTA, TRIES
+from dpverify.compare.words import show_interval
+from dpverify.report import markdown as md
+from dpverify.report.collect import slug
+from dpverify.report.numbers import show_float
+
+NOTES = tuple(
+    f"""\
+the setting with the least loss on one further seed was run: that choice is not private, nor are these numbers
+the noise is the least that is certified for replacing one example at delta = {show_float(DELTA)}
+errors on the way are of 5000 images of either part at most
+intervals speak of noise, batches and starts on this data set, and are corrected for all orderings of a network
+digits are not the paper's data
+""".splitlines()
+)
+OWN_NOTES = {
+    "wang2019:section-6-2": tuple(
+        f"""\
+each method has as many settings of its printed grid, {TRIES} drawn at random, or the whole where it has fewer
+both methods have as many gradients of examples; an iteration of DP-SRM takes twice as many as one of DP-SGD
+iterations and seconds are those until the test error is what the worse of both methods ends with
+digits are enlarged to the network's size by repeating their numbers
+""".splitlines()
+    )
+}
+OWN_NOTES |= dict.fromkeys(
+    ("zhang2021:figure-1", "zhang2021:figure-2"),
+    tuple(
+        f"""\
+every method has the same grid of first step sizes: {", ".join(map(show_float, SIZES))}
+B = {BATCH}, gradients clipped at {show_float(CLIP)}, rho = {show_float(RHO)}, K = {STAGES}
+momentum that is early is on in the first half of a stage
+ResNet-20 has group normalization: with that of batches one example would move all gradients, and nothing be bounded
+""".splitlines()
+    ),
+)
+
+
+def summary(result: NetworkResult) -> str:
+    """Tell the experiment to a person, in several lines."""
+    lines = [line for table in result.tables for line in (*_table(table), "")]
+    lines.append(f"{result.seeds} seeds, {result.seconds:.1f} s, calibration and tuning included")
+    if result.interrupted:
+        lines.append("interrupted: only methods that were finished are shown")
+    return "\n".join([*lines, *(f"  {note}" for note in (*OWN_NOTES[result.experiment], *NOTES))])
+
+
+def _table(table: NetworkTable) -> Iterator[str]:
+    yield f"{table.network} on {table.data}: n = {table.n}, {table.tested} to test on, d = {table.d}"
+    for row in table.rows:
+        errors = f"train error {row.mean('train_error').mean:.4f}  test error {row.mean('test_error').mean:.4f}"
+        yield f"  {row.method:<8} {asked(row)}, {row.setting}, T = {row.steps}: {errors}"
+    for one in table.orderings:
+        words = f"{one.method} minus {one.other}, {one.column.replace('_', ' ')} {show_interval(one.difference, '+')}"
+        yield f"  {one.claim}, epsilon {show_float(one.epsilon)}: {words}: {one.seen}"
+
+
+def asked(row: NetworkRow) -> str:
+    """Say what privacy a row has."""
+    if row.epsilon is None or row.attained is None or row.certified is None:
+        return "no noise"
+    return f"epsilon {show_float(row.epsilon)} (true: {row.attained:.3g} to {row.certified:.3g})"
+
+
+def decided(tables: Sequence[NetworkTable], claim: str) -> str:
+    """Give what the user's files say of a claim; ``no data`` without them."""
+    seen = {one.seen for table in tables if table.real for one in table.orderings if one.claim == claim}
+    if not seen:
+        return "no data"
+    return "as claimed" if seen == {"as claimed"} else "not as claimed" if len(seen) == 1 else "not decided"
+
+
+def figure_name(one: NetworkResult, table: NetworkTable) -> str:
+    """File of a table's figure."""
+    return f"{slug('experiment', one.experiment, table.network, table.data)}.svg"
+
+
+def section(one: NetworkResult) -> Iterator[str]:
+    """Write the part of the page that is about an experiment."""
+    yield f"## {md.prose(one.experiment)}"
+    claims = dict.fromkeys(order.claim for table in one.tables for order in table.orderings)
+    command = f"dpverify compare --experiment {one.experiment} --data FOLDER"
+    rows = [[md.code(claim), decided(one.tables, claim), md.code(command)] for claim in claims]
+    yield md.table(["claim", "on the paper's data", "decided by"], rows)
+    for table in one.tables:
+        yield f"### {md.prose(f'{table.network} on {table.data}')}"
+        yield f"n = {table.n} images to train on, {table.tested} to test on, d = {table.d}. {one.seeds} seeds."
+        yield f"![Test error over iterations, {table.network}](figures/{figure_name(one, table)})"
+        errors = ("train_error", "test_error")
+        head = ["method", "privacy", "setting", "T", *(name.replace("_", " ") for name in errors)]
+        yield md.table(
+            head,
+            [
+                [row.method, asked(row), row.setting, str(row.steps), *(show_interval(row.mean(e)) for e in errors)]
+                for row in table.rows
+            ],
+        )
+        head = ["claim", "epsilon", "what", "of", "minus", "mean", "seen"]
+        yield md.table(
+            head,
+            [
+                [
+                    md.code(order.claim),
+                    show_float(order.epsilon),
+                    order.column.replace("_", " "),
+                    order.method,
+                    order.other,
+                    show_interval(order.difference, "+"),
+                    order.seen,
+                ]
+                for order in table.orderings
+            ],
+        )
+    yield md.bullets([*OWN_NOTES[one.experiment], *NOTES])
+    yield f"Made in {one.seconds:.0f} s with:\n\n```sh\n{one.command}\n```"
+    made = [("commit", one.commit), *sorted(one.versions.items()), *sorted(one.machine.items())]
+    yield md.bullets([", ".join(f"{key} {md.code(value)}" for key, value in made if value)])

@@ -1,0 +1,121 @@
+"""The noise of whole trajectories against the promised law: scale, dependence, shape, precision, seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom, chi2, norm
+
+from dpverify.conform.records import ConformanceTest, PrivateOptimizer, Promise
+
+RUNS = 600
+BEYOND = (1.0, 2.0, 3.0)
+
+
+def noise_tests(optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int) -> Iterator[ConformanceTest]:
+    """Test the noise that gradients of 0 leave, in batches of several sizes; ``alpha`` for all tests together."""
+    sizes = sorted({1, promise.batch, 4 * promise.batch})
+    groups = {size: _trajectories(optimizer, promise, size, seed + k) for k, size in enumerate(sizes)}
+    raw = groups[promise.batch]
+    white = {size: _whitened(x, promise) for size, x in groups.items()}
+    part = alpha / 5
+    yield from _repeats(raw, optimizer, promise, seed)
+    for size, x in white.items():
+        yield _scale(f"scale of noise, batches of {size}", x, part / len(sizes))
+    x = white[promise.batch]
+    yield _mean(x, part)
+    yield _pairs("noise of two steps", x.transpose(0, 2, 1), part)
+    yield _pairs("noise of two coordinates", x, part)
+    yield _shape(x, part)
+
+
+def _trajectories(optimizer: PrivateOptimizer, promise: Promise, size: int, seed: int) -> Any:
+    found = np.empty((RUNS, promise.steps, promise.dimension))
+    zero = np.zeros((size, promise.dimension))
+    for run in range(RUNS):
+        rng, state = np.random.default_rng([seed, 2, run]), optimizer.start()
+        for t in range(promise.steps):
+            state, found[run, t] = optimizer.step(state, zero.copy(), rng)
+    return found
+
+
+def _whitened(x: Any, promise: Promise) -> Any:
+    """Independent standard normal numbers, if the promise is kept."""
+    x = x / promise.deviation
+    if promise.covariance is None:
+        return x
+    root = np.linalg.cholesky(np.asarray(promise.covariance, dtype=float))
+    return np.linalg.solve(root, x.transpose(1, 0, 2).reshape(promise.steps, -1)).reshape(
+        promise.steps, RUNS, promise.dimension
+    ).transpose(1, 0, 2)  # fmt: skip
+
+
+def _repeats(raw: Any, optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[ConformanceTest]:
+    """What chance alone never does: numbers that come back, that no seed moves, or that are float32."""
+    steps = raw.reshape(-1, promise.dimension)
+    again = len(np.unique(steps, axis=0)) < len(steps) or np.unique(steps).size < steps.size * 0.99
+    yield ConformanceTest(
+        "fresh numbers", not again, "noise comes back" if again else "no noise comes back",
+        "noise that is used again, in another step, run or coordinate, or none",
+    )  # fmt: skip
+    rough = bool(np.all(raw == raw.astype(np.float32)))
+    yield ConformanceTest(
+        "precision", not rough, "all noise is float32" if rough else "noise has the digits of float64",
+        "float32, whose gaps tell apart what the noise should hide",
+    )  # fmt: skip
+    zero = np.zeros((promise.batch, promise.dimension))
+    once, twice = (optimizer.step(optimizer.start(), zero, np.random.default_rng([seed, 3]))[1] for _ in range(2))
+    same = np.array_equal(once, twice)
+    yield ConformanceTest(
+        "generator", same, "the same seed gives the same noise" if same else "the same seed gives other noise",
+        "noise that does not come from the generator that is given",
+    )  # fmt: skip
+
+
+def _scale(name: str, x: Any, alpha: float) -> ConformanceTest:
+    total, dof = float(np.sum(x**2)), x.size
+    low, high = chi2.ppf(alpha / 2, dof), chi2.isf(alpha / 2, dof)
+    shown = (f"{math.sqrt(value / dof):.4f}" for value in (total, low, high))
+    found = "{} of what is promised; {} to {} allowed".format(*shown)
+    seen = math.sqrt(low / chi2.isf(0.01, dof))
+    return ConformanceTest(name, low <= total <= high, found, f"noise {1 - seen:.1%} too small, with chance 99%", alpha)
+
+
+def _mean(x: Any, alpha: float) -> ConformanceTest:
+    means = x.mean(axis=0) * math.sqrt(len(x))
+    most = norm.isf(alpha / 2 / means.size)
+    found = f"largest of {means.size} means {np.abs(means).max():.2f} deviations, {most:.2f} allowed"
+    return ConformanceTest(
+        "mean of noise", bool(np.abs(means).max() <= most), found, "noise that is not around 0", alpha
+    )
+
+
+def _pairs(name: str, x: Any, alpha: float) -> ConformanceTest:
+    """Sums of two columns: for independent ones half of their squares is chi-square, whatever the pair."""
+    found, columns = [], x.shape[-1]
+    for a, b in combinations(range(columns), 2):
+        found.append((float(np.sum((x[..., a] + x[..., b]) ** 2)) / 2, a, b))
+    dof, each = x[..., 0].size, alpha / len(found) / 2
+    low, high = chi2.ppf(each, dof), chi2.isf(each, dof)
+    total, a, b = max(found, key=lambda one: abs(one[0] - dof))
+    shown = (f"{value / dof - 1:+.3f}" for value in (total, low, high))
+    words = "{}: correlation about {}, {} to {} allowed".format(f"{a + 1} and {b + 1}", *shown)
+    passed = all(low <= one[0] <= high for one in found)
+    return ConformanceTest(name, passed, words, f"a correlation of {2 * (high / dof - 1):.2f}", alpha)
+
+
+def _shape(x: Any, alpha: float) -> ConformanceTest:
+    """How many numbers lie beyond one, two and three deviations."""
+    told, passed, each = [], True, alpha / len(BEYOND) / 2
+    for limit in BEYOND:
+        count, chance = int(np.sum(np.abs(x) > limit)), 2 * norm.sf(limit)
+        low, high = binom.ppf(each, x.size, chance), binom.isf(each, x.size, chance)
+        passed = passed and low <= count <= high
+        told.append(f"{count} beyond {limit:g} ({low:.0f} to {high:.0f})")
+    return ConformanceTest(
+        "shape of noise", passed, ", ".join(told), "another law of the same variance, not its far tail", alpha
+    )

@@ -1,0 +1,140 @@
+"""What is described to the tests, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+Sampling: TypeAlias = Literal["poisson", "batches", "epochs"]
+SAMPLINGS: tuple[Sampling, ...] = ("poisson", "batches", "epochs")
+NEIGHBOURS = ("add-remove", "replace-one")
+
+Step: TypeAlias = Callable[[Any, "np.ndarray[Any, Any]", np.random.Generator], "tuple[Any, np.ndarray[Any, Any]]"]
+Batches: TypeAlias = Callable[[int, int, np.random.Generator], Iterable["np.ndarray[Any, Any]"]]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What the accounting of an optimizer presumes.
+
+    Parameters
+    ----------
+    sigma : float
+        Noise multiplier, above 0: the released vector has noise of deviation ``sigma * clip / divisor`` in each
+        coordinate.
+    clip : float
+        Largest norm that one example's gradient keeps, above 0.
+    divisor : float
+        What the sum of clipped gradients is divided by, above 0; 1 for a sum, the expected batch size for a mean.
+    steps : int
+        Steps of a trajectory that is tested, at least 2.
+    dimension : int
+        Length of a gradient, at least 2.
+    sampling : {"poisson", "batches", "epochs"}
+        Each example with probability ``batch / examples``; ``batch`` examples without replacement, anew in each step;
+        a fresh order of all examples in each epoch, cut into batches.
+    examples, batch : int
+        Size of the data and of a batch, the expected one under Poisson sampling.
+    neighbours : {"add-remove", "replace-one"}
+        What one example does: it is there or not, or another one is there.
+    covariance : sequence of sequence of float, optional
+        Of the noise of one coordinate over the steps, in units of its variance in a step without reuse; by default
+        the noise of each step is independent. Trees have the number of nodes that two steps share.
+    """
+
+    sigma: float
+    clip: float
+    divisor: float = 1.0
+    steps: int = 8
+    dimension: int = 8
+    sampling: Sampling = "poisson"
+    examples: int = 64
+    batch: int = 8
+    neighbours: Literal["add-remove", "replace-one"] = "add-remove"
+    covariance: Any = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        for name in ("sigma", "clip", "divisor"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise ValueError(f"{name} must be finite and above 0, got {name}={getattr(self, name)}.")
+        for name, least in (("steps", 2), ("dimension", 2), ("batch", 1), ("examples", 4)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, got {name}={getattr(self, name)}.")
+        if self.batch > self.examples:
+            raise ValueError(f"batch must be at most examples={self.examples}, got batch={self.batch}.")
+        for name, words in (("sampling", SAMPLINGS), ("neighbours", NEIGHBOURS)):
+            if getattr(self, name) not in words:
+                raise ValueError(f"{name} must be one of {', '.join(words)}, got {getattr(self, name)!r}.")
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of a coordinate of a step's noise."""
+        return self.sigma * self.clip / self.divisor
+
+    @property
+    def sensitivity(self) -> float:
+        """Most that one example may change a released vector."""
+        return (2.0 if self.neighbours == "replace-one" else 1.0) * self.clip / self.divisor
+
+
+@dataclass(frozen=True)
+class PrivateOptimizer:
+    """An optimizer, as far as privacy sees it.
+
+    Parameters
+    ----------
+    step : callable
+        ``step(state, gradients, rng) -> (state, released)``: ``gradients`` is a ``(batch, dimension)`` array of
+        float64, one row per example of the batch that was drawn, as they come from the model and not yet clipped;
+        ``released`` is the vector that leaves, with its noise. All noise must come from ``rng``, a numpy Generator.
+        A state can be copied by ``copy.deepcopy``.
+    start : callable
+        ``start() -> state`` before the first step; None by default.
+    batches : callable, optional
+        ``batches(examples, steps, rng)`` gives the indices of the batch of each step. Without it, sampling is not
+        tested.
+    """
+
+    step: Step
+    start: Callable[[], Any] = lambda: None
+    batches: Batches | None = None
+
+
+@dataclass(frozen=True)
+class ConformanceTest:
+    """One test, and what it found."""
+
+    name: str
+    passed: bool
+    found: str  # with numbers
+    sees: str  # the smallest fault that it would have seen, or what it cannot see
+    alpha: float = 0.0  # most that the chance of a false alarm is; 0 where nothing is drawn or a draw decides nothing
+
+
+@dataclass(frozen=True)
+class Conformance:
+    """All that was found; it is true where every test passed."""
+
+    tests: list[ConformanceTest] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return all(test.passed for test in self.tests)
+
+    @property
+    def failed(self) -> list[ConformanceTest]:
+        """The tests that found a fault."""
+        return [test for test in self.tests if not test.passed]
+
+    @property
+    def alpha(self) -> float:
+        """Most that the chance is that a correct optimizer fails any test."""
+        return sum(test.alpha for test in self.tests)
+
+    def __str__(self) -> str:
+        lines = [f"{'ok   ' if t.passed else 'FAULT'}  {t.name}: {t.found}. It sees: {t.sees}." for t in self.tests]
+        word = "No fault found" if self else f"{len(self.failed)} of {len(self.tests)} tests found a fault"
+        return "\n".join([*lines, f"{word}; a correct optimizer fails with chance at most {self.alpha:.2g}."])

@@ -1,0 +1,58 @@
+"""All tests of an optimizer, in seconds, before any epsilon."""
+
+from __future__ import annotations
+
+from dpverify.conform.noise import noise_tests
+from dpverify.conform.records import Conformance, PrivateOptimizer, Promise
+from dpverify.conform.sampling import sampling_tests
+from dpverify.conform.sensitivity import sensitivity_tests
+from dpverify.conform.state import state_tests
+
+
+def conformance(optimizer: PrivateOptimizer, promise: Promise, *, seed: int = 0, alpha: float = 1e-4) -> Conformance:
+    """Test whether an optimizer does what its accounting presumes.
+
+    Parameters
+    ----------
+    optimizer : PrivateOptimizer
+        Its step, and perhaps its batches.
+    promise : Promise
+        What the accounting presumes of sampling, sensitivity and noise.
+    seed : int
+        At least 0; the same seed draws the same numbers.
+    alpha : float
+        Most that the chance of a false alarm may be, over all tests, above 0 and below 1.
+
+    Returns
+    -------
+    Conformance
+        True where every test passed; as text, a line per test with what it found and what it would have seen. No test
+        shows that an optimizer is private: ``dpverify.audit`` bounds its epsilon from below, an accountant from above.
+
+    Raises
+    ------
+    ValueError
+        When ``seed`` or ``alpha`` is outside its range, or ``batches`` gives too few of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify.conform import PrivateOptimizer, Promise, conformance
+    >>> def step(state, gradients, rng):
+    ...     norms = np.linalg.norm(gradients, axis=1, keepdims=True)
+    ...     total = (gradients * np.minimum(1, 1 / np.maximum(norms, 1e-12))).sum(axis=0)
+    ...     return state, (total + 2.0 * rng.standard_normal(total.shape)) / 8
+    >>> bool(conformance(PrivateOptimizer(step), Promise(sigma=2.0, clip=1.0, divisor=8)))
+    True
+    """
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got seed={seed}.")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must be above 0 and below 1, got alpha={alpha}.")
+    tests = [*sensitivity_tests(optimizer, promise, seed)]
+    if optimizer.batches is not None:
+        tests += sampling_tests(optimizer.batches, promise, alpha / 2, seed)
+    if all(test.passed for test in tests if test.name == "every batch"):
+        tests += noise_tests(optimizer, promise, alpha / 2, seed)
+        tests += state_tests(optimizer, promise, seed)
+    return Conformance(tests)

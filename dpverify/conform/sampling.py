@@ -1,0 +1,125 @@
+"""Batches against the sampling that the accounting presumes: what an index may be, how often, and with which others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+from dpverify.conform.records import Batches, ConformanceTest, Promise
+
+RUNS = 400
+FAR = 0.2  # share of sizes that lies beyond each limit at which their spread is counted
+
+
+def sampling_tests(batches: Batches, promise: Promise, alpha: float, seed: int) -> Iterator[ConformanceTest]:
+    """Test the batches of many runs; ``alpha`` for all tests together."""
+    runs = [_run(batches, promise, np.random.default_rng([seed, run])) for run in range(RUNS)]
+    wrong = next((words for run in runs for words in _wrong(run, promise)), "")
+    yield ConformanceTest("batches", not wrong, wrong or f"{RUNS * promise.steps} batches are well formed", _FORM)
+    if wrong:
+        return
+    same = all(_alike(run, runs[0]) for run in runs[1:])
+    yield ConformanceTest(
+        "seeds of batches", not same, "every seed gives the same batches" if same else "seeds give different batches",
+        "a generator that is not the one that was given",
+    )  # fmt: skip
+    drawn = np.array([_members(run, promise) for run in runs])  # run, step, example
+    yield from _counts(drawn, promise, alpha)
+
+
+_FORM = "an index that is none of the data's or stands twice, a size that cannot be, an example twice in an epoch"
+
+
+def _run(batches: Batches, promise: Promise, rng: np.random.Generator) -> list[Any]:
+    found = [np.asarray(each) for each, _ in zip(batches(promise.examples, promise.steps, rng), range(promise.steps))]  # noqa: B905  an endless iterator is fine
+    if len(found) < promise.steps:
+        raise ValueError(f"batches must give {promise.steps} batches, got {len(found)}.")
+    return found
+
+
+def _wrong(run: list[Any], promise: Promise) -> Iterator[str]:
+    epoch = -(-promise.examples // promise.batch)
+    seen = np.zeros(promise.examples, dtype=int)
+    for t, batch in enumerate(run):
+        if batch.ndim != 1 or (batch.size and not np.issubdtype(batch.dtype, np.integer)):
+            yield f"step {t + 1} has no list of whole numbers"
+            return
+        if batch.size and not (batch.min() >= 0 and batch.max() < promise.examples):
+            yield f"step {t + 1} has an index outside of 0..{promise.examples - 1}"
+            return
+        if len(np.unique(batch)) < len(batch):
+            yield f"step {t + 1} has an example twice"
+        if promise.sampling == "batches" and len(batch) != promise.batch:
+            yield f"step {t + 1} has {len(batch)} examples, not {promise.batch}"
+        if promise.sampling == "epochs":
+            if len(batch) > promise.batch:
+                yield f"step {t + 1} has {len(batch)} examples, more than {promise.batch}"
+            seen = np.zeros(promise.examples, dtype=int) if t % epoch == 0 else seen
+            seen[batch] += 1
+            if seen.max() > 1:
+                yield f"step {t + 1} has an example for the second time in its epoch"
+
+
+def _alike(one: list[Any], other: list[Any]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def _members(run: list[Any], promise: Promise) -> Any:
+    found = np.zeros((promise.steps, promise.examples), dtype=bool)
+    for t, batch in enumerate(run):
+        found[t, batch.astype(int)] = True
+    return found
+
+
+def _counts(drawn: Any, promise: Promise, alpha: float) -> Iterator[ConformanceTest]:
+    """Exact binomial tests of counts, each of independent events whose probability the sampling gives."""
+    runs, steps, n = drawn.shape
+    b, kind = promise.batch, promise.sampling
+    rate = b / n
+    pair = rate**2 if kind == "poisson" else b * (b - 1) / (n * (n - 1))
+    shifted = np.arange(n)
+    places = shifted.reshape(-1)[: n - n % 2].reshape(-1, 2)
+    within = np.array([places[(r + t) % len(places)] for r in range(runs) for t in range(steps)]).reshape(
+        runs, steps, 2
+    )
+    rows, columns = np.arange(runs)[:, None], np.arange(steps)[None, :]
+    both = drawn[rows, columns, within[..., 0]] & drawn[rows, columns, within[..., 1]]
+    asked = 1 if kind == "epochs" else steps  # steps of one epoch depend on each other
+    tests = [
+        ("inclusion", drawn[:, :asked].sum((0, 1)), runs * asked, rate, "an example that is drawn too often or seldom"),
+        ("pairs", np.array([both[:, :asked].sum()]), runs * asked, pair, "neighbours that are drawn together"),
+    ]
+    if kind == "poisson":
+        sizes = drawn.sum(2).ravel()
+        low, high = int(binom.ppf(FAR, n, rate)) - 1, int(binom.isf(FAR, n, rate)) + 1
+        tests += [
+            (
+                "small batches",
+                np.array([(sizes <= low).sum()]),
+                sizes.size,
+                binom.cdf(low, n, rate),
+                "sizes that vary less",
+            ),
+            ("large batches", np.array([(sizes >= high).sum()]), sizes.size, binom.sf(high - 1, n, rate), "the same"),
+        ]
+    if kind != "epochs":
+        one = np.array([(r * 7) % n for r in range(runs)])
+        first, second = drawn[:, 0 : steps - 1 : 2], drawn[:, 1:steps:2]
+        twice = np.array([(first[r, :, one[r]] & second[r, :, one[r]]).sum() for r in range(runs)]).sum()
+        words = "a batch that is used again, or examples that are left out after they were drawn"
+        tests.append(("next step", np.array([twice]), runs * first.shape[1], rate**2, words))
+    for name, counts, of, probability, words in tests:
+        yield _binomial(name, counts, of, float(probability), alpha / len(tests), words)
+
+
+def _binomial(name: str, counts: Any, of: int, probability: float, alpha: float, words: str) -> ConformanceTest:
+    """The most surprising of some counts, each two-sided, at a level for all of them."""
+    each = alpha / len(counts) / 2
+    low, high = binom.ppf(each, of, probability), binom.isf(each, of, probability)
+    bad = counts[(counts < low) | (counts > high)]
+    shown = bad[0] if len(bad) else counts[np.argmax(np.abs(counts - of * probability))]
+    found = f"{shown} of {of}, where {of * probability:.6g} are expected and {low:.0f} to {high:.0f} allowed"
+    return ConformanceTest(name, not len(bad), found, words, alpha)

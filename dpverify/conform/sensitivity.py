@@ -1,0 +1,71 @@
+"""What one example changes in a released vector: with the same generator noise cancels, and the rest must be small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from dpverify.conform.records import ConformanceTest, PrivateOptimizer, Promise
+
+LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
+SIZES = (0, 1, 2, 5, 20)  # of the rest of the batch
+ROUNDING = 1e-5  # relative; float32 passes, and the noise has a test of its own
+
+
+def sensitivity_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[ConformanceTest]:
+    """Search for the largest change, over batches and what one of their examples becomes."""
+    largest, where, broken = 0.0, "", ""
+    for words, rest, one, other in _cases(promise, np.random.default_rng(seed)):
+        for warm in (0, 2):
+            try:
+                a, b = (_released(optimizer, promise, rest, more, seed, warm) for more in (one, other))
+            except Exception as error:  # noqa: BLE001  whatever it raises is the finding
+                broken = broken or f"{words}: {type(error).__name__}: {error}"
+                continue
+            change = float(np.linalg.norm(a - b))
+            change = np.inf if np.isnan(change) else change
+            if change > largest:
+                largest, where = change, words
+    allowed = promise.sensitivity
+    found = f"one example changes it by {largest:.6g} at most, where {allowed:.6g} is allowed ({where})"
+    yield ConformanceTest("sensitivity", largest <= allowed * (1 + ROUNDING), found, "what is among the batches tried")
+    yield ConformanceTest("every batch", not broken, broken or "no batch raises", "an empty batch that raises")
+
+
+def _cases(promise: Promise, rng: np.random.Generator) -> Iterator[tuple[str, Any, Any, Any]]:
+    d, clip = promise.dimension, promise.clip
+    none, axis, slant = np.zeros((0, d)), np.eye(1, d), rng.standard_normal((1, d))
+    slant /= np.linalg.norm(slant)
+    for size in SIZES:
+        others = {
+            "zero": np.zeros((size, d)), "opposite": np.tile(-clip * axis, (size, 1)),
+            "alike": np.tile(clip * axis, (size, 1)), "huge and opposite": np.tile(-1e6 * clip * axis, (size, 1)),
+            "random": clip * rng.standard_normal((size, d)),
+        }  # fmt: skip
+        for kind, rest in others.items() if size else [("none", none)]:
+            for length in LENGTHS:
+                for direction in (axis, slant):
+                    words = f"{size} other gradients, {kind}, and one of {length:g} clip lengths"
+                    one = length * clip * direction
+                    if promise.neighbours == "add-remove":
+                        yield words, rest, one, none
+                    else:
+                        yield words + ", turned round", rest, one, -one
+                        yield words + ", set to 0", rest, one, np.zeros((1, d))
+
+
+def _released(
+    optimizer: PrivateOptimizer, promise: Promise, rest: Any, one: Any, seed: int, warm: int
+) -> np.ndarray[Any, Any]:
+    """The released vector of a step after some steps that are alike."""
+    rng, state = np.random.default_rng([seed, 1]), optimizer.start()
+    for _ in range(warm):
+        state, _ = optimizer.step(state, np.ones((2, promise.dimension)) * promise.clip, rng)
+    _, released = optimizer.step(deepcopy(state), np.concatenate([rest, one]), rng)
+    released = np.asarray(released, dtype=float)
+    if released.shape != (promise.dimension,):
+        raise ValueError(f"released must have the shape ({promise.dimension},), got {released.shape}")
+    return released

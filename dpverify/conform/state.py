@@ -1,0 +1,73 @@
+"""What a state remembers beside what was released: released vectors held fixed, an old example must not show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from dpverify.conform.records import ConformanceTest, PrivateOptimizer, Promise
+
+TOLERANCE = 1e-6  # of the sensitivity
+
+
+class Tape(np.random.Generator):
+    """A generator whose normal numbers are those that it is given; all else is drawn as usual."""
+
+    def __init__(self, numbers: Any) -> None:
+        super().__init__(np.random.PCG64(0))
+        self.numbers, self.used = np.asarray(numbers, dtype=float), 0
+
+    def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """Hand out the next numbers; beyond the end, zeros."""
+        count = out.size if out is not None else int(np.prod(size)) if size is not None else 1
+        taken = np.zeros(count)
+        rest = self.numbers[self.used : self.used + count]
+        taken[: len(rest)] = rest
+        self.used += count
+        if out is not None:
+            out[...] = taken.reshape(out.shape)
+            return out
+        return taken.reshape(size).astype(dtype) if size is not None else float(taken[0])
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """Scale and move the next numbers."""
+        if size is None and (shape := np.broadcast_shapes(np.shape(loc), np.shape(scale))):
+            size = shape
+        return loc + scale * self.standard_normal(size)
+
+
+def state_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[ConformanceTest]:
+    """Change an example of the first step, move its noise so that the same is released, and look at later steps."""
+    name, sees = "state", "a state that keeps something of an example beside what was released"
+    rng, d = np.random.default_rng([seed, 4]), promise.dimension
+    noise = rng.standard_normal(d)
+    gradients = promise.clip * rng.standard_normal((3, d)) / np.sqrt(d)
+    other = gradients.copy()
+    other[0] = -3.0 * promise.clip * np.eye(1, d)[0]
+
+    def first(batch: Any, numbers: Any) -> tuple[Any, Any]:
+        state, released = optimizer.step(optimizer.start(), batch.copy(), Tape(numbers))
+        return deepcopy(state), np.asarray(released, dtype=float)
+
+    state, released = first(gradients, noise)
+    _, without = first(other, noise)
+    rate = np.array([first(other, noise + row)[1] - without for row in np.eye(d)]).T  # what a unit of noise moves
+    if np.linalg.matrix_rank(rate) < d:
+        yield ConformanceTest(name, True, "not tested: the noise is no normal number of the generator given", sees)
+        return
+    moved, again = first(other, noise + np.linalg.solve(rate, released - without))
+    if np.abs(again - released).max() > TOLERANCE * promise.sensitivity:
+        yield ConformanceTest(name, True, "not tested: what is released is not linear in the noise", sees)
+        return
+    change = 0.0
+    for t in range(1, promise.steps):
+        numbers = np.random.default_rng([seed, 5, t]).standard_normal(d)
+        state, one = optimizer.step(state, gradients.copy(), Tape(numbers))
+        moved, two = optimizer.step(moved, gradients.copy(), Tape(numbers))
+        state, moved = deepcopy(state), deepcopy(moved)
+        change = max(change, float(np.abs(np.asarray(one) - np.asarray(two)).max()))
+    found = f"an example of step 1 changes a later step by {change:.3g}, all that was released before being the same"
+    yield ConformanceTest(name, change <= 100 * TOLERANCE * promise.sensitivity, found, sees)

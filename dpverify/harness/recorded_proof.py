@@ -1,0 +1,101 @@
+"""What the recorded run proved and need not be derived again: the certificate is checked instead.
+
+A derivation is taken from the recorded run where its claim has today's evidence hash, so that neither the record nor
+any code it rests on has changed, and only if the stand-alone checker accepts its certificate now.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.errors import SpecError
+from dpverify.ledger.load import bundled
+from dpverify.ledger.results import CheckResult, Result, decode
+from dpverify.ledger.statements import Reference, Statement
+
+CERTIFICATES = "certificates"  # folder of a report
+PROVEN = ("proved", "proved given")  # what a derivation's check says where it is complete
+
+
+@dataclass(frozen=True)
+class RecordedProof:
+    """A derivation that the recorded run found complete, and the certificate that was written of it."""
+
+    result: CheckResult
+    certificate: Path
+    digest: str  # of the record that it must be of
+
+    def checked(self) -> CheckResult | None:
+        """The recorded result, if the stand-alone checker accepts the certificate; None where it does not."""
+        from dpverify.symbolic.certify.checker import k, rules
+
+        try:
+            data = json.loads(self.certificate.read_bytes())
+            if data["statement"]["digest"] != self.digest:
+                return None
+            k.check(data, rules())
+        except (k.Refused, OSError, ValueError, KeyError, TypeError):
+            return None
+        return msgspec.structs.replace(self.result, by_certificate=True)
+
+
+def certificate_name(claim: str, reading: dict[str, str], variant: str) -> str:
+    """File name of the certificate of a statement."""
+    return "-".join([*claim.split(":"), *reading.values(), variant]) + ".json"
+
+
+def digest_of(claim: ClaimSpec, reading: dict[str, str], variant: str) -> str:
+    """Hash of the record that a certificate is of, with what it adds of ours where it is of that."""
+    verdict = claim.verdict(reading)
+    beside = None
+    if verdict is not None and variant != "printed":
+        beside = verdict.amendment if variant == "amended" else verdict.holds
+    text = claim.text(claim.record) + ("" if beside is None else claim.text(beside))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class RecordedProofs:
+    """The proofs of the run that a report was made of; by default of the report that comes with dpverify."""
+
+    def __init__(self, report: Path | None = None) -> None:
+        self._report = report
+        self._results: dict[str, dict[str, Result]] = {}
+
+    def find(self, claim: ClaimSpec, statement: Statement, check: str, evidence: str) -> RecordedProof | None:
+        """The proof of a statement of a claim by a check, if the recorded run has one under this evidence hash."""
+        reading = statement.reading
+        result = self._of(claim.paper).get(str(Reference(claim=claim.key, reading=reading)))
+        if self._folder is None or result is None or result.evidence_hash != evidence:
+            return None
+        said = {"printed": result, "amended": result.amendment, "held": result.holds}[statement.variant]
+        certificate = self._folder / CERTIFICATES / certificate_name(claim.key, reading, statement.variant)
+        proven = [one for one in (said.checks if said else ()) if one.name == check and one.status in PROVEN]
+        if not proven or not certificate.is_file():
+            return None
+        return RecordedProof(proven[0], certificate, digest_of(claim, reading, statement.variant))
+
+    @cached_property
+    def _folder(self) -> Path | None:
+        try:
+            return self._report or bundled("reports")
+        except SpecError:  # a copy of the package without its reports
+            return None
+
+    def _of(self, paper: str) -> dict[str, Result]:
+        """The recorded results of a paper, by claim and reading; none where there is no run that can be read."""
+        if paper not in self._results:
+            results: list[Result] = []
+            if self._folder is not None:
+                try:
+                    results = decode((self._folder / "data" / f"{paper}.json").read_bytes()).results
+                except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # then everything is derived
+                    results = []
+            self._results[paper] = {str(Reference(claim=one.claim, reading=one.reading)): one for one in results}
+        return self._results[paper]

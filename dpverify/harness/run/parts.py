@@ -1,0 +1,68 @@
+"""Parts of blocks as bytes, without pickles: only plain values, arrays, and the types that a check names."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import msgspec
+import numpy as np
+
+LIST, TUPLE, ARRAY, RECORD = "list", "tuple", "array", "record"
+
+
+class NotStorableError(ValueError):
+    """A part holds something that the check does not name among the types of its parts."""
+
+
+def packed(part: Any, types: tuple[type, ...]) -> bytes:
+    """Write a part; `NotStorableError` where it holds what `unpacked` would not read."""
+    try:
+        return msgspec.msgpack.encode(_plain(part, types))
+    except (TypeError, OverflowError) as error:
+        raise NotStorableError(str(error)) from None
+
+
+def unpacked(data: bytes, types: tuple[type, ...]) -> Any:
+    """Read a part again; ``ValueError`` where the bytes are not one."""
+    return _part(msgspec.msgpack.decode(data), types)
+
+
+def _plain(part: Any, types: tuple[type, ...]) -> Any:
+    """Plain values as they are; all else as a list that begins with what it is."""
+    if part is None or type(part) in (bool, int, float, str):
+        return part
+    if type(part) in (list, tuple):
+        return [LIST if type(part) is list else TUPLE, *(_plain(each, types) for each in part)]
+    if isinstance(part, np.ndarray) and part.dtype.kind in "iufb":
+        return [ARRAY, part.dtype.str, part.shape, part.tobytes()]
+    if type(part) in types:
+        values: Any
+        if isinstance(part, msgspec.Struct):
+            values = msgspec.to_builtins(part)
+        else:
+            values = {each.name: _plain(getattr(part, each.name), types) for each in fields(part)}
+        return [RECORD, type(part).__name__, values]
+    raise NotStorableError(f"a part holds a {type(part).__name__}")
+
+
+def _part(value: Any, types: tuple[type, ...]) -> Any:
+    if not isinstance(value, list):
+        return value
+    kind, *rest = value
+    if kind == LIST:
+        return [_part(each, types) for each in rest]
+    if kind == TUPLE:
+        return tuple(_part(each, types) for each in rest)
+    if kind == ARRAY:
+        dtype, shape, data = rest
+        return np.frombuffer(data, dtype).reshape(shape).copy()
+    if kind != RECORD:
+        raise ValueError(f"a part must be of a known kind, got {kind!r}.")
+    name, values = rest
+    found = next((each for each in types if each.__name__ == name), None)
+    if found is None:
+        raise ValueError(f"a part must be of a type that its check names, got {name!r}.")
+    if issubclass(found, msgspec.Struct):
+        return msgspec.convert(values, found)
+    return found(**{key: _part(each, types) for key, each in values.items()})

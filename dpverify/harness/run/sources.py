@@ -1,0 +1,55 @@
+"""Where the checks of papers come from, and the check that a claim has where nobody wrote one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from dpverify.harness.checks import Check
+from dpverify.harness.run.discovery import load_paper
+from dpverify.harness.run.registry import Entry, PaperChecks
+from dpverify.harness.search.search_check import SearchCheck
+
+PAPERS = "dpverify.papers:load"
+"""The source by default. One is a module with its function from a paper's key to its checks or None, or a package."""
+
+
+def load_checks(source: str, paper: str) -> PaperChecks | None:
+    """Load the checks of a paper. None where no code is written for the paper."""
+    module, colon, function = source.partition(":")
+    if not colon:
+        return _of_package(source, paper)
+    load: Callable[[str], PaperChecks | None] = getattr(import_module(module), function)
+    return load(paper)
+
+
+@cache
+def _of_package(package: str, paper: str) -> PaperChecks | None:
+    if not {"", str(Path.cwd())}.intersection(sys.path):  # a script that is installed has its own folder there
+        sys.path.append(str(Path.cwd()))
+    checks = load_paper(paper, package, {})
+    if checks is None:
+        raise ValueError(f"checks must be module:function or a package that can be imported, got {package!r}.")
+    return checks
+
+
+def entries_of(checks: PaperChecks | None, claim: str) -> list[Entry]:
+    """The checks of a claim, by its id without the paper; of one without any a search, for which formulas suffice."""
+    own = [] if checks is None else checks.entries(claim)
+    return own or [Entry(SearchCheck(claim, "search"), SearchCheck.__module__)]
+
+
+def find_check(source: str, paper: str, claim: str, name: str) -> Check:
+    """Find a check by its paper, its claim, without the paper, and its name."""
+    entries = entries_of(load_checks(source, paper), claim)
+    return next(entry.check for entry in entries if entry.check.name == name)
+
+
+def recorded_share(source: str, budget: str) -> float | None:
+    """Core seconds of one divisible check, where the source's module has ``SEARCH_SECONDS`` for the budget."""
+    module, colon, _ = source.partition(":")
+    recorded: Mapping[str, float] = getattr(import_module(module), "SEARCH_SECONDS", {}) if colon else {}
+    return recorded.get(budget)

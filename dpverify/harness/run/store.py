@@ -1,0 +1,141 @@
+"""What blocks of checks gave, kept in a sqlite file: a run goes on where an earlier one ended, however it ended.
+
+Why no error rate is spent twice: what a block draws follows from the seed of the run, the claim, the check and the
+number of the block. A block is found again only under the same seed, budget and share, the same evidence hash, and the
+same versions of the libraries, so that it is what the same block would give now. A run that takes some blocks from here
+and draws the others has, bit for bit, the outcome of one that was never interrupted; and a check is judged when all
+blocks of its plan are there, never before, so that stopping and going on chooses nothing. Each block is one
+transaction: it is there once and whole, or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dpverify.harness.run.manifest import versions
+from dpverify.harness.run.parts import NotStorableError, packed, unpacked
+from dpverify.harness.run.tasks import BlockOutcome, Job
+
+TABLE = """
+create table if not exists blocks (
+    check_of text not null,  -- the check, with its claim, reading and statement, the budget and the seed
+    evidence text not null,  -- hash of the evidence, the share and the versions: under another one a block is stale
+    block integer not null,
+    part blob not null,
+    seconds real not null,
+    primary key (check_of, evidence, block)
+) without rowid
+"""
+BUSY_SECONDS = 30.0  # how long another run may hold the file
+
+
+class StoreError(ValueError):
+    """The file is no store, or cannot be read or written; the message is one line."""
+
+
+class Store:
+    """A sqlite file of blocks; used from one process, several of which may have it open."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.failure = ""  # why a run had to go on without it
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+            self._file.execute("pragma journal_mode = wal")
+            self._file.execute("pragma synchronous = normal")  # a killed process loses nothing
+            self._file.execute(TABLE)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"{path} is no store of evidence that can be used: {error}") from None
+
+    def found(self, job: Job, evidence: str) -> dict[int, BlockOutcome]:
+        """The blocks of a check that are there, by number."""
+        key = _check_of(job), _evidence(job, evidence)
+        types = job.find().parts
+        try:
+            rows = self._file.execute(
+                "select block, part, seconds from blocks where check_of = ? and evidence = ?", key
+            ).fetchall()
+            return {block: BlockOutcome(unpacked(part, types), seconds) for block, part, seconds in rows}
+        except (sqlite3.Error, ValueError, TypeError) as error:
+            raise StoreError(f"{self.path}: what is kept of {job.label} cannot be read: {error}") from None
+
+    def stale(self, job: Job, evidence: str) -> bool:
+        """Whether there are blocks of a check from another record, other code or other versions."""
+        key = _check_of(job), _evidence(job, evidence)
+        return (
+            self._file.execute("select 1 from blocks where check_of = ? and evidence != ?", key).fetchone() is not None
+        )
+
+    def keep(self, job: Job, evidence: str, block: int, outcome: BlockOutcome) -> None:
+        """Keep a block, and drop what is stale of its check; an error of ours is not kept."""
+        if outcome.error:
+            return
+        key = _check_of(job), _evidence(job, evidence)
+        try:
+            part = packed(outcome.part, job.find().parts)
+        except NotStorableError:
+            return
+        try:
+            self._file.execute("delete from blocks where check_of = ? and evidence != ?", key)
+            self._file.execute(
+                "insert or replace into blocks values (?, ?, ?, ?, ?)", (*key, block, part, outcome.seconds)
+            )
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path} cannot be written: {error}") from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+@dataclass
+class KeptBlocks:
+    """The store as a run of some checks sees it; where it fails, the run goes on without it."""
+
+    store: Store
+    jobs: Sequence[Job]
+    evidence: Sequence[str]  # of each job
+    fresh: bool = False  # take nothing from it
+    taken: int = 0  # checks of which every block was there
+    stale: int = 0  # checks that were judged before, on another record or by other code
+
+    def found(self, place: int) -> dict[int, BlockOutcome]:
+        """The blocks of a job that need not be run."""
+        if self.fresh or self.store.failure:
+            return {}
+        job, evidence = self.jobs[place], self.evidence[place]
+        try:
+            blocks = self.store.found(job, evidence)
+            self.stale += not blocks and self.store.stale(job, evidence)
+        except StoreError as error:
+            self.store.failure = str(error)
+            return {}
+        return blocks
+
+    def keep(self, place: int, block: int, outcome: BlockOutcome) -> None:
+        """Keep what a block gave."""
+        if not self.store.failure:
+            try:
+                self.store.keep(self.jobs[place], self.evidence[place], block, outcome)
+            except StoreError as error:
+                self.store.failure = str(error)
+
+
+def _check_of(job: Job) -> str:
+    return f"{job.label} {job.context.budget.name} {job.context.seed}"
+
+
+def _evidence(job: Job, evidence: str) -> str:
+    said = "\0".join([evidence, repr(job.context.share), repr(job.context.budget), _versions()])
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+@cache
+def _versions() -> str:
+    return repr(sorted(versions().items()))

@@ -1,0 +1,1 @@
+"""Where the constants that we name meet the accountant."""

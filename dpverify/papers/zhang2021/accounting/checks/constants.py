@@ -1,0 +1,84 @@
+"""The amended Theorems 2.1 and 3.1: one c_2 for their region, by the proof's last line and by the accountant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness.planted import Rule
+from dpverify.ledger.statements import Statement
+from dpverify.papers.zhang2021.accounting.constants import PROVEN, Sampling, needed, printed_steps
+from dpverify.privacy.batches import batch_delta
+from dpverify.symbolic.exact.numbers import ball
+
+CHECKS = PaperChecks("zhang2021", __name__)
+
+PIECES = 100  # of the range of q
+WHY = (
+    "these pieces cover all q in (0, 1]; T, epsilon and delta enter through the two conditions alone, by the argument "
+    "at the head of zhang2021/accounting/constants.py"
+)
+TOO_SMALL: dict[Sampling, Fraction] = {"poisson": Fraction(17, 10), "batches": Fraction(17, 5)}
+
+
+def _rates(budget: Budget) -> Iterator[dict[str, Fraction]]:
+    yield from ({"from": Fraction(i, PIECES), "to": Fraction(i + 1, PIECES)} for i in range(PIECES))
+
+
+def _proved(constant: Fraction, sampling: Sampling) -> Rule:
+    """Whether the proof gives the promised epsilon for every q of a piece."""
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        part = needed(constant, ball(point["from"]).union(ball(point["to"])), sampling)
+        return Outcome(bool(part <= 1), part, Fraction(1), "bound on epsilon, as a part of what is promised")
+
+    return holds
+
+
+def _settings(budget: Budget) -> Iterator[dict[str, Fraction]]:
+    """Epsilon as large as it may be, or a tenth of that, with the fewest steps that it allows, and 20 times these."""
+    rates, deltas = ["1", "1/10"], ["1/10", "1/10000000000"]
+    if budget.name != "smoke":
+        rates, deltas = [*rates, "1/2", "1/100"], [*deltas, "1/2", "9/10"]
+    for q in map(Fraction, rates):
+        for delta in map(Fraction, deltas):
+            for part in map(Fraction, ("1", "1/10")):
+                most = Fraction(-math.log(delta)) * Fraction(999_999, 10**6)
+                epsilon = (part * most).limit_denominator(10**9)
+                least = math.floor(epsilon / q**2) + 1
+                for steps in (least, 20 * least):
+                    yield {"q": q, "delta": delta, "epsilon": epsilon, "T": Fraction(steps)}
+
+
+def _enough(constant: Fraction, sampling: Sampling) -> Rule:
+    """Delta at the promised epsilon, by the accountant: the noise is enough, or certainly not, or nobody knows."""
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        q, epsilon, delta = (float(point[name]) for name in ("q", "epsilon", "delta"))
+        steps = printed_steps(float(constant), q, int(point["T"]), epsilon, delta, sampling)
+        found = batch_delta([steps], epsilon, delta)
+        answer = True if found.upper <= delta else False if found.lower > delta else None
+        return Outcome(answer, Fraction(found.upper), point["delta"], "delta from above, and promised")
+
+    return holds
+
+
+theorem: str
+sampling: Sampling
+for theorem, sampling in (("theorem-2-1", "poisson"), ("theorem-3-1", "batches")):
+    proven, less = PROVEN[sampling], TOO_SMALL[sampling]
+    CHECKS.add(
+        ExhaustiveCheck(
+            theorem, "one-constant", variants=("amended",), points=_rates, holds=_proved(proven, sampling),
+            planted=[Planted("a tenth less noise", holds=_proved(proven * Fraction(9, 10), sampling))],
+            why_sufficient=WHY, region="all q, in a hundred pieces",
+        ),
+        RuleCheck(
+            theorem, "constants", variants=("amended",), points=_settings, holds=_enough(proven, sampling), seconds=1.0,
+            planted=[Planted(f"c_2 = {less}", holds=_enough(less, sampling))],
+            region="q from 1/10 to 1, delta 1/10 and 1e-10; at larger budgets q from 1/100 and delta to 9/10",
+            leaves_out="floats, with a bound of their rounding",
+        ),
+    )  # fmt: skip

@@ -1,0 +1,75 @@
+"""Algorithms 1 and 2 of the paper, DPageEM, and with other schedules what it is compared with.
+
+    omega_t+1 = omega_t - eta^k (mean over I_t of grad f(omega_t, z_i) + xi_t) + rho_t (omega_t - omega_t-1)
+
+Each stage begins without momentum, at what the stage before it hands on; batches are drawn without replacement.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from dpverify.kernels import check
+from dpverify.kernels.tape import Seed, generator
+from dpverify.kernels.typing import Vector
+from dpverify.papers.zhang2021.algorithms.stages import StageSchedule
+from dpverify.problems.example_gradients import BatchMean
+from dpverify.problems.sampled_run import NoisyDescent
+
+HANDED = 8  # stream of the seed that chooses what each stage hands on
+
+
+class StagedDescent(NoisyDescent):
+    """A run in stages; it can be advanced, watched and interrupted.
+
+    Parameters
+    ----------
+    oracle, examples, start
+        As of ``NoisyDescent``.
+    schedule : StageSchedule
+        Its stages and its noise.
+    seed : int, sequence of int or SeedSequence
+        Noise, batches, and which iterate each stage hands on.
+    keep : bool
+        Whether to keep all iterates; after the last step of a stage it is the one that is handed on.
+    """
+
+    def __init__(
+        self, oracle: BatchMean, examples: int, start: Vector, schedule: StageSchedule, *,
+        seed: Seed = 0, keep: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(oracle, examples, start, schedule, seed=seed, keep=keep)
+        self._ends = schedule.ends
+        self._handed = list(schedule.ends)  # after how many steps of the whole run each stage's result is reached
+        if schedule.hand_on == "uniform":
+            rng = generator(self._seed, HANDED)
+            begins = (0, *schedule.ends[:-1])
+            self._handed = [
+                begin + 1 - schedule.first + int(rng.integers(stage.steps))
+                for begin, stage in zip(begins, schedule.stages, strict=True)
+            ]
+        self._result = self._w.copy()
+
+    @property
+    def output(self) -> Vector:
+        """omega^K, shape (d,); a copy. An ArgumentError before the last step."""
+        if self.t < self._last:
+            raise check.ArgumentError("t", self.t, f"must have reached the last step {self._last}")
+        return self.w
+
+    def _walk(self, first: int, last: int) -> None:
+        at = first
+        while at < last:
+            stage = bisect_right(self._ends, at)
+            end, handed = self._ends[stage], self._handed[stage]
+            if at == handed:
+                self._result[:] = self._w
+            until = min(last, handed if at < handed else end)
+            super()._walk(at, until)
+            at = until
+            if at == handed:
+                self._result[:] = self._w
+            if at == end:
+                self._w[:] = self._old[:] = self._result
+                if len(self._iterates):
+                    self._iterates[at] = self._w

@@ -1,0 +1,127 @@
+"""Algorithms 1 and 2, line by line, of the implementation: what a stage begins with, momentum, noise and output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.kernels.typing import Vector
+from dpverify.ledger.statements import Statement
+from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
+from dpverify.papers.zhang2021.algorithms.stages import HandOn, Stage, StageSchedule, stagewise
+from dpverify.problems.batch_gradient import BatchGradient
+from dpverify.problems.example_gradients import ExampleGradients
+from dpverify.problems.logistic import LogisticRegression
+
+CHECKS = PaperChecks("zhang2021", __name__)
+
+N = 4
+DRAWS = 20_000
+CONSTANT = ExampleGradients(lambda w, batch: np.ones((len(batch), len(w))))
+
+
+def _moves(stages: tuple[Stage, ...], rho: Fraction) -> list[float]:
+    """How far each step goes against the gradient 1; the last iterates are handed on."""
+    schedule = StageSchedule(stages, N, float(rho), hand_on="last")
+    run = StagedDescent(CONSTANT, N, np.zeros(1), schedule, keep=True)
+    run.advance()
+    return [float(move) for move in -np.diff(run.iterates[:, 0])]
+
+
+def _expected(K: int, T_0: int, t_0: int, rho: Fraction, carried: bool, halved: bool) -> list[float]:
+    """The same from the boxes: in a stage v = eta + rho_t v, and v = 0 before t = 1 unless it is carried."""
+    found, move = [], Fraction(0)
+    for k in range(1, K + 1):
+        move *= carried
+        for t in range(1, (T_0 << k) + 1):
+            move = Fraction(1, 1 << k if halved else 2) + (rho if t <= t_0 << k else 0) * move
+            found.append(float(move))
+    return found
+
+
+def _same(point: Point, statement: Statement, *, late: int = 0, carried: bool = False, halved: bool = True) -> Outcome:
+    K, T_0, t_0 = (int(point[name]) for name in ("K", "T_0", "t_0"))
+    found = _moves(stagewise(K, T_0, t_0, 1.0), point["rho"])
+    expected = _expected(K, T_0, t_0 + late, point["rho"], carried, halved)
+    far = max(abs(a - b) for a, b in zip(found, expected, strict=True))
+    return Outcome(far < 1e-9, Fraction(far), Fraction(1, 10**9), "largest difference of a step, and rounding")
+
+
+def _schedules(budget: Budget) -> Iterator[dict[str, int | str]]:
+    for K, T_0, t_0, rho in ((1, 1, 1, "1/2"), (3, 4, 2, "1/2"), (3, 4, 4, "9/10"), (2, 5, 0, "1/2"), (4, 3, 1, "3/4")):
+        yield {"K": K, "T_0": T_0, "t_0": t_0, "rho": rho}
+
+
+def _momentum(budget: Budget) -> Iterator[dict[str, int | str]]:
+    return (values for values in _schedules(budget) if values["t_0"] not in (0, values["T_0"]))
+
+
+def _flat(batch: int) -> Vector:
+    """Steps of size 1 over noise of deviation 1 where every gradient is 0, by the compiled loop."""
+    problem = LogisticRegression(np.zeros((64, 2)), np.zeros(64), lam=0.0, radius=1.0)
+    schedule = StageSchedule((Stage(DRAWS // 2, 0, 1.0),), batch, 0.0, 1.0, "last")
+    run = StagedDescent(BatchGradient(problem), 64, np.zeros(2), schedule, seed=1, keep=True)
+    run.advance()
+    steps: Vector = np.diff(run.iterates, axis=0).ravel()
+    return steps
+
+
+def _noise(point: Point, statement: Statement, *, times: float = 1.0) -> Outcome:
+    """The mean square of the draws: beyond 0.1 of its value it is with a chance below 1e-20 where pi is 1."""
+    square = Fraction(float(np.mean(_flat(int(point["B"])) ** 2)))
+    away = abs(square - Fraction(times))
+    return Outcome(
+        away <= Fraction(1, 10), away, Fraction(1, 10), "distance of the mean square to pi^2, and what chance allows it"
+    )
+
+
+def _batches(budget: Budget) -> Iterator[dict[str, int]]:
+    yield from ({"B": batch} for batch in (1, 4, 64))
+
+
+def _output(point: Point, statement: Statement, *, hand_on: HandOn = "uniform") -> Outcome:
+    """How many runs hand on what the whole loop makes, omega_T+1, which a constant gradient makes unlike the others."""
+    steps, last = int(point["T"]), 0
+    for seed in range(200):
+        schedule = StageSchedule((Stage(steps, 0, 1.0),), N, hand_on=hand_on)
+        run = StagedDescent(CONSTANT, N, np.zeros(1), schedule, seed=seed)
+        run.advance()
+        last += float(run.output[0]) == -float(steps)
+    return Outcome(last == 0, Fraction(last), Fraction(0), "runs of 200 that hand on omega_T+1")
+
+
+def _lengths(budget: Budget) -> Iterator[dict[str, int]]:
+    yield from ({"T": steps} for steps in (1, 2, 5))
+
+
+OF_OURS = "the implementation here at a few schedules; it is ours, and not the authors'"
+
+CHECKS.add(
+    RuleCheck(
+        "algorithm-1-start", "implementation", points=_schedules, holds=_same, about_kernel=True,
+        planted=[
+            Planted("momentum carried into the next stage", holds=partial(_same, carried=True)),
+            Planted("the step size not halved", holds=partial(_same, halved=False)),
+        ],
+        region="five schedules, one constant gradient", leaves_out=OF_OURS,
+    ),
+    RuleCheck(
+        "algorithm-2-switch", "implementation", points=_momentum, holds=_same, about_kernel=True,
+        planted=[Planted("the switch late", holds=partial(_same, late=1))],
+        region="schedules that switch momentum off, one constant gradient", leaves_out=OF_OURS,
+    ),
+    RuleCheck(
+        "algorithm-2-noise", "implementation", points=_batches, holds=_noise, about_kernel=True, seconds=0.2,
+        planted=[Planted("half of the variance", holds=partial(_noise, times=0.5))],
+        region="batches of 1, 4 and 64 of 64 examples", leaves_out=OF_OURS,
+    ),
+    RuleCheck(
+        "algorithm-2-output", "implementation", points=_lengths, holds=_output, about_kernel=True, seconds=0.2,
+        planted=[Planted("the last iterate handed on", holds=partial(_output, hand_on="last"))],
+        region="stages of 1, 2 and 5 steps, 200 runs each", leaves_out=OF_OURS,
+    ),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Where the records on privacy meet the accountants."""

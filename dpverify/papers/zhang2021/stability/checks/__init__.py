@@ -1,0 +1,1 @@
+"""Where the theorems on stability meet exact runs on neighbouring data."""

@@ -1,0 +1,145 @@
+"""Theorem 2.2 on all small tables; Theorem 3.3 and Remark 5 against exact runs on neighbouring quadratics."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+
+from flint import arb
+
+from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.ledger.statements import Statement
+from dpverify.papers.zhang2021.stability.differences import mean_difference
+from dpverify.papers.zhang2021.stability.generalization import generalization_error, stability, table_of
+from dpverify.symbolic.exact.numbers import Exact, ball, working_precision
+
+CHECKS = PaperChecks("zhang2021", __name__)
+
+Values = dict[str, int | str | Fraction]
+
+OUTPUTS = ("loop", "arguments", "last")
+BITS = 1024  # with fewer, differences that have settled look the same
+
+
+def _tables(budget: Budget) -> Iterator[Values]:
+    """All tables of zeros and ones for n = 1 with two and three kinds of examples, and for n = 2 with two."""
+    for n, size in ((1, 2), (1, 3), (2, 2)):
+        for part in ("1", "1/10"):
+            for code in range(1 << size ** (n + 1)):
+                yield {"n": n, "size": size, "part": part, "table": code}
+
+
+def _generalizes(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
+    """Both sides, where the first kind of example has ``part`` times an even chance."""
+    n, size, code = (int(point[name]) for name in ("n", "size", "table"))
+    first = point["part"] / size
+    chances = [first, *[(1 - first) / (size - 1)] * (size - 1)]
+    table = table_of(code, n, size)
+    error, alpha = generalization_error(table, n, chances), share * stability(table, n, size)
+    return Outcome(error <= alpha, error, alpha, "generalization error, and alpha")
+
+
+def _two_sided(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
+    """The largest difference with both signs against a share of the largest with one."""
+    n, size = int(point["n"]), int(point["size"])
+    table = table_of(int(point["table"]), n, size)
+    alpha = stability(table, n, size)
+    both = max(alpha, stability({key: -value for key, value in table.items()}, n, size))
+    return Outcome(both <= share * alpha, both, share * alpha, "largest absolute difference, and alpha")
+
+
+def _eta(point: Point, more: int = 0) -> arb:
+    """eta^0 by the identity of Theorem 3.2, with so many more steps with momentum."""
+    on = point["t_0"] + more
+    return 1 / ball(point["c_4"] * point["theta"] * point["mu"] * (point["T_0"] - on + on / (2 * (1 - point["rho"]))))
+
+
+def _difference(point: Point, eta: arb, output: str, more: int = 0) -> arb:
+    stages, steps, on = (int(point[name]) for name in ("K", "T_0", "t_0"))
+    return mean_difference(point["a"], stages, steps, on + more, point["rho"], eta, output)
+
+
+def _unstable(point: Point, statement: Statement) -> Exact:
+    """Uniform stability on these quadratics: L^2/n times the mean difference."""
+    return ball(point["L"] ** 2 / point["n"]) * _difference(point, _eta(point), statement.reading["output"])
+
+
+MOMENTA = (("1/100", "1/10"), ("1/4", "1/2"), ("361/400", "19/20"))  # rho and its root
+STEPS = ((1, 1), (2, 1), (10, 5), (100, 0), (100, 1), (100, 3), (100, 99), (1000, 30))  # T^0 and t_Mon^0
+CLASSES = (("2", 1, 1, 1), ("1", 1, 1, 1), ("2", 1, 10, 10), ("2", 1, 10, 1), ("1/2", 1, 100, 1))  # theta, mu, beta, a
+
+
+def _grid(budget: Budget) -> Iterator[Values]:
+    """Schedules whose steps are small enough that differences do not oscillate: eta^1 a <= (1 - sqrt(rho))^2."""
+    stages = (1, 3) if budget.name == "smoke" else (1, 2, 3, 6)
+    for (T_0, t_0), (rho, root), (theta, mu, beta, a), c_4, K in itertools.product(
+        STEPS, MOMENTA, CLASSES, ("1/20", "1", "19/10"), stages
+    ):
+        letters = [Fraction(x) for x in (theta, mu, a, c_4, rho, root)]
+        counted = min(T_0 - on + on / (2 * (1 - letters[4])) for on in (t_0, t_0 + 1))
+        if letters[2] <= 2 * letters[0] * letters[1] * letters[3] * counted * (1 - letters[5]) ** 2:
+            rest: Values = {"n": 1000, "B": 1, "L": 1, "theta": theta, "mu": mu, "beta": beta, "a": a}
+            yield {"K": K, "T_0": T_0, "t_0": t_0, "rho": rho, "c_4": c_4, **rest}
+
+
+def _less_stable(point: Point, statement: Statement, *, most: Fraction = Fraction(1)) -> Outcome:
+    """The mean difference with one more step with momentum against the one before, whatever a stage hands on."""
+    with working_precision(BITS):
+        now = _eta(point)
+        then = now if statement.reading["step"] == "fixed" else _eta(point, 1)
+        pairs = [(_difference(point, then, output, 1), _difference(point, now, output)) for output in OUTPUTS]
+        grows = [after >= before * ball(most) for after, before in pairs]
+        falls = [after < before * ball(most) for after, before in pairs]
+    answer = True if all(grows) else False if all(falls) else None
+    return Outcome(answer, *pairs[-1], "mean difference of the last iterates with one more, and without")
+
+
+def _more(budget: Budget) -> Iterator[Values]:
+    return (values for values in _grid(budget) if int(str(values["t_0"])) < int(str(values["T_0"])))
+
+
+def _settings(budget: Budget) -> Iterator[Values]:
+    benign: Values = {
+        "n": 60000, "B": 1, "K": 2, "T_0": 10, "t_0": 1, "rho": "1/10", "L": 1, "theta": 2, "mu": 1, "beta": 1,
+        "c_4": "19/10",
+    }  # fmt: skip
+    yield benign
+    yield {**benign, "t_0": 10, "rho": "9/10"}
+    yield {**benign, "mu": "1/100"}
+    yield {**benign, "K": 14}
+    yield {**benign, "B": 64, "K": 3, "T_0": 100, "t_0": 10, "rho": "9/10", "theta": 1, "mu": "1/100", "c_4": 1}
+
+
+CHECKS.add(
+    RuleCheck(
+        "theorem-2-2", "tables", points=_tables, holds=_generalizes, seconds=0.2,
+        planted=[Planted("half of alpha", holds=partial(_generalizes, share=Fraction(1, 2)))],
+        region="all tables of zeros and ones for one example of two or three kinds, or two examples of two kinds",
+        leaves_out="larger data",
+    ),
+    RuleCheck(
+        "definition-2-4", "tables", points=_tables, holds=_two_sided, seconds=0.2,
+        planted=[Planted("half of alpha", holds=partial(_two_sided, share=Fraction(1, 2)))],
+        region="all tables of zeros and ones for one example of two or three kinds, or two examples of two kinds",
+        leaves_out="larger data",
+    ),
+    ExhaustiveCheck(
+        "theorem-3-3", "quadratics", points=_grid, lhs=_unstable,
+        planted=[Planted("a thousandth of it", rhs="printed/1000")],
+        region="quadratics of one curvature, T^0 up to 1000, momentum up to 361/400, steps without oscillation",
+        leaves_out="other losses than quadratics of one curvature",
+    ),
+    RuleCheck(
+        "remark-5-stability", "quadratics", points=_more, holds=_less_stable, seconds=0.4,
+        planted=[Planted("more than a tenth worse", holds=partial(_less_stable, most=Fraction(11, 10)))],
+        region="quadratics of one curvature, momentum up to 361/400, steps without oscillation",
+        leaves_out="other losses than quadratics of one curvature",
+    ),
+    ExhaustiveCheck(
+        "theorem-3-3-nontrivial", "settings", points=_settings,
+        region="a benign setting, with more momentum, with a worse condition, with more stages; and one in practice",
+        leaves_out="all other settings",
+    ),
+)  # fmt: skip

@@ -1,0 +1,135 @@
+"""Epsilon of Gaussian steps from both sides, the noise for an epsilon, and the same for events of dp-accounting.
+
+A step adds up what each example of a batch gives, at most ``clip`` in norm, and adds noise of deviation
+``sigma * clip``. With one example more or less its sensitivity is ``clip``, with one replaced it is twice that.
+``batches`` has both bounds and their proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+from dpverify.kernels import check
+from dpverify.privacy.batches import (
+    BatchSteps,
+    batch_epsilon,
+    check_delta,
+    check_epsilon,
+    least_factor,
+    poisson_epsilon,
+    poisson_upper,
+    upper_epsilon,
+)
+from dpverify.privacy.gaussian_safe import missed_epsilon, safe_epsilon, safe_mu
+from dpverify.privacy.participation import Bounds
+
+Sampling: TypeAlias = Literal["poisson", "batches"]
+
+
+def epsilon(
+    sigma: float | Any, delta: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling = "poisson"
+) -> Bounds:
+    """Bound the smallest epsilon of many Gaussian steps from both sides.
+
+    Parameters
+    ----------
+    sigma : float or dp_accounting.DpEvent
+        Noise multiplier, above 0: deviation of the noise of a sum over the clip length. Or an event that is made up of
+        Gaussian ones, sampled or not, and composed; then the other arguments but ``delta`` are not asked for.
+    delta : float
+        Privacy parameter in (0, 1).
+    steps : int
+        How many, at least 1.
+    rate : float
+        Part of the data in a batch, in (0, 1]; 1 for all of it.
+    sampling : {"poisson", "batches"}
+        Each example with probability ``rate``, for one example more or less; or batches without replacement, for one
+        example replaced.
+
+    Returns
+    -------
+    Bounds
+        ``upper`` holds for all data, also where each step is chosen by what was released before; ``lower`` is reached.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range, or an event holds another mechanism.
+
+    Examples
+    --------
+    >>> from dpverify.privacy import epsilon
+    >>> found = epsilon(1.0, 1e-5, steps=1000, rate=0.01)
+    >>> 1.82 < found.lower <= found.upper < 1.83
+    True
+    """
+    check_delta(delta)
+    if not isinstance(sigma, int | float):
+        return _composed(steps_of_event(sigma), delta)
+    return _composed([_step(sigma, steps, rate, sampling)], delta, sampling)
+
+
+def sigma(epsilon: float, delta: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling = "poisson") -> float:
+    """Find a noise multiplier that is certain to give an epsilon, as small as the upper bound allows to six digits.
+
+    Parameters
+    ----------
+    epsilon : float
+        What is asked for, from 1e-6 to 300.
+    delta, steps, rate, sampling
+        As for :func:`epsilon`.
+
+    Returns
+    -------
+    float
+        Deviation of the noise of a sum over the clip length.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+    """
+    check_epsilon(epsilon)
+    check_delta(delta)
+    one = _step(1.0, steps, rate, sampling)
+    if rate == 1.0:
+        return math.nextafter(math.sqrt(steps) / (one.noise * safe_mu(epsilon, delta)) * (1.0 + 3e-14), math.inf)
+    start = max(1.0, rate * math.sqrt(steps) / epsilon) / one.noise
+    upper = poisson_upper if sampling == "poisson" else upper_epsilon
+    return start * least_factor(lambda factor: [_step(start * factor, steps, rate, sampling)], epsilon, delta, upper)
+
+
+def steps_of_event(event: Any) -> list[BatchSteps]:
+    """Read a ``dp_accounting.DpEvent`` that is made up of Gaussian ones; others are refused by their names."""
+    name = type(event).__name__
+    if name == "GaussianDpEvent":
+        return [BatchSteps(1.0, float(event.noise_multiplier))]
+    if name == "NoOpDpEvent":
+        return []
+    if name == "ComposedDpEvent":
+        return [one for part in event.events for one in steps_of_event(part)]
+    if name == "SelfComposedDpEvent":
+        return [BatchSteps(s.rate, s.noise, s.count * int(event.count)) for s in steps_of_event(event.event)]
+    if name == "PoissonSampledDpEvent":
+        inner = steps_of_event(event.event)
+        if len(inner) == 1 and (inner[0].rate, inner[0].count) == (1.0, 1):
+            return [BatchSteps(float(event.sampling_probability), inner[0].noise)]
+        name = "a sample of several steps"
+    raise check.ArgumentError("event", name, "must be Gaussian events, sampled by Poisson or not, and composed")
+
+
+def _step(sigma: float, steps: int, rate: float, sampling: str) -> BatchSteps:
+    if sampling not in ("poisson", "batches"):
+        raise check.ArgumentError("sampling", sampling, "must be poisson or batches")
+    return BatchSteps(rate, check.positive(sigma=sigma) / (2.0 if sampling == "batches" else 1.0), steps)
+
+
+def _composed(steps: Sequence[BatchSteps], delta: float, sampling: str = "poisson") -> Bounds:
+    if not steps:
+        return Bounds(0.0, 0.0, exact=True)
+    if any(one.rate < 1.0 for one in steps):
+        return poisson_epsilon(steps, delta) if sampling == "poisson" else batch_epsilon(steps, delta)
+    mu = math.sqrt(math.fsum(one.count / one.noise**2 for one in steps))
+    return Bounds(missed_epsilon(mu * (1.0 - 1e-14), delta), safe_epsilon(mu * (1.0 + 1e-14), delta), exact=False)

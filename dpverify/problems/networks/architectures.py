@@ -1,0 +1,152 @@
+"""The networks of both papers.
+
+zhang2021 says: a two-layer CNN and ResNet-20, with ELU; all else is open, and chosen here. ResNet-20 (He et al. 2016,
+section 4.2) has batch normalization, which mixes the examples of a batch: one of them then moves all gradients, and
+clipping each bounds nothing. Here it has group normalization, which reads one image at a time, or none.
+
+wang2019 names the code that its networks come from, and Tables 5 and 6 have the shapes of two. CNN6 (Abadi et al.
+2016) is printed as three convolutions with 32, 64 and 128 filters and three linear layers; their sizes are ours.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, Final
+
+from dpverify.kernels import check
+from dpverify.kernels.typing import Vector
+from dpverify.problems.networks.oracle import load_torch
+
+torch = load_torch()
+nn, functional = torch.nn, torch.nn.functional
+Conv2d: Any = nn.Conv2d
+Module: Any = nn.Module
+
+GROUPS = 8
+
+
+class UnfoldedConvolution(Conv2d):  # type: ignore[misc]  # torch is loaded by name, without its types
+    """A convolution as a product of matrices: its gradients by example are products of small ones, and quick."""
+
+    def forward(self, x: Any) -> Any:
+        """Convolve images (B, channels, height, width)."""
+        size, step, pad = self.kernel_size[0], self.stride[0], self.padding[0]
+        height, width = ((side + 2 * pad - size) // step + 1 for side in x.shape[2:])
+        columns = functional.unfold(x, size, padding=pad, stride=step)
+        found = self.weight.flatten(1) @ columns
+        if self.bias is not None:
+            found = found + self.bias[:, None]
+        return found.reshape(len(x), -1, height, width)
+
+
+class ResidualBlock(Module):  # type: ignore[misc]  # as above
+    """Two convolutions beside a shortcut, which halves sides and fills new channels with zeros (their option A)."""
+
+    def __init__(self, before: int, after: int, norm: Callable[[int], Any]) -> None:
+        super().__init__()
+        self.more, self.stride = after - before, 1 if before == after else 2
+        self.inner = nn.Sequential(
+            UnfoldedConvolution(before, after, 3, self.stride, 1), norm(after), nn.ELU(),
+            UnfoldedConvolution(after, after, 3, 1, 1), norm(after),
+        )  # fmt: skip
+
+    def forward(self, x: Any) -> Any:
+        """Do it for images (B, channels, height, width)."""
+        short = functional.pad(x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, 0, self.more))
+        return functional.elu(self.inner(x) + short)
+
+
+def make_network(name: str, shape: tuple[int, int, int], seed: int = 0, classes: int = 10) -> Any:
+    """Make one of :data:`NETWORKS` for images of a shape (channels, height, width), drawn from a seed."""
+    if name not in NETWORKS:
+        raise check.ArgumentError("network", name, f"must be one of {', '.join(NETWORKS)}")
+    before = torch.random.get_rng_state()
+    torch.manual_seed(check.whole(0, seed=seed))
+    try:
+        made, sized = NETWORKS[name](shape, classes), torch.zeros(1, *shape)
+        with torch.no_grad():
+            made(sized)
+        return made
+    except RuntimeError as error:
+        raise check.ArgumentError("shape", shape, f"must fit the network {name}") from error
+    finally:
+        torch.random.set_rng_state(before)
+
+
+def freeze_convolutions(network: Any) -> Any:
+    """Leave only the parameters of linear layers to be trained."""
+    for layer in network.modules():
+        if isinstance(layer, nn.Conv2d):
+            layer.requires_grad_(requires_grad=False)
+    return network
+
+
+def take_convolutions(network: Any, other: Any) -> None:
+    """Copy the convolutions of another network of the same kind."""
+    for mine, theirs in zip(network.modules(), other.modules(), strict=True):
+        if isinstance(mine, nn.Conv2d):
+            mine.load_state_dict(theirs.state_dict())
+
+
+def load_parameters(network: Any, w: Vector) -> Any:
+    """Give a network the parameters w, shape (d,), those that are trained."""
+    wanted = [value for value in network.parameters() if value.requires_grad]
+    nn.utils.vector_to_parameters(torch.from_numpy(w).float(), wanted)
+    return network
+
+
+def _cnn2(shape: tuple[int, int, int], classes: int) -> Any:
+    """Two convolutions of 3 by 3, each with ELU and pooling, and a linear layer: 9050 numbers on digits of 8 by 8."""
+    deep, pool = 48 * (shape[1] // 4) * (shape[2] // 4), nn.AvgPool2d(2)
+    first = UnfoldedConvolution(shape[0], 16, 3, padding=1), nn.ELU(), pool
+    second = UnfoldedConvolution(16, 48, 3, padding=1), nn.ELU(), pool
+    return nn.Sequential(*first, *second, nn.Flatten(), nn.Linear(deep, classes))
+
+
+def _resnet20(norm: Callable[[int], Any]) -> Callable[[tuple[int, int, int], int], Any]:
+    def make(shape: tuple[int, int, int], classes: int) -> Any:
+        widths = [16, 16, 16, 16, 32, 32, 32, 64, 64, 64]
+        blocks = [ResidualBlock(a, b, norm) for a, b in itertools.pairwise(widths)]
+        first = UnfoldedConvolution(shape[0], 16, 3, padding=1), norm(16), nn.ELU()
+        return nn.Sequential(*first, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, classes))
+
+    return make
+
+
+def _cnn4(shape: tuple[int, int, int], classes: int) -> Any:
+    """That of Table 5, for 28 by 28."""
+    first = UnfoldedConvolution(shape[0], 16, 8, 2, 3), nn.ReLU(), nn.MaxPool2d(2, 1)
+    second = UnfoldedConvolution(16, 32, 4, 2), nn.ReLU(), nn.MaxPool2d(2, 1)
+    return nn.Sequential(*first, *second, nn.Flatten(), nn.Linear(512, 32), nn.ReLU(), nn.Linear(32, classes))
+
+
+def _cnn5(shape: tuple[int, int, int], classes: int) -> Any:
+    """That of Table 6, for 32 by 32."""
+    first = UnfoldedConvolution(shape[0], 6, 5), nn.ReLU(), nn.MaxPool2d(2)
+    second = UnfoldedConvolution(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)
+    return nn.Sequential(*first, *second, nn.Flatten(), *_linear(400, 120, 84, classes))
+
+
+def _cnn6(shape: tuple[int, int, int], classes: int) -> Any:
+    layers, before = [], shape[0]
+    for after in (32, 64, 128):
+        layers += [UnfoldedConvolution(before, after, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+        before = after
+    return nn.Sequential(*layers, nn.Flatten(), *_linear(128 * (shape[1] // 8) * (shape[2] // 8), 120, 84, classes))
+
+
+def _linear(*widths: int) -> list[Any]:
+    layers = [layer for a, b in itertools.pairwise(widths) for layer in (nn.Linear(a, b), nn.ReLU())]
+    return layers[:-1]
+
+
+NETWORKS: Final[dict[str, Callable[[tuple[int, int, int], int], Any]]] = {
+    "cnn2": _cnn2,
+    "resnet20": _resnet20(lambda width: nn.GroupNorm(GROUPS, width)),
+    "resnet20-plain": _resnet20(lambda _: nn.Identity()),
+    "cnn4": _cnn4,
+    "cnn5": _cnn5,
+    "cnn6": _cnn6,
+}
+"""By name; ``resnet20-plain`` has no normalization."""

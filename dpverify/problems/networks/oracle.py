@@ -1,0 +1,187 @@
+"""Gradients of single examples of a network, by ``torch.func``, clipped and added up in chunks.
+
+The gradient of one image's loss (``grad`` of ``functional_call``) is mapped over a chunk (``vmap``) and recorded once
+as plain operations (``make_fx``), which run without the cost of both. It takes 32-bit floats: each part is as short as
+its clip length up to their rounding. A network whose rows depend on each other, as batch normalization makes them,
+cannot be mapped, and is refused: then one example could move all rows, and clipping would bound nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from dpverify.kernels import check
+from dpverify.kernels.typing import Indices, Matrix, Vector
+from dpverify.problems.images import Images
+
+LIMIT = 1 << 29
+SPARE = 1.25  # what operations need besides their results
+
+
+def load_torch() -> ModuleType:
+    """Import PyTorch, or say which extra has it."""
+    try:
+        return importlib.import_module("torch")
+    except ImportError:
+        raise check.ArgumentError("torch", "not there", "must be installed: pip install 'dpverify[torch]'") from None
+
+
+def parameters_of(network: Any, names: Sequence[str]) -> Vector:
+    """Give the parameters of a network with these names, in a row."""
+    held = dict(network.named_parameters())
+    return np.concatenate([held[name].detach().numpy().astype(np.float64).ravel() for name in names])
+
+
+class NetworkGradients:
+    """A network's cross entropy on images, as what plain descent and recursive momentum ask of a batch.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        Gives ten (or more) scores for each of some images, shape (B, channels, height, width), values from 0 to 1.
+        Its parameters that want gradients are w, in their order; the others stay.
+    images : Images
+        The data.
+    clip, change_clip : float
+        Lengths to which each gradient and each change of one is shortened, above 0; infinite: nothing is clipped.
+    limit : int
+        Bytes that a chunk may take.
+
+    Raises
+    ------
+    ArgumentError
+        If a clip length is not positive, one example does not fit in the limit, or the network cannot be mapped over
+        examples; later, if a gradient is not finite.
+    """
+
+    def __init__(
+        self, network: Any, images: Images, clip: float = math.inf, change_clip: float = math.inf, limit: int = LIMIT
+    ) -> None:
+        self.torch = load_torch()
+        self.clip = clip if clip == math.inf else check.positive(clip=clip)
+        self.change_clip = change_clip if change_clip == math.inf else check.positive(change_clip=change_clip)
+        self._network, self.images = network, images
+        wanted = {name: value.detach() for name, value in network.named_parameters() if value.requires_grad}
+        self.names, self._shapes = list(wanted), [value.shape for value in wanted.values()]
+        self._sizes = [value.numel() for value in wanted.values()]
+        self.start = parameters_of(network, self.names)
+        self._programs: dict[int, Callable[..., tuple[Any, ...]]] = {}
+        one = self._bytes_of(self._program(1)) * SPARE + 8 * len(self.start)
+        self.chunk = int(limit / one)
+        if self.chunk < 1:
+            raise check.ArgumentError("limit", limit, f"must have room for one example, {one:.0f} bytes")
+
+    def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
+        """Write the mean of the batch's clipped gradients at ``w``, shape (d,), into ``out``."""
+        out[:] = 0.0
+        for part in self._parts(batch):
+            self._add(self.gradients(w, part), self.clip, 1.0 / len(batch), out)
+
+    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) into ``out``."""
+        out[:] = 0.0
+        for part in self._parts(batch):
+            now = self.gradients(new, part)
+            self._add(now, self.clip, gamma / len(batch), out)
+            if gamma < 1.0:
+                for mine, before in zip(now, self.gradients(old, part), strict=True):
+                    mine.sub_(before)
+                self._add(now, self.change_clip, (1.0 - gamma) / len(batch), out)
+
+    def with_clips(self, clip: float, change_clip: float) -> NetworkGradients:
+        """Give the same with other lengths; what was recorded is shared."""
+        other = copy(self)
+        other.clip, other.change_clip = clip, change_clip
+        return other
+
+    def rows(self, w: Vector, batch: Indices) -> Matrix:
+        """Give each example's gradient, shape (B, d); they are not clipped."""
+        found = [self.gradients(w, part) for part in self._parts(batch)]
+        rows = [np.concatenate([one.flatten(1).numpy() for one in chunk], axis=1) for chunk in found]
+        return np.concatenate(rows).astype(np.float64)
+
+    def judged(self, w: Vector, images: Images) -> tuple[float, float]:
+        """Give the share of images that are put in their class, and the mean loss."""
+        torch, right, loss = self.torch, 0, 0.0
+        with torch.no_grad():
+            for part in self._parts(np.arange(len(images.y))):
+                x, y = self._tensors(images, part)
+                scores = torch.func.functional_call(self._network, self._parameters(w), (x,))
+                right += int((scores.argmax(1) == y).sum())
+                loss += float(torch.nn.functional.cross_entropy(scores, y, reduction="sum"))
+        return right / len(images.y), loss / len(images.y)
+
+    def _parts(self, batch: Indices) -> Iterator[Indices]:
+        yield from (batch[first : first + self.chunk] for first in range(0, len(batch), self.chunk))
+
+    def _parameters(self, w: Vector) -> dict[str, Any]:
+        parts = self.torch.from_numpy(w.astype(np.float32)).split(self._sizes)
+        shaped = zip(self.names, parts, self._shapes, strict=True)
+        return {name: part.view(shape) for name, part, shape in shaped}
+
+    def _tensors(self, images: Images, batch: Indices) -> tuple[Any, Any]:
+        x = self.torch.from_numpy(images.x[batch]).float() / images.top
+        return x, self.torch.from_numpy(images.y[batch])
+
+    def gradients(self, w: Vector, batch: Indices) -> tuple[Any, ...]:
+        """Give the gradients of a chunk, one tensor (B, ...) a parameter."""
+        with self.torch.no_grad():
+            return self._program(len(batch))(self._parameters(w), *self._tensors(self.images, batch))
+
+    def _program(self, size: int) -> Callable[..., tuple[Any, ...]]:
+        """Record, once, what gives the gradients of a chunk of this size."""
+        if size not in self._programs:
+            func = self.torch.func
+            make_fx = importlib.import_module("torch.fx.experimental.proxy_tensor").make_fx
+
+            def loss(parameters: dict[str, Any], x: Any, y: Any) -> Any:
+                scores = func.functional_call(self._network, parameters, (x[None],))
+                return self.torch.nn.functional.cross_entropy(scores, y[None])
+
+            def rows(parameters: dict[str, Any], x: Any, y: Any) -> tuple[Any, ...]:
+                return tuple(func.vmap(func.grad(loss), (None, 0, 0))(parameters, x, y).values())
+
+            like = self._parameters(self.start), *self._tensors(self.images, np.zeros(size, dtype=np.int64))
+            try:
+                self._programs[size] = make_fx(rows)(*like)
+            except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
+                words = f"{type(self._network).__name__}: {str(error).strip().splitlines()[0]}"
+                rule = "must score each image by itself (no batch normalization), as torch.func.vmap can see"
+                raise check.ArgumentError("network", words, rule) from error
+        return self._programs[size]
+
+    @staticmethod
+    def _bytes_of(program: Any) -> int:
+        """Most bytes of results that are alive at a time while a program runs; views count as copies."""
+        alive, most = 0, 0
+        last, held = dict[Any, int](), dict[Any, int]()
+        for place, node in enumerate(program.graph.nodes):
+            last |= dict.fromkeys(node.all_input_nodes, place)
+        for place, node in enumerate(program.graph.nodes):
+            found = node.meta.get("tensor_meta")
+            if node.op == "call_function" and hasattr(found, "shape"):
+                held[node] = math.prod(found.shape) * found.dtype.itemsize
+                alive += held[node]
+            most = max(most, alive)
+            alive -= sum(held.pop(one) for one in node.all_input_nodes if last[one] == place and one in held)
+        return most
+
+    def _add(self, rows: tuple[Any, ...], clip: float, weight: float, out: Vector) -> None:
+        """Add ``weight`` times the clipped rows to ``out``, or say that they are not finite."""
+        torch, flat = self.torch, [one.flatten(1) for one in rows]
+        squares = sum(torch.linalg.vector_norm(one, dim=1, dtype=torch.float32).double().square() for one in flat)
+        lengths = squares.sqrt()
+        if not bool(torch.isfinite(lengths).all()):
+            raise check.ArgumentError("gradient", "an infinite number or NaN", "must be finite")
+        factors = weight * (clip / lengths.clamp(min=1e-300)).clamp(max=1.0).float()
+        first = 0
+        for one in flat:
+            out[first : first + one.shape[1]] += (factors @ one).numpy()
+            first += one.shape[1]

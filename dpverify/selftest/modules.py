@@ -1,0 +1,128 @@
+"""A machine changes each module that the catalogue leaves out, and the tests or claims that guard it must notice."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Generator, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, closing
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import msgspec
+
+from dpverify.harness.run.manifest import commit
+from dpverify.report.mutants import MutantsRun
+from dpverify.report.selftest import FaultOutcome, Saw
+from dpverify.selftest import mutants
+from dpverify.selftest.catalogue import Fault, load_faults
+from dpverify.selftest.mutants import ATTEMPTS, attempt, guards
+from dpverify.selftest.noticing import Children, look
+from dpverify.selftest.run import BASELINE, Report, copy, modules, plant, remembered
+
+TOGETHER = 40  # modules whose guards are asked in one go: few enough that a run which is ended goes on from there
+
+NOT_RUN = "its guards did not run to their end before the change"  # of which nothing is remembered
+
+
+def change_modules(
+    root: Path,
+    state: Path,
+    only: str = "*",
+    *,
+    jobs: int = 1,
+    limit: float = 300.0,
+    report: Report | None = None,
+    known: Iterable[FaultOutcome] = (),
+) -> MutantsRun:
+    """Change each module that the catalogue leaves out and whose name matches, until a change of it is noticed.
+
+    What ``state`` and ``known`` hold is not run again while the module and its guards stay as they are. Guards that are
+    red before anything is changed are not asked. ``limit``: seconds for one change.
+    """
+    tell = report or (lambda done, total, label: None)
+    taken = {fault.module for fault in load_faults(root)}
+    left = [name for name in modules(root) if name not in taken and fnmatchcase(name, only)]
+    keys = {module: _key(root, module) for module in left}
+    decided = {each.key: each for each in known} | remembered(state)
+    todo = [module for module in left if keys[module] not in decided]
+    tell(len(left) - len(todo), len(left), "the guards, before anything is changed")
+    if todo:
+        with tempfile.TemporaryDirectory(prefix="dpverify-modules-") as work, ExitStack() as stack:
+            for outcome in stack.enter_context(closing(_decide(root, todo, Path(work), jobs, limit))):
+                key = keys[outcome.module]
+                decided[key] = msgspec.structs.replace(outcome, key=key)
+                if outcome.error != NOT_RUN:
+                    with state.open("ab") as file:
+                        file.write(b"\n" + msgspec.json.encode((key, decided[key])) + b"\n")
+                done = sum(each in decided for each in keys.values())
+                tell(done, len(left), f"{outcome.module}: {'noticed' if _noticed(outcome) else 'NOT NOTICED'}")
+    changes = [decided[keys[module]] for module in left]
+    return MutantsRun(commit=commit(), modules=left, changes=[each for each in changes if each.what])
+
+
+def _key(root: Path, module: str) -> str:
+    """What an outcome is remembered by: the module, its guards, and how changes are made."""
+    digest = hashlib.sha256(Path(mutants.__file__).read_bytes())
+    for name in (str(Path(*module.split(".")).with_suffix(".py")), *guards(root, module)):
+        files = [root / name] if (root / name).is_file() else sorted((root / name).rglob("*.py"))
+        for content in (name.encode(), *(path.read_bytes() for path in files)):
+            digest.update(content)
+    return digest.hexdigest()
+
+
+def _decide(root: Path, todo: list[str], work: Path, jobs: int, limit: float) -> Generator[FaultOutcome]:
+    children, green = Children(), work / "green"
+    pool, saw = ThreadPoolExecutor(jobs), dict[str, Saw]()
+    try:
+        copy(root, green)
+        for first in range(0, len(todo), TOGETHER):
+            some = todo[first : first + TOGETHER]
+            new = [
+                name for name in dict.fromkeys(name for each in some for name in guards(root, each)) if name not in saw
+            ]
+            parts = [part for k in range(jobs) if (part := new[k::jobs])]
+            looks = [pool.submit(look, children, green, part, BASELINE, stop=False) for part in parts]
+            saw |= {each.check: each.saw for one in looks for each in one.result()}
+            begun = [pool.submit(_tries, children, green, work / each, each, limit, saw) for each in some]
+            for future in as_completed(begun):
+                yield future.result()
+    finally:
+        children.end()
+        pool.shutdown(cancel_futures=True)
+
+
+def _tries(
+    children: Children, green: Path, folder: Path, module: str, limit: float, saw: Mapping[str, Saw]
+) -> FaultOutcome:
+    """Change a module in turn until somebody notices; the last change, or one without words where there is none."""
+    found = FaultOutcome(id=module, kind="machine", what="", module=module)
+    for number in range(ATTEMPTS):
+        fault = attempt(green, module, number)
+        if fault is None or children.ended:
+            break
+        found = _try(children, green, folder / str(number), fault, limit, saw)
+        if _noticed(found):
+            break
+    return found
+
+
+def _try(
+    children: Children, green: Path, folder: Path, fault: Fault, limit: float, saw: Mapping[str, Saw]
+) -> FaultOutcome:
+    begin = time.monotonic()
+    asked = [name for name in fault.noticed_by if saw[name] == "nothing"]
+    ran = all(saw[name] not in {"time limit", "did not run"} for name in fault.noticed_by)
+    error = "" if asked else "none of its guards is green before the change" if ran else NOT_RUN
+    with plant(green, folder, fault, fault.new):
+        seen = look(children, folder, asked, limit)
+    seconds = round(time.monotonic() - begin, 1)
+    return FaultOutcome(
+        id=fault.id, kind=fault.kind, what=fault.what, module=fault.module, seconds=seconds, sightings=seen, error=error
+    )
+
+
+def _noticed(outcome: FaultOutcome) -> bool:
+    return any(sighting.noticed for sighting in outcome.sightings)

@@ -1,0 +1,55 @@
+"""The normal law and the exact privacy curves of Gaussian noise, as balls: no claim needs code for them."""
+
+from __future__ import annotations
+
+from flint import arb
+
+from dpverify.symbolic.exact.numbers import ONE, DomainError, UndecidedError, Value, to_ball
+
+
+def normal_cdf(x: Value) -> Value:
+    """Probability that a standard normal number is at most x."""
+    return (-to_ball(x) / arb(2).sqrt()).erfc() / 2
+
+
+def gaussian_delta(epsilon: Value, mu: Value) -> Value:
+    """Smallest delta at epsilon of Gaussian noise of deviation 1 on a query of sensitivity mu."""
+    return sampled_gaussian_delta(epsilon, ONE, mu)
+
+
+def sampled_gaussian_delta(epsilon: Value, q: Value, mu: Value) -> Value:
+    """The same where each example is in the query with probability q, and one is added or removed.
+
+    The larger of both orders: with P the mixture of N(0, 1) and, with weight q, N(mu, 1), the integral of the positive
+    part of P - exp(epsilon) N(0, 1), and of N(0, 1) - exp(epsilon) P. Each is positive on one side of one point.
+    """
+    _need("epsilon >= 0", epsilon >= 0, epsilon < 0, epsilon)
+    _need("mu > 0", mu > 0, mu <= 0, mu)
+    _need("q > 0", q > 0, q <= 0, q)
+    _need("q <= 1", q <= 1, q > 1, q)
+    weight, shift, factor = to_ball(q), to_ball(mu), to_ball(epsilon).exp()
+
+    def where(ratio: arb) -> arb:
+        """The point at which N(mu, 1) is so many times N(0, 1)."""
+        return ratio.log() / shift + shift / 2
+
+    def mixed(x: arb) -> arb:
+        return (1 - weight) * normal_cdf(x) + weight * normal_cdf(x - shift)
+
+    at = where((factor - 1 + weight) / weight)
+    removed = 1 - mixed(at) - factor * normal_cdf(-at)
+    share = (1 / factor - 1 + weight) / weight
+    if share <= 0:
+        return removed
+    if not share > 0:
+        raise UndecidedError(f"whether exp(-epsilon) is above 1 - q, for epsilon = {epsilon} and q = {q}.")
+    at = where(share)
+    return removed.max(normal_cdf(at) - factor * mixed(at))
+
+
+def _need(rule: str, holds: bool, fails: bool, value: Value) -> None:
+    """Refuse what is outside of its range; where a ball holds both, more bits must tell."""
+    if fails:
+        raise DomainError(f"a privacy curve needs {rule}, got {value}.")
+    if not holds:
+        raise UndecidedError(f"whether {rule}, for {value}.")

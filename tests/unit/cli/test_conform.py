@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpverify.cli import main
+
+EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "my_optimizer.py"
+
+
+def test_the_example_of_the_guide_conforms_and_a_mistake_in_it_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["conform", f"{EXAMPLE}:make"]) == 0
+    assert "No fault found" in capsys.readouterr().out
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(EXAMPLE.read_text().replace("SIGMA * CLIP *", "SIGMA / 2 * CLIP *"))
+    assert main(["conform", f"{wrong}:make"]) == 1
+    assert "FAULT  scale of noise" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def make(): return 1, 2", "must return a PrivateOptimizer and a Promise"),
+        ("def make(): return 1", "raised TypeError"),
+        ("make = 3", "must be a function"),
+    ],
+)
+def test_what_is_no_optimizer_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    file = tmp_path / f"file_{abs(hash(text))}.py"
+    file.write_text(text)
+    assert main(["conform", f"{file}:make"]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1

@@ -1,0 +1,196 @@
+"""Section 6.2 made again on files written here: orderings with a planted reversal, the page, Ctrl-C, bad input."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpverify.compare.command import run_compare
+from dpverify.compare.networks import run as network_runs
+from dpverify.compare.networks import section_6_2
+from dpverify.compare.networks.figures_1_2 import ORDERS, PRIVATE, schedule
+from dpverify.compare.networks.orderings import Said, orderings
+from dpverify.compare.networks.records import NetworkResult, NetworkRow, NetworkRun
+from dpverify.compare.networks.section_6_2 import CLAIMS, METHODS
+from dpverify.compare.networks.settings import DELTA, TRIES, NetworkRequest, found_in, noise
+from dpverify.compare.networks.words import decided, summary
+from dpverify.compare.tables.report import PAGE, check_experiments, command, read, regenerate_experiments
+from dpverify.kernels.check import ArgumentError
+from dpverify.papers.wang2019.experiments.networks import NETWORKS
+from dpverify.problems.errors import DataError
+
+Capture = pytest.CaptureFixture[str]
+NAME = "wang2019:section-6-2"
+
+
+SAID = [Said(claim, column, "dp-srm", "dp-sgd") for claim, columns in CLAIMS["cnn4"].items() for column in columns]
+
+
+def idx(array: np.ndarray[Any, Any]) -> bytes:
+    return np.array([0x800 + array.ndim, *array.shape], dtype=">u4").tobytes() + array.astype(np.uint8).tobytes()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng, made = np.random.default_rng(0), tmp_path / "images"
+    made.mkdir()
+    for part, n in (("train", 300), ("t10k", 40)):
+        y = rng.integers(0, 10, n)
+        (made / f"{part}-images-idx3-ubyte").write_bytes(idx(rng.integers(0, 40, (n, 28, 28)) + 20 * y[:, None, None]))
+        (made / f"{part}-labels-idx1-ubyte").write_bytes(idx(y))
+    return made
+
+
+def run(errors: list[float], seconds: float = 1.0) -> NetworkRun:
+    return NetworkRun(seed=0, seconds=seconds, path=[(10 * k, error, error) for k, error in enumerate(errors)])
+
+
+def row(method: str, runs: list[NetworkRun], epsilon: float = 3.0) -> NetworkRow:
+    return NetworkRow(method=method, epsilon=epsilon, setting="", steps=20, tried=1, runs=runs)
+
+
+def test_iterations_to_a_level_are_read_between_looks() -> None:
+    assert run([0.9, 0.5, 0.1]).reached(0.3) == pytest.approx(15.0)
+    assert run([0.9, 0.5, 0.1]).reached(0.95) == 0.0
+    assert run([0.9, 0.5, 0.4]).reached(0.3) == 20.0
+
+
+def test_an_ordering_is_judged_by_its_interval_and_a_reversal_is_seen() -> None:
+    good = [run([0.9, 0.2 + 0.001 * k, 0.1], 0.5) for k in range(4)]
+    bad = [run([0.9, 0.6 + 0.003 * k, 0.4], 2.0) for k in range(4)]
+    for mine, other, seen in ((good, bad, "as claimed"), (bad, good, "the other way round")):
+        found = orderings(SAID, [row("dp-sgd", other), row("dp-srm", mine)])
+        assert [one.column for one in found] == ["test_error", "iterations", "seconds"]
+        assert {one.seen for one in found} == {seen}
+    assert {one.seen for one in orderings(SAID, [row("dp-sgd", good), row("dp-srm", good)])} == {"no difference seen"}
+    assert orderings(SAID, [row("dp-sgd", good)]) == []
+
+
+def test_settings_are_drawn_alike_and_noise_is_certified() -> None:
+    request = NetworkRequest(NAME)
+    for printed in NETWORKS.values():
+        drawn = {method: section_6_2._grid(method, printed, 50_000, request) for method in METHODS}
+        assert {len(set(settings)) for settings in drawn.values()} == {TRIES}
+        assert all(b_0 <= 400 for _, b_0, _, _ in section_6_2._grid("dp-srm", printed, 400, request))
+    for method, batch_0 in (("dp-srm", 512), ("dp-sgd", 256)):
+        bought = noise(method, 60_000, 2000, 256, batch_0, 3.0)
+        assert bought.epsilon.upper <= 3.0 <= 1.25 * bought.epsilon.lower
+    assert DELTA == 1e-5
+
+
+@pytest.mark.slow
+def test_the_estimates_noise_is_that_of_the_clipped_estimator() -> None:
+    pytest.importorskip("torch", reason="the extra torch is not installed")
+    request = NetworkRequest(NAME, budget="smoke", n=600)
+    panel = next(section_6_2.panels(request))
+    from dpverify.problems.networks import make_network
+
+    made = partial(make_network, "cnn4")
+    trial = section_6_2._trial("dp-srm", 1.2, (256, 512, 0.3, 0.25), panel.oracle, made, (1, 28, 28), 4)
+    p = trial.start(0).parameters  # type: ignore[attr-defined]  # a DpSrm
+    k = noise("dp-srm", 600, trial.steps, 256, 512, 1.2).noise
+    assert p.std_0 == pytest.approx(2 * 1.5 * k / 600)
+    assert p.std == pytest.approx(2 * (0.3 * 1.5 + 0.7 * 0.3) * k / 600)
+    assert 0.5 / p.smoothness == pytest.approx(0.25)
+    assert trial.steps == 4 * 600 // 512
+
+
+@pytest.mark.slow
+def test_files_of_the_user_make_a_page_that_is_a_function_of_its_data(
+    folder: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    pytest.importorskip("torch", reason="the extra torch is not installed")
+    asked: dict[str, Any] = {"experiment": NAME, "data": folder, "seeds": 2, "budget": "smoke", "epochs": 3}
+    assert run_compare(**asked, report=tmp_path / "out", figure=tmp_path / "a.svg", json=str(tmp_path / "a.json")) == 0
+    (made,) = read(tmp_path / "out").networks
+    (table,) = made.tables
+    assert made.command == command(NetworkRequest(**asked))
+    assert made.command.endswith(f"{NAME} --data images --epochs 3 --seeds 2 --budget smoke")
+    assert (table.real, table.n, table.tested, table.d) == (True, 300, 40, 26010)
+    assert [one.method for one in table.rows] == list(METHODS)
+    assert all(one.certified is not None and one.certified <= 1.2 for one in table.rows)
+    assert {one.claim for one in table.orderings} == set(CLAIMS["cnn4"])
+    assert (
+        decided(made.tables, "section-6-2-mnist-error") != "no data" == decided(made.tables, "section-6-2-cnn5-error")
+    )
+    assert "cnn4 on MNIST" in capsys.readouterr().out
+    assert (tmp_path / "a.svg").is_file()
+    assert check_experiments(tmp_path / "out") == regenerate_experiments(tmp_path / "out") == []
+    assert "section-6-2-mnist-faster" in (tmp_path / "out" / PAGE).read_text()
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_was_finished(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="the extra torch is not installed")
+    measured, calls = network_runs._measured, []
+
+    def interrupted(*words: Any) -> NetworkRun:
+        calls.append(words)
+        if len(calls) > stop:
+            raise KeyboardInterrupt
+        return measured(*words)
+
+    monkeypatch.setattr(network_runs, "_measured", interrupted)
+    request, stop = NetworkRequest(NAME, folder, budget="smoke", seeds=2), 3
+    result: NetworkResult = network_runs.run_networks(request, "")
+    assert result.interrupted
+    assert [one.method for one in result.tables[0].rows] == ["dp-sgd"]
+    assert "only methods that were finished" in summary(result)
+    stop = 4
+    with pytest.raises(KeyboardInterrupt):
+        network_runs.run_networks(request, "")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"data": Path("/nowhere")}, "must be a folder"),
+        ({"epsilon": 1.0}, "must be left out"),
+        ({"seeds": 1}, "seeds"),
+        ({"epochs": 0}, "epochs"),
+        ({"n": 3}, "n must be"),
+    ],
+)
+def test_bad_input_is_one_line(asked: dict[str, Any], words: str, capsys: Capture) -> None:
+    assert run_compare(experiment=NAME, figure=None, **asked) == 2
+    error = capsys.readouterr().err
+    assert words in error or "torch" in error
+    assert error.count("\n") == 1
+
+
+def test_all_methods_of_section_4_1_take_as_many_steps_and_momentum_as_they_say() -> None:
+    made = {method: schedule(method, 5, 0.4, 64, 0.1) for method in (*PRIVATE, "sgd-stages")}
+    assert {one.steps for one in made.values()} == {70}
+    on = {method: int((one.factors(0, 70)[1] > 0).sum()) for method, one in made.items()}
+    assert on == dict.fromkeys(made, 0) | {"dpageem": 28, "dp-sgdm": 70, "dp-sgdem": 35}
+    assert [stage.eta for stage in made["dpages"].stages] == [0.2, 0.1, 0.05]
+    assert made["dp-sgd-linear"].factors(0, 4)[0] == pytest.approx([0.4, 0.2, 0.4 / 3, 0.1])
+    assert made["dp-sgd-root"].factors(3, 4)[0] == pytest.approx([0.2])
+    assert {pair[0] for pair in ORDERS["stages"]} == {"dpages"}
+
+
+@pytest.mark.slow
+def test_figure_1_has_all_methods_at_one_noise(folder: Path) -> None:
+    pytest.importorskip("torch", reason="the extra torch is not installed")
+    request = NetworkRequest("zhang2021:figure-1", folder, budget="smoke", seeds=2, epochs=3)
+    (table,) = network_runs.run_networks(request, "").tables
+    assert (table.network, table.real) == ("cnn2", True)
+    assert [one.method for one in table.rows] == ["sgd-stages", *PRIVATE]
+    assert {one.steps for one in table.rows} == {14}
+    assert len({one.certified for one in table.rows}) == 2
+    assert len(table.orderings) == 2 * sum(map(len, ORDERS.values()))
+    assert decided([table], "section-4-2-stages-mnist-testing") != "no data"
+    plain, private = table.rows[0].mean("train_error").mean, table.rows[1].mean("train_error").mean
+    assert plain < 0.9
+    assert private <= 1.0
+
+
+def test_folders_with_other_things_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="neither"):
+        found_in(tmp_path)
+    (tmp_path / "data_batch_1").touch()
+    assert found_in(tmp_path) == ["CIFAR-10"]
+    with pytest.raises(ArgumentError, match="experiment"):
+        NetworkRequest("wang2019:table-2")

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpverify.harness import SearchCheck
+from dpverify.harness.run.sources import entries_of, find_check, load_checks, recorded_share
+from dpverify.ledger.errors import SpecError
+
+FILE = """from dpverify.harness import PaperChecks, SearchCheck
+
+CHECKS = PaperChecks("{key}", __name__)
+CHECKS.add(SearchCheck("lemma-1", "{name}"))
+"""
+
+
+def test_checks_are_loaded_from_a_module_and_function() -> None:
+    loaded = load_checks("tests.unit.harness.demo.demo_checks:load", "demo")
+    assert loaded is not None
+    assert loaded.key == "demo"
+    assert load_checks("tests.unit.harness.demo.demo_checks:load", "other") is None
+
+
+def test_checks_are_loaded_from_a_package_in_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = tmp_path / "two_papers"
+    folder.mkdir()
+    for name, text in (
+        ("__init__", ""), ("a", FILE.format(key="first", name="mine")), ("b", FILE.format(key="second", name="its")),
+        ("c", FILE.format(key="third", name="x") + "import nowhere\n"),
+    ):  # fmt: skip
+        (folder / f"{name}.py").write_text(text)
+    assert find_check("two_papers", "first", "lemma-1", "mine").name == "mine"
+    assert find_check("two_papers", "second", "lemma-1", "its").name == "its"
+    assert recorded_share("two_papers", "smoke") is None
+    with pytest.raises(SpecError, match=r"two_papers\.c: its checks .* ModuleNotFoundError: .* \(c\.py, line 5\)"):
+        load_checks("two_papers", "third")
+    with pytest.raises(ValueError, match="no_such_package"):
+        load_checks("no_such_package", "first")
+
+
+def test_a_claim_without_a_check_is_searched() -> None:
+    (entry,) = entries_of(None, "lemma-9")
+    assert isinstance(entry.check, SearchCheck)
+    assert (entry.check.claim, entry.check.name) == ("lemma-9", "search")
+    demo = load_checks("tests.unit.harness.demo.demo_checks:load", "demo")
+    assert "search" not in [entry.check.name for entry in entries_of(demo, "walk")]
+    assert [entry.check.name for entry in entries_of(demo, "none-is-written")] == ["search"]

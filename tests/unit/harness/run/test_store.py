@@ -1,0 +1,160 @@
+"""A run goes on where an earlier one ended: nothing is lost, counted twice, or taken from other evidence."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from dpverify.harness.budget import BUDGETS
+from dpverify.harness.run.parts import NotStorableError, packed, unpacked
+from dpverify.harness.run.runner import verify
+from dpverify.harness.run.store import Store, StoreError
+from dpverify.harness.run.suite import Suite
+from dpverify.harness.run.tasks import BlockOutcome, Job
+from dpverify.harness.statistics.mean_judges import MeanMoments
+from dpverify.harness.statistics.trajectory_sums import TrajectoryStatistics
+from dpverify.ledger import Specs
+from dpverify.ledger.results import CheckResult, Run
+from tests.unit.harness.run.test_runner import SOURCE, without_times
+
+KILLS = 3
+
+RUN = """
+import sys
+from pathlib import Path
+from dpverify.harness.run.runner import verify
+from dpverify.harness.run.store import Store
+from dpverify.ledger import load_specs
+print("started", flush=True)
+verify(load_specs(sys.argv[1]), source=sys.argv[2], store=Store(Path(sys.argv[3])))
+"""
+
+
+def judged(demo: Specs, store: Store | None, seed: int = 0, *, fresh: bool = False) -> Run:
+    return verify(demo, seed=seed, source=SOURCE + "load", store=store, fresh=fresh)
+
+
+def found(run: Run) -> bytes:
+    """What a run found, without times and without where it is from."""
+    return without_times(msgspec.structs.replace(run, run=msgspec.structs.replace(run.run, from_store=0)))
+
+
+@pytest.fixture
+def job(demo: Specs) -> Job:
+    case, *_ = Suite(demo, "smoke", 0, SOURCE + "load").cases(demo.claim("demo:walk"))
+    return next(job for job in case.jobs if job.find().method == "monte-carlo")
+
+
+def statistics(**changed: Any) -> TrajectoryStatistics:
+    given: dict[str, Any] = {each.name: None for each in fields(TrajectoryStatistics)}
+    return TrajectoryStatistics(**{**given, "n": 3, "lengths": np.arange(6.0).reshape(2, 3), **changed})
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        (2, MeanMoments(5, 0.1, 1e-300)),
+        ("ramp", [0.1, float("inf"), -0.0]),
+        CheckResult(name="law", method="monte-carlo", status="not refuted", n=7, alpha=1e-6),
+        [None, True, ("a", 1)],
+    ],
+)
+def test_a_part_is_read_as_it_was_written(part: Any) -> None:
+    again = unpacked(packed(part, (MeanMoments, CheckResult)), (MeanMoments, CheckResult))
+    assert (again, type(again)) == (part, type(part))
+
+
+def test_arrays_are_read_with_type_and_shape() -> None:
+    part = statistics(counts=np.array([[1, 2]], dtype=np.int64))
+    again = unpacked(packed((1, part), (TrajectoryStatistics,)), (TrajectoryStatistics,))[1]
+    assert (again.n, again.gram, again.counts.dtype, again.counts.shape) == (3, None, np.int64, (1, 2))
+    assert np.array_equal(again.lengths, part.lengths)
+    assert again.lengths.flags.writeable
+
+
+def test_what_a_check_does_not_name_is_neither_written_nor_read() -> None:
+    @dataclass(frozen=True)
+    class Foreign:
+        x: int
+
+    for part in (Foreign(1), [Foreign(1)], {"x": 1}, np.array([object()]), 1 << 80):
+        with pytest.raises(NotStorableError):
+            packed(part, (MeanMoments,))
+    with pytest.raises(ValueError, match="that its check names, got 'MeanMoments'"):
+        unpacked(packed(MeanMoments(1, 0.0, 0.0), (MeanMoments,)), ())
+
+
+def test_a_second_run_finds_everything_and_says_so(demo: Specs, tmp_path: Path) -> None:
+    store = Store(tmp_path / "evidence.sqlite")
+    first, second = judged(demo, store), judged(demo, store)
+    assert found(first) == found(second) == found(judged(demo, None))
+    checks = sum(len(result.all_checks) for result in first.results)
+    later = sum("runs from" in check.message for result in first.results for check in result.all_checks)
+    assert (first.run.from_store, second.run.from_store) == (0, checks - later)
+    assert judged(demo, store, fresh=True).run.from_store == 0
+    assert judged(demo, store, seed=1).run.from_store == 0
+
+
+def test_a_block_is_found_under_the_same_evidence_only(job: Job, tmp_path: Path) -> None:
+    store = Store(tmp_path / "evidence.sqlite")
+    outcome = BlockOutcome((0, MeanMoments(2, 0.5, 0.25)), 1.5)
+    store.keep(job, "hash", 3, outcome)
+    assert store.found(job, "hash") == {3: outcome}
+    assert not store.stale(job, "hash")
+    other = [
+        replace(job.context, seed=1),
+        replace(job.context, share=2.0),
+        replace(job.context, budget=BUDGETS["full"]),
+    ]
+    assert all(not store.found(replace(job, context=context), "hash") for context in other)
+    assert not store.found(job, "another hash")
+    assert store.stale(job, "another hash")
+    store.keep(job, "another hash", 0, outcome)  # what is stale goes
+    assert not store.found(job, "hash")
+
+
+def test_errors_and_parts_of_other_types_are_not_kept(job: Job, tmp_path: Path) -> None:
+    store = Store(tmp_path / "evidence.sqlite")
+    store.keep(job, "hash", 0, BlockOutcome(None, 1.0, "ValueError: x"))
+    store.keep(job, "hash", 1, BlockOutcome(object(), 1.0))
+    assert store.found(job, "hash") == {}
+
+
+def test_a_file_that_is_no_store_is_refused_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes, which are no database, " * 50)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="is no store of evidence that can be used"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_a_store_that_breaks_costs_no_verdict(demo: Specs, tmp_path: Path) -> None:
+    store = Store(tmp_path / "evidence.sqlite")
+    first = judged(demo, store)
+    with sqlite3.connect(store.path) as file:
+        file.execute("update blocks set part = ?", (b"nonsense",))
+    assert found(judged(demo, store)) == found(first)
+    assert "cannot be read" in store.failure
+
+
+def test_a_run_that_is_killed_goes_on(demo: Specs, tmp_path: Path) -> None:
+    path, rng = tmp_path / "evidence.sqlite", random.Random(0)
+    command = [sys.executable, "-c", RUN, str(demo.directory), SOURCE + "load", str(path)]
+    for _ in range(KILLS):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"started\n"
+            time.sleep(rng.uniform(0.0, 2.0))
+            process.kill()
+    assert found(judged(demo, Store(path))) == found(judged(demo, None))

@@ -1,0 +1,79 @@
+"""A derivation is taken from the recorded run only where nothing has changed and its certificate is accepted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dpverify.harness.certificates import certify_claims, write
+from dpverify.harness.recorded_proof import CERTIFICATES, RecordedProofs
+from dpverify.harness.run.runner import verify
+from dpverify.ledger import load_specs
+from dpverify.ledger.records import encode
+from dpverify.ledger.results import CheckResult, Run, decode
+
+CLAIMS = ("wang2019:theorem-4-1-total", "wang2019:theorem-4-1-amplified-0")
+SPECS = load_specs()
+
+
+def judged(report: Path) -> Run:
+    """The first claim as it is judged with a recorded run."""
+    return verify(SPECS, [SPECS.claim(CLAIMS[0])], "smoke", proofs=RecordedProofs(report))
+
+
+def derivation(run: Run) -> CheckResult:
+    """What the derivation of the first claim found."""
+    (found,) = [check for check in run.results[0].all_checks if check.method == "derivation"]
+    return found
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    """A report with two claims and their certificates."""
+    claims = [SPECS.claim(name) for name in CLAIMS]
+    (tmp_path / "data").mkdir()
+    (tmp_path / CERTIFICATES).mkdir()
+    (tmp_path / "data" / "wang2019.json").write_bytes(encode(verify(SPECS, claims, "smoke")))
+    for certified in certify_claims(SPECS, claims):
+        assert write(certified, tmp_path / CERTIFICATES)
+    return tmp_path
+
+
+def test_an_unchanged_derivation_is_checked_by_its_certificate(report: Path) -> None:
+    """What is found is the same, but for the time it takes."""
+    taken, derived = judged(report), verify(SPECS, [SPECS.claim(CLAIMS[0])], "smoke")
+    assert derivation(taken).by_certificate
+    assert not derivation(derived).by_certificate
+    assert msgspec.structs.replace(derivation(taken), by_certificate=False, seconds=0.0) == msgspec.structs.replace(
+        derivation(derived), seconds=0.0
+    )
+    assert taken.results[0].status == derived.results[0].status == "proved"
+
+
+def test_a_changed_certificate_is_derived_again(report: Path) -> None:
+    """One that is not accepted, that is of another record, or that cannot be read counts nothing."""
+    mine, other = (next((report / CERTIFICATES).glob(f"*{name.partition(':')[2]}-*")) for name in CLAIMS)
+    right = mine.read_text()
+    data = json.loads(right)
+    data["statement"]["relation"] = ">" if data["statement"]["relation"] != ">" else "<"
+    for wrong in (json.dumps(data), other.read_text(), "{}", "no JSON"):
+        mine.write_text(wrong)
+        assert not derivation(judged(report)).by_certificate
+        assert derivation(judged(report)).status == "proved"
+    mine.write_text(right)
+    assert derivation(judged(report)).by_certificate
+
+
+def test_other_evidence_is_derived_again(report: Path) -> None:
+    """Where a record or any code has changed, the recorded run says nothing; nor does one that cannot be read."""
+    file = report / "data" / "wang2019.json"
+    run = decode(file.read_bytes())
+    moved = [msgspec.structs.replace(result, evidence_hash="0" * 16) for result in run.results]
+    for content in (encode(msgspec.structs.replace(run, results=moved)), b"no JSON"):
+        file.write_bytes(content)
+        assert not derivation(judged(report)).by_certificate
+    file.unlink()
+    assert not derivation(judged(report)).by_certificate

@@ -1,0 +1,56 @@
+"""What sums of parties rest on, without any connection: ranges, rounding, and what each shared bit weighs."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpverify.kernels.check import ArgumentError
+from dpverify.kernels.typing import Indices
+from dpverify.mpc.fixed_point import encode
+from dpverify.mpc.limits import MODULUS, RANGE
+from dpverify.mpc.noise import CHUNK, binomial_noise
+from dpverify.mpc.session import Session
+from dpverify.privacy.binomial_noise import FINE_BITS, WHOLE_BITS
+
+BITS = WHOLE_BITS + 2 * FINE_BITS
+
+
+def noise_of(bits: Indices) -> Indices:
+    """Noise of coordinates whose shared bits are known, shape (size, BITS)."""
+    taken = iter(np.split(bits.reshape(-1), range(CHUNK * BITS, bits.size, CHUNK * BITS)))
+    mpc = SimpleNamespace(np_random_bits=lambda field, count: next(taken)[:count], np_concatenate=np.concatenate)
+    found: Indices = binomial_noise(mpc, SimpleNamespace(array=lambda weights: weights), len(bits)).astype(np.int64)
+    return found
+
+
+def test_each_shared_bit_weighs_what_the_law_says() -> None:
+    """Without any bit the noise is the least; each single bit adds its weight, and all of them give the largest."""
+    whole, fine = 1 << FINE_BITS, [1 << i for i in range(FINE_BITS)]
+    found = noise_of(np.vstack([np.zeros((1, BITS), np.int64), np.ones((1, BITS), np.int64), np.eye(BITS, dtype=int)]))
+    most = whole * WHOLE_BITS // 2 + whole - 1
+    assert (found[0], found[1]) == (-most, most)
+    assert sorted(found[2:] + most) == sorted([whole] * WHOLE_BITS + 2 * fine)
+
+
+@pytest.mark.parametrize("parties", [3, 16])
+def test_values_up_to_the_range_are_taken_and_sums_of_all_stay_below_it(parties: int) -> None:
+    most = RANGE // (2 * parties)
+    near = most - most % 64  # a float holds it
+    assert encode(np.array([float(near), -float(near)]), 1.0, parties).tolist() == [near, -near]
+    with pytest.raises(ArgumentError, match="fixed-point range"):
+        encode(np.array([0.0, -1.001 * most]), 1.0, parties)
+    session = object.__new__(Session)
+    session.parties = parties
+    assert session._checked(np.array([0, -most])).tolist() == [0, -most]
+    for beyond in (most + 1, -most - 1):
+        with pytest.raises(ArgumentError, match=f"must be at most {most} in size"):
+            session._checked(np.array([0, beyond]))
+    noise = (1 << FINE_BITS) * (WHOLE_BITS // 2 + 1)
+    assert parties * most + noise < RANGE < MODULUS // 2
+
+
+def test_values_are_rounded_to_the_nearest_unit() -> None:
+    assert encode(np.array([0.26, -0.26, 0.24, 1.0]), 0.5, 3).tolist() == [1, -1, 0, 2]

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dpverify.privacy.accounting import epsilon, sigma, steps_of_event
+from dpverify.privacy.batches import BatchSteps
+from dpverify.privacy.gaussian import epsilon_of
+from dpverify.privacy.sampled import poisson_gaussian_epsilon
+
+SETTINGS = [(1.0, 1e-5, 1000, 0.01), (0.7, 1e-6, 200, 0.05), (2.0, 1e-5, 10_000, 0.004), (5.0, 1e-3, 50, 0.5)]
+
+
+@pytest.mark.parametrize(("noise", "delta", "steps", "rate"), SETTINGS)
+def test_both_ends_hold_dp_accountings_value_and_are_below_the_renyi_bound(
+    noise: float, delta: float, steps: int, rate: float
+) -> None:
+    events = pytest.importorskip("dp_accounting", reason="the extra `accounting` is not installed")
+    pld = pytest.importorskip("dp_accounting.pld")
+    sampled = events.PoissonSampledDpEvent(rate, events.GaussianDpEvent(noise))
+    event = events.SelfComposedDpEvent(sampled, steps)
+    theirs = pld.PLDAccountant(value_discretization_interval=1e-4).compose(event).get_epsilon(delta)
+    found = epsilon(noise, delta, steps=steps, rate=rate)
+    assert found.lower <= theirs * (1 + 1e-3)
+    assert theirs <= found.upper * (1 + 1e-3)
+    assert found.upper <= 1.002 * found.lower
+    assert found.upper < poisson_gaussian_epsilon(rate, noise, steps, delta)
+    assert epsilon(event, delta) == found
+
+
+@pytest.mark.parametrize(
+    ("sampling", "rate"), [("poisson", 0.02), ("batches", 0.02), ("poisson", 1.0), ("batches", 1.0)]
+)
+def test_the_noise_that_is_found_does_and_a_little_less_does_not(sampling: str, rate: float) -> None:
+    noise = sigma(2.0, 1e-5, steps=300, rate=rate, sampling=sampling)  # type: ignore[arg-type]  # one of two words
+    assert epsilon(noise, 1e-5, steps=300, rate=rate, sampling=sampling).upper <= 2.0  # type: ignore[arg-type]
+    less = epsilon(noise * (1 - 1e-5), 1e-5, steps=300, rate=rate, sampling=sampling)  # type: ignore[arg-type]
+    assert less.upper > 2.0
+
+
+def test_all_of_the_data_is_the_gaussian_mechanism() -> None:
+    found = epsilon(3.0, 1e-5, steps=7)
+    assert found.lower <= epsilon_of(math.sqrt(7) / 3, 1e-5) <= found.upper
+    assert found.upper - found.lower < 1e-12
+    assert epsilon(3.0, 1e-5, steps=7, sampling="batches").upper > found.upper  # one example replaced counts twice
+
+
+class GaussianDpEvent:
+    def __init__(self, noise_multiplier: float) -> None:
+        self.noise_multiplier = noise_multiplier
+
+
+class LaplaceDpEvent:
+    pass
+
+
+class ComposedDpEvent:
+    def __init__(self, events: list[object]) -> None:
+        self.events = events
+
+
+def test_an_event_is_read_and_another_mechanism_is_refused_by_its_name() -> None:
+    assert steps_of_event(ComposedDpEvent([GaussianDpEvent(2.0)])) == [BatchSteps(1.0, 2.0)]
+    with pytest.raises(ValueError, match="LaplaceDpEvent"):
+        epsilon(ComposedDpEvent([GaussianDpEvent(2.0), LaplaceDpEvent()]), 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"rate": 0.0}, "rate"),
+        ({"steps": 0}, "count"),
+        ({"sampling": "shuffle"}, "sampling"),
+        ({"sigma": -1.0}, "sigma"),
+    ],
+)
+def test_a_number_out_of_its_range_is_refused(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        epsilon(**{"sigma": 1.0, "delta": 1e-5, **changed})  # type: ignore[arg-type]  # one wrong value each

@@ -1,0 +1,103 @@
+"""Certificates of falsehoods that hide what they take for granted: refused, or what they take is named."""
+
+from typing import Any
+
+import pytest
+
+from dpverify.symbolic.certify.checker import k
+from tests.unit.symbolic.certify.examples import refusal
+from tests.unit.symbolic.certify.test_false_certificates import ONE, ZERO, body, certificate, fact, minus, power, q
+
+FIVE, N = q("5"), {"n": "integer"}
+FALSE = fact(">=", minus(ZERO, ONE), "instance", "premise", "p", {})
+
+
+def local(**parts: Any) -> dict[str, Any]:
+    return {"local": {"letters": {}, "conditions": []} | parts}
+
+
+def given(kind: str) -> Any:
+    """That 1 <= 0, from a premise of some kind."""
+    said = {"name": "p", "kind": kind, "letters": {}, "conditions": [], "lhs": ONE, "relation": "<=", "rhs": ZERO}
+    return certificate({}, ONE, "<=", ZERO, statement={"premises": {"p": said}, "body": [FALSE]})
+
+
+def lemma(letters: Any, lhs: Any, relation: str, rhs: Any, *conditions: Any, facts: Any = ()) -> Any:
+    return certificate(letters, lhs, relation, rhs, *conditions, **body(*facts))["statement"] | {"name": "lemma"}
+
+
+def captured() -> Any:
+    """From sum(x*i) = sum(x*n/2), which holds for all x, the same for the sum's own index in the place of x."""
+    term, mean = ["*", "x", "i"], ["*", q("1/2"), "x", "n"]
+    total, other = ["sum", "i", ZERO, "n", term], ["sum", "i", ZERO, "n", mean]
+    half = ["*", q("1/2"), "n", ["+", "n", ONE]]
+    plain = minus(half, ["sum", "i", ZERO, "n", "i"])
+    facts = [fact("=", plain, "instance", "premise", "sum", {}),
+             fact("=", minus(other, total), "combine", [], [["1", ["x", plain]]])]  # fmt: skip
+    proven = lemma({**N, "x": "real"}, total, "=", other, ["<=", ZERO, "n"], facts=facts)
+    proven["premises"] = {"sum": {"name": "sum", "kind": "fact", "letters": {}, "conditions": [], "rhs": half,
+                                  "lhs": ["sum", "i", ZERO, "n", "i"], "relation": "="}}  # fmt: skip
+    square = ["sum", "i", ZERO, "n", power("i", q("2"))]
+    wrong = ["sum", "i", ZERO, "n", ["*", q("1/2"), "i", "n"]]
+    used = fact("=", minus(wrong, square), "instance", "lemma", "lemma", {"n": "n", "x": "%0"})
+    return certificate(N, square, "=", wrong, ["<=", ZERO, "n"], lemmas=[proven], **body(used))
+
+
+def other_bits() -> Any:
+    """From the sign of positions of bits, that of any function."""
+    proven = lemma({"b": "bits"}, ZERO, "<=", ["apply", "b", ONE])
+    used = fact(">=", q("-5"), "instance", "lemma", "lemma", {"b": ["i", q("-5")]})
+    return certificate({}, FIVE, "<=", ZERO, lemmas=[proven], **body(used))
+
+
+def other_function() -> Any:
+    """From a claim about a function that a definition says, the same about another."""
+    said = {"name": "p", "kind": "claim", "letters": {"g": "sequence"}, "conditions": [], "relation": "<=",
+            "lhs": ["apply", "g", ONE], "rhs": ZERO}  # fmt: skip
+    used = fact(">=", minus(ZERO, FIVE), "instance", "premise", "p", {"g": ["i", FIVE]})
+    return certificate({}, FIVE, "<=", ZERO, statement={"premises": {"p": said}, "body": [used]})
+
+
+SHIFTED = ["sum", "i", ZERO, "n", minus("%0", "i")]  # 0, if the index is captured
+REFUSED: dict[str, Any] = {
+    "an index that another sum captures": captured(),
+    "an index in the place of a letter": certificate(N, SHIFTED, "=", ZERO),
+    "bits that are any function": other_bits(),
+    "a function that a claim is about": other_function(),
+    "a letter of another kind": certificate(
+        {"x": "real"}, ["floor", "x"], "=", "x", statement=local(letters={"x": "integer"})
+    ),
+    "a definition that is an inequality": given("definition"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_attack_is_refused(name: str) -> None:
+    assert refusal(REFUSED[name])
+    assert "malformed" not in refusal(REFUSED[name])
+
+
+@pytest.mark.parametrize("kind", ["given", "fact", "claim", "trust", ""])
+def test_a_premise_of_any_kind_is_named(kind: str) -> None:
+    assert refusal(given(kind)) == ""
+    assert list(k.given_in(given(kind))) == ["p"]
+
+
+@pytest.mark.parametrize(
+    "condition", [["<=", ONE, ZERO], ["<=", "z", ZERO], [">=", "x", ZERO], ["=", "z", ZERO], [">=", "z", "x"]]
+)
+def test_what_is_assumed_besides_the_conditions_is_named(condition: Any) -> None:
+    assumed = local(letters={"z": "real"}, conditions=[[">", "z", ZERO], condition])
+    data = certificate({"x": "real"}, "x", "<=", "x", statement=assumed)
+    assert refusal(data) == ""
+    assert len(k.given_in(data)) == 1
+    inside = certificate({}, ZERO, "<=", ONE, lemmas=[data["statement"] | {"name": "lemma"}])
+    assert len(k.given_in(inside)) == 1
+
+
+def test_a_letter_of_a_kind_is_no_other_statement() -> None:
+    kinds = [local(letters={"x": kind}) for kind in ("integer", "real")]
+    whole, real = (certificate({}, "x", "<=", "x", statement=said) for said in kinds)
+    assert whole["statement"]["seal"] != real["statement"]["seal"]
+    said = {key: real["statement"][key] for key in ("letters", "conditions", "lhs", "relation", "rhs")}
+    assert k.seal({**said, **local(letters={"x": "integer"})}, []) != k.seal(said, [])

@@ -1,0 +1,50 @@
+"""What a run of several parties is said to guarantee, against laws that are known exactly."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from dpverify.privacy.batches import BatchSteps, batch_epsilon
+from dpverify.privacy.binomial_noise import DEVIATION, delta_of_shift, unreached
+from dpverify.privacy.gaussian import epsilon_of
+from dpverify.train.ddp import ddp_epsilon
+from dpverify.train.settings import Settings
+
+
+def settings(**changes: Any) -> Settings:
+    usual: dict[str, Any] = {
+        "steps": 1, "sigma": 4.0, "alpha": 1.0, "gamma": 0.25, "eta": 0.5, "lam": 0.0, "ordering": "fresh",
+        "scale": "unit", "depth": 1, "seed": 0, "batch": 30, "parties": 3,
+    }  # fmt: skip
+    return Settings(**usual | changes)
+
+
+def test_shares_on_all_examples_are_gaussian_releases() -> None:
+    found = ddp_epsilon(settings(steps=9), [10, 10, 10], 5, 1e-5)
+    assert epsilon_of(math.sqrt(9) / 4.0, 1e-5) <= found == pytest.approx(epsilon_of(0.75, 1e-5), rel=2e-3)
+
+
+@pytest.mark.parametrize("noise", ["shares", "bits"])
+def test_the_rate_is_that_of_the_smallest_party(noise: str) -> None:
+    """The 5 of its 10 examples are half; bits cost up to twice as much: their bound for samples is loose."""
+    truth = batch_epsilon([BatchSteps(0.5, 4.0, 6)], 1e-5)
+    found = ddp_epsilon(settings(steps=6, batch=15, noise=noise), [30, 10, 20], 5, 1e-5)
+    assert truth.lower <= found <= truth.upper * (2.5 if noise == "bits" else 1.0)
+
+
+def test_bits_guarantee_what_one_coordinate_of_a_release_gives_exactly() -> None:
+    for delta in (1e-3, 1e-6):
+        epsilon = ddp_epsilon(settings(noise="bits"), [10, 10, 10], 1, delta)
+        assert delta / 100.0 < delta_of_shift(int(DEVIATION / 4.0), epsilon) <= delta
+
+
+def test_delta_pays_for_outputs_that_only_one_data_set_reaches() -> None:
+    """In each coordinate of each release: with no more delta than that, bits guarantee nothing."""
+    steps, dimension = 7, 11
+    paid = steps * dimension * unreached(DEVIATION / 4.0)
+    run = settings(noise="bits", steps=steps)
+    assert ddp_epsilon(run, [10, 10, 10], dimension, 0.999 * paid) == math.inf
+    assert math.isfinite(ddp_epsilon(run, [10, 10, 10], dimension, 2.0 * paid))
