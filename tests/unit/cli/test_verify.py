@@ -58,19 +58,21 @@ def test_many_verdicts_are_listed_on_request_only(
     assert "More:" not in out
 
 
-@pytest.mark.parametrize(("words", "strict"), [([], False), (["--strict"], True)])
+@pytest.mark.parametrize(
+    ("words", "expected"), [([], (False, [])), (["--strict"], (True, [])), (["--strict-pins"], (False, ["toy"]))]
+)
 def test_the_exit_code_is_that_of_the_run_and_knows_who_is_strict(
-    verify: list[str], monkeypatch: pytest.MonkeyPatch, words: list[str], strict: bool
+    verify: list[str], monkeypatch: pytest.MonkeyPatch, words: list[str], expected: tuple[bool, list[str]]
 ) -> None:
-    asked = list[bool]()
+    asked = list[tuple[bool, list[str]]]()
 
-    def exit_code(run: object, *, strict: bool) -> int:
-        asked.append(strict)
+    def exit_code(run: object, *, strict: bool, strict_pins: list[str]) -> int:
+        asked.append((strict, strict_pins))
         return 7
 
     monkeypatch.setattr("dpverify.harness.run.runner.exit_code", exit_code)
     assert main([*verify, *words]) == 7
-    assert asked == [strict]
+    assert asked == [expected]
 
 
 def test_a_contradicted_pin_gives_1(toy: Path, verify: list[str], capsys: Capture) -> None:
