@@ -12,6 +12,7 @@ from dpverify.ledger.results import Result, Run
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from dpverify.harness.run.cluster import Cluster
     from dpverify.harness.run.engine import Report
     from dpverify.harness.run.store import Store
     from dpverify.privacy.audit.records import AuditResult
@@ -92,6 +93,7 @@ def verify_run(
     fresh: bool = False,
     store: Store | None = None,
     checks: str | None = None,
+    cluster: Cluster | None = None,
 ) -> Run:
     """Judge claims and return the whole run: the results with the manifest that a report needs.
 
@@ -109,11 +111,13 @@ def verify_run(
         As for :func:`verify`; and nothing is taken from the store.
     store : dpverify.harness.run.store.Store, optional
         Where each block of work is kept as it ends, and found again by a later run with the same seed and code.
+    cluster : dpverify.harness.run.cluster.Cluster, optional
+        A Dask cluster whose workers do the work in place of ``jobs`` processes here; results do not depend on it.
 
     Returns
     -------
     Run
-        After Ctrl-C, with ``run.interrupted`` and what was decided so far.
+        After Ctrl-C, or where the cluster was lost, with ``run.interrupted`` and what was decided so far.
 
     Raises
     ------
@@ -127,7 +131,8 @@ def verify_run(
     from dpverify.harness.run.sources import PAPERS
 
     proofs = None if fresh or budget != "smoke" else RecordedProofs()
-    return judge(loaded, chosen, budget, seed, jobs, progress, checks or PAPERS, spare, early, proofs, store, fresh)
+    source = checks or PAPERS
+    return judge(loaded, chosen, budget, seed, jobs, progress, source, spare, early, proofs, store, fresh, cluster)
 
 
 def audit(

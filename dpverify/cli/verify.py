@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,8 +15,9 @@ from dpverify.cli.early_worker import collect_seldom, early_worker
 from dpverify.cli.output import STDOUT, BadInput, Target, Whole, check_folder, check_json, complain, whole, write_record
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
+    from dpverify.harness.run.cluster import Cluster
     from dpverify.harness.run.store import Store
     from dpverify.ledger import Specs
     from dpverify.ledger.records import Status
@@ -48,6 +49,7 @@ def verify(
     budget: Literal["smoke", "standard", "full"] = "smoke",
     seed: Annotated[int | Literal["commit"], Parameter(converter=_seed, n_tokens=1)] = 0,
     jobs: Whole | None = None,
+    cluster: str | None = None,
     json: Target | None = None,
     report: Path | None = None,
     strict: bool = False,
@@ -63,6 +65,8 @@ def verify(
     ``specs``: folder with a folder of records per paper. ``checks``: package with the checks of these papers; a claim
     without a check is searched where its sides are formulas.
     ``seed``: a whole number, or "commit": drawn from the checkout's commit, which nobody chose to make a claim pass.
+    ``jobs``: processes on this machine. ``cluster``: address of the scheduler of a Dask cluster that does the work in
+    their place, such as tcp://127.0.0.1:8786; docs/cluster.md says how to start one.
     ``strict``: exit code 1 also where a pinned verdict is not confirmed at this budget.
     ``strict_pins``: exit code 1 also where a claim without a pin is refuted, inconclusive or untested; a paper asks
     for that itself by strict_pins = true in its verdicts.toml.
@@ -79,21 +83,25 @@ def verify(
         raise BadInput("--seed", seed, "must be at least 0")
     if jobs is not None and jobs < 1:
         raise BadInput("--jobs", jobs, "must be at least 1")
+    if jobs is not None and cluster is not None:
+        raise BadInput("--jobs", jobs, "must not be given beside --cluster, whose workers do the work")
     check_json(json)
     _check_report(report)
     collect_seldom()
-    with early_worker(claims if jobs is None else ()) as early:
+    with early_worker(claims if jobs is None and cluster is None else ()) as early:
         from dpverify.api import verify_run
         from dpverify.cli.progress import progress_on_stderr
         from dpverify.ledger import load_specs
 
         loaded, blocks = load_specs(specs), _store(store)
-        with progress_on_stderr() as progress:
+        with _connected(cluster) as remote, progress_on_stderr() as progress:
             most, spare = jobs or usable_cores(), jobs is None
             run = verify_run(
                 *claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=most, progress=progress, spare=spare,
-                early=early, fresh=fresh, store=blocks, checks=checks,
+                early=early, fresh=fresh, store=blocks, checks=checks, cluster=remote,
             )  # fmt: skip
+    if remote is not None and remote.failure:
+        complain(remote.failure)
     if blocks is not None and blocks.failure:
         complain(f"the run went on without its store: {blocks.failure}")
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
@@ -103,6 +111,24 @@ def verify(
 
     asked = [key for key, spec in loaded.papers.items() if strict_pins or spec.strict_pins]
     return exit_code(run, strict=strict, strict_pins=asked)
+
+
+@contextmanager
+def _connected(address: str | None) -> Iterator[Cluster | None]:
+    """The cluster at an address, which is left as it is at the end."""
+    if address is None:
+        yield None
+        return
+    from dpverify.harness.run.cluster import Cluster, ClusterError
+
+    try:
+        cluster = Cluster(address)
+    except ClusterError as error:
+        raise BadInput("--cluster", address, f"must be a Dask cluster that can judge ({error})") from error
+    try:
+        yield cluster
+    finally:
+        cluster.close()
 
 
 def _store(path: Path | None) -> Store | None:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from threadpoolctl import threadpool_limits
 
+from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import KeptBlocks
 from dpverify.harness.run.task_pool import Outcomes, run_in_pool, run_with_early_worker, together
 from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, run_task
@@ -108,10 +109,12 @@ def run_jobs(
     progress: Report | None = None,
     early: Executor | None = None,
     kept: KeptBlocks | None = None,
+    cluster: Cluster | None = None,
 ) -> tuple[list[CheckResult], bool]:
     """Run checks in one or more processes: a result per job, in their order, and whether Ctrl-C came first.
 
-    ``kept``: blocks that are there already are not run; all others go there.
+    ``kept``: blocks that are there already are not run; all others go there. ``cluster``: runs them in place of
+    processes of this machine; where it is lost, that counts as Ctrl-C.
     """
     if workers < 1:
         raise ValueError(f"jobs must be at least 1, got jobs={workers}.")
@@ -119,7 +122,7 @@ def run_jobs(
         running = [_RunningJob.opened(job) for job in jobs]
         tasks = deque(_to_run(running, kept))
         total = len(tasks)
-        run = _outcomes(list(jobs), tasks, workers, early)
+        run = cluster.outcomes(list(jobs), tasks) if cluster else _outcomes(list(jobs), tasks, workers, early)
         interrupted = False
         try:
             for done, ((place, block), outcome) in enumerate(run, 1):
@@ -132,7 +135,7 @@ def run_jobs(
             interrupted = True
         finally:
             run.close()
-    return [each.close() for each in running], interrupted
+    return [each.close() for each in running], interrupted or bool(cluster and cluster.failure)
 
 
 def _to_run(running: Sequence[_RunningJob], kept: KeptBlocks | None) -> Iterator[Task]:

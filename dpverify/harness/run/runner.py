@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 
 from dpverify.harness.recorded_proof import RecordedProofs
+from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.engine import Report, run_jobs
 from dpverify.harness.run.judge import unconfirmed
 from dpverify.harness.run.manifest import commit, machine, versions
@@ -40,13 +41,14 @@ def verify(
     proofs: RecordedProofs | None = None,
     store: Store | None = None,
     fresh: bool = False,
+    cluster: Cluster | None = None,
 ) -> Run:
     """Judge claims, or all, with the checks of a ``source``, as sources.py says; all checks share the budget.
 
     ``spare``: start no workers where that takes longer than the work. ``early``: a worker process that was started
     already, and is shut down where others are. ``proofs``: as for `Suite`. ``store``: keeps
-    what each block gave, and gives what is there already unless the run is to be ``fresh``. Results come in order;
-    after Ctrl-C, what was decided so far.
+    what each block gave, and gives what is there already unless the run is to be ``fresh``. ``cluster``: whose workers
+    run the blocks. Results come in order; after Ctrl-C, what was decided so far.
     """
     start = time.perf_counter()
     suite = Suite(specs, budget, seed, source, proofs)
@@ -60,7 +62,7 @@ def verify(
     hashes = [case.evidence_hash for case in cases]  # now: later, Ctrl-C would cost the verdicts
     evidence = [digest for case, digest in zip(cases, hashes, strict=True) for _ in case.jobs]
     kept = None if store is None else KeptBlocks(store, work, evidence, fresh)
-    found, interrupted = run_jobs(work, workers, progress, early, kept)
+    found, interrupted = run_jobs(work, workers, progress, early, kept, cluster)
     by_case = [[next(each) for _ in case.jobs] for each in [iter(found)] for case in cases]
     results = judged(specs, cases, by_case, hashes)
     info = RunInfo(

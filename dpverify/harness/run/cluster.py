@@ -1,0 +1,142 @@
+"""Blocks of checks on the workers of a Dask cluster: the same results, bit for bit, as in one process.
+
+What a block draws follows from its job and its number, so that neither where it runs nor in which order changes what is
+found. Where a worker dies, Dask gives its blocks to another one; a block that has taken four workers with it is said to
+be an error of its check. A worker whose code or libraries differ from ours is refused: it might find something else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from threadpoolctl import threadpool_limits
+
+from dpverify.harness.run.manifest import versions
+from dpverify.harness.run.task_pool import DIED, PER_WORKER, Outcomes
+from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, run_task
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+CONNECT_SECONDS = 10.0  # until a scheduler must have answered
+WORKER_SECONDS = 60.0  # until it must have a worker
+POLL_SECONDS = 1.0
+GONE = "the scheduler is gone"
+PACKAGE = Path(__file__).parents[2]
+_ALONE = Lock()  # a worker may have several threads; the algebra has one
+
+
+class ClusterError(ValueError):
+    """The cluster cannot be reached, or is not one that may judge; the message is one line."""
+
+
+class Cluster:
+    """A running Dask cluster, by the address of its scheduler; it stays as it is when the run ends.
+
+    ``failure`` says why a run ended before all was decided; empty where it did not.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address, self.failure = address, ""
+        try:
+            from distributed import Client
+        except ImportError:
+            raise ClusterError("a cluster needs Dask: pip install 'dpverify[cluster]'") from None
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it has to say, an error says in one line
+        try:
+            self._client: Client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise ClusterError(f"no scheduler of Dask answers at {address} ({' '.join(str(error).split())})") from None
+        try:
+            self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
+            found = self._client.run(difference, fingerprint())
+        except Exception as error:  # noqa: BLE001  whatever a worker without our code raises
+            self._client.close()
+            raise ClusterError(f"the workers of {address} cannot be used: {describe(error)}") from None
+        if wrong := [f"worker {worker} has {what}" for worker, what in found.items() if what]:
+            self._client.close()
+            raise ClusterError(f"all workers must run the same code: {'; '.join(wrong)}")
+
+    def outcomes(self, jobs: list[Job], tasks: deque[Task]) -> Outcomes:
+        """Run tasks on all workers, those that join later too, until all are done or the scheduler is gone."""
+        under_way: dict[Future[BlockOutcome], Task] = {}
+        ended: SimpleQueue[Future[BlockOutcome]] = SimpleQueue()
+        with self._watched(under_way):
+            while tasks or under_way:
+                while tasks and len(under_way) < PER_WORKER * max(1, len(self._workers())):
+                    place, block = tasks.popleft()
+                    sent = self._client.submit(run_on_worker, jobs[place], block, fingerprint(), pure=False)
+                    under_way[sent] = place, block
+                    sent.add_done_callback(ended.put)
+                with suppress(Empty):
+                    future = ended.get(timeout=POLL_SECONDS)
+                    yield under_way.pop(future), _outcome(future)
+                if self._client.status != "running":
+                    raise ClusterError(GONE)
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        self._client.close()
+
+    def _workers(self) -> dict[str, Any]:
+        workers: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
+        return workers
+
+    @contextmanager
+    def _watched(self, under_way: dict[Future[BlockOutcome], Task]) -> Iterator[None]:
+        """Keep why the scheduler was lost; take back what is under way where the run ends before it."""
+        try:
+            yield
+        except (ClusterError, OSError) as error:
+            self.failure = f"the run on the cluster at {self.address} ended early: {error}"
+        finally:
+            if under_way and self._client.status == "running":
+                self._client.cancel(list(under_way))
+
+
+def _outcome(future: Future[BlockOutcome]) -> BlockOutcome:
+    """What a block gave, an error of ours where its worker did not live to say."""
+    from distributed import KilledWorker
+
+    if future.status == "finished":
+        outcome: BlockOutcome = future.result()
+        return outcome
+    if future.status != "error":
+        raise ClusterError(GONE)
+    error = future.exception()
+    if isinstance(error, ClusterError):
+        raise error
+    return BlockOutcome(None, 0.0, DIED if isinstance(error, KilledWorker) else describe(error))
+
+
+def run_on_worker(job: Job, block: int, expected: dict[str, str]) -> BlockOutcome:
+    """Run a block in a worker's process, alone in it."""
+    if what := difference(expected):
+        raise ClusterError(f"all workers must run the same code: a worker has {what}")
+    with _ALONE, threadpool_limits(1):
+        return run_task(job, block)
+
+
+def difference(expected: dict[str, str]) -> str:
+    """What differs in this process from another one's fingerprint; empty where nothing does."""
+    own = fingerprint()
+    differ = [name for name in sorted(expected | own) if expected.get(name) != own.get(name)]
+    return ", ".join(f"{name} {own.get(name, 'missing')} for {expected.get(name, 'none')}" for name in differ)
+
+
+@cache
+def fingerprint() -> dict[str, str]:
+    """Versions of what results rest on: Python, the libraries, and our own code by its digest."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode() + path.read_bytes())
+    return {**versions(), "code": digest.hexdigest()[:16]}

@@ -1,0 +1,162 @@
+"""A cluster finds what one process finds; what is wrong with it is said in a line, and nothing decided is lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dpverify.cli import main
+from dpverify.harness.run import cluster as module
+from dpverify.harness.run.cluster import Cluster, ClusterError, difference, fingerprint
+from dpverify.harness.run.engine import INTERRUPTED
+from dpverify.harness.run.runner import verify
+from dpverify.harness.run.store import Store
+from dpverify.ledger import Specs
+from dpverify.ledger.results import Run
+from tests.unit.harness.run.test_runner import SOURCE, without_times
+
+distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
+ROOT = Path(__file__).parents[4]
+DASK = [sys.executable, "-m", "dask"]
+QUIET = ["--no-dashboard", "--host", "127.0.0.1"]
+
+
+class Running:
+    """A scheduler and its workers, as a user starts them: processes of one thread."""
+
+    def __init__(self, folder: Path, workers: int = 2, environment: dict[str, str] | None = None) -> None:
+        self._environment = {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})}
+        self._file = folder / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--port", "0", "--dashboard-address", "127.0.0.1:0")
+        while not (self._file.exists() and self._file.read_text("utf-8").endswith("}")):
+            assert self.scheduler.poll() is None
+            time.sleep(0.05)
+        self.address: str = msgspec.json.decode(self._file.read_bytes())["address"]
+        self.workers = [self.start_worker() for _ in range(workers)]
+
+    def start_worker(self) -> subprocess.Popen[bytes]:
+        return self._start("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--dashboard-address", ":0")
+
+    def _start(self, kind: str, *more: str) -> subprocess.Popen[bytes]:
+        command = [*DASK, kind, "--scheduler-file", str(self._file), "--host", "127.0.0.1", *more]
+        out = subprocess.DEVNULL
+        return subprocess.Popen(command, cwd=self._file.parent, env=self._environment, stdout=out, stderr=out)
+
+    def stop(self) -> None:
+        for process in [*self.workers, self.scheduler]:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def running(folder: Path, workers: int = 2, environment: dict[str, str] | None = None) -> Iterator[Running]:
+    started = Running(folder, workers, environment)
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+@contextmanager
+def at_block(cluster: Cluster, number: int, *actions: Callable[[], object]) -> Iterator[None]:
+    """Do something just before so many blocks have been sent."""
+    sent, submit = [], cluster._client.submit
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        sent.append(args)
+        if len(sent) == number:
+            for action in actions:
+                action()
+        return submit(*args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster._client, "submit", counted)
+        yield
+    assert len(sent) >= number
+
+
+def judged(demo: Specs, cluster: Cluster | None, load: str = "load", store: Store | None = None) -> Run:
+    return verify(demo, source=SOURCE + load, cluster=cluster, store=store)
+
+
+@pytest.mark.slow
+def test_a_cluster_finds_what_one_process_finds_also_where_a_worker_is_killed_in_the_middle(
+    demo: Specs, tmp_path: Path
+) -> None:
+    alone = without_times(judged(demo, None))
+    with running(tmp_path) as started:
+        cluster = Cluster(started.address)
+        assert without_times(judged(demo, cluster)) == alone
+        with at_block(cluster, 5, started.workers[0].kill):
+            assert without_times(judged(demo, cluster)) == alone
+        with at_block(cluster, 5, lambda: started.workers.append(started.start_worker()), started.workers[1].kill):
+            assert without_times(judged(demo, cluster)) == alone
+        assert not cluster.failure
+        cluster.close()
+
+
+@pytest.mark.slow
+def test_where_the_scheduler_goes_what_was_decided_is_kept_and_a_later_run_goes_on(demo: Specs, tmp_path: Path) -> None:
+    store = Store(tmp_path / "evidence.sqlite")
+    with running(tmp_path, 1) as started:
+        cluster = Cluster(started.address)
+        with at_block(cluster, 4, started.scheduler.kill):
+            run = judged(demo, cluster, store=store)
+        assert run.run.interrupted
+        assert cluster.failure == f"the run on the cluster at {started.address} ended early: the scheduler is gone"
+        assert any(check.message == INTERRUPTED for result in run.results for check in result.checks)
+        cluster.close()
+    after = judged(demo, None, store=store)
+    assert not after.run.interrupted
+    info = msgspec.structs.replace(after.run, from_store=0)
+    assert without_times(msgspec.structs.replace(after, run=info)) == without_times(judged(demo, None))
+
+
+@pytest.mark.slow
+def test_workers_with_other_code_are_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = {**fingerprint(), "numpy": "1.0"}
+    with running(tmp_path, 1) as started:
+        monkeypatch.setattr(module, "fingerprint", lambda: other)
+        assert main(["verify", "tran2022:proposition-13", "--cluster", started.address]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "all workers must run the same code" in line
+    assert f"numpy {fingerprint()['numpy']} for 1.0" in line
+
+
+@pytest.mark.parametrize(("address", "said"), [("tcp://127.0.0.1:9", "no scheduler"), ("nowhere", "no scheduler")])
+def test_an_address_without_a_scheduler_is_refused_in_one_line(
+    address: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CONNECT_SECONDS", 0.3)
+    assert main(["verify", "tran2022:proposition-13", "--cluster", address]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert address in line
+
+
+def test_processes_here_are_not_asked_for_beside_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "--jobs", "2", "--cluster", "tcp://127.0.0.1:9"]) == 2
+    assert "must not be given beside --cluster" in capsys.readouterr().err
+
+
+def test_without_dask_one_line_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ClusterError, match=r"pip install 'dpverify\[cluster\]'"):
+        Cluster("tcp://127.0.0.1:9")
+
+
+def test_what_differs_is_named() -> None:
+    assert difference(fingerprint()) == ""
+    own = fingerprint()["code"]
+    assert difference({**fingerprint(), "code": "0"}) == f"code {own} for 0"
