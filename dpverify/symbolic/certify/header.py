@@ -45,6 +45,7 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     symbols, about = hidden_letters(statement)
     if meant is not None:
         symbols, about = symbols | meant.letters, [*about, *meant.conditions]
+    symbols = dict(sorted(symbols.items()))  # they come from sets, whose order is another one in each process
     letters |= {name: kind_of(symbol) for name, symbol in symbols.items() if name not in letters}
     signs = [c for s in symbols.values() for c in _signs(s)]
     left = from_sympy(start if meant is None else meant.formula) if statement.lhs is None else None
