@@ -26,6 +26,7 @@ from dpverify.report.collect import ReportError, reading_key, stale
 from dpverify.report.mutants import MUTANTS_PAGE
 from dpverify.report.pages.front import front_block, read_findings, recorded, with_front_block
 from dpverify.report.pages.write import check, regenerate
+from dpverify.report.peers import PEERS_PAGE
 from dpverify.report.rates import RATES_PAGE
 from dpverify.report.search import SEARCH_PAGE
 from dpverify.report.selftest import SELFTEST_PAGE
@@ -35,7 +36,7 @@ REPORTS = ROOT / "reports"
 README = ROOT / "README.md"
 SPECS = ROOT / "specs"
 NOTATION = SPECS / "notation.md"
-SELFTEST_PAGES = (SELFTEST_PAGE, SEARCH_PAGE, RATES_PAGE, MUTANTS_PAGE)
+RECORDED_PAGES = (SELFTEST_PAGE, SEARCH_PAGE, RATES_PAGE, MUTANTS_PAGE, PEERS_PAGE)
 CLOSE = 1.25
 """Factor within which the recorded seconds of a search must be what all checks leave for it; they stay until then."""
 
@@ -64,7 +65,7 @@ def pages() -> dict[Path, str]:
 
 def differ() -> Iterator[str]:
     """Files that are not what their sources give."""
-    others = (compare_report.check, check_experiments, check_bench, *(page.check for page in SELFTEST_PAGES))
+    others = (compare_report.check, check_experiments, check_bench, *(page.check for page in RECORDED_PAGES))
     yield from (f"reports/{name}" for found in (check, *others) for name in found(REPORTS))
     for path, text in pages().items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
@@ -96,7 +97,7 @@ def main() -> int:
             compare_report.regenerate(REPORTS)
             regenerate_experiments(REPORTS)
             regenerate_bench(REPORTS)
-            for page in SELFTEST_PAGES:
+            for page in RECORDED_PAGES:
                 page.regenerate(REPORTS)
             regenerate(REPORTS)
             for path, text in pages().items():

@@ -107,6 +107,7 @@ FIGURES = {
     "search": "search-",
     "rates": "rates-",
     "mutants": "mutants-",
+    "peers": "peers-",
 }
 """Pages of a report's folder that are made of other data than verdicts, and how the names of their figures begin."""
 

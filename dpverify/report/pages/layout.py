@@ -24,6 +24,7 @@ OTHERS: Mapping[str, str] = {  # pages of the folder that are made of other data
     "search": "what the search for counterexamples finds",
     "rates": "error rates of statistical checks, measured",
     "mutants": "a change in each module, and who noticed",
+    "peers": "optimizers of other libraries, and mistakes reported of such, tested",
 }
 
 

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 
 import pytest
 
 from dpverify.cli import main
+from dpverify.report.peers import PEERS_PAGE
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "my_optimizer.py"
 
@@ -37,3 +39,22 @@ def test_what_is_no_optimizer_is_one_line(
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
+
+
+def test_a_report_says_what_was_found_of_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mistakes = EXAMPLE.parent / "peers" / "known_mistakes.py"
+    names = [name for name in runpy.run_path(str(mistakes)) if name.startswith("make")]
+    assert main(["conform", *(f"{mistakes}:{name}" for name in names), "--report", str(tmp_path)]) == 1
+    capsys.readouterr()
+    run = PEERS_PAGE.read(tmp_path)
+    assert run is not None
+    assert [peer.says for peer in run.peers if not peer.failed] == ["DP-SGD without a mistake, for comparison."]
+    assert len(run.peers) == len(names) >= 9
+    assert all("https://github.com/" in peer.says for peer in run.peers if peer.failed)
+    assert run.peers[0].versions.keys() == {"numpy"}
+    assert (tmp_path / "peers.md").read_text("utf-8").count("peers/known_mistakes.py:make_shuffled") == 2
+
+
+def test_without_a_target_one_line_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform"]) == 2
+    assert "at least one" in capsys.readouterr().err
