@@ -111,7 +111,7 @@ def test_a_party_that_opens_another_shape_ends_all_before_anything_is_opened(at:
     body = (
         f"for k in range(8):\n    print(session.open_sum(np.arange({size} if (k, index) == ({at}, 1) else 4)).tolist())"
     )
-    with running(body) as children:
+    with running(body, timeout=20.0) as children:  # nobody is silent: a busy machine must not look so
         found = ends(children)
     assert {code for code, _, _ in found} == {2}
     assert all(out.splitlines() == ["[0, 3, 6, 9]"] * len(out.splitlines()[:at]) for _, out, _ in found), found
@@ -165,3 +165,14 @@ def test_shares_of_noise_reach_sigma_without_those_of_colluders(parties: int) ->
     assert scale.deviation == pytest.approx(scale.share * np.sqrt(parties) / 2**20)
     bits = choose_scale("bits", 2.0, 1.5, parties, 9, 20)
     assert pytest.approx(1.5 * (2.0 / bits.unit + 3.0)) == DEVIATION
+
+
+def test_small_messages_do_not_wait_for_each_other() -> None:
+    """Nagle's algorithm, with acknowledgements that are delayed, makes an opening wait for 40 ms."""
+    body = (
+        "import socket\n"
+        "found = [link.transport.get_extra_info('socket') for link in session._watch.links]\n"
+        "print([bool(s.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)) for s in found])"
+    )
+    with running(body, timeout=20.0) as children:
+        assert [(code, out.strip()) for code, out, _ in ends(children)] == 3 * [(0, "[True, True]")]
