@@ -9,9 +9,8 @@ from functools import partial
 
 from flint import arb
 
-from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.ledger.statements import Statement
-from dpverify.papers.zhang2021.stability import derivations as derive
 from dpverify.papers.zhang2021.stability.differences import mean_difference
 from dpverify.papers.zhang2021.stability.generalization import (
     Table,
@@ -168,6 +167,4 @@ CHECKS.add(
         region="a benign setting, with more momentum, with a worse condition, with more stages; and one in practice",
         leaves_out="all other settings",
     ),
-    DerivationCheck("note-theorem-3-4-draws", "derivation", build=derive.by_draws),
-    DerivationCheck("note-theorem-3-4", "derivation", build=derive.balanced),
 )  # fmt: skip
