@@ -43,5 +43,5 @@ def exchanged(table: Table, n: int, chances: Sequence[Fraction]) -> Fraction:
     for (data, z), value in table.items():
         for place in range(n):
             other = table[(*data[:place], z, *data[place + 1 :]), z]
-            found += math.prod(chances[x] for x in (*data, z)) * (value - other) / n
+            found += math.prod(chances[x] for x in data) * chances[z] * Fraction(value - other, n)
     return found
