@@ -15,6 +15,7 @@ from dpverify.report import markdown as md
 from dpverify.report.collect import Picture, ReportError
 from dpverify.report.drawings import (
     conditions,
+    constants,
     epsilon,
     error_parts,
     identity_error,
@@ -48,6 +49,7 @@ class Drawing(Protocol):
 
 DRAWINGS: Mapping[str, Drawing] = {
     "conditions": conditions,
+    "constants": constants,
     "epsilon": epsilon,
     "error-parts": error_parts,
     "identity-error": identity_error,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +78,8 @@ def test_csv_with_header_and_names_as_labels(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["d.csv.gz", "d.CSV.bz2", "d.tsv", "d.tsv.gz"])
 def test_tables_are_known_by_their_names_and_may_be_packed(tmp_path: Path, name: str) -> None:
     text = "a;b;class\n1;2;M\n3;4.5;B\n".replace(";", "\t" if "tsv" in name else ",").encode()
-    pack = {"gz": gzip.compress, "z2": bz2.compress}.get(name[-2:], lambda content: content)
+    packs: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "z2": bz2.compress}
+    pack = packs.get(name[-2:], bytes)
     (tmp_path / name).write_bytes(pack(text))
     data = load_dataset(tmp_path / name)
     assert data.x.tolist() == [[1.0, 2.0], [3.0, 4.5]]

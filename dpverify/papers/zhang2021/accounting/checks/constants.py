@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.zhang2021.accounting.constants import PROVEN, Sampling, needed, printed_steps
+from dpverify.papers.zhang2021.accounting.constants import PROVEN, Sampling, least_constant, needed, printed_steps
 from dpverify.privacy.batches import batch_delta
 from dpverify.symbolic.exact.numbers import ball
 
@@ -65,6 +66,18 @@ def _enough(constant: Fraction, sampling: Sampling) -> Rule:
     return holds
 
 
+def _needed(constant: Fraction, sampling: Sampling) -> dict[str, dict[str, list[float]]]:
+    """The figure: the smallest c_2 at q = 1/10 and T = 30,000, within and beyond the region of the one constant."""
+    rate, steps, delta = 0.1, 30_000, 1e-5
+    end = -math.log(delta)
+    x = [0.05, 0.2, 1.0, 3.0, end, 30.0, 100.0]
+    found = [least_constant(rate, steps, epsilon, delta, sampling) for epsilon in x]
+    fixed = {"at:q": [rate], "at:T": [float(steps)], "at:delta": [delta]}
+    columns = {"low": [each.lower for each in found], "high": [each.upper for each in found]}
+    region = {"region": [x[0], end], "proved": [float(constant)] * 2}
+    return {"constants": {"x:epsilon": x, **columns, **region, **fixed}}
+
+
 theorem: str
 sampling: Sampling
 for theorem, sampling in (("theorem-2-1", "poisson"), ("theorem-3-1", "batches")):
@@ -77,6 +90,7 @@ for theorem, sampling in (("theorem-2-1", "poisson"), ("theorem-3-1", "batches")
         ),
         RuleCheck(
             theorem, "constants", variants=("amended",), points=_settings, holds=_enough(proven, sampling), seconds=1.0,
+            figures=partial(_needed, proven, sampling) if sampling == "poisson" else None,
             planted=[Planted(f"c_2 = {less}", holds=_enough(less, sampling))],
             region="q from 1/10 to 1, delta 1/10 and 1e-10; at larger budgets q from 1/100 and delta to 9/10",
             leaves_out="floats, with a bound of their rounding",
