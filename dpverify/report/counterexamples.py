@@ -18,6 +18,7 @@ KINDS = {
 ORDER = (*KINDS,)
 
 FIRST = ("smallest", "practical")  # where there are both, the others are left out
+SIZES = {"N", "n", "T", "epsilon"}  # letters of a size, one of which a search at such sizes needs
 DOUBLE = 2.0  # a ratio of sides is shown from here on: a smaller one can be read off
 MOST = 2  # that are shown of one statement; the others are in the data
 CLOSE = 1e-7  # sides whose relative difference is below it
@@ -96,6 +97,21 @@ def counterexample_list(source: Result | AmendmentResult) -> str:
     """The counterexamples, a line each: which, where, both sides and their ratio, what is to be said of them."""
     of = source.claim.partition(":")[2] if isinstance(source, Result) else ""
     return md.bullets(_told(example, of) for example in telling(source))
+
+
+def none_at_run_line(result: Result, budget: str) -> str:
+    """A sentence where a search looked for a counterexample at a size that is run, and found others only.
+
+    It looks where both sides are formulas with the letter of a size, at every budget but smoke.
+    """
+    lines = [line for line in result.display if line.word in ("where", "measured:")]
+    letters = {line.text.split()[0] for line in lines if line.word == "where"}
+    looked = any(check.method == "search" and check.status == "refuted" for check in result.checks)
+    formulas = bool(result.latex) and all(line.word != "measured:" for line in lines)
+    found = any(example.kind == "practical" for example in result.counterexamples)
+    if found or budget == "smoke" or not (looked and formulas and letters & SIZES):
+        return ""
+    return "A search for a counterexample at a size that is run found none."
 
 
 def _told(example: Counterexample, claim: str) -> str:

@@ -43,7 +43,7 @@ def claim_pages(runs: Mapping[str, Run], specs: Specs) -> dict[str, str]:
                     "---\norphan: true\n---",
                     f"# {md.code(claim)}",
                     f"[All claims](../README.md) · [In the report]({report})",
-                    claim_section(group, f"{UP}reports/figures", ()),
+                    claim_section(group, run.run.budget, f"{UP}reports/figures", ()),
                     "## Code",
                     code_block(code, UP) or "No check is written for it.",
                     "## Beside it" if links else "",

@@ -37,7 +37,7 @@ def paper_pages(key: str, run: Run, paper: PaperSpec | None = None, others: Sequ
             page=page,
             places=here,
             told=told,
-            claims=_claims(page.groups, here.page("figures"), told),
+            claims=_claims(page.groups, run, here.page("figures"), told),
         )
     if layout.parts:
         here = places.on(layout.claims)
@@ -67,14 +67,14 @@ def _front(key: str, run: Run, layout: Layout, paper: PaperSpec | None, others: 
         claims_page=places.page(layout.claims),
         parts_links=", ".join(md.link(part, places.page(file)) for part, file in layout.part_links().items()),
         parts=parts,
-        claims=_claims(by_claim(judged), "figures", told + parts) if whole else "",
+        claims=_claims(by_claim(judged), run, "figures", told + parts) if whole else "",
     )
 
 
-def _claims(groups: Iterable[Sequence[Result]], figures: str, told: str) -> str:
+def _claims(groups: Iterable[Sequence[Result]], run: Run, figures: str, told: str) -> str:
     """The sections of claims; a figure that was shown where the chapters tell of it is not shown again."""
     shown = figures_in(told)
-    return "\n".join(claim_section(group, figures, shown) for group in groups)
+    return "\n".join(claim_section(group, run.run.budget, figures, shown) for group in groups)
 
 
 def _chapters(run: Run, paper: PaperSpec | None, part: str, places: Places) -> str:
