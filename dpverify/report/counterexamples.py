@@ -15,6 +15,12 @@ KINDS = {
     "interior": "away from boundaries",
     "largest-ratio": "largest ratio",
 }
+SENTENCES = {  # how the line of a counterexample begins
+    "smallest": "Smallest counterexample",
+    "practical": "Counterexample at a size that is run",
+    "interior": "Counterexample away from boundaries",
+    "largest-ratio": "Largest ratio",
+}
 ORDER = (*KINDS,)
 
 FIRST = ("smallest", "practical")  # where there are both, the others are left out
@@ -117,12 +123,13 @@ def none_at_run_line(result: Result, budget: str) -> str:
 def _told(example: Counterexample, claim: str) -> str:
     limit, (left, right) = is_limit(example), sides(example)
     by_exponents = any(name.startswith("exponent_of_") for name in example.parameters)
-    where = "" if by_exponents or not example.parameters else f" at {md.code(show_point(example.parameters))}"
+    point = md.code(show_point(example.parameters))
+    where = "" if by_exponents or not example.parameters else f"{' at' if limit else ','} {point}"
     if example.kind == "practical" and claim:
         replayed = f'dpverify explain {claim} --at "{show_point(example.parameters, exact=True)}"'
         where = f", {md.code(replayed)}"
     quotient = ratio(example.lhs, example.rhs)
     times = f" ({show_float(quotient)} times)" if left and _is_telling(example, quotient) else ""
     said = f": {left} against {right}{times}" if left else ""
-    kind = "In the limit" if limit else f"Refuted, {KINDS[example.kind]}"
+    kind = "In the limit" if limit else SENTENCES[example.kind]
     return f"{kind}{where}{said}{f'; {md.prose(example.note)}' if example.note else ''}.".replace("..", ".")

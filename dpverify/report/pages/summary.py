@@ -15,6 +15,7 @@ from dpverify.report.statements import instead_in_line, readings_block, statemen
 from dpverify.report.words import counts, counts_words, plural, reading_words, readings_of, status_label
 
 LONGEST_FORMULA = 160  # characters of a formula that a table shows; a longer one is in the claim's own section
+DERIVED = "Derived: each step was checked here, but there is no certificate that others can check without our code."
 CHANGES = 12  # rows of what an implementer must change; the others are one click below
 
 PRIVATE = ("dp", "rdp")  # kinds of claims by which somebody chooses the noise
@@ -109,4 +110,5 @@ def corrected(result: Result, places: Places) -> str:
 def _totals(results: Sequence[Result]) -> str:
     claims = len(by_claim(results))
     verdicts = f", {plural(len(results), 'verdict')} with their readings" if len(results) > claims else ""
-    return f"{plural(claims, 'claim')}{verdicts}: {counts_words(counts(r.status for r in results))}."
+    totals = f"{plural(claims, 'claim')}{verdicts}: {counts_words(counts(r.status for r in results))}."
+    return f"{totals} {DERIVED}" if any(r.status == "derived" for r in results) else totals

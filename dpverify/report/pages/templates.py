@@ -37,7 +37,6 @@ from dpverify.report.statements import (
     instead_in_line,
     instead_line,
     letters_line,
-    readings_block,
     statement_block,
     statement_in_line,
 )
@@ -137,7 +136,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     *(false_alarm_line, show_count, show_float, show_slack),
     none_at_run_line,
     *(counterexample_list, definitions_line, evidence, given_line, instead_in_line, instead_line, letters_line),
-    *(readings_block, statement_block, statement_in_line, vacuity),
+    *(statement_block, statement_in_line, vacuity),
     *(figure_block, figure_place, figures_of_claim),
 )
 

@@ -19,13 +19,13 @@ def example(kind: str = "smallest", lhs: object = None, rhs: object = None, **mo
 
 def test_both_sides_stand_with_as_many_digits_as_tell_them_apart() -> None:
     assert sides(example(lhs=about(0.123456), rhs=about(0.123457))) == ("≈0.123456", "≈0.123457")
-    assert refuted(example(lhs=about(3.0))) == "- Refuted, smallest at `N=2`: ≈3 against 1 (3 times)."
-    assert refuted(example(lhs=about(1.5))) == "- Refuted, smallest at `N=2`: ≈1.5 against 1."
+    assert refuted(example(lhs=about(3.0))) == "- Smallest counterexample, `N=2`: ≈3 against 1 (3 times)."
+    assert refuted(example(lhs=about(1.5))) == "- Smallest counterexample, `N=2`: ≈1.5 against 1."
 
 
 def test_equal_sides_are_not_shown() -> None:
     same = example(lhs=exact("7/3"), rhs=exact("7/3"), note="a logarithm more")
-    assert refuted(same) == "- Refuted, smallest at `N=2`; a logarithm more."
+    assert refuted(same) == "- Smallest counterexample, `N=2`; a logarithm more."
     assert example_words(same) == "at N=2: a logarithm more"
 
 
