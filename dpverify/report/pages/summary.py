@@ -42,6 +42,7 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         return md.bullets(f"{status}: {', '.join(links)}" for status, links in told.items())
 
     rows = [[f"{places.link(g[0])}\n{which(g)}", g[0].severity or "", *change(g[0])] for g in groups[:CHANGES]]
+    changes = md.table(["printed", "what falls", "what is wrong", "instead"], rows)
     left = len(groups) - CHANGES
     return render(
         "summary",
@@ -50,8 +51,8 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         totals=_totals(results),
         disagree=[r for r in results if r.sources_disagree],
         contradict=[r for r in results if r.contradicts],
-        changes=md.table(["printed", "what falls", "what is wrong", "instead"], rows),
-        readings=readings_block([result for group in groups[:CHANGES] if which(group) for result in group]),
+        changes=changes,
+        readings=readings_block(results, changes),
         more=md.link(f"{left} more, and every other claim", places.page(claims)) + "." if left > 0 else "",
         stands=by_status((r for r in main if r.status in HOLDS), lambda r: status_label(r.status)),
         repaired=by_status((r for r in falls if r.amendment), _repair),
