@@ -56,7 +56,7 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Send what MPyC sends, and then our own settings; a server does so once it knows the peer."""
         super().connection_made(transport)
-        # asyncio does so too, but not for what an accepted socket of `socket.create_server` is: small messages would wait.
+        # asyncio does so too, but not for sockets that `socket.create_server` accepts: small messages would wait.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.watch.made.append(self)
         if self.peer_pid is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.errors import DataError, available_bytes
-from dpverify.problems.files import read_csv, read_libsvm
+from dpverify.problems.files import read_csv, read_libsvm, separator
 from dpverify.problems.rows import standardise as standardise_columns
 
 
@@ -48,8 +48,8 @@ def load_dataset(file: Path | None = None, *, standardise: bool | None = None, l
     Parameters
     ----------
     file : Path or None
-        None: scikit-learn's ``breast_cancer`` (569 examples, 30 features). ``*.csv``: a CSV file with the label in the
-        last column. Any other: a LIBSVM file.
+        None: scikit-learn's ``breast_cancer`` (569 examples, 30 features). ``*.csv``, ``*.tsv``: a table whose last
+        column is the label. Any other: a LIBSVM file. Either may be packed, ``*.gz`` or ``*.bz2``.
     standardise : bool or None
         Give every column mean 0 and deviation 1. None: for the bundled set only. This uses the data and is not private.
     limit : int or None
@@ -69,7 +69,7 @@ def load_dataset(file: Path | None = None, *, standardise: bool | None = None, l
     else:
         _check_file(file)
         labels: Sequence[str] | Vector
-        x, labels = read_csv(file, limit) if file.suffix.lower() == ".csv" else read_libsvm(file, limit)
+        x, labels = read_libsvm(file, limit) if separator(file) is None else read_csv(file, limit)
         y, classes = _two_classes(file, labels)
         name = file.name
     standardise = file is None if standardise is None else standardise

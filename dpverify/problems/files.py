@@ -1,4 +1,4 @@
-"""Data files: CSV with the label in the last column, and LIBSVM, ``label index:value ...`` on each line."""
+"""Data files: CSV and TSV with the label in the last column, and LIBSVM, ``label index:value ...`` on each line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import math
 from array import array
 from collections.abc import Iterator
 from contextlib import closing
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO
 
@@ -17,13 +18,22 @@ import numpy as np
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.errors import DataError, check_memory, human_bytes
 
+TABLES = {".csv": ",", ".tsv": "\t"}  # what separates columns, by the suffix before that of a compression
+MISSING = {"", "?", "na", "n/a", "nan", "null", "none", "."}
+
+
+def separator(path: Path) -> str | None:
+    """What separates the columns of a table, by its name; None where it is none."""
+    packed = path.suffix.lower() in {".gz", ".bz2"}
+    return TABLES.get((path.with_suffix("") if packed else path).suffix.lower())
+
 
 def read_csv(path: Path, limit: int) -> tuple[Matrix, list[str]]:
-    """Read a CSV file in UTF-8, with or without a header, into a dense array and the texts of its last column."""
+    """Read a CSV or TSV file in UTF-8, with or without a header: a dense array, and the texts of its last column."""
     values, labels, width = array("d"), list[str](), 0
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
+        with TextIOWrapper(_open(path), encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter=separator(path) or ",", strict=True)
             for cells in reader:
                 if not any(cell.strip() for cell in cells):
                     continue
@@ -41,7 +51,7 @@ def read_csv(path: Path, limit: int) -> tuple[Matrix, list[str]]:
                     raise DataError(path, f"line {reader.line_num}: the label in the last column is empty.")
                 if len(labels) % 1000 == 0:
                     check_memory(path, len(labels), width, limit)
-    except (csv.Error, UnicodeDecodeError, OSError) as error:
+    except (csv.Error, UnicodeDecodeError, EOFError, OSError) as error:
         raise DataError(path, f"not a CSV file: {error}") from error
     if not labels:
         raise DataError(path, "no example, at least one line of numbers is needed.")
@@ -62,7 +72,13 @@ def _numbers(path: Path, line: int, cells: list[str]) -> list[float]:
     found = []
     for column, cell in enumerate(cells, start=1):
         if not _is_number(cell) or not math.isfinite(float(cell)):
-            raise DataError(path, f"line {line}: column {column} is {cell[:40]!r}, a feature must be a finite number.")
+            hint = (
+                "leave its line out, or put a number that does not come from the data in its place"
+                if cell.strip().lower() in MISSING
+                else "give each of its values a column of 0 and 1"
+            )
+            said = f"column {column} is {cell[:40]!r}, a feature must be a finite number"
+            raise DataError(path, f"line {line}: {said}; {hint}.")
         found.append(float(cell))
     return found
 

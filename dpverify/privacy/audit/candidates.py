@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.privacy.audit.records import AuditError, Bits, Floats
-from dpverify.privacy.audit.scores import Learner, Score, atoms, cells, linear, quadratic, trees
+from dpverify.privacy.audit.scores import Learner, Score, atoms, cells, diagonal, linear, quadratic, shares, trees
 
 UserScore = Callable[[Floats], object]
 
@@ -48,7 +48,10 @@ def candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iter
         return
     m, d = x.shape
     yield View(), Learner("linear discriminant", linear)
+    if d > 1:
+        yield View(), Learner("quadratic discriminant of independent coordinates", diagonal)
     yield View(), Learner("quadratic discriminant", quadratic)
+    yield View(), Learner("shares between quantiles", shares)
     repeated = repeating(x)
     if repeated.size:
         yield View(), Learner("values seen before", _on(repeated, atoms), steady=False, rare=True)

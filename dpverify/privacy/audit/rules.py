@@ -14,6 +14,10 @@ GRID = 48  # thresholds tried on each side
 
 PRIOR = 300.0  # rounds that the calibrated score is worth against the count of right guesses beyond a threshold
 
+BELIEVED = 1e-5  # chance of the counts under the calibrated score below which that score counts for less
+
+FURTHEST = 20  # rounds at each end whose scores the calibration draws in
+
 CAUTION = 1.0  # standard errors by which a calibrated chance is drawn towards one half
 
 FITTED = 20_000  # rounds that the calibration is fitted to, at most, evenly spread over the scores
@@ -60,7 +64,8 @@ def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: flo
     guesses = sides((m - up).astype(np.float64), down.astype(np.float64))
     right = sides(ones[-1] - ones[up], down - ones[down])
     model = sides(likely[-1] - likely[up], down - likely[down])
-    share = (right + PRIOR * model / np.maximum(guesses, 1.0)) / (guesses + PRIOR)
+    prior = PRIOR * _agreement(guesses - right, guesses - model)
+    share = (right + prior * model / np.maximum(guesses, 1.0)) / (guesses + prior + 0.5)  # half a wrong guess is spare
     scaled = guesses * (trials / m)
     bound = np.maximum(
         lower_epsilon(scaled * share, scaled * (1.0 - share), trials, delta, alpha),
@@ -74,9 +79,19 @@ def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: flo
     return AuditRule(float(firsts[j]), float(seconds[i]), float(bound[i, j]))
 
 
+def _agreement(wrong: Floats, expected: Floats) -> Floats:
+    """From 1 to 0: whether wrong guesses are as many as a model expects, or too few, by the tail of Poisson's law."""
+    result: Floats = np.minimum(1.0, special.pdtr(wrong, np.maximum(expected, 1e-9)) / BELIEVED)
+    return result
+
+
 def calibrated(score: Floats, bits: Bits) -> Floats:
-    """Chance of the second data set at each score, cautiously: logistic regression on a line with four bends."""
-    clipped = np.clip(score, -12.0, 12.0)
+    """Chance of the second data set at each score, cautiously: logistic regression on a line with four bends.
+
+    ``score`` is sorted. Its few furthest values count as the next ones: nothing is known beyond.
+    """
+    ends = min(FURTHEST, len(score) // 50)
+    clipped = np.clip(score, max(-12.0, score[ends]), min(12.0, score[-1 - ends]))
     z = (clipped - clipped.mean()) / (clipped.std() + 1e-300)
     bends = np.quantile(z, [0.03, 0.2, 0.8, 0.97])
     columns = [

@@ -20,6 +20,8 @@ Score = Callable[[Floats], Floats]
 FLOOR = 1e-12
 """Smallest eigenvalue of a correlation matrix that is believed; below it there is no noise in that direction."""
 
+PARTS = 40  # quantiles between which a coordinate is counted
+
 TREE_ROUNDS = 100_000  # rounds that trees are grown on, at most
 
 
@@ -60,6 +62,37 @@ def quadratic(x: Floats, b: Bits) -> Score:
     def score(y: Floats) -> Floats:
         standard = (y - shift) / scale
         return high(standard) - low(standard)
+
+    return score
+
+
+def diagonal(x: Floats, b: Bits) -> Score:
+    """Learn the likelihood ratio of two Gaussians with independent coordinates: few numbers to learn in many."""
+    shift, scale = _standard(x)
+    z = (x - shift) / scale
+    low, high = _gaussian(z[~b], full=False), _gaussian(z[b], full=False)
+
+    def score(y: Floats) -> Floats:
+        standard = (y - shift) / scale
+        return high(standard) - low(standard)
+
+    return score
+
+
+def shares(x: Floats, b: Bits) -> Score:
+    """Learn, in each coordinate by itself, how often each data set falls between quantiles: any shape, heavy tails."""
+    ends = np.quantile(x, np.linspace(0.0, 1.0, PARTS + 1)[1:-1], axis=0)
+    tables = []
+    for j in range(x.shape[1]):
+        where = np.searchsorted(ends[:, j], x[:, j], "left")
+        one, zero = (np.bincount(where[side], minlength=PARTS) + 1.0 for side in (b, ~b))
+        tables.append(np.log(one / one.sum()) - np.log(zero / zero.sum()))
+
+    def score(y: Floats) -> Floats:
+        result = np.zeros(len(y))
+        for j, table in enumerate(tables):
+            result += table[np.searchsorted(ends[:, j], y[:, j], "left")]
+        return result
 
     return score
 
@@ -153,12 +186,12 @@ def _solve(centred: Floats, difference: Floats) -> Floats:
     return weights
 
 
-def _gaussian(z: Floats) -> Score:
+def _gaussian(z: Floats, *, full: bool = True) -> Score:
     """Log density of the Gaussian that fits, without its constant."""
     m, d = z.shape
     mean = z.mean(axis=0)
     centred = z - mean
-    if d > m // 10:
+    if not full or d > m // 10:
         values, vectors = (centred**2).mean(axis=0), None
     else:
         values, vectors = np.linalg.eigh(centred.T @ centred / m)

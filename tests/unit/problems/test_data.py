@@ -74,6 +74,18 @@ def test_csv_with_header_and_names_as_labels(tmp_path: Path) -> None:
     assert data.classes == ("B", "M")
 
 
+@pytest.mark.parametrize("name", ["d.csv.gz", "d.CSV.bz2", "d.tsv", "d.tsv.gz"])
+def test_tables_are_known_by_their_names_and_may_be_packed(tmp_path: Path, name: str) -> None:
+    text = "a;b;class\n1;2;M\n3;4.5;B\n".replace(";", "\t" if "tsv" in name else ",").encode()
+    pack = {"gz": gzip.compress, "z2": bz2.compress}.get(name[-2:], lambda content: content)
+    (tmp_path / name).write_bytes(pack(text))
+    data = load_dataset(tmp_path / name)
+    assert data.x.tolist() == [[1.0, 2.0], [3.0, 4.5]]
+    assert data.classes == ("B", "M")
+    (tmp_path / name).write_bytes(pack(text)[:-9] if name[-2:] in {"gz", "z2"} else b"\xff\xfe")
+    assert "not a CSV file" in error_line(tmp_path / name)
+
+
 def test_csv_without_header(tmp_path: Path) -> None:
     data = load_dataset(write(tmp_path, "d.csv", "1,2,1\n3,4,2\n5,6,1.0\n"))
     np.testing.assert_array_equal(data.y, [0, 1, 0])
@@ -118,9 +130,9 @@ def test_bad_libsvm_file_gets_one_line(tmp_path: Path, text: str) -> None:
 
 BAD_CSV = {
     "1,2,0\n1,2\n": ("line 2", "2 columns, the first line has 3"),
-    "1,2,0\n1,x,1\n": ("line 2", "column 2 is 'x'", "finite number"),
+    "1,2,0\n1,x,1\n": ("line 2", "column 2 is 'x'", "finite number; give each of its values a column of 0 and 1"),
     "1,2,0\n1,nan,1\n": ("line 2", "column 2 is 'nan'"),
-    "1,2,0\n,2,1\n": ("line 2", "column 1 is ''"),
+    "1,2,0\n,2,1\n": ("line 2", "column 1 is ''", "leave its line out"),
     "1,2,0\n1,2,\n": ("line 2", "label in the last column is empty"),
     "1\n2\n": ("line 1", "1 column"),
     "a,b\n": ("no example",),
@@ -160,7 +172,7 @@ CONTENT = st.binary(max_size=80) | st.text('01 :.-ena,#\n\r"+', max_size=80).map
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(content=CONTENT, suffix=st.sampled_from(["", ".csv", ".gz"]))
+@given(content=CONTENT, suffix=st.sampled_from(["", ".csv", ".gz", ".tsv.gz"]))
 def test_any_bytes_are_read_or_refused_in_one_line(tmp_path: Path, content: bytes, suffix: str) -> None:
     file = tmp_path / f"d{suffix}"
     file.write_bytes(content)

@@ -1,0 +1,98 @@
+"""Whatever the law, the bound comes near that of the thresholds that one would choose who knew the law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpverify.privacy.audit.audit import audit
+from dpverify.privacy.audit.counting import lower_epsilon
+
+Array = Any
+N, DELTA, ALPHA, SEEDS = 50_000, 1e-5, 0.05, 5
+
+
+def two(y: Array, m: float) -> Array:
+    return np.logaddexp(-((y - m) ** 2) / 2, -((y + m) ** 2) / 2)
+
+
+def choose(r: np.random.Generator, s: int, p: float) -> Array:
+    return r.random((s, 1)) < p
+
+
+# Of each law: a sample of a data set, and the log likelihood ratio of its first number but for what does not matter.
+LAWS: dict[str, tuple[Callable[[int, np.random.Generator, int], Array], Callable[[Array], Array]]] = {
+    "Gaussian": (lambda b, r, s: r.normal(b, 1.0, (s, 1)), lambda y: y),
+    "Laplace": (lambda b, r, s: r.laplace(b, 1.0, (s, 1)), lambda y: np.abs(y) - np.abs(y - 1)),
+    "geometric": (
+        lambda b, r, s: (r.geometric(0.6, (s, 1)) - r.geometric(0.6, (s, 1)) + b).astype(float),
+        lambda y: np.abs(y) - np.abs(y - 1),
+    ),
+    "bimodal": (
+        lambda b, r, s: r.normal(0, 1, (s, 1)) + np.where(choose(r, s, 0.5), 5, -5) * (1 + 0.2 * b),
+        lambda y: two(y, 6.0) - two(y, 5.0),
+    ),
+    "atom": (
+        lambda b, r, s: np.where(choose(r, s, 0.02 if b else 0.002), 7.0, r.normal(0, 1, (s, 1))),
+        lambda y: 1.0 * (y == 7.0),
+    ),
+    "Cauchy": (lambda b, r, s: r.standard_cauchy((s, 1)) + 2 * b, lambda y: np.log1p(y**2) - np.log1p((y - 2) ** 2)),
+    "Student": (
+        lambda b, r, s: r.standard_t(3, (s, 1)) + 2 * b,
+        lambda y: stats.t.logpdf(y - 2, 3) - stats.t.logpdf(y, 3),
+    ),
+    "zero against many": (
+        lambda b, r, s: r.random((s, 1)) + choose(r, s, 0.08 * b),
+        lambda y: 1.0 * (y > 1.0),
+    ),
+    "clipped Gaussian": (
+        lambda b, r, s: np.clip(r.normal(0, 1, (s, 1)), -2.5, 2.5) + 0.5 * b,
+        lambda y: np.select([y > 2.5, y < -2.0, y == 2.5, y == -2.0], [9.0, -9.0, -5.0, 5.0], y),
+    ),
+    "scale": (lambda b, r, s: r.normal(0, 1 + 0.5 * b, (s, 1)), lambda y: y**2),
+    "sampled": (lambda b, r, s: r.normal(0, 0.5, (s, 1)) + b * choose(r, s, 0.1), lambda y: y),
+    "uniform": (lambda b, r, s: r.random((s, 1)) / (1 + b), lambda y: -1.0 * (y > 0.5)),
+}
+
+
+def known(name: str) -> float:
+    """The bound at the best two thresholds on the likelihood ratio, at the counts that are expected of them."""
+    draw, score = LAWS[name]
+    rng, size = np.random.default_rng(1), 1_000_000
+    scores = [np.sort(np.round(score(draw(b, rng, size)[:, 0]), 9)) for b in (0, 1)]
+    both = np.sort(np.concatenate(scores))
+    sizes = np.geomspace(1, len(both) - 1, 400).astype(int)
+    ends = np.unique(np.concatenate([[-np.inf], both[sizes], both[-sizes], [np.inf]]))
+    below = [np.searchsorted(each, ends) * (N / size) for each in scores]
+    right = below[0][:, None] + (N - below[1])[None, :]
+    wrong = below[1][:, None] + (N - below[0])[None, :]
+    return float(np.where(ends[None, :] >= ends[:, None], lower_epsilon(right, wrong, 2 * N, DELTA, ALPHA), 0.0).max())
+
+
+def found(name: str, n: int = N) -> float:
+    """The mean bound of a few audits, which know nothing of the law."""
+    draw = LAWS[name][0]
+
+    def mechanism(b: int, rng: np.random.Generator, size: int) -> Array:
+        return draw(b, rng, size)
+
+    return float(
+        np.mean([float(audit(mechanism, (0, 1), delta=DELTA, n=n, seed=s).bound.epsilon) for s in range(SEEDS)])
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LAWS)
+def test_the_bound_is_near_the_one_of_who_knows_the_law(name: str) -> None:
+    best = known(name)
+    assert 0.8 * best < found(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Gaussian", "Cauchy", "zero against many", "bimodal"])
+def test_more_data_give_no_weaker_bound(name: str) -> None:
+    assert found(name, 200_000) > 0.98 * found(name, 20_000)
