@@ -37,8 +37,8 @@ def audit(
     mechanism(dataset, rng, size) that returns so many independent outputs at once, which is faster. Calls must be
     independent of each other. A tenth of the outputs trains the rule that the others are judged with.
 
-    ``mechanism``: module:function or file.py:function; or dp-nsgd, sr-nsgd or dp-srm, our kernels on a worst case of
-    their own.
+    ``mechanism``: module:function or file.py:function; or dp-nsgd, sr-nsgd, dp-srm or dpageem, our kernels on a worst
+    case of their own.
     ``datasets``: module:name of a pair of neighbours, or of a function that returns one; by default the name datasets
     in the mechanism's module, and without that ten zeros against the same with the first one replaced by 1.
     ``epsilon``: the claim; with it the answer is "refuted" (exit code 1) or "not refuted at this power", never
@@ -198,7 +198,7 @@ def _line(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-KERNELS = ("dp-nsgd", "sr-nsgd", "dp-srm")
+KERNELS = ("dp-nsgd", "sr-nsgd", "dp-srm", "dpageem")
 
 
 class AuditTarget(NamedTuple):
@@ -224,8 +224,8 @@ def find(mechanism: str, datasets: str | None, score: str | None, delta: float) 
 
     if not 0.0 <= delta < 1.0:
         raise AuditError(f"delta: {delta}: must be at least 0 and below 1")
-    if mechanism == "dp-srm":
-        return _dp_srm(scorer, delta)
+    if mechanism in ("dp-srm", "dpageem"):
+        return _batches(mechanism, scorer, delta)
     from dpverify.papers.tran2022.accounting.audit_kernels import describe, kernel_mechanism
     from dpverify.privacy.gaussian import epsilon_of
 
@@ -236,11 +236,12 @@ def find(mechanism: str, datasets: str | None, score: str | None, delta: float) 
     return AuditTarget(kernel.mechanism, kernel.datasets, scorer, "gaussian", claim, (remark,))
 
 
-def _dp_srm(score: Callable[..., Any] | None, delta: float) -> AuditTarget:
-    """DP-SRM, whose outputs are no Gaussians: the likelihood ratio of its worst case is the score."""
-    from dpverify.papers.wang2019.accounting.audit_kernel import DESCRIPTION, certified, datasets, log_ratio, mechanism
-
-    ends = certified(delta) if delta > 0.0 else None
+def _batches(mechanism: str, score: Callable[..., Any] | None, delta: float) -> AuditTarget:
+    """A kernel on random batches, no Gaussian: the likelihood ratio of its worst case is the score."""
+    paper = {"dp-srm": "wang2019", "dpageem": "zhang2021"}[mechanism]
+    kernel = importlib.import_module(f"dpverify.papers.{paper}.accounting.audit_kernel")
+    ends = kernel.certified(delta) if delta > 0.0 else None
     at = "" if ends is None else f"; the accountant says {ends.lower:.4g} <= epsilon <= {ends.upper:.4g}"
     claim = None if ends is None else ends.upper
-    return AuditTarget(mechanism, datasets(), score or log_ratio, "any", claim, (f"{DESCRIPTION}{at}",))
+    remarks = (f"{kernel.DESCRIPTION}{at}",)
+    return AuditTarget(kernel.mechanism, kernel.datasets(), score or kernel.log_ratio, "any", claim, remarks)

@@ -86,6 +86,13 @@ class Quantity(Record, frozen=True, kw_only=True):
     meaning: str
 
 
+class AssumptionRecord(Record, frozen=True, kw_only=True):
+    """A condition that a paper's claims may name by a tag, beside the tags that every paper may use."""
+
+    meaning: str
+    arguments: int = 0  # how many symbols it names
+
+
 class Let(Record, frozen=True, kw_only=True):
     """A definition or parameter choice, solved for one symbol."""
 
@@ -130,6 +137,7 @@ class ClaimsFile(Record, frozen=True, kw_only=True):
     symbols: dict[str, Symbol]
     functions: dict[str, Function] = {}
     quantities: dict[str, Quantity] = {}
+    assumptions: dict[str, AssumptionRecord] = {}
     claim: list[Claim] = []
 
 

@@ -35,7 +35,7 @@ class Assumption:
     problems: tuple[str, ...] = ()  # families that satisfy it; empty for a condition on the mechanism or the data
 
 
-#: Every tag. A new one is added here first, with its meaning; a claim cannot invent one.
+#: Tags that every paper may use. A paper declares others of its own, with their meaning; a claim cannot invent one.
 ASSUMPTIONS: dict[str, Assumption] = {
     # the loss
     "differentiable": Assumption("f(w, x) is differentiable in w for every x", 0, CERTIFIED),
@@ -78,16 +78,16 @@ class Tag:
         return f"{self.name}({', '.join(self.arguments)})" if self.arguments else self.name
 
 
-def parse_tag(text: str) -> Tag:
+def parse_tag(text: str, known: Mapping[str, Assumption] = ASSUMPTIONS) -> Tag:
     """Parse a tag; whether the symbols that it names are declared is for the loader to say."""
     match = _TAG.fullmatch(text.strip())
     if match is None:
         raise FormulaError(text, "an assumption is a tag, such as fresh-permutation or lipschitz(G)")
     name, inside = match[1], match[2]
-    if name not in ASSUMPTIONS:
-        raise FormulaError(text, f"unknown assumption {name!r}{suggest(name, ASSUMPTIONS)}")
+    if name not in known:
+        raise FormulaError(text, f"unknown assumption {name!r}{suggest(name, known)}")
     arguments = tuple(argument.strip() for argument in inside.split(",")) if inside is not None else ()
-    wanted = ASSUMPTIONS[name].arguments
+    wanted = known[name].arguments
     if len(arguments) != wanted:
         raise FormulaError(text, f"{name} names {wanted} symbol(s), got {len(arguments)}")
     return Tag(name, arguments)
@@ -145,6 +145,7 @@ class Vocabulary:
     domains: dict[str, Domain] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
     quantities: dict[str, Quantity] = field(default_factory=dict)
+    assumptions: Mapping[str, Assumption] = field(default_factory=lambda: ASSUMPTIONS)
 
     def formula(self, text: str) -> Formula:
         """Parse a formula in the paper's names; raises `FormulaError`."""
@@ -169,7 +170,7 @@ class Vocabulary:
 
     def tag(self, text: str) -> Tag:
         """Parse an assumption whose arguments are symbols of the paper; raises `FormulaError`."""
-        tag = parse_tag(text)
+        tag = parse_tag(text, self.assumptions)
         for argument in tag.arguments:
             if argument not in self.symbols:
                 raise FormulaError(text, f"unknown symbol {argument!r}{suggest(argument, self.symbols)}")
@@ -204,7 +205,9 @@ class Vocabulary:
 def read_vocabulary(claims: ClaimsFile, place: Place, problems: Problems) -> Vocabulary:
     """Read what a paper declares: all names, also the faulty ones, so that one fault is reported once."""
     problems.extend(_name_problems(claims, place))
-    vocabulary = Vocabulary(claims.symbols, {}, claims.functions, claims.quantities)
+    problems.extend(_tag_problems(claims, place))
+    own = {name: Assumption(said.meaning, said.arguments) for name, said in claims.assumptions.items()}
+    vocabulary = Vocabulary(claims.symbols, {}, claims.functions, claims.quantities, own | ASSUMPTIONS)
     for name, symbol in claims.symbols.items():
         try:
             vocabulary.domains[name] = domain = vocabulary.domain(symbol.domain, name)
@@ -214,6 +217,20 @@ def read_vocabulary(claims: ClaimsFile, place: Place, problems: Problems) -> Voc
             vocabulary.domains[name] = Domain("real")
             problems.append(place.at(f"symbols.{name}.domain").formula_error(error))
     return vocabulary
+
+
+def _tag_problems(claims: ClaimsFile, place: Place) -> Iterator[SpecError]:
+    """Yield what is wrong with the tags that a paper declares."""
+    for name, said in claims.assumptions.items():
+        here = place.at(f"assumptions.{name}")
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+            yield here.error(shown(name), "a tag is made of small letters, digits and single hyphens")
+        elif name in ASSUMPTIONS:
+            yield here.error(shown(name), f"this tag is there for all papers: {ASSUMPTIONS[name].meaning}")
+        if not said.meaning.strip():
+            yield here.error(shown(said.meaning), "the meaning must not be empty")
+        if said.arguments < 0:
+            yield here.error(str(said.arguments), "a tag names 0 symbols or more")
 
 
 def _name_problems(claims: ClaimsFile, place: Place) -> Iterator[SpecError]:

@@ -29,7 +29,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from dpverify.kernels import check
+from dpverify.kernels.typing import Matrix, Vector
 from dpverify.privacy.loss_grid import LONGEST, Side, UnresolvedError, step_law
 from dpverify.privacy.loss_sum import LossSum, Steps, add_up
 from dpverify.privacy.participation import Bounds
@@ -165,6 +168,22 @@ def least_factor(
         else:
             high, at_high = cut, at_cut
     return math.exp(high)
+
+
+def opposed(examples: int) -> tuple[Vector, Vector]:
+    """Give the neighbours that reach the bound from below, as signs: all examples alike, and one against the others."""
+    one = -np.ones(examples)
+    one[0] = 1.0
+    return -np.ones(examples), one
+
+
+def log_ratio_of(released: Matrix, steps: BatchSteps) -> Vector:
+    """Logarithm of the likelihood of the second of ``opposed`` over that of the first, a sum over steps.
+
+    ``released``: a row for each run, in units of the sensitivity, 0 where no example is against the others.
+    """
+    ratios: Matrix = np.log1p(steps.rate * np.expm1((released - 0.5) / steps.noise**2))
+    return np.asarray(ratios.sum(axis=1), np.float64)
 
 
 def check_epsilon(epsilon: float) -> None:

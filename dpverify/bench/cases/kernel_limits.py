@@ -9,7 +9,7 @@ from dpverify.kernels.clipping import clipped_sum
 from dpverify.kernels.dyadic import floor_log2, level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.normal import Words
-from dpverify.kernels.tape import fill_normal
+from dpverify.kernels.tape import draw_batch, fill_normal
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Vector
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     Stack,
@@ -87,6 +87,18 @@ def clip_batches(rows: Matrix, batches: Indices, size: int, w: Vector, clip: flo
     """Sum clipped gradients of logistic regression over each batch, one after the other."""
     for done in range(0, batches.shape[0], size):
         clipped_logistic(rows, batches[done : done + size], w, clip, out)
+
+
+@kernel
+def clip_drawn(
+    rows: Matrix, order: Indices, size: int, steps: int, w: Vector, clip: float, out: Vector, noise: Vector,
+    batches: Generator, rng: Generator,
+) -> None:  # fmt: skip
+    """Draw a batch, sum its clipped gradients, and fill ``noise``, shape (d,), with normal numbers, many times."""
+    for _ in range(steps):
+        draw_batch(batches, order, size)
+        clipped_logistic(rows, order[:size], w, clip, out)
+        fill_normal(rng, noise)
 
 
 @kernel

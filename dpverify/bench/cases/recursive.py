@@ -1,4 +1,4 @@
-"""Methods of wang2019: DP-SRM's estimator, RRPSGD and DP-GD, on logistic regression with n = 32561 and d = 123."""
+"""DP-SRM's estimator, RRPSGD and DP-GD of wang2019 and the engine of zhang2021: logistic, n = 32561, d = 123."""
 
 from __future__ import annotations
 
@@ -66,6 +66,33 @@ def _full(*, seed: int, n: int, d: int) -> Forms:
     return {"read twice": lambda: read_twice(rows, order, n, out), "step": step}
 
 
+def _staged(*, seed: int, n: int, d: int, batch: int, steps: int) -> Forms:
+    """Steps of one stage, momentum on or off, against drawing the batches, their clipped sums and the noise."""
+    import numpy as np
+
+    from dpverify.bench.cases.kernel_limits import clip_drawn
+    from dpverify.kernels.clipping import pad_rows
+    from dpverify.kernels.tape import generator
+    from dpverify.papers.zhang2021.algorithms import Stage, StagedDescent, StageSchedule
+    from dpverify.problems.batch_gradient import BatchGradient
+
+    problem = logistic_problem(n, d)
+    rows = pad_rows(problem.x, problem.y)
+    w, out, order = aligned(rows.shape[1]), aligned(rows.shape[1]), np.arange(n)
+    batches, rng, noise = generator(seed, 8), generator(seed, 9), aligned(d)
+
+    def run(on: int) -> StagedDescent:
+        numbers = StageSchedule((Stage(10**9, on, 1e-3),), batch, 0.5, 1e-3)
+        return StagedDescent(BatchGradient(problem, 0.5), n, problem.start, numbers, seed=seed)
+
+    with_momentum, without = run(10**9), run(0)
+    return {
+        "parts": lambda: clip_drawn(rows, order, batch, steps, w, 0.5, out, noise, batches, rng),
+        "step": lambda: without.advance(steps),
+        "step with momentum": lambda: with_momentum.advance(steps),
+    }
+
+
 CASES: tuple[BenchCase, ...] = (
     BenchCase(
         "dp-srm-estimator",
@@ -97,5 +124,15 @@ CASES: tuple[BenchCase, ...] = (
         parameters={"n": N, "d": D},
         item="step",
         targets=[Target("step", at_most=1.2)],
+    ),
+    BenchCase(
+        "dpageem",
+        f"DPageEM's engine, batches of {BATCH}, against their draw, their clipped sums and d numbers drawn a step",
+        _staged,
+        forms=("parts", "step", "step with momentum"),
+        parameters={"n": N, "d": D, "batch": BATCH, "steps": 500},
+        work=500,
+        item="step",
+        targets=[Target("step", at_most=1.2), Target("step with momentum", at_most=1.2)],
     ),
 )

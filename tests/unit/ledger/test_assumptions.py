@@ -4,8 +4,10 @@ import re
 
 import pytest
 
-from dpverify.ledger.errors import FormulaError
+from dpverify.ledger import load_specs
+from dpverify.ledger.errors import FormulaError, SpecError
 from dpverify.ledger.vocabulary import ASSUMPTIONS, CERTIFIED, Tag, parse_tag
+from tests.unit.ledger.conftest import Write
 
 
 def test_tags() -> None:
@@ -39,3 +41,32 @@ def test_the_list_is_sound() -> None:
         assert re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", name)
         assert assumption.meaning
         assert set(assumption.problems) <= set(CERTIFIED)
+
+
+OWN = """
+[assumptions.weakly-convex]
+meaning = "f(w, x) + rho |w|^2/2 is convex in w, for every x"
+arguments = 1
+"""
+
+
+def test_a_paper_may_declare_tags_of_its_own(write: Write) -> None:
+    use = ('assumes = ["lipschitz(G)",', 'assumes = ["weakly-convex(G)",')
+    with pytest.raises(SpecError, match="unknown assumption 'weakly-convex'"):
+        load_specs(write(use))
+    loaded = load_specs(write(use, extra=OWN))
+    assert any("weakly-convex(G)" in map(str, s.assumes) for claim in loaded.claims() for s in claim.statements())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("weakly-convex", "Weakly_convex", "small letters, digits and single hyphens"),
+        ("weakly-convex", "lipschitz", "there for all papers: the gradient"),
+        ("arguments = 1", "arguments = -1", "0 symbols or more"),
+        ('"f(w, x) + rho |w|^2/2 is convex in w, for every x"', '" "', "must not be empty"),
+    ],
+)
+def test_a_tag_that_cannot_be_is_refused(write: Write, old: str, new: str, rule: str) -> None:
+    with pytest.raises(SpecError, match=rule):
+        load_specs(write(extra=OWN.replace(old, new)))

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.papers.wang2019.accounting.runs import BatchRun
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
-from dpverify.privacy.batches import batch_epsilon
+from dpverify.privacy.batches import batch_epsilon, log_ratio_of, opposed
 from dpverify.privacy.participation import Bounds
 
 RUN = BatchRun("dp-srm", 4, 4, 2, 2, 0.25, 0.5, 1.0)
@@ -37,9 +37,7 @@ class FullLength:
 
 def datasets() -> tuple[Vector, Vector]:
     """Give the signs of the examples of two neighbours: one example against the others, and none."""
-    one = -np.ones(RUN.examples)
-    one[0] = 1.0
-    return -np.ones(RUN.examples), one
+    return opposed(RUN.examples)
 
 
 def mechanism(signs: Vector, rng: Generator, size: int) -> Matrix:
@@ -60,10 +58,7 @@ def mechanism(signs: Vector, rng: Generator, size: int) -> Matrix:
 
 def log_ratio(outputs: Matrix) -> Vector:
     """Logarithm of the likelihood of the second data set over that of the first, a sum over steps."""
-    later = RUN.steps_at(NOISE)[-1]
-    x = (outputs + RUN.length) * RUN.batch / (2.0 * RUN.length)
-    ratios: Matrix = np.log1p(later.rate * np.expm1((x - 0.5) / later.noise**2))
-    return np.asarray(ratios.sum(axis=1), np.float64)
+    return log_ratio_of((outputs + RUN.length) * RUN.batch / (2.0 * RUN.length), RUN.steps_at(NOISE)[-1])
 
 
 def certified(delta: float) -> Bounds:

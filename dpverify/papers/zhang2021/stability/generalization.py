@@ -35,3 +35,13 @@ def generalization_error(table: Table, n: int, chances: Sequence[Fraction]) -> F
     for (data, z), value in table.items():
         error += math.prod(chances[x] for x in data) * value * (chances[z] - Fraction(data.count(z), n))
     return error
+
+
+def exchanged(table: Table, n: int, chances: Sequence[Fraction]) -> Fraction:
+    """Give the mean over i of E[g(S, z') - g(S^i, z')], where S^i has one more example z' in the i-th place."""
+    found = Fraction(0)
+    for (data, z), value in table.items():
+        for place in range(n):
+            other = table[(*data[:place], z, *data[place + 1 :]), z]
+            found += math.prod(chances[x] for x in data) * chances[z] * Fraction(value - other, n)
+    return found

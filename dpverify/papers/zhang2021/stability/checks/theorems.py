@@ -12,7 +12,13 @@ from flint import arb
 from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.stability.differences import mean_difference
-from dpverify.papers.zhang2021.stability.generalization import generalization_error, stability, table_of
+from dpverify.papers.zhang2021.stability.generalization import (
+    Table,
+    exchanged,
+    generalization_error,
+    stability,
+    table_of,
+)
 from dpverify.symbolic.exact.numbers import Exact, ball, working_precision
 
 CHECKS = PaperChecks("zhang2021", __name__)
@@ -31,13 +37,23 @@ def _tables(budget: Budget) -> Iterator[Values]:
                 yield {"n": n, "size": size, "part": part, "table": code}
 
 
-def _generalizes(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
-    """Both sides, where the first kind of example has ``part`` times an even chance."""
+def _data(point: Point) -> tuple[Table, int, list[Fraction]]:
+    """Give the table, n, and the chances, where the first kind of example has ``part`` times an even one."""
     n, size, code = (int(point[name]) for name in ("n", "size", "table"))
     first = point["part"] / size
-    chances = [first, *[(1 - first) / (size - 1)] * (size - 1)]
-    table = table_of(code, n, size)
-    error, alpha = generalization_error(table, n, chances), share * stability(table, n, size)
+    return table_of(code, n, size), n, [first, *[(1 - first) / (size - 1)] * (size - 1)]
+
+
+def _exchanges(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
+    """The error and the mean of what exchanges change, exactly."""
+    error, mean = generalization_error(*_data(point)), share * exchanged(*_data(point))
+    return Outcome(error == mean, error, mean, "generalization error, and the mean over exchanges")
+
+
+def _generalizes(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
+    """The generalization error and alpha."""
+    table, n, chances = _data(point)
+    error, alpha = generalization_error(table, n, chances), share * stability(table, n, len(chances))
     return Outcome(error <= alpha, error, alpha, "generalization error, and alpha")
 
 
@@ -112,12 +128,21 @@ def _settings(budget: Budget) -> Iterator[Values]:
     yield {**benign, "B": 64, "K": 3, "T_0": 100, "t_0": 10, "rho": "9/10", "theta": 1, "mu": "1/100", "c_4": 1}
 
 
+EXCHANGE = (
+    "z_i and z' are independent and have one law, so that E f(A(S), z_i) = E f(A(S^i), z') when both change places"
+)
 CHECKS.add(
+    RuleCheck(
+        "note-theorem-2-2", "tables", points=_tables, holds=_exchanges, seconds=0.2,
+        planted=[Planted("nine tenths of it", holds=partial(_exchanges, share=Fraction(9, 10)))],
+        region="all tables of zeros and ones for one example of two or three kinds, or two examples of two kinds",
+        why_sufficient=EXCHANGE,
+    ),
     RuleCheck(
         "theorem-2-2", "tables", points=_tables, holds=_generalizes, seconds=0.2,
         planted=[Planted("half of alpha", holds=partial(_generalizes, share=Fraction(1, 2)))],
         region="all tables of zeros and ones for one example of two or three kinds, or two examples of two kinds",
-        leaves_out="larger data",
+        why_sufficient=f"{EXCHANGE}, and the mean of n differences between neighbours is at most alpha",
     ),
     RuleCheck(
         "definition-2-4", "tables", points=_tables, holds=_two_sided, seconds=0.2,

@@ -1,0 +1,25 @@
+"""What the audited kernel releases: noisy gradients, whatever momentum and the step sizes made of them."""
+
+import numpy as np
+
+from dpverify.papers.zhang2021.accounting.audit_kernel import BATCH, EXAMPLES, STEPS, datasets, log_ratio, mechanism
+
+RUNS = 4000
+
+
+def test_each_step_shows_its_batch_and_its_noise_alone() -> None:
+    for signs in datasets():
+        found = mechanism(signs, np.random.default_rng(1), RUNS)
+        assert found.shape == (RUNS, STEPS.count)
+        against = (signs > 0).any() * BATCH / EXAMPLES
+        noise = STEPS.noise * 2 / BATCH
+        variance = noise**2 + (2 / BATCH) ** 2 * against * (1 - against)
+        assert np.abs(found.mean(axis=0) + 1 - 2 / BATCH * against).max() < 5 * np.sqrt(variance / RUNS)
+        covariance = np.cov(found, rowvar=False)
+        assert np.abs(covariance - variance * np.eye(STEPS.count)).max() < 6 * variance * np.sqrt(2 / RUNS)
+
+
+def test_the_score_is_the_logarithm_of_a_likelihood_ratio() -> None:
+    """Its exponential has the mean 1 under the first data set."""
+    ratios = np.exp(log_ratio(mechanism(datasets()[0], np.random.default_rng(2), 20 * RUNS)))
+    assert abs(ratios.mean() - 1) < 5 * ratios.std() / np.sqrt(len(ratios))
