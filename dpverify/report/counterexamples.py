@@ -15,9 +15,16 @@ KINDS = {
     "interior": "away from boundaries",
     "largest-ratio": "largest ratio",
 }
+SENTENCES = {  # how the line of a counterexample begins
+    "smallest": "Smallest counterexample",
+    "practical": "Counterexample at a size that is run",
+    "interior": "Counterexample away from boundaries",
+    "largest-ratio": "Largest ratio",
+}
 ORDER = (*KINDS,)
 
 FIRST = ("smallest", "practical")  # where there are both, the others are left out
+SIZES = {"N", "n", "T", "epsilon"}  # letters of a size, one of which a search at such sizes needs
 DOUBLE = 2.0  # a ratio of sides is shown from here on: a smaller one can be read off
 MOST = 2  # that are shown of one statement; the others are in the data
 CLOSE = 1e-7  # sides whose relative difference is below it
@@ -98,15 +105,31 @@ def counterexample_list(source: Result | AmendmentResult) -> str:
     return md.bullets(_told(example, of) for example in telling(source))
 
 
+def none_at_run_line(result: Result, budget: str) -> str:
+    """A sentence where a search looked for a counterexample at a size that is run, and found others only.
+
+    It looks where both sides are formulas with the letter of a size, at every budget but smoke.
+    """
+    lines = [line for line in result.display if line.word in ("where", "measured:")]
+    letters = {line.text.split()[0] for line in lines if line.word == "where"}
+    looked = any(check.method == "search" and check.status == "refuted" for check in result.checks)
+    formulas = bool(result.latex) and all(line.word != "measured:" for line in lines)
+    found = any(example.kind == "practical" for example in result.counterexamples)
+    if found or budget == "smoke" or not (looked and formulas and letters & SIZES):
+        return ""
+    return "A search for a counterexample at a size that is run found none."
+
+
 def _told(example: Counterexample, claim: str) -> str:
     limit, (left, right) = is_limit(example), sides(example)
     by_exponents = any(name.startswith("exponent_of_") for name in example.parameters)
-    where = "" if by_exponents or not example.parameters else f" at {md.code(show_point(example.parameters))}"
+    point = md.code(show_point(example.parameters))
+    where = "" if by_exponents or not example.parameters else f"{' at' if limit else ','} {point}"
     if example.kind == "practical" and claim:
         replayed = f'dpverify explain {claim} --at "{show_point(example.parameters, exact=True)}"'
         where = f", {md.code(replayed)}"
     quotient = ratio(example.lhs, example.rhs)
     times = f" ({show_float(quotient)} times)" if left and _is_telling(example, quotient) else ""
     said = f": {left} against {right}{times}" if left else ""
-    kind = "In the limit" if limit else f"Refuted, {KINDS[example.kind]}"
+    kind = "In the limit" if limit else SENTENCES[example.kind]
     return f"{kind}{where}{said}{f'; {md.prose(example.note)}' if example.note else ''}.".replace("..", ".")

@@ -85,12 +85,15 @@ def _plain(name: str) -> str:
     return re.sub(r"[\\{}_ ]", "", name)
 
 
-def readings_block(results: Sequence[Result]) -> str:
-    """What the readings of a claim mean, a line each."""
+def readings_block(results: Sequence[Result], page: str | None = None) -> str:
+    """What the readings of claims mean, a line each; where a page is given, only if it mentions one of their names."""
     lines = {line.text: line.about for result in results for line in _after(statement_of(result), "reading")}
     meanings = dict.fromkeys(lines.values())
     alike = {about: [text for text, found in lines.items() if found == about] for about in meanings if about}
-    return md.bullets(f"{' or '.join(map(md.prose, texts))}: {md.prose(about)}" for about, texts in alike.items())
+    named = {about: [*map(md.prose, texts)] for about, texts in alike.items()}
+    shown = {about: texts for about, texts in named.items() if page is None or any(text in page for text in texts)}
+    told = md.bullets(f"{' or '.join(texts)}: {md.prose(about)}" for about, texts in shown.items())
+    return f"Readings of the paper:\n\n{told}" if told else ""
 
 
 def _belongs(lines: Sequence[Line]) -> str:

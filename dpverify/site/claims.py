@@ -10,6 +10,7 @@ from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, claim_id
 from dpverify.report.pages.layout import lay_out
 from dpverify.report.pages.templates import claim_section
+from dpverify.report.statements import readings_block
 from dpverify.report.words import MARKS, instead_words, reading_words
 from dpverify.site.code import code_block, code_of, page_of, source_page
 
@@ -43,7 +44,8 @@ def claim_pages(runs: Mapping[str, Run], specs: Specs) -> dict[str, str]:
                     "---\norphan: true\n---",
                     f"# {md.code(claim)}",
                     f"[All claims](../README.md) · [In the report]({report})",
-                    claim_section(group, f"{UP}reports/figures", ()),
+                    readings_block(group),
+                    claim_section(group, run.run.budget, f"{UP}reports/figures", ()),
                     "## Code",
                     code_block(code, UP) or "No check is written for it.",
                     "## Beside it" if links else "",

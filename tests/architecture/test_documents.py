@@ -50,3 +50,24 @@ def test_the_readme_has_the_two_commands_that_ci_reads() -> None:
     assert "-c constraints.txt" in first
     assert first.endswith(".venv/bin/dpverify verify --budget smoke\n")
     assert second == ".venv/bin/pytest -n auto --dist loadgroup\n"
+
+
+def test_the_lines_of_code_that_have_to_be_trusted_are_counted() -> None:
+    """To a tenth: the table in docs/what-proved-means.md, and the two counts below it."""
+    text = (ROOT / "docs" / "what-proved-means.md").read_text(encoding="utf-8")
+    said: dict[str, int] = {}
+    for paths, counts in re.findall(r"^\| (`.*?) \| ([\d, ]+) \|", text, re.MULTILINE):
+        names = re.findall(r"`([^`]+)`", paths)
+        folder = names[0].rpartition("/")[0]
+        whole = [names[0], *(f"{folder}/{name}" for name in names[1:])]
+        said |= dict(zip(whole, (int(count.replace(",", "")) for count in counts.split(", ")), strict=True))
+    for path, count in [*re.findall(r"`(specs/proofs/check_certificate.py)` \(([\d,]+) lines", text)]:
+        said[path] = int(count.replace(",", ""))
+    for count, path in re.findall(r"([\d,]+) lines in `([^`]+)`", text):
+        said[path] = int(count.replace(",", ""))
+    assert len(said) == 10
+    for name, count in said.items():
+        path = ROOT / name
+        files = [path] if path.is_file() else list(path.rglob("*.py"))
+        lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+        assert abs(lines - count) <= count / 10, f"{name} has {lines} lines, the page says {count}"

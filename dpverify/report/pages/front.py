@@ -15,6 +15,7 @@ from dpverify.report.pages.index import OVERVIEW
 from dpverify.report.pages.layout import INDEX, lay_out
 from dpverify.report.pages.summary import corrected, first_sentence
 from dpverify.report.pages.write import read_runs
+from dpverify.report.statements import readings_block
 from dpverify.report.words import counts, counts_words, plural, reading_words, status_label
 
 BEGIN = "<!-- findings:begin -->"
@@ -39,7 +40,8 @@ def front_block(runs: Mapping[str, Run], findings: Sequence[str], folder: str = 
     judged = f"{claims} of {plural(len(papers), 'paper')}, {plural(len(results), 'verdict')} with their readings"
     pages = md.link("reports/", f"{folder}/{INDEX}")
     totals = f"{judged}: {counts_words(counts(result.status for result in results))}. All of them are in {pages}."
-    return "\n\n".join([table, totals, f"![Verdicts of each paper, by status]({folder}/figures/{OVERVIEW})"])
+    figure = f"![Verdicts of each paper, by status]({folder}/figures/{OVERVIEW})"
+    return "\n\n".join(filter(None, [table, readings_block(results, table), totals, figure]))
 
 
 def read_findings(specs: Path) -> list[str]:

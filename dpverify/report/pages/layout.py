@@ -137,7 +137,7 @@ def _chunks(groups: list[list[Result]], sizes: Sequence[int]) -> list[list[list[
 
 
 def _size(group: Sequence[Result]) -> int:
-    return len(claim_section(group).encode())
+    return len(claim_section(group, budget="").encode())
 
 
 _NUMBERED = re.compile(r"([a-z]+)((?:-[a-z](?=-\d))?(?:-\d+)+)")

@@ -17,6 +17,7 @@ from dpverify.report.pages.fill import Filler, MissingError
 from dpverify.report.pages.layout import INDEX, Layout, Places, by_part, lay_out, other_links
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import claim_section, environment, render
+from dpverify.report.statements import readings_block
 
 _ROW = re.compile(r"^\|.*", re.MULTILINE)
 
@@ -29,19 +30,22 @@ def paper_pages(key: str, run: Run, paper: PaperSpec | None = None, others: Sequ
     for page in layout.parts:
         here = places.on(page.file)
         told = _chapters(run, paper, page.part, here) if page.number == 1 else ""
+        claims = _claims(page.groups, run, here.page("figures"), told)
         pages[page.file] = render(
             "part",
+            readings=readings_block(run.results, told + claims),
             title=md.code(key),
             front=here.page(layout.front),
             claims_page=layout.claims,
             page=page,
             places=here,
             told=told,
-            claims=_claims(page.groups, here.page("figures"), told),
+            claims=claims,
         )
     if layout.parts:
         here = places.on(layout.claims)
         given = {"title": title(key, run), "front": layout.front, "key": key, "run": run, "places": here}
+        given |= {"readings": readings_block(run.results)}
         pages[layout.claims] = render("claims", **given)
     return pages
 
@@ -53,8 +57,10 @@ def _front(key: str, run: Run, layout: Layout, paper: PaperSpec | None, others: 
     whole = not layout.parts
     told = _chapters(run, paper, "", places)
     parts = "\n\n".join(_chapters(run, paper, part, places) for part in by_part(judged)) if whole else ""
+    claims = _claims(by_claim(judged), run, "figures", told + parts) if whole else ""
     return render(
         "paper",
+        readings=readings_block(run.results, told + parts + claims) if whole else "",
         title=title(key, run),
         run=run,
         key=key,
@@ -67,14 +73,14 @@ def _front(key: str, run: Run, layout: Layout, paper: PaperSpec | None, others: 
         claims_page=places.page(layout.claims),
         parts_links=", ".join(md.link(part, places.page(file)) for part, file in layout.part_links().items()),
         parts=parts,
-        claims=_claims(by_claim(judged), "figures", told + parts) if whole else "",
+        claims=claims,
     )
 
 
-def _claims(groups: Iterable[Sequence[Result]], figures: str, told: str) -> str:
+def _claims(groups: Iterable[Sequence[Result]], run: Run, figures: str, told: str) -> str:
     """The sections of claims; a figure that was shown where the chapters tell of it is not shown again."""
     shown = figures_in(told)
-    return "\n".join(claim_section(group, figures, shown) for group in groups)
+    return "\n".join(claim_section(group, run.run.budget, figures, shown) for group in groups)
 
 
 def _chapters(run: Run, paper: PaperSpec | None, part: str, places: Places) -> str:

@@ -15,6 +15,7 @@ from dpverify.report.statements import instead_in_line, readings_block, statemen
 from dpverify.report.words import counts, counts_words, plural, reading_words, readings_of, status_label
 
 LONGEST_FORMULA = 160  # characters of a formula that a table shows; a longer one is in the claim's own section
+DERIVED = "Derived: each step was checked here, but there is no certificate that others can check without our code."
 CHANGES = 12  # rows of what an implementer must change; the others are one click below
 
 PRIVATE = ("dp", "rdp")  # kinds of claims by which somebody chooses the noise
@@ -41,6 +42,7 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         return md.bullets(f"{status}: {', '.join(links)}" for status, links in told.items())
 
     rows = [[f"{places.link(g[0])}\n{which(g)}", g[0].severity or "", *change(g[0])] for g in groups[:CHANGES]]
+    changes = md.table(["printed", "what falls", "what is wrong", "instead"], rows)
     left = len(groups) - CHANGES
     return render(
         "summary",
@@ -49,8 +51,8 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         totals=_totals(results),
         disagree=[r for r in results if r.sources_disagree],
         contradict=[r for r in results if r.contradicts],
-        changes=md.table(["printed", "what falls", "what is wrong", "instead"], rows),
-        readings=readings_block([result for group in groups[:CHANGES] if which(group) for result in group]),
+        changes=changes,
+        readings=readings_block(results, changes),
         more=md.link(f"{left} more, and every other claim", places.page(claims)) + "." if left > 0 else "",
         stands=by_status((r for r in main if r.status in HOLDS), lambda r: status_label(r.status)),
         repaired=by_status((r for r in falls if r.amendment), _repair),
@@ -109,4 +111,5 @@ def corrected(result: Result, places: Places) -> str:
 def _totals(results: Sequence[Result]) -> str:
     claims = len(by_claim(results))
     verdicts = f", {plural(len(results), 'verdict')} with their readings" if len(results) > claims else ""
-    return f"{plural(claims, 'claim')}{verdicts}: {counts_words(counts(r.status for r in results))}."
+    totals = f"{plural(claims, 'claim')}{verdicts}: {counts_words(counts(r.status for r in results))}."
+    return f"{totals} {DERIVED}" if any(r.status == "derived" for r in results) else totals

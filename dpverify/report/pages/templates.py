@@ -29,7 +29,7 @@ from dpverify.report.collect import (
     run_false_alarm,
     said_alike,
 )
-from dpverify.report.counterexamples import counterexample_list
+from dpverify.report.counterexamples import counterexample_list, none_at_run_line
 from dpverify.report.numbers import show, show_count, show_float, show_slack
 from dpverify.report.pages.figures import figure_block, figure_place, figures_of_claim
 from dpverify.report.premises import definitions_line, given_line
@@ -37,7 +37,6 @@ from dpverify.report.statements import (
     instead_in_line,
     instead_line,
     letters_line,
-    readings_block,
     statement_block,
     statement_in_line,
 )
@@ -135,8 +134,9 @@ FILTERS: tuple[Callable[..., object], ...] = (
     ),
     *(claim_id, is_vacuous, pictures, run_false_alarm, said_alike),
     *(false_alarm_line, show_count, show_float, show_slack),
+    none_at_run_line,
     *(counterexample_list, definitions_line, evidence, given_line, instead_in_line, instead_line, letters_line),
-    *(readings_block, statement_block, statement_in_line, vacuity),
+    *(statement_block, statement_in_line, vacuity),
     *(figure_block, figure_place, figures_of_claim),
 )
 
@@ -165,6 +165,6 @@ def render(name: str, **given: object) -> str:
     return _GAP.sub("\n\n", environment().get_template(f"{name}.md.j2").render(given)).strip("\n") + "\n"
 
 
-def claim_section(results: Sequence[Result], figures: str = "figures", shown: Container[str] = ()) -> str:
+def claim_section(results: Sequence[Result], budget: str, figures: str = "figures", shown: Container[str] = ()) -> str:
     """The section of a claim from its results, one per reading; ``shown``: figures that the page has had already."""
-    return render("claim", results=results, figures=figures, shown=shown)
+    return render("claim", results=results, budget=budget, figures=figures, shown=shown)

@@ -12,6 +12,7 @@ from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.results import AmendmentResult
 from dpverify.ledger.vocabulary import parse_domain, parse_tag
 from dpverify.report.statements import statement_in_line
+from tests.unit.ledger.latex_reader import Reader, UnreadableError, normal
 
 _SIDES = re.compile(r"(?P<left>.+?) (?P<relation><=|>=|=|<|>) (?P<right>.+)")
 _ORDER = re.compile(r"(?P<order>O~?)\((?P<inside>.*)\)")
@@ -50,6 +51,39 @@ def read_back(shown: str, quantities: frozenset[str]) -> Content:
 WORDS = ("in words:", "with", "if", "assuming", "where", "measured:", "constant may depend on", "reading")
 
 
+def shown_formulas(said: Statement) -> Iterator[tuple[str, object]]:
+    """Each formula of a statement as LaTeX, and what was judged; a measured side is LaTeX that the paper declares."""
+    lines = display(said)
+    if said.rhs is not None and said.relation is not None:
+        left, sign, right = lines[0].latex.partition(SIGNS[said.relation])
+        assert sign, said.reference
+        if said.lhs is None:
+            assert said.measured is None or left.rstrip() == said.measured.latex
+        else:
+            yield left, normal(said.lhs)
+        yield right.removesuffix(r"\right)") if sign.endswith("(") else right, normal(said.rhs)
+    letter = {name: f"{said.symbols[name].latex} = " for name, _ in said.let}
+    for line, (name, value) in zip([line for line in lines if line.word == "with"], said.let, strict=True):
+        assert line.latex.startswith(letter[name])
+        yield line.latex.removeprefix(letter[name]), normal(value)
+    for line, condition in zip([line for line in lines if line.word == "if"], said.requires, strict=True):
+        yield line.latex, normal(condition)
+    for line, domain in zip([line for line in lines if line.word == "where"], said.domains.values(), strict=True):
+        shown_parts = line.latex.split(r",\ ") if domain.constraints else []
+        yield from zip(shown_parts, map(normal, domain.constraints), strict=True)
+
+
+SIGNS = {
+    "<=": r" \le ",
+    ">=": r" \ge ",
+    "=": " = ",
+    "<": " < ",
+    ">": " > ",
+    "O": r" = O\left(",
+    "O~": r" = \tilde O\left(",
+}
+
+
 def statements(specs: Specs) -> Iterator[tuple[str, Statement, frozenset[str]]]:
     """Every statement there is: all claims, all readings, printed and corrected."""
     for claim in specs.claims():
@@ -68,6 +102,43 @@ def test_every_statement_that_is_shown_reads_back_as_the_one_that_was_judged(
     assert len(all_statements) > 400
     for _, said, quantities in all_statements:
         assert read_back("\n".join(map(str, display(said))), quantities) == content(said), said.reference
+
+
+def test_every_formula_that_is_typeset_reads_back_as_the_one_that_was_judged(
+    all_statements: list[tuple[str, Statement, frozenset[str]]],
+) -> None:
+    """Read with the statement's letters and the paper's functions, by a reader that knows only what LaTeX means."""
+    read = 0
+    for _, said, _ in all_statements:
+        letters = {name: said.symbols[name].latex for name in said.domains}
+        functions = {name: function.latex for name, function in said.functions.items()}
+        for shown, judged in shown_formulas(said):
+            assert Reader(shown, letters, functions).whole() == judged, f"{said.reference}: {shown}"
+            read += 1
+    assert read > 5000
+
+
+@pytest.mark.parametrize(
+    ("shown", "meant"),
+    [
+        (r"a b + c", "a*(b + c)"),
+        (r"a - b + c", "a - (b + c)"),
+        (r"\frac{a}{b c}", "a/b*c"),
+        (r"\log_2(T) x", "log2(T*x)"),
+        (r"\sqrt{a} b", "sqrt(a*b)"),
+        (r"-a^{2}", "(-a)**2"),
+        (r"\sum_{i=1}^{T} a b", "sum(a, i, 1, T)*b"),
+        (r"\lfloor a \rfloor", "ceil(a)"),
+    ],
+)
+def test_the_reader_sees_a_bracket_or_a_function_that_is_wrong(shown: str, meant: str) -> None:
+    assert Reader(shown, {}, {}).whole() != normal(parse(meant))
+
+
+@pytest.mark.parametrize("shown", [r"\frac{a}{b", "a + ", r"\unknown", "(a]", "a)"])
+def test_the_reader_refuses_what_is_no_formula(shown: str) -> None:
+    with pytest.raises(UnreadableError, match="at "):
+        Reader(shown, {}, {}).whole()
 
 
 def test_two_different_statements_are_never_shown_alike(

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
-from dpverify.ledger.results import Counterexample, Number
-from dpverify.report.counterexamples import counterexample_list, example_words, sides, telling
+from msgspec.structs import replace
+
+from dpverify.ledger.display import Line
+from dpverify.ledger.results import CheckResult, Counterexample, Number
+from dpverify.report.counterexamples import counterexample_list, example_words, none_at_run_line, sides, telling
 from tests.unit.report.sample import about, conversion, exact, result
 
 
@@ -16,13 +19,13 @@ def example(kind: str = "smallest", lhs: object = None, rhs: object = None, **mo
 
 def test_both_sides_stand_with_as_many_digits_as_tell_them_apart() -> None:
     assert sides(example(lhs=about(0.123456), rhs=about(0.123457))) == ("≈0.123456", "≈0.123457")
-    assert refuted(example(lhs=about(3.0))) == "- Refuted, smallest at `N=2`: ≈3 against 1 (3 times)."
-    assert refuted(example(lhs=about(1.5))) == "- Refuted, smallest at `N=2`: ≈1.5 against 1."
+    assert refuted(example(lhs=about(3.0))) == "- Smallest counterexample, `N=2`: ≈3 against 1 (3 times)."
+    assert refuted(example(lhs=about(1.5))) == "- Smallest counterexample, `N=2`: ≈1.5 against 1."
 
 
 def test_equal_sides_are_not_shown() -> None:
     same = example(lhs=exact("7/3"), rhs=exact("7/3"), note="a logarithm more")
-    assert refuted(same) == "- Refuted, smallest at `N=2`; a logarithm more."
+    assert refuted(same) == "- Smallest counterexample, `N=2`; a logarithm more."
     assert example_words(same) == "at N=2: a logarithm more"
 
 
@@ -39,3 +42,20 @@ def test_a_ratio_that_is_large_only_where_numbers_are_absurd_is_left_out() -> No
     assert telling(result("l", "L", "count", "refuted", counterexamples=[absurd, example()])) == [example()]
     assert telling(result("l", "L", "count", "refuted", counterexamples=[absurd])) == [absurd], "better than none"
     assert [one.kind for one in telling(conversion())] == ["smallest"]
+
+
+def test_that_no_size_that_is_run_was_found_is_said_only_where_one_was_searched_for() -> None:
+    searched = CheckResult(name="search", method="search", status="refuted")
+    size, other = Line(word="where", text="N integer, N >= 1"), Line(word="where", text="alpha real, 0 < alpha")
+    measured = Line(word="measured:", text="node_count")
+
+    def said(*lines: Line, check: CheckResult = searched, kind: str = "smallest", budget: str = "standard") -> str:
+        made = result("l", "L", "count", "refuted", counterexamples=[example(kind)], checks=[check])
+        return none_at_run_line(replace(made, latex="N < 1", display=[*lines]), budget)
+
+    assert said(size) == "A search for a counterexample at a size that is run found none."
+    assert said(other) == "", "no letter has a size"
+    assert said(size, measured) == "", "what code measures is not searched at such sizes"
+    assert said(size, kind="practical") == ""
+    assert said(size, budget="smoke") == ""
+    assert said(size, check=CheckResult(name="points", method="exhaustive", status="refuted")) == ""

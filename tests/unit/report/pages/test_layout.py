@@ -174,3 +174,24 @@ def test_the_sample_fits_on_one_page() -> None:
 def test_a_claim_is_a_result_or_belongs_to_one(claim: str, result: bool, part: str) -> None:
     assert is_result(claim) is result
     assert part_of(claim) == part
+
+
+def test_a_reading_is_explained_before_it_is_named_on_every_page_below_the_first_of_a_recorded_paper() -> None:
+    runs = recorded(ROOT / "reports")
+    texts = {line.text for run in runs.values() for r in run.results for line in r.display if line.word == "reading"}
+    pages = {name: text.decode() for name, text in render(runs).items() if name.endswith(".md") and "/" in name}
+    explained = 0
+    for name, page in pages.items():
+        for text in texts:
+            if first := re.search(rf"(?<![\w-]){re.escape(text)}(?![\w-])", page):
+                line = page[page.rfind("\n", 0, first.start()) + 1 : page.find("\n", first.end())]
+                assert re.match(r"- [a-z-]+ = .*: ", line), f"{name}: {text}"
+                explained += 1
+    assert explained > 20
+
+
+def test_derived_is_explained_where_a_first_page_counts_it() -> None:
+    for name, text in render(recorded(ROOT / "reports")).items():
+        for line in text.decode().splitlines() if name.endswith(".md") and "/" not in name else ():
+            if re.search(r"verdicts with their readings: .*\d derived", line):
+                assert "Derived: each step was checked here" in line, name

@@ -98,9 +98,9 @@ def test_readings_are_told_apart_as_shortly_as_they_can() -> None:
 
 def test_readings_of_which_the_same_is_said_are_told_once() -> None:
     fresh, once = lemma_12("fresh"), lemma_12("once")
-    assert claim_section([fresh, once]).count("✗ refuted") == 1
+    assert claim_section([fresh, once], "standard").count("✗ refuted") == 1
     other = msgspec.structs.replace(once, reason="Another reason.")
-    apart = claim_section([fresh, other])
+    apart = claim_section([fresh, other], "standard")
     assert apart.count("✗ refuted") == 2
     assert "#### Reading: ordering = once" in apart
 
@@ -210,7 +210,7 @@ def test_hostile_text_stays_text() -> None:
 
 @pytest.mark.parametrize(("name", "made"), [("proved", rdp()), ("refuted", conversion())])
 def test_section_is_as_it_was_when_somebody_read_it(name: str, made: Result) -> None:
-    assert claim_section([made]) == (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
+    assert claim_section([made], "standard") == (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
 
 
 def test_of_a_chain_only_the_steps_that_are_open_are_shown() -> None:
