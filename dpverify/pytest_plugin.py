@@ -7,7 +7,7 @@ no readings, and the last part is ``pin`` for the pinned verdict. Claims without
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import pytest
 if TYPE_CHECKING:  # loaded when a spec is collected: the plugin is registered in every pytest run of the environment
     from _pytest._code.code import ExceptionInfo, TerminalRepr
 
+    from dpverify.conform import Conformance, PrivateOptimizer, Promise
     from dpverify.harness.run.suite import JudgedReading, Suite
     from dpverify.harness.run.tasks import Job
     from dpverify.ledger.claims import ClaimSpec
@@ -44,6 +45,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Know the marker of pytest-xdist also where it is not installed: the items of a claim go to one process."""
     config.addinivalue_line("markers", "xdist_group(name): tests that one process runs (pytest-xdist)")
+
+
+@pytest.fixture
+def assert_conforms() -> Callable[..., Conformance]:
+    """Give a function that fails a test where an optimizer does not do what its accounting presumes.
+
+    ``assert_conforms(optimizer, promise, seed=0, alpha=1e-4)`` takes what ``dpverify.conformance`` takes.
+    """
+    from dpverify.conform import conformance
+
+    def check(optimizer: PrivateOptimizer, promise: Promise, **options: Any) -> Conformance:
+        found = conformance(optimizer, promise, **options)
+        if not found:
+            pytest.fail(str(found), pytrace=False)
+        return found
+
+    return check
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 Sampling: TypeAlias = Literal["poisson", "batches", "epochs"]
 SAMPLINGS: tuple[Sampling, ...] = ("poisson", "batches", "epochs")
 NEIGHBOURS = ("add-remove", "replace-one")
+LEAST_EXAMPLES, MOST_EXAMPLES = 64, 10_000  # of a promise that an event makes
 
 Step: TypeAlias = Callable[[Any, "np.ndarray[Any, Any]", np.random.Generator], "tuple[Any, np.ndarray[Any, Any]]"]
 Batches: TypeAlias = Callable[[int, int, np.random.Generator], Iterable["np.ndarray[Any, Any]"]]
@@ -69,6 +71,39 @@ class Promise:
         for name, words in (("sampling", SAMPLINGS), ("neighbours", NEIGHBOURS)):
             if getattr(self, name) not in words:
                 raise ValueError(f"{name} must be one of {', '.join(words)}, got {getattr(self, name)!r}.")
+
+    @classmethod
+    def of_event(cls, event: Any, *, clip: float, examples: int | None = None, **more: Any) -> Promise:
+        """Read a promise from a dp-accounting event.
+
+        Parameters
+        ----------
+        event : dp_accounting.DpEvent
+            Gaussian steps that are all alike, sampled by Poisson or not, and composed.
+        clip : float
+            Largest norm that one example's gradient keeps, above 0: the event does not say.
+        examples : int, optional
+            Size of the data; by default the fewest from 64 on of which the sampled part is a whole number.
+        **more
+            The other fields, such as ``divisor``.
+
+        Raises
+        ------
+        ValueError
+            If the event holds another mechanism or steps of several kinds, or a batch would not be whole.
+        """
+        from dpverify.privacy.accounting import steps_of_event
+
+        kinds = {(step.rate, step.noise) for step in steps_of_event(event)}
+        if len(kinds) != 1:
+            raise ValueError(f"event must hold steps of one kind, got {len(kinds)}.")
+        ((rate, sigma),) = kinds
+        part = Fraction(rate).limit_denominator(MOST_EXAMPLES).denominator
+        examples = part * -(-LEAST_EXAMPLES // part) if examples is None else examples
+        batch = round(rate * examples)
+        if abs(batch - rate * examples) > 1e-9 * examples:
+            raise ValueError(f"examples must be such that rate={rate} of them is whole, got examples={examples}.")
+        return cls(sigma=sigma, clip=clip, examples=examples, batch=batch, sampling="poisson", **more)
 
     @property
     def deviation(self) -> float:
