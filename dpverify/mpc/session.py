@@ -14,6 +14,7 @@ import socket
 import sys
 import warnings
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -107,7 +108,12 @@ class Session:
             self._run(self._watch.finish())
         else:
             self._watch.fail(str(error) if isinstance(error, PartyError) else f"party {self.index}: {error}")
-            self._run(self._watch.close())
+            closing = self.mpc._loop.create_task(self._watch.close())
+            while not closing.done():  # it ends within a stated time
+                with suppress(
+                    RuntimeError
+                ):  # MPyC stops the loop where one of its tasks fails: others must still read why
+                    self.mpc._loop.run_until_complete(closing)
 
     def open_sum(self, values: Indices, *, bits: bool = False) -> Indices:
         """Open the sum over the parties of ``values``, shape (d,); with noise from shared random bits, if so.

@@ -105,10 +105,14 @@ def test_a_party_that_is_stopped_or_killed_ends_all_others_by_name(what: signal.
     assert {err for _, _, err in found} == {f"party 1 {'was ' if what == signal.SIGSTOP else ''}{word}"}
 
 
-@pytest.mark.parametrize("at", [0, 3])
+@pytest.mark.parametrize(("at", "late"), [(0, None), (3, None), (0, 2)])
 @pytest.mark.parametrize("size", [3, 5])
-def test_a_party_that_opens_another_shape_ends_all_before_anything_is_opened(at: int, size: int) -> None:
+def test_a_party_that_opens_another_shape_ends_all_before_anything_is_opened(
+    at: int, size: int, late: int | None
+) -> None:
+    """``late``: who comes to its first opening when the others have given up, and must still read why."""
     body = (
+        f"time.sleep(1.0 * (index == {late}))\n"
         f"for k in range(8):\n    print(session.open_sum(np.arange({size} if (k, index) == ({at}, 1) else 4)).tolist())"
     )
     with running(body, timeout=20.0) as children:  # nobody is silent: a busy machine must not look so
