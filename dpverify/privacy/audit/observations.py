@@ -97,5 +97,5 @@ class Hint:
         epsilon = epsilon_of(mu, delta)
         text = f"outputs do not contradict a Gaussian law; if that is given, epsilon >= {epsilon:.4g}"
         if claimed is not None and epsilon > claimed:
-            return (f"{text}, and the claim is REFUTED: judge it with the law 'gaussian'",)
+            return (f"{text}, which is more than is claimed: nothing is decided here, the law 'gaussian' judges it",)
         return (f"{text} (see the law 'gaussian')",)
