@@ -67,12 +67,12 @@ def _peer(target: str, says: str, module: ModuleType, promise: Promise, found: C
     from dpverify.report.peers import Peer, PeerTest
 
     rate, bounds = promise.batch / promise.examples, list[float]()
-    known = {("poisson", "add-remove"), ("batches", "replace-one")}
-    if (promise.sampling, promise.neighbours) in known and promise.sampling != "epochs" and promise.covariance is None:
+    usual = "add-remove" if promise.sampling == "poisson" else "replace-one"  # the neighbours that epsilon is for
+    if promise.sampling != "epochs" and promise.neighbours == usual and promise.covariance is None:
         both = epsilon(promise.sigma, DELTA, steps=STEPS, rate=rate, sampling=promise.sampling)
         bounds = [both.lower, both.upper]
     said = f"{promise.sampling}, rate {rate:.3g}, noise multiplier {promise.sigma:g}, {promise.neighbours}"
-    tests = [PeerTest(name=t.name, passed=bool(t.passed), found=t.found, sees=t.sees) for t in found.tests]
+    tests = [PeerTest(name=t.name, passed=t.passed, found=t.found, sees=t.sees) for t in found.tests]
     target = "/".join(Path(target).parts[-2:])  # not where it stands on this machine
     return Peer(target=target, says=says, promise=said, epsilon=bounds, versions=_versions(module), tests=tests)
 

@@ -82,7 +82,9 @@ def _scale(name: str, x: Any, alpha: float) -> ConformanceTest:
     shown = (f"{math.sqrt(value / dof):.4f}" for value in (total, low, high))
     found = "{} of what is promised; {} to {} allowed".format(*shown)
     seen = math.sqrt(low / chi2.isf(0.01, dof))
-    return ConformanceTest(name, low <= total <= high, found, f"noise {1 - seen:.1%} too small, with chance 99%", alpha)
+    return ConformanceTest(
+        name, bool(low <= total <= high), found, f"noise {1 - seen:.1%} too small, with chance 99%", alpha
+    )
 
 
 def _mean(x: Any, alpha: float) -> ConformanceTest:
@@ -114,7 +116,7 @@ def _shape(x: Any, alpha: float) -> ConformanceTest:
     for limit in BEYOND:
         count, chance = int(np.sum(np.abs(x) > limit)), 2 * norm.sf(limit)
         low, high = binom.ppf(each, x.size, chance), binom.isf(each, x.size, chance)
-        passed = passed and low <= count <= high
+        passed = passed and bool(low <= count <= high)
         told.append(f"{count} beyond {limit:g} ({low:.0f} to {high:.0f})")
     return ConformanceTest(
         "shape of noise", passed, ", ".join(told), "another law of the same variance, not its far tail", alpha

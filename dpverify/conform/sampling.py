@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,8 @@ _FORM = "an index that is none of the data's or stands twice, a size that cannot
 
 
 def _run(batches: Batches, promise: Promise, rng: np.random.Generator) -> list[Any]:
-    found = [np.asarray(each) for each, _ in zip(batches(promise.examples, promise.steps, rng), range(promise.steps))]  # noqa: B905  an endless iterator is fine
+    drawn = batches(promise.examples, promise.steps, rng)  # perhaps without an end
+    found = [np.asarray(batch) for batch in islice(drawn, promise.steps)]
     if len(found) < promise.steps:
         raise ValueError(f"batches must give {promise.steps} batches, got {len(found)}.")
     return found
@@ -80,13 +82,9 @@ def _counts(drawn: Any, promise: Promise, alpha: float) -> Iterator[ConformanceT
     b, kind = promise.batch, promise.sampling
     rate = b / n
     pair = rate**2 if kind == "poisson" else b * (b - 1) / (n * (n - 1))
-    shifted = np.arange(n)
-    places = shifted.reshape(-1)[: n - n % 2].reshape(-1, 2)
-    within = np.array([places[(r + t) % len(places)] for r in range(runs) for t in range(steps)]).reshape(
-        runs, steps, 2
-    )
     rows, columns = np.arange(runs)[:, None], np.arange(steps)[None, :]
-    both = drawn[rows, columns, within[..., 0]] & drawn[rows, columns, within[..., 1]]
+    even = 2 * ((rows + columns) % (n // 2))  # another pair of neighbours in each run and step
+    both = drawn[rows, columns, even] & drawn[rows, columns, even + 1]
     asked = 1 if kind == "epochs" else steps  # steps of one epoch depend on each other
     tests = [
         ("inclusion", drawn[:, :asked].sum((0, 1)), runs * asked, rate, "an example that is drawn too often or seldom"),

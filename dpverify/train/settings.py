@@ -36,6 +36,10 @@ class Kind:
     momentum: Literal["off", "early", "on"]
     decay: Decay = "none"
 
+    def steps_with_momentum(self, steps: int) -> int:
+        """How many of a stage's steps have momentum; early momentum is on in the first half."""
+        return {"off": 0, "early": steps // 2, "on": steps}[self.momentum]
+
 
 KINDS: Final[dict[str, Kind]] = {
     "dpageem": Kind(True, "early"),
@@ -99,7 +103,7 @@ def settle_staged(asked: Request, examples: int) -> Settings:
         rule = f"must be at least 2^(K+1) - 2 = {parts} for K = {stages} stages of 2 T^0, ..., 2^K T^0 steps"
         raise check.ArgumentError("steps", wanted, rule)
     one = wanted // parts
-    momentum = {"off": 0, "early": one // 2, "on": one}[kind.momentum]
+    momentum = kind.steps_with_momentum(one)
     if asked.momentum_steps is not None:
         momentum = check.whole(0, one, momentum_steps=asked.momentum_steps)
     rho = 0.0 if kind.momentum == "off" else DEFAULT_RHO if asked.rho is None else float(asked.rho)

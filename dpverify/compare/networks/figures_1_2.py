@@ -59,13 +59,10 @@ def panels(request: NetworkRequest) -> Iterator[Panel]:
 def schedule(method: str, first: int, eta: float, batch: int, std: float) -> StageSchedule:
     """Give the stages of a method: ``first`` is T^0, and all take the same number of steps."""
     kind = KINDS[method]
-    stages = stagewise(
-        STAGES, first, first if kind.momentum == "on" else first // 2 if kind.momentum == "early" else 0, eta
-    )
+    stages = stagewise(STAGES, first, kind.steps_with_momentum(first), eta)
     if not kind.staged:
         steps = sum(stage.steps for stage in stages)
-        momentum = {"off": 0, "early": steps // 2, "on": steps}[kind.momentum]
-        stages = (Stage(steps, momentum, eta, kind.decay),)
+        stages = (Stage(steps, kind.steps_with_momentum(steps), eta, kind.decay),)
     return StageSchedule(stages, batch, RHO if kind.momentum != "off" else 0.0, std, "last")
 
 

@@ -66,9 +66,11 @@ def _rows(request: NetworkRequest, panel: Panel, report: Report | None) -> Itera
     """Choose for each method the setting whose loss is least on the tuning seed, and run it on every seed."""
     for place, (method, epsilon) in enumerate(panel.cells):
         tried = list(panel.trials(method, epsilon))
-        for one in tried[:1] if len(tried) == 1 else ():
-            one.start(request.seed).advance(min(2, one.steps))  # so that nothing is recorded while a clock runs
-        best = tried[0] if len(tried) == 1 else min(tried, key=lambda one: _loss(one, panel, request.seed + TUNING))
+        if len(tried) == 1:
+            best = tried[0]
+            best.start(request.seed).advance(min(2, best.steps))  # so that nothing is compiled while a clock runs
+        else:
+            best = min(tried, key=lambda one: _loss(one, panel, request.seed + TUNING))
         row = NetworkRow(
             method=method,
             epsilon=epsilon,

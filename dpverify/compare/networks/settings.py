@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dpverify.compare.networks.records import NetworkOrder, NetworkRow
+from dpverify.compare.tables.settings import check_size
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.papers.wang2019.accounting.runs import BatchRun, Bought, needed
@@ -44,12 +45,7 @@ class NetworkRequest:
     def __post_init__(self) -> None:
         if self.experiment not in EXPERIMENTS:
             raise check.ArgumentError("experiment", self.experiment, f"must be one of {', '.join(EXPERIMENTS)}")
-        if self.budget not in ("smoke", "standard"):
-            raise check.ArgumentError("budget", self.budget, "must be one of smoke, standard")
-        check.whole(2, seeds=self.seeds)
-        check.whole(0, seed=self.seed)
-        if self.n is not None:
-            check.whole(10, n=self.n)
+        check_size(self.budget, self.seeds, self.seed, self.n)
         if self.epochs is not None:
             check.whole(1, epochs=self.epochs)
 

@@ -31,6 +31,16 @@ def passes(table: PaperTable, epsilon: float, method: str) -> int:
     return table.rows[epsilon, {"storm": "dp-gd", "dp-sgd": "dp-srm"}.get(method, method)].passes
 
 
+def check_size(budget: str, seeds: int, seed: int, n: int | None) -> None:
+    """Refuse what no experiment takes: another budget, fewer than two seeds or ten examples."""
+    if budget not in ("smoke", "standard"):
+        raise check.ArgumentError("budget", budget, "must be one of smoke, standard")
+    check.whole(2, seeds=seeds)
+    check.whole(0, seed=seed)
+    if n is not None:
+        check.whole(10, n=n)
+
+
 @dataclass(frozen=True)
 class TableRequest:
     """Arguments of an experiment; an ArgumentError if one is out of its domain.
@@ -55,12 +65,7 @@ class TableRequest:
             raise check.ArgumentError("experiment", self.experiment, f"must be one of {', '.join(known)}")
         if self.test_data is not None and self.data is None:
             raise check.ArgumentError("test_data", self.test_data, "must come with data to train on")
-        if self.budget not in ("smoke", "standard"):
-            raise check.ArgumentError("budget", self.budget, "must be one of smoke, standard")
-        check.whole(2, seeds=self.seeds)
-        check.whole(0, seed=self.seed)
-        if self.n is not None:
-            check.whole(10, n=self.n)
+        check_size(self.budget, self.seeds, self.seed, self.n)
 
     @property
     def table(self) -> PaperTable:

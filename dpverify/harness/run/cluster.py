@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
@@ -70,9 +72,12 @@ class Cluster:
         """Run tasks on all workers, those that join later too, until all are done or the scheduler is gone."""
         under_way: dict[Future[BlockOutcome], Task] = {}
         ended: SimpleQueue[Future[BlockOutcome]] = SimpleQueue()
+        most, asked = 0, -math.inf  # blocks under way, and when the workers were counted: the scheduler has to be asked
         with self._watched(under_way):
             while tasks or under_way:
-                while tasks and len(under_way) < PER_WORKER * max(1, len(self._workers())):
+                if time.monotonic() - asked > POLL_SECONDS:
+                    most, asked = PER_WORKER * max(1, self._count_workers()), time.monotonic()
+                while tasks and len(under_way) < most:
                     place, block = tasks.popleft()
                     sent = self._client.submit(run_on_worker, jobs[place], block, fingerprint(), pure=False)
                     under_way[sent] = place, block
@@ -87,9 +92,8 @@ class Cluster:
         """Leave the cluster."""
         self._client.close()
 
-    def _workers(self) -> dict[str, Any]:
-        workers: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
-        return workers
+    def _count_workers(self) -> int:
+        return len(self._client.scheduler_info(n_workers=-1)["workers"])
 
     @contextmanager
     def _watched(self, under_way: dict[Future[BlockOutcome], Task]) -> Iterator[None]:

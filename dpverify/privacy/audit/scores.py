@@ -53,11 +53,11 @@ def linear(x: Floats, b: Bits) -> Score:
     return score
 
 
-def quadratic(x: Floats, b: Bits) -> Score:
+def quadratic(x: Floats, b: Bits, *, full: bool = True) -> Score:
     """Learn the likelihood ratio of two Gaussians, each with its own covariance: noise that depends on the data."""
     shift, scale = _standard(x)
     z = (x - shift) / scale
-    low, high = _gaussian(z[~b]), _gaussian(z[b])
+    low, high = (_gaussian(z[side], full=full) for side in (~b, b))
 
     def score(y: Floats) -> Floats:
         standard = (y - shift) / scale
@@ -67,16 +67,8 @@ def quadratic(x: Floats, b: Bits) -> Score:
 
 
 def diagonal(x: Floats, b: Bits) -> Score:
-    """Learn the likelihood ratio of two Gaussians with independent coordinates: few numbers to learn in many."""
-    shift, scale = _standard(x)
-    z = (x - shift) / scale
-    low, high = _gaussian(z[~b], full=False), _gaussian(z[b], full=False)
-
-    def score(y: Floats) -> Floats:
-        standard = (y - shift) / scale
-        return high(standard) - low(standard)
-
-    return score
+    """Learn as :func:`quadratic`, with coordinates that are taken as independent: few numbers to learn in many."""
+    return quadratic(x, b, full=False)
 
 
 def shares(x: Floats, b: Bits) -> Score:

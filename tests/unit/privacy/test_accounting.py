@@ -34,8 +34,8 @@ def test_both_ends_hold_dp_accountings_value_and_are_below_the_renyi_bound(
 )
 def test_the_noise_that_is_found_does_and_a_little_less_does_not(sampling: str, rate: float) -> None:
     noise = sigma(2.0, 1e-5, steps=300, rate=rate, sampling=sampling)  # type: ignore[arg-type]  # one of two words
-    assert epsilon(noise, 1e-5, steps=300, rate=rate, sampling=sampling).upper <= 2.0  # type: ignore[arg-type]
-    less = epsilon(noise * (1 - 1e-5), 1e-5, steps=300, rate=rate, sampling=sampling)  # type: ignore[arg-type]
+    assert epsilon(noise, 1e-5, steps=300, rate=rate, sampling=sampling).upper <= 2.0  # type: ignore[arg-type]  # as above
+    less = epsilon(noise * (1 - 1e-5), 1e-5, steps=300, rate=rate, sampling=sampling)  # type: ignore[arg-type]  # as above
     assert less.upper > 2.0
 
 

@@ -27,7 +27,6 @@ from tests.unit.harness.run.test_runner import SOURCE, without_times
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
 ROOT = Path(__file__).parents[4]
 DASK = [sys.executable, "-m", "dask"]
-QUIET = ["--no-dashboard", "--host", "127.0.0.1"]
 
 
 class Running:

@@ -153,11 +153,11 @@ def test_the_noise_of_a_direction_has_its_law() -> None:
 def test_the_noise_of_a_choice_is_that_of_losses_that_move_either_way() -> None:
     run, asked = agd(steps=1, rho_choice=0.02, candidates=4), list[tuple[float, float, int]]()
 
-    def laplace(*said: float) -> Vector:
-        asked.append(said)  # type: ignore[arg-type]
+    def laplace(mean: float, scale: float, size: int) -> Vector:
+        asked.append((mean, scale, size))
         return np.array([0.0, 0.0, -1e9, 0.0, 0.0])
 
-    run._choices = SimpleNamespace(laplace=laplace)  # type: ignore[assignment]
+    run._choices = SimpleNamespace(laplace=laplace)  # type: ignore[assignment]  # stands for a generator
     run.advance()
     ((mean, scale, size),) = asked
     assert (mean, size) == (0.0, 5)

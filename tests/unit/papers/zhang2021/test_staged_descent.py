@@ -1,5 +1,7 @@
 """The run in stages against plain NumPy: momentum's switch, a stage's start, step sizes, noise, what is handed on."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -69,8 +71,8 @@ def test_a_run_is_that_of_the_box_compiled_or_not_in_one_go_or_in_pieces(schedul
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_each_iterate_of_the_box_is_handed_on_as_often(first: int) -> None:
-    schedule = StageSchedule(stagewise(2, 2, 0, 0.1), N, first=first)  # type: ignore[arg-type]
+def test_each_iterate_of_the_box_is_handed_on_as_often(first: Literal[0, 1]) -> None:
+    schedule = StageSchedule(stagewise(2, 2, 0, 0.1), N, first=first)
     runs = [StagedDescent(BatchGradient(PROBLEM), N, PROBLEM.start, schedule, seed=seed) for seed in range(2000)]
     for k, begin in ((0, 0), (1, 4)):
         counts = np.bincount([run._handed[k] - begin - 1 + first for run in runs])
@@ -112,7 +114,7 @@ def test_one_stage_without_momentum_is_noisy_descent() -> None:
         (lambda: Stage(3, 4, 0.1), "momentum_steps"),
         (lambda: Stage(0, 0, 0.1), "steps"),
         (lambda: Stage(3, 0, 0.0), "eta"),
-        (lambda: Stage(3, 0, 0.1, "cubic"), "decay"),  # type: ignore[arg-type]
+        (lambda: Stage(3, 0, 0.1, "cubic"), "decay"),  # type: ignore[arg-type]  # wrong on purpose
         (lambda: stagewise(3, 4, 5, 0.1), "momentum_steps"),
         (lambda: stagewise(52, 4, 2, 0.1), "stages"),
         (lambda: stagewise(0, 4, 2, 0.1), "stages"),
@@ -121,12 +123,12 @@ def test_one_stage_without_momentum_is_noisy_descent() -> None:
         (lambda: StageSchedule((Stage(3, 0, 0.1),), 1, 1.0), "rho"),
         (lambda: StageSchedule((Stage(3, 0, 0.1),), 1, -0.1), "rho"),
         (lambda: StageSchedule((Stage(3, 0, 0.1),), 1, 0.0, -1.0), "std"),
-        (lambda: StageSchedule((Stage(3, 0, 0.1),), 1, hand_on="best"), "hand_on"),  # type: ignore[arg-type]
-        (lambda: StageSchedule((Stage(3, 0, 0.1),), 1, first=2), "first"),  # type: ignore[arg-type]
+        (lambda: StageSchedule((Stage(3, 0, 0.1),), 1, hand_on="best"), "hand_on"),  # type: ignore[arg-type]  # wrong on purpose
+        (lambda: StageSchedule((Stage(3, 0, 0.1),), 1, first=2), "first"),  # type: ignore[arg-type]  # wrong on purpose
         (lambda: StagedDescent(BatchGradient(PROBLEM), 6, np.zeros(D), SCHEDULES[0]), "batch"),
     ],
 )
 def test_what_is_out_of_range_is_named_in_a_line(make: object, name: str) -> None:
     with pytest.raises(ArgumentError, match=f"^{name} ") as caught:
-        make()  # type: ignore[operator]
+        make()  # type: ignore[operator]  # functions in a list of pairs
     assert "\n" not in str(caught.value)
