@@ -11,21 +11,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import inner_kernel
 from dpverify.kernels.numba_internals import LINE, prefetch, put_line
 from dpverify.kernels.typing import Vector
 
 _STRIDE = np.uint64(LINE)
 
 
-@kernel
+@inner_kernel
 def prefetch_row(values: Vector, first: np.uint64, count: np.uint64) -> None:
     """Ask for ``values[first : first + count]``, which begins at the begin of a cache line."""
     for j in range(np.uint64(0), count, _STRIDE):
         prefetch(values, first + j)
 
 
-@kernel
+@inner_kernel
 def write_row(values: Vector, first: int, row: Vector) -> None:
     """Copy ``row`` to ``values[first : first + row.size]``, both contiguous: around the caches where it fills a line.
 

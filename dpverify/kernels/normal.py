@@ -19,7 +19,7 @@ from numpy.random import SFC64, Generator
 from numpy.typing import NDArray
 
 from dpverify.kernels import check
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import inner_kernel, kernel
 from dpverify.kernels.numba_internals import HEIGHTS, LAYERS, PER_TAIL, TAIL, WIDTHS
 from dpverify.kernels.typing import Vector
 
@@ -39,7 +39,7 @@ def next_word(a: np.uint64, b: np.uint64, c: np.uint64, count: np.uint64) -> tup
     return word, b ^ (b >> _BY_11), c + (c << _BY_3), ((c << _BY_24) | (c >> _BY_40)) + word, count + _ONE
 
 
-@kernel
+@inner_kernel
 def seldom(
     word: np.uint64, x: float, a: np.uint64, b: np.uint64, c: np.uint64, count: np.uint64
 ) -> tuple[bool, float, np.uint64, np.uint64, np.uint64, np.uint64]:
@@ -63,7 +63,7 @@ def seldom(
     return below, x, a, b, c, count
 
 
-@kernel
+@inner_kernel
 def fill_normal_from(words: Words, out: Vector) -> None:
     """Fill ``out``, shape (n,), with what ``Generator.standard_normal`` gives from this state of SFC64; advance it."""
     a, b, c, count = words[0], words[1], words[2], words[3]

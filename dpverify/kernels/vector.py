@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 
-from dpverify.kernels.jit import kernel, step_kernel
+from dpverify.kernels.jit import inner_kernel, step_kernel
 from dpverify.kernels.typing import Vector
 
 SMALL, LARGE = 1e-280, 1e280  # Sums of squares between these have lost nothing to underflow or overflow
 
 
-@kernel
+@inner_kernel
 def copy_into(to: Vector, v: Vector) -> None:
     """Copy ``v`` into ``to``, both of shape (d,): ``to[:] = v``, which takes half a second longer to compile."""
     for j in range(to.shape[0]):
         to[j] = v[j]
 
 
-@kernel
+@inner_kernel
 def norm(v: Vector) -> float:
     """Euclidean norm of ``v``, shape (d,); NaN or infinite only if an entry is.
 

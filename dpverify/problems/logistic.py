@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import inner_kernel, kernel
 from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 from dpverify.problems import logistic_bounds
 from dpverify.problems.rows import row_norm_bounds, rows_within
@@ -92,7 +92,7 @@ def empirical_gradient(w: Vector, x: Matrix, y: Vector, lam: float, out: Vector)
 def example_gradient(lam: float) -> ExampleGradient:
     """Make the kernel ``gradient(w, x_row, y, out)`` of one example; y in {0, 1}, all vectors of shape (d,)."""
 
-    @kernel
+    @inner_kernel
     def gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
         z = 0.0
         for j in range(w.shape[0]):

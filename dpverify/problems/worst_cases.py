@@ -18,7 +18,7 @@ import numpy as np
 from flint import arb, ctx
 
 from dpverify.kernels import check
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import inner_kernel
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Vector
 from dpverify.problems.logistic_bounds import PRECISION, upward
 
@@ -28,7 +28,7 @@ def signed_gradient(G: float, L: float) -> ExampleGradient:
     """Write y times L (w - x_row), shortened to length G where it is longer, into ``out``; y is 1 or -1."""
     G, L = check.positive(G=G), check.positive(L=L)
 
-    @kernel
+    @inner_kernel
     def gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
         r = 0.0
         for j in range(w.shape[0]):

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import inner_kernel, kernel
 from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 
 SLOPE, DROP, SMOOTHNESS, RISE, OFFSET = 0, 1, 2, 3, 4  # places in the row of an example
@@ -37,7 +37,7 @@ def slope_at(u: float, row: Vector) -> float:
     return min(slope, max(-rise, bent))
 
 
-@kernel
+@inner_kernel
 def example_gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
     """Write the gradient of one example, shape (d,), into ``out``; ``x_row`` holds s, D, L, r and a_n."""
     for j in range(w.shape[0]):

@@ -1,11 +1,13 @@
+import sys
 from typing import Any, cast
 
 import numpy as np
 import pytest
 from numba.core.caching import NullCache
 
-from dpverify.kernels.jit import CompilationError, is_kernel, kernel, python_of
+from dpverify.kernels.jit import CompilationError, for_types_of, inner_kernel, is_kernel, kernel, python_of, step_kernel
 from dpverify.kernels.numba_internals import KernelCache
+from dpverify.kernels.tape import generator
 
 
 @kernel
@@ -67,3 +69,34 @@ def test_a_kernel_is_compiled_once_for_numbers_written_out_and_for_variables(mon
     assert both(1, np.array([1.0, 10.0, 100.0])) == -101.0 + 10.0 - 10.0
     assert len(cast("Any", every_second).signatures) == 1
     assert "Literal" not in str(cast("Any", every_second).signatures)
+
+
+@inner_kernel
+def row_sum(x: np.ndarray, i: int) -> float:
+    row, total = x[i], 0.0
+    for j in range(row.shape[0]):
+        total += row[j]
+    return total
+
+
+@step_kernel
+def drawn_sum(x: np.ndarray, rng: np.random.Generator) -> float:
+    return row_sum(x, 0) + 0.0 * rng.random()
+
+
+def test_what_counts_no_references_leaves_their_number_as_it_was() -> None:
+    x, rng = np.ones((2, 3)), generator(0)
+    called, before = for_types_of(drawn_sum, x, rng), (sys.getrefcount(x), sys.getrefcount(rng))
+    for _ in range(100):
+        assert called(x, rng) == row_sum(x, 1) == 3.0
+    assert (sys.getrefcount(x), sys.getrefcount(rng)) == before
+
+
+@pytest.mark.slow
+def test_what_counts_no_references_cannot_make_an_array() -> None:
+    @inner_kernel
+    def made(n: int) -> float:
+        return float(np.zeros(n)[0])
+
+    with pytest.raises(CompilationError, match="Only accept returning of array passed into the function"):
+        made(3)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from dpverify.kernels.cache_lines import prefetch_row
 from dpverify.kernels.dyadic import level
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import inner_kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
 
 
-@kernel
+@inner_kernel
 def finish_block(f: int, now: int, K: int, powers: Vector, rings: NDArray[np.float64]) -> int:
     """Turn the nodes of one family in the block that ends now into suffix sums; return how many additions it took."""
     N, d, adds, row = rings.shape[1] - 1, rings.shape[2], 0, now
@@ -29,7 +29,7 @@ def finish_block(f: int, now: int, K: int, powers: Vector, rings: NDArray[np.flo
     return adds
 
 
-@kernel
+@inner_kernel
 def absorb(
     f: int, t: int, now: int, K: int, powers: Vector, F: Matrix, first: Indices, rings: NDArray[np.float64],
     prefixes: NDArray[np.float64],
@@ -49,13 +49,13 @@ def absorb(
     return 1 if k < K else 0
 
 
-@kernel
+@inner_kernel
 def place(first: Indices, k: int, t: int) -> int:
     """Row of the node [t - 2^k + 1, t]: in a tree, or where ``first`` is empty in a stack with one node a level."""
     return first[k] + (t >> k) - 1 if first.shape[0] > 0 else k
 
 
-@kernel
+@inner_kernel
 def ask_for(rows: Vector, row: int, d: int) -> None:
     """Ask for a row of length d ahead of its use."""
     prefetch_row(rows, np.uint64(row * d), np.uint64(d))

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from dpverify.kernels import check
 from dpverify.kernels.cache_lines import write_row
 from dpverify.kernels.dyadic import floor_log2, level
-from dpverify.kernels.jit import kernel, step_kernel
+from dpverify.kernels.jit import inner_kernel, step_kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.papers.tran2022.algorithms.reconstruction.blocks import absorb, ask_for, finish_block, place
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
@@ -83,6 +83,7 @@ class StreamState(NamedTuple):
     # (3, levels, d) In row k: P_s of the last s whose lowest bit is 2^k. For G and MIXED row K stays zero, an empty
     # sum; for R the whole run is one block.
     prefixes: Stack
+    adds: Indices  # (1,) how many vectors the last step added to another, where steps are done one by one
 
 
 def new_constants(examples: int, alpha: float, gamma: float) -> StreamConstants:
@@ -95,7 +96,8 @@ def new_constants(examples: int, alpha: float, gamma: float) -> StreamConstants:
 def new_state(examples: int, steps: int, dimension: int) -> StreamState:
     """Make the state before the first step; arguments are checked by the caller."""
     levels = max(steps.bit_length(), examples.bit_length())
-    return StreamState(np.zeros((4, examples + 1, dimension)), np.zeros((3, levels, dimension)))
+    rings, prefixes = np.zeros((4, examples + 1, dimension)), np.zeros((3, levels, dimension))
+    return StreamState(rings, prefixes, np.zeros(1, dtype=np.int64))
 
 
 def state_floats(examples: int, steps: int, dimension: int) -> int:
@@ -103,7 +105,7 @@ def state_floats(examples: int, steps: int, dimension: int) -> int:
     return (4 * (examples + 1) + 3 * max(steps.bit_length(), examples.bit_length())) * dimension
 
 
-@kernel
+@inner_kernel
 def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would cost as much as a step at d = 8
     begin: int, K: int, constants: StreamConstants, F: Nodes, first: Indices, state: StreamState, line: Vector,
     out: Matrix, adds: Indices,
@@ -207,9 +209,8 @@ def reconstruct_step(
 
     ``nodes``, shape (3, levels, d), has in row k the nodes [t - 2^k + 1, t] of the three families.
     """
-    adds, none = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64)
-    F, out = Nodes(nodes[G], nodes[DELTA], nodes[R]), m_hat.reshape((1, m_hat.shape[0]))
-    reconstruct_steps(t, K, constants, F, none, state, constants.powers[:0], out, adds)
+    F, out, adds = Nodes(nodes[G], nodes[DELTA], nodes[R]), m_hat.reshape((1, m_hat.shape[0])), state.adds
+    reconstruct_steps(t, K, constants, F, adds[:0], state, constants.powers[:0], out, adds)
     return int(adds[0])
 
 
