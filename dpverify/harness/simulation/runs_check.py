@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,7 +51,7 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         size = min(PER_BLOCK, stream.n - first)
         seeds = rng.integers(1 << 62, size=size).tolist()
         values = [self.measure(context.statement, stream.case, seed, stream.fault) for seed in seeds]
-        return stream.name, [min(1.0, value / top) for value in values]
+        return stream.name, [value if math.isnan(value) else min(1.0, value / top) for value in values]
 
     def fold(self, sofar: dict[str, list[float]] | None, part: tuple[str, list[float]]) -> dict[str, list[float]]:
         """Add the runs of a block to those of its problem."""
@@ -68,6 +69,8 @@ class RunsCheck(RunsBoundCheck[CaseT]):
             return self.result(status="inconclusive", message=reason)
         if total is None:
             return super().finish(context, None)
+        left = {name: sum(map(math.isnan, values)) for name, values in total.items()}
+        total = {name: [0.0 if math.isnan(value) else value for value in values] for name, values in total.items()}
         said = {stream.name: self._judge(context, stream, total[stream.name]) for stream in streams}
         controls = [self._moved(context, stream, total[stream.name]) for stream in own]
         controls += [
@@ -87,7 +90,10 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         level = f"at alpha = {ALPHA:g} for all problems together"
         examples = [self._counterexample(sharpest.case, at.limit, at.bound, level)] if at.refutes else []
         missed = missed_controls(controls)
-        told = "; ".join(f"{s.case.words}: {said[s.name].words}{self._seen(context, s, total[s.name])}" for s in own)
+        told = "; ".join(
+            f"{s.case.words}: {said[s.name].words}{_counted(left[s.name])}{self._seen(context, s, total[s.name])}"
+            for s in own
+        )
         return self.result(
             status="refuted" if at.refutes else "inconclusive" if missed else "not refuted",
             message="; ".join(filter(None, [largest, missed])),
@@ -160,3 +166,8 @@ class RunsCheck(RunsBoundCheck[CaseT]):
             refuted=verdict.refutes,
             statistic=verdict.words,
         )
+
+
+def _counted(left: int) -> str:
+    """Say how many runs left the region of their problem's constants."""
+    return f", {left} left the region of its constants and count as 0" if left else ""

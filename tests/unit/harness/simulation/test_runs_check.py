@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 
 import pytest
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.simulation.runs import UPHILL
+from dpverify.harness.simulation.runs import UPHILL, OptimizerFault
 from dpverify.harness.simulation.runs_check import RunsCheck
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
@@ -95,3 +96,16 @@ def test_a_plan_that_does_not_fit_is_not_begun(statements: dict[str, Statement])
     context = Context(statements["decay"], BUDGETS["smoke"], 0, check.name, share=1e-4)
     assert check.blocks(context) == 0
     assert check.finish(context, None).status == "inconclusive"
+
+
+def test_runs_that_left_the_region_are_counted_and_refute_nothing(statements: dict[str, Statement]) -> None:
+    def leaves(statement: Statement, case: Coin, seed: int, fault: OptimizerFault) -> float:
+        return math.nan if seed % 2 else toss(statement, case, seed, fault)
+
+    refuted, gone = run(make(0.5), statements["decay"]), run(make(0.5, measure=leaves), statements["decay"])
+    assert refuted.status == "refuted"
+    assert gone.status != "refuted"
+    (left,) = re.findall(r", (\d+) left the region of its constants and count as 0", gone.statistic)
+    assert gone.n is not None
+    assert 0.3 * gone.n < int(left) < 0.7 * gone.n
+    assert "left the region" not in refuted.statistic
