@@ -30,24 +30,32 @@ def _given(point: Point) -> arb:
     return ball(point["eta_0"])
 
 
+def run_of(point: Point, statement: Statement, eta: Callable[[Point], arb] = _given) -> Quadratic:
+    """Give the run whose numbers a point has."""
+    stages, steps, momentum = (int(point[name]) for name in ("K", "T_0", "t_0"))
+    output = statement.reading.get("output", "loop")
+    return Quadratic(point["a"], stages, steps, momentum, point["rho"], eta(point), output)
+
+
+def noise_of(point: Point) -> arb:
+    """Give the mean square of the injected noise."""
+    total = int(point["T_0"]) * ((2 << int(point["K"])) - 2)
+    letters = point["c_2"], int(point["d"]), point["L"], point["delta"], point["n"] * point["epsilon"]
+    return injected(total, *letters)
+
+
 def _excess(*parts: str, eta: Callable[[Point], arb] = _eta) -> LeftSide:
     """Exact excess risk from some of its sources: the start, the batches, the noise."""
 
     def lhs(point: Point, statement: Statement) -> Exact:
-        stages, steps, momentum = (int(point[name]) for name in ("K", "T_0", "t_0"))
-        run = Quadratic(
-            point["a"], stages, steps, momentum, point["rho"], eta(point), statement.reading.get("output", "loop")
-        )  # fmt: skip
         variance = arb(0)
         if "batches" in parts:
             n, batch = point["n"], point["B"]
             without = (n - batch) / (n - 1) if n > 1 else Fraction(0)
             variance += ball(point["sigma"] ** 2 / batch * without)
         if "noise" in parts:
-            total = steps * ((2 << stages) - 2)
-            letters = point["c_2"], int(point["d"]), point["L"], point["delta"], point["n"] * point["epsilon"]
-            variance += injected(total, *letters)
-        return run.excess(ball(point["gap"]) if "start" in parts else arb(0), variance)
+            variance += noise_of(point)
+        return run_of(point, statement, eta).excess(ball(point["gap"]) if "start" in parts else arb(0), variance)
 
     return lhs
 
@@ -71,7 +79,7 @@ def _grid(budget: Budget) -> Iterator[Values]:
             yield {**schedule, "theta": theta, "mu": 1, "beta": beta, "a": a, **REST}
 
 
-def _short_steps(budget: Budget) -> Iterator[Values]:
+def short_steps(budget: Budget) -> Iterator[Values]:
     """The longest steps that are allowed, and a hundredth of them; stages that leave nearly a half, and less."""
     shares = ("0", "1/2", "1")  # of a stage's steps with momentum
     every = itertools.product(CLASSES, MOMENTA, shares, (1, 100), (1, 30), (1, 2, 6))
@@ -104,7 +112,7 @@ CHECKS.add(
     ExhaustiveCheck(
         "note-theorem-3-2",
         "quadratics",
-        points=_short_steps,
+        points=short_steps,
         lhs=_excess("start", "batches", "noise", eta=_given),
         planted=[Planted("a twentieth of it", rhs="printed/20")],
         region="quadratics of one curvature, steps up to the longest, no momentum to momentum always on",

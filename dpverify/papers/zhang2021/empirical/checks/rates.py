@@ -19,7 +19,6 @@ from dpverify.harness import (
 )
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.empirical import derivations as derive
-from dpverify.papers.zhang2021.empirical import population_derivations as population
 from dpverify.symbolic.exact.numbers import ball
 from dpverify.symbolic.exact.statements import evaluate_statement
 
@@ -61,8 +60,6 @@ CHECKS.add(
     SearchCheck("section-2-1-bounded", "search", variants=PRINTED),
     DerivationCheck("section-2-1-bounded", "derivation", build=derive.by_algebra, variants=CORRECTED),
     DerivationCheck("theorem-3-2-schedule", "derivation", build=derive.by_algebra),
-    DerivationCheck("note-theorem-3-4-draws", "derivation", build=population.by_draws),
-    DerivationCheck("note-theorem-3-4", "derivation", build=population.balanced),
     *(
         DerivationCheck(claim, "order", build=derive.as_it_stands)
         for claim in ("section-1-convex", "section-1-2-empirical", "section-1-2-nonprivate")
