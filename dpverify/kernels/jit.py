@@ -10,7 +10,7 @@ from numba import config, njit
 from numba.core.errors import NumbaError
 from numba.extending import is_jitted
 
-from dpverify.kernels.numba_internals import prepare, without_dispatch
+from dpverify.kernels.numba_internals import prepare, references, without_dispatch
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,8 +46,7 @@ def step_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[P, R], *, counting: bool, copied: bool = False) -> Callable[P, R]:
-    # Where _nrt is not given, whoever causes a function to be compiled decides it.
-    compiled = njit(nogil=True, error_model="numpy", forceinline=copied, _nrt=counting)(function)
+    compiled = njit(nogil=True, error_model="numpy", forceinline=copied, **references(counting=counting))(function)
     if is_jitted(compiled):
         prepare(compiled)
     return cast("Callable[P, R]", compiled)

@@ -60,6 +60,14 @@ def prepare(compiled: Any) -> None:
     compiled.get_call_template = partial(_typed_as_variables, compiled.get_call_template)
 
 
+def references(*, counting: bool) -> Any:
+    """Options of the jit by which compiled code counts references to arrays, or does not and makes none.
+
+    Where neither is said, a function does what the one did for whose sake it is compiled.
+    """
+    return {"_nrt": counting}
+
+
 def _typed_as_variables(resolve: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """Resolve a call by the types of its arguments alone: numba would compile a kernel anew for each written number."""
     return resolve(

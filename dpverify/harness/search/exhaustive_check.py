@@ -42,6 +42,7 @@ class ExhaustiveCheck(Check):
     # Faults that must be refuted; with ``holds`` at least one is needed, else one is automatic.
     planted: Sequence[Planted] = field(default=(), kw_only=True)
     region: str = field(default="", kw_only=True)
+    figures: Callable[[Context], dict[str, dict[str, list[float]]]] | None = field(default=None, kw_only=True)
 
     method: ClassVar[Method] = "exhaustive"
     reads_conditions: ClassVar[bool] = False  # whether the points are made from the statement's own conditions
@@ -87,6 +88,7 @@ class ExhaustiveCheck(Check):
             counterexamples=first_and_largest(found.violations, statement.edges),
             slack=slack_of(found, statement.relation or "=") if self.holds is None else None,
             controls=controls,
+            figures={} if self.figures is None else self.figures(context),
         )
 
     def meets_conditions(self, point: Point, statement: Statement) -> bool:

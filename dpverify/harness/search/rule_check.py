@@ -26,7 +26,6 @@ class RuleCheck(ExhaustiveCheck):
 
     interior: Callable[[Point], bool] = field(default=away_from_boundaries, kw_only=True)  # away from every boundary
     about_kernel: bool = field(default=False, kw_only=True)  # whether a violation is a disagreement of our sources
-    figures: Callable[[], dict[str, dict[str, list[float]]]] | None = field(default=None, kw_only=True)
     seconds: float = field(default=0.1, kw_only=True)  # declared core seconds of a smoke run
 
     def cost(self, context: Context) -> float:
@@ -36,8 +35,6 @@ class RuleCheck(ExhaustiveCheck):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Do what the base does, and add the first counterexample in the interior."""
         result = super().run_block(context, block)
-        if self.figures is not None:
-            result = msgspec.structs.replace(result, figures=self.figures())
         if result.status == "refuted" and self.about_kernel:
             return msgspec.structs.replace(result, status="inconclusive", kernel_disagrees=True)
         if result.status != "refuted" or self.holds is None:

@@ -26,6 +26,7 @@ from dpverify.report.drawings import (
     utility_slopes,
     variance_terms,
 )
+from dpverify.report.drawings.against_bounds import RISK, STABILITY
 from dpverify.report.drawings.columns import Data, Shape, read
 from dpverify.report.style import to_svg
 
@@ -38,7 +39,9 @@ _IMAGE = re.compile(r"^!\[.*\]\((?:[^()]*/)?([^/()]+)\)$", re.MULTILINE)
 class Drawing(Protocol):
     """A kind of figure: a module of ``drawings``."""
 
-    SHAPE: Shape
+    @property
+    def SHAPE(self) -> Shape:  # noqa: N802  # a constant of the module
+        """The columns that it knows."""
 
     def draw(self, data: Data, /) -> Figure:
         """Make the figure."""
@@ -56,7 +59,9 @@ DRAWINGS: Mapping[str, Drawing] = {
     "noise-variance": noise_variance,
     "onset": onset,
     "pattern": pattern,
+    "risk": RISK,
     "run-time": run_time,
+    "stability": STABILITY,
     "utility-slopes": utility_slopes,
     "variance-terms": variance_terms,
 }

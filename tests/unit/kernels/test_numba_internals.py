@@ -13,7 +13,7 @@ from numba.extending import is_jitted
 
 from dpverify.kernels import cache_lines, numba_internals, tape
 from dpverify.kernels.dyadic import level
-from dpverify.kernels.jit import for_types_of, kernel, python_of
+from dpverify.kernels.jit import for_types_of, inner_kernel, kernel, python_of
 from dpverify.kernels.normal import fill_normal_from, take_words
 
 WHAT_TO_DO = """
@@ -70,6 +70,21 @@ def without_dispatch() -> bool:
     return for_types_of(four_times, 1.0)(1.0) == 4.0
 
 
+def swapped(x: np.ndarray, y: np.ndarray, n: int) -> float:
+    for _ in range(n):
+        x, y = y, x
+    return float(x[0])
+
+
+def references() -> bool:
+    counts, values = [], (np.zeros(1), np.ones(1))
+    for compiled in (kernel(swapped), inner_kernel(swapped)):
+        assert compiled(*values, 3) == 1.0
+        (text,) = cast("Any", compiled).inspect_llvm().values()
+        counts.append("NRT_incref" in text)
+    return counts == [True, False]
+
+
 def trailing_zeros() -> bool:
     powers = [1 << k for k in range(63)]
     return [level(t) for t in powers] == [python_of(level)(t) for t in powers] == list(range(63)) and level(96) == 5
@@ -93,6 +108,7 @@ PARTS: dict[Callable[[], bool], str] = {
     numbers_of_functions: "FunctionIdentity in numba/core/bytecode.py",
     typed_as_variables: "Dispatcher.get_call_template in numba/core/dispatcher.py",
     without_dispatch: "Dispatcher.compile and get_overload in numba/core/dispatcher.py",
+    references: "_nrt in numba/core/options.py",
     trailing_zeros: "BaseContext.cast in numba/core/base.py, and llvmlite's ir.Builder",
     prefetch: "numba/core/cgutils.py and make_array in numba/np/arrayobj.py, and llvmlite's ir.Builder",
     stores_around_the_caches: "make_array in numba/np/arrayobj.py, and llvmlite's ir.Builder",

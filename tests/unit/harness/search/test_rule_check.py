@@ -66,7 +66,7 @@ def test_rule_about_a_kernel_is_no_verdict_on_the_paper(statements: dict[str, St
 
 
 def test_figures_go_with_the_result(statements: dict[str, Statement]) -> None:
-    result = run(replace(check(9), figures=lambda: {"walk": {"x": [1.0]}}), statements["walk"])
+    result = run(replace(check(9), figures=lambda _: {"walk": {"x": [1.0]}}), statements["walk"])
     assert result.figures == {"walk": {"x": [1.0]}}
 
 

@@ -180,7 +180,7 @@ def _within(point: Point, statement: Statement, part: Fraction = Fraction(1)) ->
     return Outcome(True)
 
 
-def _figure() -> dict[str, dict[str, list[float]]]:
+def _figure(_: Context) -> dict[str, dict[str, list[float]]]:
     """Root mean square of m_hat_t - m_t over gamma, for three alpha, in a run of 400 epochs and a third."""
     n, epochs = 64, 400
     gammas = [Fraction(1, round(1.5**k)) for k in range(1, 12)]

@@ -169,7 +169,7 @@ def _check(theorem: Theorem, seconds: float, noise: str, **readings: str) -> Ons
         readings={"ordering": "fresh", **readings},
         variants=("amended",),
         planted=[Planted("the printed noise is put in for the needed one", **fault)],
-        figures=lambda: onset_figure(theorem),
+        figures=lambda _: onset_figure(theorem),
         about_kernel=True,
         region="d and epsilon at delta = 10^-6, G = L = R = 1; each of delta, L/G and R/G at d = epsilon = 1; "
         f"alpha = 1/N, the printed T; {noise}",

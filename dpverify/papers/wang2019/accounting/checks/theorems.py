@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.planted import Rule
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide
@@ -109,7 +109,7 @@ NETWORKS = (  # section 6.2: n, batches, epsilons
 )  # fmt: skip
 
 
-def _region() -> dict[str, dict[str, list[float]]]:
+def _region(_: Context) -> dict[str, dict[str, list[float]]]:
     """The figure: where the conditions can hold, and the settings of section 6."""
     all_of_them = ((32561, (50, 100, 200), (0.2, 0.5)), (49990, (50, 100, 200), (0.2, 0.5)), *NETWORKS)
     settings = [(e, b / n) for n, batches, epsilons in all_of_them for b in batches for e in epsilons]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 
-from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness import Budget, Context, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.accounting.constants import PROVEN, Sampling, least_constant, needed, printed_steps
@@ -66,7 +66,7 @@ def _enough(constant: Fraction, sampling: Sampling) -> Rule:
     return holds
 
 
-def _needed(constant: Fraction, sampling: Sampling) -> dict[str, dict[str, list[float]]]:
+def _needed(constant: Fraction, sampling: Sampling, _: Context) -> dict[str, dict[str, list[float]]]:
     """The figure: the smallest c_2 at q = 1/10 and T = 30,000, within and beyond the region of the one constant."""
     rate, steps, delta = 0.1, 30_000, 1e-5
     end = -math.log(delta)

@@ -7,14 +7,19 @@ import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
+import numpy as np
 from flint import arb
+from scipy import stats
 
-from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, PaperChecks, Planted, Point, SearchCheck
-from dpverify.harness.sides import LeftSide
+from dpverify.harness import Budget, Context, DerivationCheck, ExhaustiveCheck, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness.context import as_point
+from dpverify.harness.sides import LeftSide, printed_side
 from dpverify.ledger.statements import Statement
+from dpverify.papers.zhang2021.algorithms import StagedDescent, StageSchedule, stagewise
 from dpverify.papers.zhang2021.empirical import derivations as derive
 from dpverify.papers.zhang2021.empirical import stage_derivations as stage
 from dpverify.papers.zhang2021.empirical.recursion import Quadratic, injected
+from dpverify.problems.waves import Waves
 from dpverify.symbolic.exact.numbers import Exact, ball
 
 CHECKS = PaperChecks("zhang2021", __name__)
@@ -92,6 +97,48 @@ def short_steps(budget: Budget) -> Iterator[Values]:
             yield {**schedule, "theta": theta, "mu": 1, "beta": beta, "a": a, **REST}
 
 
+SHOWN: Values = {
+    "T_0": 100, "t_0": 0, "rho": 0, "theta": 2, "mu": 1, "beta": 10, "a": 10, "c_4": "1/20", "eta_0": "1/10", **REST,
+}  # fmt: skip
+"""A schedule with the conditions of the printed theorem and of the corrected one."""
+
+
+def _over_stages(context: Context) -> dict[str, dict[str, list[float]]]:
+    """The figure: exact risk on a quadratic after K stages, both bounds, and runs; smoke runs have none."""
+    if context.budget.name == "smoke":
+        return {}
+    corrected = context.statement
+    printed = corrected.siblings["theorem-3-2"].statement({"output": "loop"})
+    points = [as_point({**SHOWN, "K": K}) for K in range(2, 6)]
+    bounds = {
+        name: [printed_side(statement, point) for point in points]
+        for name, statement in (("printed", printed), ("corrected", corrected))
+    }
+    exact = [float(ball(_excess("start", "batches", "noise", eta=_given)(point, corrected)).mid()) for point in points]
+    ends = np.array([simulated(point, runs=40) for point in points])
+    sizes = {f"at:{name}": [float(points[0][name])] for name in ("T_0", "n", "B", "epsilon", "d")}
+    columns = {"x:K": [float(point["K"]) for point in points], "exact": exact, **bounds, **sizes}
+    return {"risk": {**columns, "low": ends[:, 0].tolist(), "high": ends[:, 1].tolist()}}
+
+
+def simulated(point: Point, runs: int) -> tuple[float, float]:
+    """Both ends of a 99% interval, by Student's law, of the mean excess of so many runs on the quadratic of a point."""
+    n, d, a = int(point["n"]), int(point["d"]), float(point["a"])
+    offsets = np.zeros((n, d))
+    offsets[:, 0] = float(point["sigma"]) * (1 - 2 * (np.arange(n) % 2))
+    problem = Waves(np.full(d, a), 0.0, offsets)
+    stages = stagewise(int(point["K"]), int(point["T_0"]), int(point["t_0"]), float(point["eta_0"]))
+    schedule = StageSchedule(stages, int(point["B"]), float(point["rho"]), math.sqrt(float(noise_of(point).mid()) / d))
+    start, found = np.full(d, math.sqrt(2 * float(point["gap"]) / (a * d))), list[float]()
+    for seed in range(runs):
+        run = StagedDescent(problem, n, start, schedule, seed=seed)
+        run.advance()
+        found.append(problem.loss(run.output))
+    half = float(stats.t.isf(0.005, runs - 1)) * float(np.std(found, ddof=1)) / math.sqrt(runs)
+    mean = float(np.mean(found))
+    return mean - half, mean + half
+
+
 for claim, parts in (
     ("theorem-3-2-start", ("start",)),
     ("theorem-3-2-sampling", ("batches",)),
@@ -115,6 +162,7 @@ CHECKS.add(
         points=short_steps,
         lhs=_excess("start", "batches", "noise", eta=_given),
         planted=[Planted("a twentieth of it", rhs="printed/20")],
+        figures=_over_stages,
         region="quadratics of one curvature, steps up to the longest, no momentum to momentum always on",
         leaves_out="other losses than quadratics of one curvature",
     ),

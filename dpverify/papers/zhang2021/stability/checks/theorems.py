@@ -9,7 +9,9 @@ from functools import partial
 
 from flint import arb
 
-from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness import Budget, Context, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness.context import as_point
+from dpverify.harness.sides import printed_side
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.stability.differences import mean_difference
 from dpverify.papers.zhang2021.stability.generalization import (
@@ -128,6 +130,26 @@ def _settings(budget: Budget) -> Iterator[Values]:
     yield {**benign, "B": 64, "K": 3, "T_0": 100, "t_0": 10, "rho": "9/10", "theta": 1, "mu": "1/100", "c_4": 1}
 
 
+SHOWN: Values = {
+    "n": 10**6, "B": 1, "T_0": 10, "t_0": 1, "rho": "1/10", "L": 1, "theta": 2, "mu": 1, "beta": 1, "a": 1,
+    "c_4": "19/10",
+}  # fmt: skip
+
+
+def _over_stages(context: Context) -> dict[str, dict[str, list[float]]]:
+    """The figure: exact stability on a quadratic, the printed bound, and what the draws alone give."""
+    printed = context.statement
+    anyway = printed.siblings["note-theorem-3-4-draws"].statement()
+    points = [as_point({**SHOWN, "K": K, "T": 10 * ((2 << K) - 2)}) for K in range(1, 7)]
+    columns = {
+        "x:K": [float(point["K"]) for point in points],
+        "exact": [float(ball(_unstable(point, printed)).mid()) for point in points],
+        "printed": [printed_side(printed, point) for point in points],
+        "anyway": [printed_side(anyway, point) for point in points],
+    }
+    return {"stability": {**columns, **{f"at:{name}": [float(points[0][name])] for name in ("n", "B", "T_0", "rho")}}}
+
+
 EXCHANGE = (
     "z_i and z' are independent and have one law, so that E f(A(S), z_i) = E f(A(S^i), z') when both change places"
 )
@@ -152,7 +174,7 @@ CHECKS.add(
     ),
     ExhaustiveCheck(
         "theorem-3-3", "quadratics", points=_grid, lhs=_unstable,
-        planted=[Planted("a thousandth of it", rhs="printed/1000")],
+        planted=[Planted("a thousandth of it", rhs="printed/1000")], figures=_over_stages,
         region="quadratics of one curvature, T^0 up to 1000, momentum up to 361/400, steps without oscillation",
         leaves_out="other losses than quadratics of one curvature",
     ),

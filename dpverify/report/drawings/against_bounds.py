@@ -1,0 +1,64 @@
+"""One exact quantity over a parameter beside what bounds it, and what runs gave for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from matplotlib.figure import Figure
+
+from dpverify.report.drawings.columns import Data, Shape
+from dpverify.report.numbers import show_float
+from dpverify.report.style import BLACK, BLUE, GREEN, GREY, VERMILLION, EndLabel, canvas, finish, log_scale, ticks_at
+
+LINES = (
+    ("exact", BLACK, (1, 0), "exact"),
+    ("printed", VERMILLION, (5, 2), "printed"),
+    ("corrected", GREEN, (1, 0), "corrected"),
+    ("anyway", GREY, (1, 2), "holds anyway"),
+)
+
+
+@dataclass(frozen=True)
+class AgainstBounds:
+    """A kind of figure, of the quantity that its title names."""
+
+    title: str
+
+    SHAPE: ClassVar[Shape] = Shape(required=("x", "exact", "printed"), optional=("corrected", "anyway", "low", "high"))
+
+    def draw(self, data: Data) -> Figure:
+        """The figure: ``exact`` over x, its bounds, and the interval from ``low`` to ``high`` that runs gave."""
+        axes, labels = canvas(3.2), []
+        for name, color, dashes, words in LINES:
+            if name in data:
+                axes.plot(data["x"], data[name], color=color, lw=1.6, dashes=dashes, zorder=3)
+                labels.append(EndLabel(data[name][-1], words, color))
+        shown = [value for name, *_ in LINES for value in data.get(name, ())]
+        if "low" in data:
+            axes.vlines(data["x"], data["low"], data["high"], color=BLUE, lw=4.0, alpha=0.6, zorder=4, clip_on=False)
+            labels.append(EndLabel(data["high"][-1], "simulated", BLUE))
+            shown += [*data["low"], *data["high"]]
+        axes.set_xlim(data["x"][0], data["x"][-1])
+        ticks_at(axes, data["x"])
+        log_scale(axes, "y", min(shown) / 1.5, max(shown) * 1.5)
+        return finish(
+            axes, (f"{self.title} and its bounds", data.parameters), ("stages K", "exact value, bounds"), labels
+        )
+
+    def caption(self, data: Data) -> str:
+        """What the figure shows, with the ratios at its end."""
+        told = [
+            f"{words} bound over exact value: {show_float(data[name][-1] / data['exact'][-1], 3)}"
+            for name, _, _, words in LINES[1:3]
+            if name in data
+        ]
+        above = [words for name, _, _, words in LINES[1:3] if name in data and data[name][-1] < data["exact"][-1]]
+        falls = f" The {above[0]} bound is below what is exact." if above else ""
+        runs = " Runs gave the intervals, each for a mean, at 99%." if "low" in data else ""
+        at = f"{self.title}, exactly, over the number of stages ({data.parameters}). At K = {show_float(data['x'][-1])}, "
+        return f"{at}{', '.join(told)}.{falls}{runs}"
+
+
+RISK = AgainstBounds("Excess empirical risk on a quadratic")
+STABILITY = AgainstBounds("Uniform stability on quadratics")

@@ -1,0 +1,31 @@
+"""The figures "risk" and "stability"."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpverify.report.pages.figures import caption, svg
+
+FIGURE = {
+    "x": [1.0, 2.0, 3.0], "exact": [0.5, 0.3, 0.2], "printed": [0.6, 0.35, 0.1], "corrected": [2.0, 1.0, 0.4],
+    "anyway": [2.0, 2.0, 1.5], "low": [0.4, 0.2, 0.1], "high": [0.6, 0.4, 0.3], "at:n": [100.0],
+}  # fmt: skip
+
+
+def test_caption_has_the_ratios_at_the_end_and_says_which_bound_falls() -> None:
+    text = caption("risk", FIGURE)
+    assert "At K = 3, printed bound over exact value: 0.5, corrected bound over exact value: 2." in text
+    assert "The printed bound is below what is exact." in text
+    assert "Runs gave the intervals" in text
+    alone = caption(
+        "stability", {name: FIGURE[name] for name in ("x", "exact", "anyway")} | {"printed": [1.0, 1.0, 1.0]}
+    )
+    assert "printed bound over exact value: 5." in alone
+    assert "below what" not in alone
+    assert "Runs" not in alone
+
+
+@pytest.mark.parametrize("column", sorted(FIGURE))
+def test_picture_changes_with_each_column(column: str) -> None:
+    values = FIGURE[column]
+    assert svg("risk", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != svg("risk", FIGURE)
