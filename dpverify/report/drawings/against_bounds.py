@@ -56,8 +56,8 @@ class AgainstBounds:
         above = [words for name, _, _, words in LINES[1:3] if name in data and data[name][-1] < data["exact"][-1]]
         falls = f" The {above[0]} bound is below what is exact." if above else ""
         runs = " Runs gave the intervals, each for a mean, at 99%." if "low" in data else ""
-        at = f"{self.title}, exactly, over the number of stages ({data.parameters}). At K = {show_float(data['x'][-1])}, "
-        return f"{at}{', '.join(told)}.{falls}{runs}"
+        what, last = f"{self.title}, exactly, over the number of stages ({data.parameters})", show_float(data["x"][-1])
+        return f"{what}. At K = {last}, {', '.join(told)}.{falls}{runs}"
 
 
 RISK = AgainstBounds("Excess empirical risk on a quadratic")
