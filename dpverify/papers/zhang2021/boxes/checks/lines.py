@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import combinations
 
 import numpy as np
+from scipy.stats import chi2, chisquare
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
-from dpverify.kernels.typing import Vector
+from dpverify.kernels.typing import Indices, Vector
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
 from dpverify.papers.zhang2021.algorithms.stages import HandOn, Stage, StageSchedule, stagewise
@@ -98,6 +100,65 @@ def _lengths(budget: Budget) -> Iterator[dict[str, int]]:
     yield from ({"T": steps} for steps in (1, 2, 5))
 
 
+class _Recorded:
+    """Gradients of 0, and the batches that were asked for."""
+
+    def __init__(self) -> None:
+        self.batches: list[tuple[int, ...]] = []
+
+    def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
+        out[:] = 0.0
+        self.batches.append(tuple(batch.tolist()))
+
+
+def _drawn(n: int, size: int, kept: bool) -> list[tuple[int, ...]]:
+    """The batches of a run; ``kept``: every other step takes the batch before it again."""
+    oracle = _Recorded()
+    StagedDescent(oracle, n, np.zeros(1), StageSchedule((Stage(DRAWS, 0, 1.0),), size), seed=1).advance()
+    return [oracle.batches[t - t % 2] for t in range(DRAWS)] if kept else oracle.batches
+
+
+def _fresh(point: Point, statement: Statement, *, kept: bool = False, twice: bool = False) -> Outcome:
+    """How often each pair of choices came in two steps in a row, by a chi-square; ``twice``: with replacement."""
+    n, size = int(point["n"]), int(point["B"])
+    choices = list(combinations(range(n), size))
+    places = {choice: place for place, choice in enumerate(choices)}
+    batches = np.random.default_rng(1).integers(n, size=(DRAWS, size)).tolist() if twice else _drawn(n, size, kept)
+    sorted_batches = [tuple(sorted(batch)) for batch in batches]
+    if not all(batch in places for batch in sorted_batches):
+        return Outcome(False, note="an example stands twice in a batch")
+    drawn = np.array([places[batch] for batch in sorted_batches])
+    counts = np.bincount(drawn[::2] * len(choices) + drawn[1::2], minlength=len(choices) ** 2)
+    statistic, allowed = float(chisquare(counts).statistic), float(chi2.isf(1e-12, len(counts) - 1))
+    return Outcome(statistic < allowed, Fraction(statistic), Fraction(allowed), "chi-square, and what it may be")
+
+
+def _sizes(budget: Budget) -> Iterator[dict[str, int]]:
+    yield from ({"n": n, "B": size} for n, size in ((4, 1), (5, 2), (4, 3)))
+
+
+def _steps(point: Point, statement: Statement, *, ahead: bool = False, summed: bool = False) -> Outcome:
+    """The compiled loop against its line; ``ahead``: the gradient is taken where momentum leads to."""
+    rng, rho, eta = np.random.default_rng(int(point["d"])), float(point["rho"]), 0.5
+    x = rng.standard_normal((6, int(point["d"])))
+    problem = LogisticRegression(
+        x / np.linalg.norm(x, axis=1, keepdims=True), rng.integers(2, size=6).astype(np.float64), lam=0.5
+    )
+    schedule = StageSchedule((Stage(8, 8, eta),), 6, rho, hand_on="last")
+    run = StagedDescent(BatchGradient(problem), 6, np.zeros(x.shape[1]), schedule, keep=True)
+    run.advance()
+    w, far = run.iterates, 0.0
+    for t in range(1, 8):
+        moved = rho * (w[t] - w[t - 1])
+        gradient = problem.gradient(w[t] + moved if ahead else w[t]) * (6 if summed else 1)
+        far = max(far, float(np.abs(w[t + 1] - w[t] + eta * gradient - moved).max()))
+    return Outcome(far < 1e-12, Fraction(far), Fraction(1, 10**12), "largest difference of a coordinate, and rounding")
+
+
+def _dimensions(budget: Budget) -> Iterator[dict[str, int | str]]:
+    yield from ({"d": d, "rho": rho} for d in (1, 3, 9) for rho in ("1/2", "9/10"))
+
+
 OF_OURS = "the implementation here at a few schedules; it is ours, and not the authors'"
 
 CHECKS.add(
@@ -108,6 +169,22 @@ CHECKS.add(
             Planted("the step size not halved", holds=partial(_same, halved=False)),
         ],
         region="five schedules, one constant gradient", leaves_out=OF_OURS,
+    ),
+    RuleCheck(
+        "algorithm-2-batch", "implementation", points=_sizes, holds=_fresh, about_kernel=True, seconds=0.6,
+        planted=[
+            Planted("a batch used in two steps", holds=partial(_fresh, kept=True)),
+            Planted("with replacement", holds=partial(_fresh, twice=True)),
+        ],
+        region="one of four examples, two of five and three of four, 20,000 steps each", leaves_out=OF_OURS,
+    ),
+    RuleCheck(
+        "algorithm-2-step", "implementation", points=_dimensions, holds=_steps, about_kernel=True,
+        planted=[
+            Planted("the gradient taken where momentum leads to", holds=partial(_steps, ahead=True)),
+            Planted("the sum for the mean", holds=partial(_steps, summed=True)),
+        ],
+        region="eight steps with momentum on six examples, in 1, 3 and 9 dimensions", leaves_out=OF_OURS,
     ),
     RuleCheck(
         "algorithm-2-switch", "implementation", points=_momentum, holds=_same, about_kernel=True,
