@@ -24,6 +24,9 @@ class AgainstBounds:
     """A kind of figure, of the quantity that its title names."""
 
     title: str
+    over: str = "the number of stages"
+    axis: str = "stages K"
+    logarithmic: bool = False  # the axis of x
 
     SHAPE: ClassVar[Shape] = Shape(required=("x", "exact", "printed"), optional=("corrected", "anyway", "low", "high"))
 
@@ -39,11 +42,14 @@ class AgainstBounds:
             axes.vlines(data["x"], data["low"], data["high"], color=BLUE, lw=4.0, alpha=0.6, zorder=4, clip_on=False)
             labels.append(EndLabel(data["high"][-1], "simulated", BLUE))
             shown += [*data["low"], *data["high"]]
-        axes.set_xlim(data["x"][0], data["x"][-1])
-        ticks_at(axes, data["x"])
+        if self.logarithmic:
+            log_scale(axes, "x", data["x"][0], data["x"][-1])
+        else:
+            axes.set_xlim(data["x"][0], data["x"][-1])
+            ticks_at(axes, data["x"])
         log_scale(axes, "y", min(shown) / 1.5, max(shown) * 1.5)
         return finish(
-            axes, (f"{self.title} and its bounds", data.parameters), ("stages K", "exact value, bounds"), labels
+            axes, (f"{self.title} and its bounds", data.parameters), (self.axis, "exact value, bounds"), labels
         )
 
     def caption(self, data: Data) -> str:
@@ -53,12 +59,32 @@ class AgainstBounds:
             for name, _, _, words in LINES[1:3]
             if name in data
         ]
-        above = [words for name, _, _, words in LINES[1:3] if name in data and data[name][-1] < data["exact"][-1]]
-        falls = f" The {above[0]} bound is below what is exact." if above else ""
+        falls = "".join(self._below(data, name, words) for name, _, _, words in LINES[1:3] if name in data)
         runs = " Runs gave the intervals, each for a mean, at 99%." if "low" in data else ""
-        what, last = f"{self.title}, exactly, over the number of stages ({data.parameters})", show_float(data["x"][-1])
-        return f"{what}. At K = {last}, {', '.join(told)}.{falls}{runs}"
+        what, last = f"{self.title}, exactly, over {self.over} ({data.parameters})", show_float(data["x"][-1])
+        return f"{what}. At {self.axis[-1]} = {last}, {', '.join(told)}.{falls}{self._onset(data)}{runs}"
+
+    def _below(self, data: Data, name: str, words: str) -> str:
+        """Say the largest x at which a bound is below what is exact."""
+        rows = zip(data["x"], data[name], data["exact"], strict=True)
+        last = max((x for x, bound, exact in rows if bound < exact), default=None)
+        return (
+            ""
+            if last is None
+            else f" The {words} bound is below the exact value at {self.axis[-1]} = {show_float(last)}."
+        )
+
+    def _onset(self, data: Data) -> str:
+        """From where on the corrected bound is below what holds anyway."""
+        if not {"corrected", "anyway"} <= data.keys():
+            return ""
+        rows = zip(data["x"], data["corrected"], data["anyway"], strict=True)
+        first = next((x for x, bound, anyway in rows if bound < anyway), None)
+        if first is None:
+            return " The corrected bound is nowhere below what holds anyway."
+        return f" The corrected bound is below what holds anyway from {self.axis[-1]} = {show_float(first)} on."
 
 
 RISK = AgainstBounds("Excess empirical risk on a quadratic")
+RISK_OVER_N = AgainstBounds("Excess empirical risk on a quadratic", "the number of examples", "examples n", True)
 STABILITY = AgainstBounds("Uniform stability on quadratics")

@@ -26,7 +26,7 @@ from dpverify.report.drawings import (
     utility_slopes,
     variance_terms,
 )
-from dpverify.report.drawings.against_bounds import RISK, STABILITY
+from dpverify.report.drawings.against_bounds import RISK, RISK_OVER_N, STABILITY
 from dpverify.report.drawings.columns import Data, Shape, read
 from dpverify.report.style import to_svg
 
@@ -60,6 +60,7 @@ DRAWINGS: Mapping[str, Drawing] = {
     "onset": onset,
     "pattern": pattern,
     "risk": RISK,
+    "risk-over-n": RISK_OVER_N,
     "run-time": run_time,
     "stability": STABILITY,
     "utility-slopes": utility_slopes,

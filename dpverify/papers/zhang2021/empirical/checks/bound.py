@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -103,22 +103,41 @@ SHOWN: Values = {
 """A schedule with the conditions of the printed theorem and of the corrected one."""
 
 
-def _over_stages(context: Context) -> dict[str, dict[str, list[float]]]:
-    """The figure: exact risk on a quadratic after K stages, both bounds, and runs; smoke runs have none."""
+Columns = dict[str, list[float]]
+
+
+def _over_stages(context: Context) -> dict[str, Columns]:
+    """Figures: exact risk on a quadratic and both bounds after K stages, with runs, and over n; smoke has none.
+
+    K grows with n so that (1/2)^K falls like 1/n^2, as Theorem 3.2 asks.
+    """
     if context.budget.name == "smoke":
         return {}
     corrected = context.statement
-    printed = corrected.siblings["theorem-3-2"].statement({"output": "loop"})
     points = [as_point({**SHOWN, "K": K}) for K in range(2, 6)]
-    bounds = {
-        name: [printed_side(statement, point) for point in points]
-        for name, statement in (("printed", printed), ("corrected", corrected))
-    }
-    exact = [float(ball(_excess("start", "batches", "noise", eta=_given)(point, corrected)).mid()) for point in points]
     ends = np.array([simulated(point, runs=40) for point in points])
-    sizes = {f"at:{name}": [float(points[0][name])] for name in ("T_0", "n", "B", "epsilon", "d")}
-    columns = {"x:K": [float(point["K"]) for point in points], "exact": exact, **bounds, **sizes}
-    return {"risk": {**columns, "low": ends[:, 0].tolist(), "high": ends[:, 1].tolist()}}
+    many = [as_point({**SHOWN, "d": 100, "n": int(10 ** (k / 2)), "K": round(3.32 * k)}) for k in range(4, 17)]
+    over_n = _beside_bounds(many, corrected, "n", ("T_0", "B", "epsilon", "d"))
+    return {
+        "risk": {
+            **_beside_bounds(points, corrected, "K", ("T_0", "n", "B", "epsilon", "d")),
+            "low": ends[:, 0].tolist(), "high": ends[:, 1].tolist(),
+        },
+        "risk-over-n": {**over_n, "anyway": [float(point["gap"]) for point in many]},
+    }  # fmt: skip
+
+
+def _beside_bounds(points: Sequence[Point], corrected: Statement, over: str, fixed: tuple[str, ...]) -> Columns:
+    """Columns of exact risks and both bounds."""
+    printed = corrected.siblings["theorem-3-2"].statement({"output": "loop"})
+    exact = _excess("start", "batches", "noise", eta=_given)
+    return {
+        f"x:{over}": [float(point[over]) for point in points],
+        "exact": [float(ball(exact(point, corrected)).mid()) for point in points],
+        "printed": [printed_side(printed, point) for point in points],
+        "corrected": [printed_side(corrected, point) for point in points],
+        **{f"at:{name}": [float(points[0][name])] for name in fixed},
+    }
 
 
 def simulated(point: Point, runs: int) -> tuple[float, float]:
