@@ -17,12 +17,13 @@ REFUTED = 1
 STEPS, DELTA = 1000, 1e-5  # of the epsilon that a page shows
 
 
-def conform(*targets: str, seed: int = 0, alpha: float = 1e-4, report: Path | None = None) -> int:
+def conform(*targets: str, seed: int = 0, alpha: float = 1e-4, outputs: int = 0, report: Path | None = None) -> int:
     """Test an optimizer of yours: its batches, what one example changes, its noise, what its state remembers.
 
     ``targets``: module:function or file.py:function, one or more; the function returns a PrivateOptimizer and a
     Promise, both of dpverify.conform. Exit code 1 where a test finds a fault. ``alpha``: most that the chance of a
-    false alarm is. ``report``: folder whose page peers.md says what was found.
+    false alarm is. ``outputs``: bound epsilon from below as well, by so many runs on each side of pairs of batches.
+    ``report``: folder whose page peers.md says what was found.
     """
     if not targets:
         raise BadInput("TARGETS", "nothing", "must be at least one module:function or file.py:function")
@@ -35,7 +36,7 @@ def conform(*targets: str, seed: int = 0, alpha: float = 1e-4, report: Path | No
     peers, code = [], OK
     for target, says, module, optimizer, promise in made:
         try:
-            found = conformance(optimizer, promise, seed=seed, alpha=alpha)
+            found = conformance(optimizer, promise, seed=seed, alpha=alpha, outputs=outputs)
         except ValueError as error:
             raise BadInput("TARGET", target, str(error)) from error
         print(*([f"{target}: {says}"] if len(targets) > 1 else []), found, sep="\n")

@@ -8,8 +8,12 @@ from dpverify.conform.sampling import sampling_tests
 from dpverify.conform.sensitivity import sensitivity_tests
 from dpverify.conform.state import state_tests
 
+LEAST_OUTPUTS = 1000
 
-def conformance(optimizer: PrivateOptimizer, promise: Promise, *, seed: int = 0, alpha: float = 1e-4) -> Conformance:
+
+def conformance(
+    optimizer: PrivateOptimizer, promise: Promise, *, seed: int = 0, alpha: float = 1e-4, outputs: int = 0
+) -> Conformance:
     """Test whether an optimizer does what its accounting presumes.
 
     Parameters
@@ -22,17 +26,20 @@ def conformance(optimizer: PrivateOptimizer, promise: Promise, *, seed: int = 0,
         At least 0; the same seed draws the same numbers.
     alpha : float
         Most that the chance of a false alarm may be, over all tests, above 0 and below 1.
+    outputs : int
+        Where it is not 0, epsilon is bounded from below as well: by so many runs of two steps, at least 1000, on each
+        side of pairs of batches that are hard to keep apart. 10,000 take some ten seconds.
 
     Returns
     -------
     Conformance
         True where every test passed; as text, a line per test with what it found and what it would have seen. No test
-        shows that an optimizer is private: ``dpverify.audit`` bounds its epsilon from below, an accountant from above.
+        shows that an optimizer is private: an accountant bounds its epsilon from above, if its promise is kept.
 
     Raises
     ------
     ValueError
-        When ``seed`` or ``alpha`` is outside its range, or ``batches`` gives too few of them.
+        When ``seed``, ``alpha`` or ``outputs`` is outside its range, or ``batches`` gives too few of them.
 
     Examples
     --------
@@ -49,10 +56,17 @@ def conformance(optimizer: PrivateOptimizer, promise: Promise, *, seed: int = 0,
         raise ValueError(f"seed must be at least 0, got seed={seed}.")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be above 0 and below 1, got alpha={alpha}.")
+    if outputs != 0 and outputs < LEAST_OUTPUTS:
+        raise ValueError(f"outputs must be 0 or at least {LEAST_OUTPUTS}, got outputs={outputs}.")
+    share = alpha / (3 if outputs else 2)
     tests = [*sensitivity_tests(optimizer, promise, seed)]
     if optimizer.batches is not None:
-        tests += sampling_tests(optimizer.batches, promise, alpha / 2, seed)
+        tests += sampling_tests(optimizer.batches, promise, share, seed)
     if all(test.passed for test in tests if test.name == "every batch"):
-        tests += noise_tests(optimizer, promise, alpha / 2, seed)
+        tests += noise_tests(optimizer, promise, share, seed)
         tests += state_tests(optimizer, promise, seed)
+        if outputs:
+            from dpverify.conform.outputs import output_tests
+
+            tests += output_tests(optimizer, promise, share, seed, outputs)
     return Conformance(tests)

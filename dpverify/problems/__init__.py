@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dpverify.problems.example_gradients import ExampleGradients
     from dpverify.problems.logistic import LogisticRegression
     from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
+    from dpverify.problems.waves import RegionConstants, Waves
 
 _HOMES = {
     "base": "Problem replace_one",
@@ -21,6 +22,7 @@ _HOMES = {
     "example_gradients": "ExampleGradients",
     "logistic": "LogisticRegression",
     "sampled_run": "DescentParameters NoisyDescent",
+    "waves": "RegionConstants Waves",
 }
 
 __all__ = [
@@ -32,6 +34,8 @@ __all__ = [
     "NoisyDescent",
     "Problem",
     "RecursiveGradient",
+    "RegionConstants",
+    "Waves",
     "load_dataset",
     "replace_one",
 ]

@@ -187,6 +187,30 @@ def test_a_mistake_of_a_step_is_found(name: str) -> None:
     assert not conformance(PrivateOptimizer(STEPS[name]), PROMISE, seed=0)
 
 
+def loud_batches(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    """Right in the batches that other tests draw, and with a fifth of the noise in larger ones."""
+    return state, (clipped(g).sum(axis=0) + normal(rng, g) * (1.0 if len(g) <= 5 * BATCH else 0.2)) / BATCH
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("neighbours", "outputs"), [("add-remove", 3000), ("replace-one", 12_000)])
+def test_what_only_outputs_show_is_found_in_them_and_nothing_else_is(neighbours: str, outputs: int) -> None:
+    promised = promise(neighbours=neighbours)
+    right = conformance(PrivateOptimizer(dp_sgd), promised, outputs=outputs)
+    assert right, str(right)
+    assert right.tests[-1].name == "outputs"
+    assert right.alpha <= 1e-4 * (1 + 1e-9)
+    assert conformance(PrivateOptimizer(loud_batches), promised)
+    (found,) = conformance(PrivateOptimizer(loud_batches), promised, outputs=outputs).failed
+    assert found.name == "outputs"
+    assert "many others alike" in found.found
+
+
+def test_too_few_outputs_are_refused() -> None:
+    with pytest.raises(ValueError, match="outputs must be 0 or at least 1000, got outputs=10"):
+        conformance(PrivateOptimizer(dp_sgd), PROMISE, outputs=10)
+
+
 def rate(factor: float) -> Callable[..., Any]:
     return lambda n, steps, rng: (np.flatnonzero(rng.random(n) < factor * BATCH / n) for _ in range(steps))
 

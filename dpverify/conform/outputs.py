@@ -1,0 +1,62 @@
+"""What outputs give away: lower bounds of epsilon on worst cases, beside what the promised noise gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dpverify.conform.records import ConformanceTest, PrivateOptimizer, Promise
+from dpverify.privacy.accounting import epsilon
+from dpverify.privacy.audit.audit import audit
+
+DELTA = 1e-5
+STEPS = 2  # of a run that is observed; the same batch in each
+
+
+def output_tests(
+    optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int, outputs: int
+) -> Iterator[ConformanceTest]:
+    """Audit two steps on pairs of neighbouring batches, where the noise of each step is promised to be its own."""
+    if promise.covariance is not None:
+        return
+    allowed = epsilon(promise.deviation / promise.sensitivity, DELTA, steps=STEPS).upper
+    largest, where, power, refuted = -1.0, "", math.inf, False
+    pairs = list(_pairs(promise))
+
+    def released(gradients: Any, rng: np.random.Generator) -> Any:
+        state, found = optimizer.start(), []
+        for _ in range(STEPS):
+            state, out = optimizer.step(state, gradients.copy(), rng)
+            found.append(np.asarray(out, dtype=float))
+        return np.concatenate(found)
+
+    for words, one, other in pairs:
+        confidence = 1.0 - alpha / len(pairs)
+        found = audit(
+            released, (one, other), epsilon=allowed, delta=DELTA, n=outputs, confidence=confidence, seed=seed
+        )  # fmt: skip
+        refuted = refuted or found.verdict == "refuted"
+        power = min(power, float(found.power.largest_epsilon) if found.power else 0.0)
+        if found.epsilon > largest:
+            largest, where = found.epsilon, words
+    says = f"epsilon is at least {largest:.3g} ({where}), where two such steps have {allowed:.3g} at delta = {DELTA:g}"
+    sees = f"an epsilon between the promised one and {power:.3g} that outputs of so few runs tell apart"
+    yield ConformanceTest("outputs", not refuted, says, sees, alpha)
+
+
+def _pairs(promise: Promise) -> Iterator[tuple[str, Any, Any]]:
+    """Neighbouring batches: what else is there, and the one gradient there and not, or turned round."""
+    d, clip = promise.dimension, promise.clip
+    axis = np.eye(1, d)
+    rests = {
+        "nothing else": np.zeros((0, d)),
+        "others negative": np.tile(-clip * axis, (promise.batch, 1)),
+        "many others alike": np.tile(clip * axis, (8 * promise.batch, 1)),
+    }
+    for words, rest in rests.items():
+        one = np.concatenate([rest, 1e6 * clip * axis])
+        other = rest if promise.neighbours == "add-remove" else np.concatenate([rest, -1e6 * clip * axis])
+        yield words, one, other
