@@ -61,8 +61,8 @@ def certify(statement: Statement, derivation: Derivation, digest: str) -> Certif
         said = {key: value for key, value in header.items() if key not in OWN}
         for other, from_other, made in _latest:
             if other == said and from_other == derivation:
-                own = {key: header[key] for key in OWN}
-                return Certificate({"schema": 2, **made, "statement": {**made["statement"], **own}})
+                # The header as it is written for this statement: equal letters may stand in another order.
+                return Certificate({"schema": 2, **made, "statement": {**made["statement"], **header}})
         if statement.relation in k.ORDERS:
             header["order"] = {"last": from_sympy(clean.last), "known": [], "weights": []}
         if clean.division is None:
