@@ -23,7 +23,7 @@ from dpverify.symbolic.exact.statements import requires_hold
 
 CHECKS = PaperChecks("zhang2021", __name__)
 
-SHORT_STEPS = OptimizerFault("short steps", "every step is a hundredth as long", direction=0.01)
+SHORT_STEPS = OptimizerFault("short steps", "every step is a thousandth as long", direction=0.001)
 LESS_DATA = OptimizerFault("less data", "noise for a tenth of the data", noise=10.0)
 EXAMPLES, BATCH, STAGES, ROOM = 40, 4, 2, 3  # n, B, K; values count up to so many times the bound
 
