@@ -71,8 +71,8 @@ class Filler:
         return [r for r in self.results if claim_id(r) == claim and reading.items() <= r.reading.items()]
 
     def judged(self, about: str) -> bool:
-        """Whether the run judged the claim at all."""
-        return any(result.status != "untested" for result in self.about(about))
+        """Whether the run judged the claim, or the claim is one that nothing judges, as its pin says."""
+        return any(result.status != "untested" or result.pinned == "untested" for result in self.about(about))
 
     def require(self, condition: PassageCondition) -> None:
         """Raise MissingError unless every reading that is meant has one of the statuses."""
