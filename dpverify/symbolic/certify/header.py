@@ -35,8 +35,9 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     defined: dict[str, Prefix] = {}
     for name, value in statement.let:
         defined[name] = from_formula(value, defined)
-    names = [name for name in statement.domains if name not in defined]
-    constraints = [c for name in statement.domains for c in statement.domains[name].constraints]
+    domains = sorted(statement.domains)  # letters of a definition come from a set
+    names = [name for name in domains if name not in defined]
+    constraints = [c for name in domains for c in statement.domains[name].constraints]
     if statement.rhs is None or statement.relation not in {"<=", ">=", "=", *k.ORDERS}:
         raise NotExpressibleError("the statement has no sides with a relation between them that is known here")
     meant = meant_by(statement)

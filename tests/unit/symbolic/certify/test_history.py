@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dpverify.cli.app import main
+from dpverify.ledger import load_specs
+from dpverify.symbolic.certify.header import record_header
+from dpverify.symbolic.derive.define import reworded
 
 BEFORE, CLAIM, FILE = (
     "tran2022:section-1-rate",
@@ -35,3 +40,11 @@ def test_a_certificate_does_not_depend_on_the_order_of_sets(tmp_path: Path, clai
     first, *others = ({file.name: file.read_bytes() for file in (tmp_path / seed).iterdir()} for seed in "012")
     assert first
     assert others == [first, first]
+
+
+def test_letters_stand_in_the_order_of_their_names() -> None:
+    statement = reworded(load_specs().papers["tran2022"].claims["lemma-5-case-1"].statement())
+    assert statement.domains.keys() == {"e", "g"}
+    orders = [{n: statement.domains[n] for n in names} for names in ("eg", "ge")]
+    one, other = (json.dumps(record_header(replace(statement, domains=order))["letters"]) for order in orders)
+    assert one == other
