@@ -21,6 +21,7 @@ def output_tests(
 ) -> Iterator[ConformanceTest]:
     """Audit two steps on pairs of neighbouring batches, where the noise of each step is promised to be its own."""
     if promise.covariance is not None:
+        yield ConformanceTest("outputs", True, "not tested: the noise of a step may depend on earlier ones", "nothing")
         return
     allowed = epsilon(promise.deviation / promise.sensitivity, DELTA, steps=STEPS).upper
     largest, where, power, refuted = -1.0, "", math.inf, False
@@ -43,7 +44,9 @@ def output_tests(
         if found.epsilon > largest:
             largest, where = found.epsilon, words
     says = f"epsilon is at least {largest:.3g} ({where}), where two such steps have {allowed:.3g} at delta = {DELTA:g}"
-    sees = f"an epsilon between the promised one and {power:.3g} that outputs of so few runs tell apart"
+    if power <= allowed and not refuted:
+        says = f"not tested: so few outputs show no epsilon above {power:.3g}, and two such steps have {allowed:.3g}"
+    sees = f"no epsilon above {power:.3g}, whatever the optimizer does" if power > allowed else "nothing"
     yield ConformanceTest("outputs", not refuted, says, sees, alpha)
 
 

@@ -206,6 +206,14 @@ def test_what_only_outputs_show_is_found_in_them_and_nothing_else_is(neighbours:
     assert "many others alike" in found.found
 
 
+def test_what_outputs_cannot_tell_is_said_not_to_be_tested() -> None:
+    last = conformance(PrivateOptimizer(dp_sgd), promise(neighbours="replace-one"), outputs=1000).tests[-1]
+    assert (last.name, last.sees) == ("outputs", "nothing")
+    assert last.found.startswith("not tested: so few outputs show no epsilon above")
+    last = conformance(PrivateOptimizer(tree), promise(covariance=SHARED), outputs=1000).tests[-1]
+    assert last.found.startswith("not tested: the noise of a step may depend")
+
+
 def test_too_few_outputs_are_refused() -> None:
     with pytest.raises(ValueError, match="outputs must be 0 or at least 1000, got outputs=10"):
         conformance(PrivateOptimizer(dp_sgd), PROMISE, outputs=10)
