@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpverify.bench.machine import usable_cores
-from dpverify.cli.output import OK, STDOUT, BadInput, Target, Whole, check_folder, check_json, complain, write_record
+from dpverify.cli.output import (
+    INTERRUPTED,
+    OK,
+    STDOUT,
+    BadInput,
+    Target,
+    Whole,
+    check_folder,
+    check_json,
+    complain,
+    write_record,
+)
 
 if TYPE_CHECKING:
     from dpverify.report.selftest import Selftest
@@ -42,7 +54,7 @@ def selftest(
     ``rates``: run each statistical check with so many seeds instead, of the claims that match ``only``, and count how
     often it is wrong, which writes rates.md.
     ``modules``: let a machine change each module that the catalogue leaves out instead, those whose names match
-    ``only``, which writes mutants.md.
+    ``only``, which writes mutants.md; after Ctrl-C too, and the same command goes on from there.
     """
     if modules:
         return _modules(only or "*", root, jobs, state, json, report)
@@ -122,13 +134,13 @@ def _modules(
             root.resolve(), state, only, jobs=jobs or usable_cores(), report=progress,
             known=before.changes if before else (),
         )  # fmt: skip
-    if not run.modules:
+    if not any(fnmatchcase(name, only) for name in run.modules):
         raise BadInput("--only", only, "no module that the catalogue leaves out has such a name")
     write_record(run, json)
     if report is not None:
         MUTANTS_PAGE.write(run, report)
     print("\n".join(summary(run)), file=sys.stderr if json == STDOUT else sys.stdout)
-    return OK
+    return INTERRUPTED if any(fnmatchcase(name, only) for name in run.waiting) else OK
 
 
 def _rates(seeds: int, only: str, root: Path, jobs: int | None, json: Target | None, report: Path | None) -> int:

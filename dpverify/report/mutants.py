@@ -13,7 +13,10 @@ from dpverify.report.words import GENERATED, plural
 
 
 class MutantsRun(Record, frozen=True, kw_only=True):
-    """A whole run, ``data/mutants.json``: the last change that was tried in each module, none where there was none."""
+    """A run, ``data/mutants.json``: the last change that was tried in each module, one without words where there is none.
+
+    Modules without one have not been looked at yet: what is recorded is kept, and a later run goes on from there.
+    """
 
     schema: Literal[1] = 1
     kind: Literal["dpverify mutants"] = "dpverify mutants"
@@ -29,7 +32,12 @@ class MutantsRun(Record, frozen=True, kw_only=True):
     @property
     def unseen(self) -> list[FaultOutcome]:
         """Changes of modules none of whose changes was noticed."""
-        return [each for each in self.changes if each not in self.noticed]
+        return [each for each in self.changes if each.what and each not in self.noticed]
+
+    @property
+    def waiting(self) -> list[str]:
+        """Modules that nobody has looked at yet."""
+        return sorted(set(self.modules) - {each.module for each in self.changes})
 
 
 INTRODUCTION = """\
@@ -41,7 +49,7 @@ notices is a question and not yet a fault of the tests."""
 
 def mutants_page(run: MutantsRun) -> str:
     """The page."""
-    untried = sorted(set(run.modules) - {each.module for each in run.changes})
+    untried = sorted(each.module for each in run.changes if not each.what)
     return md.document(
         [
             GENERATED,
@@ -54,6 +62,8 @@ def mutants_page(run: MutantsRun) -> str:
             md.bullets(map(md.code, untried)),
             "## Noticed",
             md.bullets(f"{md.code(each.module)}: {md.prose(', '.join(_by(each)))}" for each in run.noticed),
+            "## Not looked at yet" if run.waiting else "",
+            md.bullets(map(md.code, run.waiting)),
             f"Commit: {md.code(run.commit)}",
         ]
     )
@@ -61,9 +71,10 @@ def mutants_page(run: MutantsRun) -> str:
 
 def summary(run: MutantsRun) -> Iterator[str]:
     """What was found, in one line."""
+    waiting = f"; {len(run.waiting)} have not been looked at yet" if run.waiting else ""
     yield (
         f"{plural(len(run.modules), 'module')} without a fault in the catalogue: a change was noticed in "
-        f"{len(run.noticed)}, none in {len(run.unseen)}."
+        f"{len(run.noticed)}, none in {len(run.unseen)}{waiting}."
     )
 
 

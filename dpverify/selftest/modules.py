@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -40,17 +40,19 @@ def change_modules(
     """Change each module that the catalogue leaves out and whose name matches, until a change of it is noticed.
 
     What ``state`` and ``known`` hold is not run again while the module and its guards stay as they are. Guards that are
-    red before anything is changed are not asked. ``limit``: seconds for one change.
+    red before anything is changed are not asked. ``limit``: seconds for one change. After Ctrl-C, what was decided.
     """
     tell = report or (lambda done, total, label: None)
     taken = {fault.module for fault in load_faults(root)}
-    left = [name for name in modules(root) if name not in taken and fnmatchcase(name, only)]
+    left = [name for name in modules(root) if name not in taken]
     keys = {module: _key(root, module) for module in left}
-    decided = {each.key: each for each in known} | remembered(state)
-    todo = [module for module in left if keys[module] not in decided]
+    decided = {each.key: each for each in known if each.error != NOT_RUN} | remembered(state)
+    todo = [module for module in left if keys[module] not in decided and fnmatchcase(module, only)]
     tell(len(left) - len(todo), len(left), "the guards, before anything is changed")
     if todo:
-        with tempfile.TemporaryDirectory(prefix="dpverify-modules-") as work, ExitStack() as stack:
+        with ExitStack() as stack:
+            stack.enter_context(suppress(KeyboardInterrupt))
+            work = stack.enter_context(tempfile.TemporaryDirectory(prefix="dpverify-modules-"))
             for outcome in stack.enter_context(closing(_decide(root, todo, Path(work), jobs, limit))):
                 key = keys[outcome.module]
                 decided[key] = msgspec.structs.replace(outcome, key=key)
@@ -59,8 +61,7 @@ def change_modules(
                         file.write(b"\n" + msgspec.json.encode((key, decided[key])) + b"\n")
                 done = sum(each in decided for each in keys.values())
                 tell(done, len(left), f"{outcome.module}: {'noticed' if _noticed(outcome) else 'NOT NOTICED'}")
-    changes = [decided[keys[module]] for module in left]
-    return MutantsRun(commit=commit(), modules=left, changes=[each for each in changes if each.what])
+    return MutantsRun(commit=commit(), modules=left, changes=[decided[key] for key in keys.values() if key in decided])
 
 
 def _key(root: Path, module: str) -> str:

@@ -9,8 +9,9 @@ def change(module: str, saw: Saw) -> FaultOutcome:
     return FaultOutcome(id=module, kind="machine", what="line 1: 0 becomes (1)", module=module, sightings=[sighting])
 
 
+NOTHING = FaultOutcome(id="c", kind="machine", what="", module="c")
 RUN = MutantsRun(
-    commit="abc", modules=["a", "b", "c"], changes=[change("a", "assertion failed"), change("b", "nothing")]
+    commit="abc", modules=["a", "b", "c"], changes=[change("a", "assertion failed"), change("b", "nothing"), NOTHING]
 )
 
 
@@ -21,3 +22,10 @@ def test_modules_where_nothing_is_noticed_are_named() -> None:
     assert "`b` | `line 1: 0 becomes (1)` | `tests/test_b.py`: nothing" in unseen
     assert "`c`" in unseen.split("## Nothing to change")[1]
     assert "`a`: tests/test_a.py (assertion failed)" in noticed
+
+
+def test_what_nobody_has_looked_at_yet_is_said() -> None:
+    run = MutantsRun(commit="abc", modules=["a", "d"], changes=[change("a", "assertion failed")])
+    assert list(summary(run))[0].endswith("noticed in 1, none in 0; 1 have not been looked at yet.")
+    assert "`d`" in mutants_page(run).split("## Not looked at yet")[1]
+    assert "## Not looked at yet" not in mutants_page(RUN)

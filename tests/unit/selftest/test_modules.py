@@ -59,3 +59,14 @@ def test_guards_that_did_not_run_decide_nothing(toy: Path) -> None:
     assert not state.exists()
     guard.write_text(held)
     assert change_modules(toy, state, "dpverify.held").noticed
+
+
+def test_a_run_that_is_ended_keeps_what_it_decided(toy: Path) -> None:
+    def ended(done: int, total: int, label: str) -> None:
+        if label.startswith("dpverify."):
+            raise KeyboardInterrupt
+
+    run = change_modules(toy, toy / "state", report=ended)
+    assert len(run.changes) == 1
+    assert len(run.waiting) == len(NAMES) - 1
+    assert not change_modules(toy, toy / "state").waiting
