@@ -13,7 +13,7 @@ from dpverify.report.words import GENERATED, plural
 
 
 class MutantsRun(Record, frozen=True, kw_only=True):
-    """A run, ``data/mutants.json``: the last change that was tried in each module, one without words where there is none.
+    """A run, ``data/mutants.json``: the last change that was tried in each module, wordless where there is none.
 
     Modules without one have not been looked at yet: what is recorded is kept, and a later run goes on from there.
     """

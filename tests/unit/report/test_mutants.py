@@ -26,6 +26,6 @@ def test_modules_where_nothing_is_noticed_are_named() -> None:
 
 def test_what_nobody_has_looked_at_yet_is_said() -> None:
     run = MutantsRun(commit="abc", modules=["a", "d"], changes=[change("a", "assertion failed")])
-    assert list(summary(run))[0].endswith("noticed in 1, none in 0; 1 have not been looked at yet.")
+    assert next(iter(summary(run))).endswith("noticed in 1, none in 0; 1 have not been looked at yet.")
     assert "`d`" in mutants_page(run).split("## Not looked at yet")[1]
     assert "## Not looked at yet" not in mutants_page(RUN)
