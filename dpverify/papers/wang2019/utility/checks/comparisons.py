@@ -42,6 +42,13 @@ CHECKS.add(
         "theorem-4-4-first-step", "points", region="one point inside the conditions",
         points=points_at({**AT, "n": 10**8, "d": 3, "epsilon": 1}, "n d epsilon delta G L gap beta"),
     ),
+    SearchCheck(
+        "note-printed-choices", "search", region={"beta": ("1/100", "99/100")},
+        corners=(
+            {"n": 10**6, "d": 3, "epsilon": 1, "delta": "1/100000", "G": 2, "L": 1, "gap": 1, "beta": "1/2"},
+            {"n": 3000, "d": 9, "epsilon": "1/2", "delta": "3/5", "G": "101/100", "L": 1, "gap": "1/20", "beta": "1/2"},
+        ),
+    ),
     DerivationCheck("definition-3-6-measure", "derivation", build=derive_by_sign),
     SearchCheck("remark-3-8-order", "search", corners=({"sigma": 3, "tau": "1/1000", "alpha": 2},)),
 )  # fmt: skip
