@@ -106,6 +106,7 @@ CHECKS.add(
         )
         for name, d, variants in (("points", 1000, PRINTED), ("few-dimensions", 320, CORRECTED))
     ),
+    DerivationCheck("theorem-4-4-ratio", "derivation", build=order.derive_ratio, variants=CORRECTED),
     *(
         RuleCheck(
             claim,
