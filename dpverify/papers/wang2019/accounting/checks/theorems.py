@@ -73,11 +73,11 @@ def _parties(budget: Budget) -> Iterator[PointLike]:
 def _small_units(budget: Budget) -> Iterator[PointLike]:
     """Points inside the printed conditions of Theorem 5.1, at orders which only its sigma^2, with G large, allows."""
     for n, b, T, epsilon, delta, beta in (
-        (10_000, 50, 4, "1/5", "1e-6", "1/5"), (32_560, 200, 4, "1/5", "1e-5", "3/10"),
-        (60_000, 600, 10, "1/2", "1e-6", "3/10"),
+        (10_000, 50, 4, "1/5", "1e-6", "1/5"), (40_000, 200, 4, "1/5", "1e-5", "17/100"),
+        (10_000, 100, 10, "1/2", "1e-6", "3/10"),
     ):  # fmt: skip
         yield {
-            "m": 2, "n_party": n // 2, "b": b, "b_0": b * b // 2 * 2 if b * b < n else n, "T": T, "epsilon": epsilon,
+            "m": 2, "n_party": n // 2, "b": b, "b_0": b * b, "T": T, "epsilon": epsilon,
             "delta": delta, "beta": beta, "G": 100 * b, "gamma": 1, "zeta": 1,
         }  # fmt: skip
 
