@@ -74,6 +74,13 @@ def derive_last(statement: Statement) -> Derivation:
     return one_chain(statement, start, tangent, Step(end, "="))
 
 
+def derive_larger_log(statement: Statement) -> Derivation:
+    """Derive that one logarithm is at most another, by what stands in them."""
+    start, end = sympy_sides(statement)
+    (smaller,), (larger,) = start.atoms(log), end.atoms(log)
+    return one_chain(statement, start, Step(end, "<=", "log-monotone", {"a": smaller.args[0], "b": larger.args[0]}))
+
+
 def derive_min(statement: Statement) -> Derivation:
     """Derive the minimum after C.1 by two chords of exp: up to y = 1/sigma^2 = 3/4 and from there to 10/7."""
     start, end = sympy_sides(statement)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Rational, exp, floor, sqrt
+from sympy import Rational, exp, floor, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import one_chain
@@ -52,5 +52,22 @@ def derive_box(statement: Statement) -> Derivation:
         start,
         Step(sqrt(2) * sqrt(square), "="),
         Step.order(sqrt(2) * sqrt(HOLE * exp(-(x**2) / 2)), x**2 / 2, exp(x**2 / 2 - 1)),
+        Step(end, "="),
+    )
+
+
+def derive_ratio(statement: Statement) -> Derivation:
+    """Derive the least ratio at Theorem 4.4's choices: its part without epsilon is enough in few dimensions."""
+    start, end = sympy_sides(statement)
+    names = ("G", "d", "beta", "epsilon", "delta")
+    G, d, beta, epsilon, delta = (sympy_symbols(statement)[name] for name in names)
+    factor, most = 14 * G**2 / (beta * (1 - beta)), 20 * G**2 / (beta * (1 - beta))
+    both = factor / d + 14 * G**2 * epsilon / (beta * d * log(1 / delta))
+    return one_chain(
+        statement,
+        start,
+        Step(both, "="),
+        Step(factor / d, ">=", "order", {"a": factor / d, "b": both}),
+        Step(factor / most, ">=", "reciprocal-monotone", {"a": d, "b": most}, context=factor * HOLE),
         Step(end, "="),
     )

@@ -21,8 +21,11 @@ from dpverify.symbolic.exact.statements import definitions
 CHECKS = PaperChecks("wang2019", __name__)
 
 
-def _accounted(factor: float = 1.0) -> LeftSide:
-    """Delta from above with the printed noise, by composing the whole privacy loss; each party draws b/m examples."""
+def _accounted(factor: float = 1.0, *, attained: bool = False) -> LeftSide:
+    """Delta with the printed noise, by composing the whole privacy loss; each party draws b/m examples.
+
+    From above, or what one data set attains: all gradients are -G but that of one example, +G or -G.
+    """
 
     def lhs(point: Point, statement: Statement) -> Fraction:
         parties = int(point.get("m", Fraction(1)))
@@ -32,7 +35,8 @@ def _accounted(factor: float = 1.0) -> LeftSide:
         run = BatchRun("ddp-srm", n, int(point["T"]), batch, first, gamma, zeta, G, parties)
         noise = float(ball(definitions(statement, point)["variance"]).sqrt()) * n / (2.0 * run.length)
         delta = float(point["delta"])
-        return Fraction(batch_delta(run.steps_at(factor * noise), float(point["epsilon"]), delta).upper)
+        bounds = batch_delta(run.steps_at(factor * noise), float(point["epsilon"]), delta)
+        return Fraction(bounds.lower if attained else bounds.upper)
 
     return lhs
 
@@ -63,6 +67,18 @@ def _parties(budget: Budget) -> Iterator[PointLike]:
         yield {
             **{key: value for key, value in point.items() if key != "n"}, "m": m, "n_party": n // m,
             "b_0": min(n // m * m, b * b),
+        }  # fmt: skip
+
+
+def _small_units(budget: Budget) -> Iterator[PointLike]:
+    """Points inside the printed conditions of Theorem 5.1, at orders which only its sigma^2, with G large, allows."""
+    for n, b, T, epsilon, delta, beta in (
+        (10_000, 50, 4, "1/5", "1e-6", "1/5"), (40_000, 200, 4, "1/5", "1e-5", "17/100"),
+        (10_000, 100, 10, "1/2", "1e-6", "3/10"),
+    ):  # fmt: skip
+        yield {
+            "m": 2, "n_party": n // 2, "b": b, "b_0": b * b, "T": T, "epsilon": epsilon,
+            "delta": delta, "beta": beta, "G": 100 * b, "gamma": 1, "zeta": 1,
         }  # fmt: skip
 
 
@@ -130,8 +146,14 @@ CHECKS.add(
     ),
     RuleCheck(
         "theorem-5-1-dp", "accounted", points=_parties, lhs=_accounted(), seconds=0.5,
-        readings={"index-sets": "equal"}, planted=[Planted("a quarter of the noise", lhs=_accounted(0.25))],
+        readings={"index-sets": "equal"}, variants=("amended",),
+        planted=[Planted("a quarter of the noise", lhs=_accounted(0.25))],
         region="eight points inside the conditions, two parties, delta from above",
+    ),
+    RuleCheck(
+        "theorem-5-1-dp", "orders-in-small-units", points=_small_units, lhs=_accounted(attained=True), seconds=0.5,
+        readings={"index-sets": "equal"}, variants=("printed",),
+        region="three points inside the printed conditions, two parties, delta of one data set from below",
     ),
     RuleCheck(
         "section-6-1-tracking", "orders", points=_settings, holds=trackable(), figures=_region,

@@ -22,7 +22,7 @@ from dpverify.harness import (
 from dpverify.harness.derivation_check import derived_and_searched
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.wang2019.privacy.derivations import derive_gaussian, derive_last, derive_min
+from dpverify.papers.wang2019.privacy.derivations import derive_gaussian, derive_larger_log, derive_last, derive_min
 from dpverify.papers.wang2019.privacy.subsampling_bounds import c_1_bound, c_1_tail, c_1_tail_terms, pair_divergence
 from dpverify.symbolic.exact.evaluate import decide
 from dpverify.symbolic.exact.numbers import Exact, ball
@@ -202,7 +202,7 @@ CHECKS.add(
         corners=[{"order": order, "tau": tau, "sigma": "27/20"} for order, tau in ((2, "1/22"), (6, "1/1200"))],
         region=SMALL,
     ),
-    SearchCheck("lemma-3-7-last-log", "search"),
+    *derived_and_searched("lemma-3-7-last-log", derive_larger_log),
     ExhaustiveCheck("lemma-3-7-last-linear", "points", points=_inside, region="four points inside the conditions"),
     DerivationCheck("lemma-3-7-last-linear", "derivation", build=derive_last, variants=("amended",)),
     SearchCheck("lemma-3-7-last", "search", region=SMALL),

@@ -106,6 +106,7 @@ CHECKS.add(
         )
         for name, d, variants in (("points", 1000, PRINTED), ("few-dimensions", 320, CORRECTED))
     ),
+    DerivationCheck("theorem-4-4-ratio", "derivation", build=order.derive_ratio, variants=CORRECTED),
     *(
         RuleCheck(
             claim,
@@ -116,10 +117,13 @@ CHECKS.add(
             region="D_F = 1/n, everything else held fixed",
             variants=PRINTED,
         )
-        for claim in ("equation-b-20-later", "equation-b-20-start")
+        for claim in ("equation-b-20-later", "equation-b-20-start", "equation-b-20-start-root")
     ),
     DerivationCheck("equation-b-20-later", "derivation", build=order.derive_whole_steps, variants=CORRECTED),
-    DerivationCheck("equation-b-20-start", "derivation", build=order.derive_as_it_stands, variants=CORRECTED),
+    *(
+        DerivationCheck(claim, "derivation", build=order.derive_as_it_stands, variants=CORRECTED)
+        for claim in ("equation-b-20-start", "equation-b-20-start-root")
+    ),
     RuleCheck(
         "section-5-1-local",
         "growing",
