@@ -82,7 +82,7 @@ def set_up(
         units = encode(own, scale.unit, m)
         if scale.share > 0.0:
             units += np.array([round(drawn.gauss(0.0, scale.share)) for _ in own])
-        return np.asarray(session.open_sum(units, bits=scale.bits) * scale.unit, dtype=np.float64)
+        return np.asarray(session.open_sum(units, inside=scale.inside) * scale.unit, dtype=np.float64)
 
     oracle = SecureGradient(RecursiveGradient(problem, CLIP, s.change_clip or CLIP), total, (s.batch, s.batch), s.lam)
     own = s.batch // m
