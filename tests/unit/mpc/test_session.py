@@ -92,6 +92,34 @@ def test_noise_by_the_ratio_of_uniforms_is_its_twin_on_the_bits_that_were_shared
     assert opened == [v + n for v, n in zip([3, 3 * 10**15, -3 << 54] * 4, noise, strict=True)]
 
 
+@pytest.mark.parametrize(("parties", "most"), [(3, 60e3), (5, 120e3)])
+def test_noise_by_the_ratio_of_uniforms_sends_few_bytes(parties: int, most: float) -> None:
+    """Bytes that a party sends for each of 16 numbers; with more there are fewer, as 8 pairs are drawn to spare."""
+    body = (
+        "session.open_sum(np.arange(16), inside='ratio')\n"
+        "print(sum(link.nbytes_sent for link in session._watch.links) / 16)"
+    )
+    with running(body, parties=parties, timeout=30.0) as children:
+        found = ends(children)
+    assert {code for code, _, _ in found} == {0}, found
+    assert all(5e3 < float(out) < most for _, out, _ in found), found
+
+
+def test_openings_keep_no_memory() -> None:
+    """Objects that Python holds after two openings, and after two more: of thousands that are made, none is kept."""
+    body = (
+        "import gc\n"
+        "def held():\n"
+        "    for _ in range(2): session.open_sum(np.arange(2), inside='ratio')\n"
+        "    gc.collect()\n    return len(gc.get_objects())\n"
+        "print(-held() + held())"
+    )
+    with running(body, timeout=30.0) as children:
+        found = ends(children)
+    assert {code for code, _, _ in found} == {0}, found
+    assert all(abs(int(out)) < 100 for _, out, _ in found), found
+
+
 def test_sums_are_exact_and_noise_from_bits_has_its_law() -> None:
     body = (
         "own = np.array([7 - 3 * index, -(1 << 55), 0])\n"
