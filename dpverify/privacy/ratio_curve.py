@@ -25,12 +25,11 @@ import numpy as np
 
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
+from dpverify.privacy.binomial_noise import KNOTS, ORDERS, interpolated
 from dpverify.privacy.ratio_noise import DEVIATION, MOST, acceptance, law
 
 CUT: Final = math.floor(9.0 * DEVIATION)  # R
 MOST_SHIFT: Final = math.floor(2.0 * DEVIATION)
-ORDERS: Final = range(2, 65)
-KNOTS: Final = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64)
 LESS: Final = (
     1,
     2,
@@ -101,10 +100,8 @@ def rates(most: int) -> Vector:
     """Largest D_z(s)/s^2 over whole s up to ``most``, for each of ``ORDERS``."""
     best: Vector = np.zeros(len(ORDERS))
     for shift in range(1, most + 1):
-        with np.errstate(invalid="ignore"):  # where a knot is infinite, nothing is known of what lies beside it
-            log_m = np.interp(ORDERS, KNOTS, log_moments(shift))
-        found = np.where(np.isnan(log_m), np.inf, log_m) / (np.array(ORDERS) - 1.0) / float(shift) ** 2
-        best = np.maximum(best, found)
+        log_m = interpolated(log_moments(shift))
+        best = np.maximum(best, log_m / (np.array(ORDERS) - 1.0) / float(shift) ** 2)
     best.flags.writeable = False
     return best
 

@@ -23,7 +23,7 @@ from dpverify.train.settings import Settings
 from dpverify.train.srm import sum_moves
 
 KEPT: Final = 0.01
-"""Part of delta that is kept for what tells the law of noise by the ratio of uniforms from the one accounted for."""
+"""Part of delta that is kept for what tells the law of noise made inside from the one that is accounted for."""
 
 
 def scales_of(s: Settings, dimension: int) -> tuple[Scale, Scale]:
@@ -79,18 +79,16 @@ def ddp_epsilon(s: Settings, holds: Sequence[int], dimension: int, delta: float)
     if s.noise == "shares":
         return upper_epsilon([BatchSteps(rate, s.sigma, s.steps)], delta)
     shift, numbers = DEVIATIONS[s.noise] / s.sigma, float(s.steps * dimension)
-    if s.noise == "bits":
-        left = delta - numbers * binomial_noise.unreached(shift)
-        return _renyi_epsilon(binomial_noise.renyi_bounds(shift), rate, s.steps, left)
-    found = _renyi_epsilon(ratio_curve.renyi_bounds(shift), rate, s.steps, (1.0 - KEPT) * delta)
-    return found if ratio_curve.spent(numbers, found) <= KEPT * delta else math.inf
+    law = binomial_noise if s.noise == "bits" else ratio_curve
+    found = _renyi_epsilon(law.renyi_bounds(shift), rate, s.steps, (1.0 - KEPT) * delta)
+    return found if law.spent(numbers, found) <= KEPT * delta else math.inf
 
 
 def _renyi_epsilon(bounds: Sequence[float], rate: float, steps: int, delta: float) -> float:
-    """Least epsilon from bounds of orders 2, 3, ... for one release; infinite where there is no delta left."""
+    """Least epsilon from bounds of orders 2, 3, ... for one release; infinite where there is none."""
     found = [math.inf]
     for order, bound in enumerate(bounds, start=2):
-        if delta > 0.0 and math.isfinite(bound):
+        if math.isfinite(bound):
             rdp = steps * without_replacement_rdp(order, rate, bounds[: order - 1])
             found.append(improved_epsilon(order, rdp, delta))
     return min(found)
