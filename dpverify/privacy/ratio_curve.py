@@ -26,7 +26,7 @@ import numpy as np
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
 from dpverify.privacy.binomial_noise import KNOTS, ORDERS, interpolated
-from dpverify.privacy.ratio_noise import DEVIATION, MOST, acceptance, law
+from dpverify.privacy.ratio_noise import DEVIATION, MOST, law
 
 CUT: Final = math.floor(9.0 * DEVIATION)  # R
 MOST_SHIFT: Final = math.floor(2.0 * DEVIATION)
@@ -49,7 +49,7 @@ LESS: Final = (
 )  # the power of each knot is that of this order times that of the rest
 BLOCK: Final = 4096  # numbers at a time, which stay near the processor
 ROUNDING: Final = 4e-12
-MASK: Final = 2.0**-61
+MASKS: Final = 16.0 * 2.0**-61  # for each number: 11 masks are expected where there is one, and 3 of many
 
 
 class Extended(NamedTuple):
@@ -73,8 +73,7 @@ def extended() -> Extended:
 
 def spent(numbers: float, epsilon: float) -> float:
     """What so many opened numbers take from delta besides what the Renyi bounds do."""
-    masks = 1.0 + 2.0 / acceptance()  # more than are opened for one: pairs are drawn until enough are accepted
-    return (1.0 + math.exp(min(epsilon, 700.0))) * numbers * (2.0 * extended().tail + masks * MASK)
+    return (1.0 + math.exp(min(epsilon, 700.0))) * numbers * (2.0 * extended().tail + MASKS)
 
 
 def log_moments(shift: int) -> Vector:

@@ -10,6 +10,7 @@ from scipy import stats
 from dpverify.kernels.typing import Indices
 from dpverify.mpc.limits import MODULUS
 from dpverify.mpc.ratio import CHUNK, MASK_BITS, compared, first_one, ratio_noise, shifted, unit_vector
+from dpverify.privacy.ratio_curve import MASKS
 from dpverify.privacy.ratio_noise import (
     CELL_BITS,
     DEVIATION,
@@ -110,6 +111,15 @@ def test_bits_are_compared_looked_up_and_searched(width: int) -> None:
     first: NDArray[np.object_] = first_one(mpc, bits)
     lowest = np.where(a > 0, np.log2((a & -a) + (a == 0)).astype(int), width)
     assert np.array_equal(first, np.eye(width + 1, dtype=int)[lowest][:, :width])
+
+
+@pytest.mark.parametrize(("size", "most"), [(1, 11.5), (30, 4.0), (1000, 3.0)])
+def test_the_masks_that_delta_pays_for_are_more_than_are_opened(size: int, most: float) -> None:
+    """One for each pair and one for each number."""
+    mpc = PlainMpc(np.random.default_rng(6))
+    run(ratio_noise(mpc, None, size))
+    masks = sum(len(bits) for at, bits in enumerate(mpc.given) if at % 4 in {1, 2}) / MASK_BITS
+    assert masks / size < most < MASKS * 2.0**61
 
 
 def test_what_is_opened_says_nothing_but_which_pairs_were_accepted() -> None:

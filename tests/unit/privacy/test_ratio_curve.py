@@ -72,6 +72,5 @@ def test_no_bound_promises_less_than_one_coordinate_loses(epsilon: float) -> Non
 def test_what_the_far_tails_and_the_masks_take_from_delta_grows_with_epsilon() -> None:
     tails = 2.0 * float(law()[MOST + curve.CUT + 1 :].sum())
     for epsilon in (0.0, 3.0):
-        paid = (1.0 + math.exp(epsilon)) * 1e6 * tails
-        assert paid < curve.spent(1e6, epsilon) < paid + (1.0 + math.exp(epsilon)) * 1e6 * 4.0 / 2**61
+        assert curve.spent(1e6, epsilon) == pytest.approx((1.0 + math.exp(epsilon)) * 1e6 * (tails + 16.0 / 2**61))
     assert curve.spent(1.0, math.inf) > 1.0
