@@ -52,6 +52,8 @@ async def _accepted(mpc: Any, field: Any, pairs: int, most: int) -> Any:
     edge = mpc.np_sum(first * (cell @ accepted.T.astype(object)), axis=1)
     inside = await mpc.output(await shifted(mpc, field, edge - place + ((1 << SHIFT_BITS) - 1)))
     kept = np.flatnonzero(inside.value)[:most]
+    if not len(kept):
+        return kept
     factor = (cell[kept] @ reciprocal.astype(object)) * (first[kept] @ _weights(FIRST_BITS))
     ratio = (2 * place[kept] + 1) * factor + (1 << (SHIFT_BITS - 1))
     return await shifted(mpc, field, ratio)

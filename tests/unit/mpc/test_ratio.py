@@ -58,6 +58,13 @@ def test_it_is_its_twin_in_the_far_tails_and_at_the_edge_of_what_is_accepted() -
     assert far.max() > 9.0
 
 
+def test_pairs_are_drawn_again_where_all_are_rejected() -> None:
+    mpc = PlainMpc(np.random.default_rng(7), [np.zeros((10, DRAWN), dtype=np.int64)])
+    found = signed(run(ratio_noise(mpc, None, 1)))
+    assert found.tolist() == twin(mpc.given[2:], 1)
+    assert mpc.opened[1].tolist() == [0] * 10
+
+
 def statistic(values: Indices) -> float:
     """Chi-square of 24 windows of about equal chance under the exact law."""
     cumulated = np.cumsum(law())
