@@ -137,6 +137,7 @@ GROUPS = (
     "recursive",
     "networks",
     "reconstruction",
+    "parties",
     "monte-carlo",
     "accounting",
     "audit",

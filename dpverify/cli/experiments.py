@@ -15,6 +15,7 @@ DEFAULT_FIGURE = Path("ALGORITHM.svg")
 Staged = Literal[
     "dpageem", "dpages", "dpagem", "sgd-stages", "dp-sgd", "dp-sgd-linear", "dp-sgd-root", "dp-sgdm", "dp-sgdem"
 ]
+Noise = Literal["shares", "bits", "ratio"]
 
 
 def train(
@@ -37,7 +38,7 @@ def train(
     momentum_steps: Whole | None = None,
     rho: float | None = None,
     hand_on: Literal["uniform", "last"] | None = None,
-    noise: Literal["shares", "bits"] = "shares",
+    noise: Noise = "shares",
     fraction_bits: Whole = 24,
     lam: float = 0.001,
     ordering: Literal["fresh", "once"] = "fresh",
@@ -53,7 +54,8 @@ def train(
     With ``--epsilon`` and ``--delta`` sigma is the smallest that the accountant certifies. dp-srm (Algorithm 1 of
     wang2019) clips gradients at 1 and their changes at ``change_clip`` (0.01); its ``eta`` is zeta. ddp-srm
     (Algorithm 2) does so in a multi-party computation: ``parties`` processes (5) with a part of the rows each, and
-    noise that is shares of theirs, or made inside from shared random bits. It needs the extra ``mpc``.
+    noise that is shares of theirs, or made inside from shared random bits or by the ratio of uniforms. It needs the
+    extra ``mpc``.
 
     dpageem (zhang2021) has K = ``stages`` (3) of 2^k T^0 steps of eta/2^k, with momentum ``rho`` (0.9) up to t_Mon^k =
     2^k ``momentum_steps``; dpages has none, dpagem always; sgd-stages has no noise. In one stage there are dp-sgd,
@@ -86,7 +88,7 @@ def party(
     momentum_steps: Whole | None = None,
     rho: float | None = None,
     hand_on: Literal["uniform", "last"] | None = None,
-    noise: Literal["shares", "bits"] = "shares",
+    noise: Noise = "shares",
     fraction_bits: Whole = 24,
     lam: float = 0.001,
     scale: Literal["unit", "clip"] = "unit",

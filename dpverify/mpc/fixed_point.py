@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from dpverify.kernels import check
 from dpverify.kernels.typing import Indices, Vector
-from dpverify.mpc.limits import RANGE, Noise
-from dpverify.privacy.binomial_noise import DEVIATION
+from dpverify.mpc.limits import RANGE, Inside, Noise
+from dpverify.privacy import binomial_noise, ratio_noise
 
+DEVIATIONS: Final[dict[Inside, float]] = {"bits": binomial_noise.DEVIATION, "ratio": ratio_noise.DEVIATION}
 LEAST_DEVIATION = 8.0  # units; with less, rounding would show through the noise
 
 
@@ -31,15 +33,15 @@ class Scale:
         What one unit is worth.
     share : float
         Deviation in units of the Gaussian that each party adds; 0: none does.
-    bits : bool
-        Whether noise is made inside, from shared random bits.
+    inside : str or None
+        How noise is made inside, if it is: from shared random ``bits``, or by the ``ratio`` of uniforms.
     deviation : float
         Of a coordinate's noise as it is opened, in the values' own units.
     """
 
     unit: float
     share: float = 0.0
-    bits: bool = False
+    inside: Inside | None = None
     deviation: float = 0.0
 
 
@@ -49,19 +51,19 @@ def choose_scale(
     """Set noise of ``sigma`` times the integers' sensitivity.
 
     ``shares``: with t = floor((m-1)/2) colluders, who know their own, the m - t others alone give that much; each adds
-    a Gaussian of variance 1/(m - t) of it. A unit is 2^-fraction_bits. ``bits``: noise has a fixed deviation in units,
-    from which the unit follows. An ArgumentError where the noise is below the resolution, or beyond the range.
+    a Gaussian of variance 1/(m - t) of it. A unit is 2^-fraction_bits. ``bits``, ``ratio``: noise has a fixed deviation
+    in units, from which the unit follows. An ArgumentError where the noise is below the resolution, or beyond the
+    range.
     """
     unit, root = 2.0**-fraction_bits, math.sqrt(dimension)
     if sigma == 0.0:
         return Scale(unit)
-    if noise == "bits":
-        if DEVIATION / sigma < 2.0 * root:  # rounding could move the integers as much as the data do
-            raise check.ArgumentError(
-                "sigma", sigma, f"must be at most {DEVIATION / (2.0 * root):g} for noise from bits"
-            )
-        unit = sensitivity / (DEVIATION / sigma - root)
-        return Scale(unit, 0.0, True, DEVIATION * unit)
+    if noise != "shares":
+        deviation = DEVIATIONS[noise]
+        if deviation / sigma < 2.0 * root:  # rounding could move the integers as much as the data do
+            raise check.ArgumentError("sigma", sigma, f"must be at most {deviation / (2.0 * root):g} for noise={noise}")
+        unit = sensitivity / (deviation / sigma - root)
+        return Scale(unit, 0.0, noise, deviation * unit)
     honest = parties - (parties - 1) // 2
     share = sigma * (sensitivity / unit + root) / math.sqrt(honest)
     if share < LEAST_DEVIATION:
@@ -71,7 +73,7 @@ def choose_scale(
         raise check.ArgumentError(
             "fraction_bits", fraction_bits, "must be smaller: noise is beyond the fixed-point range"
         )
-    return Scale(unit, share, False, share * math.sqrt(parties) * unit)
+    return Scale(unit, share, None, share * math.sqrt(parties) * unit)
 
 
 def encode(values: Vector, unit: float, parties: int) -> Indices:

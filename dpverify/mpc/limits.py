@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-Noise: TypeAlias = Literal["shares", "bits"]
+Noise: TypeAlias = Literal["shares", "bits", "ratio"]
+Inside: TypeAlias = Literal["bits", "ratio"]  # noise that is made in the computation
 
 MODULUS: Final = (1 << 61) - 1  # prime
 RANGE: Final = 1 << 58  # sums and noise are below it in size

@@ -1,14 +1,21 @@
-"""Noise that is made inside the computation from shared random bits: no party knows any of it."""
+"""Noise that is made inside the computation from shared random bits, of which no party knows any; and a party's own."""
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any, Final
 
 import numpy as np
 
+from dpverify.kernels.typing import Indices
 from dpverify.privacy.binomial_noise import FINE_BITS, WHOLE_BITS
 
 CHUNK: Final = 256  # coordinates at a time: what it takes in memory does not grow with more
+
+
+def own_noise(drawn: Random, share: float, size: int) -> Indices:
+    """Draw what one party adds to its numbers, shape (size,): Gaussians of deviation ``share``, rounded to units."""
+    return np.array([round(drawn.gauss(0.0, share)) for _ in range(size)], dtype=np.int64)
 
 
 def binomial_noise(mpc: Any, field: Any, size: int) -> Any:

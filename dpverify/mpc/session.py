@@ -23,8 +23,9 @@ import numpy as np
 from dpverify.kernels import check
 from dpverify.kernels.typing import Indices
 from dpverify.mpc.errors import PartyError
-from dpverify.mpc.limits import LEAST_PARTIES, LONGEST_TIMEOUT, MODULUS, MOST_PARTIES, RANGE
+from dpverify.mpc.limits import LEAST_PARTIES, LONGEST_TIMEOUT, MODULUS, MOST_PARTIES, RANGE, Inside
 from dpverify.mpc.noise import binomial_noise
+from dpverify.mpc.ratio import ratio_noise
 
 T = TypeVar("T")
 
@@ -115,14 +116,15 @@ class Session:
                 ):  # MPyC stops the loop where one of its tasks fails: others must still read why
                     self.mpc._loop.run_until_complete(closing)
 
-    def open_sum(self, values: Indices, *, bits: bool = False) -> Indices:
-        """Open the sum over the parties of ``values``, shape (d,); with noise from shared random bits, if so.
+    def open_sum(self, values: Indices, *, inside: Inside | None = None) -> Indices:
+        """Open the sum over the parties of ``values``, shape (d,); with noise that is made ``inside``, if so.
 
-        The noise of a coordinate is that of :mod:`dpverify.privacy.binomial_noise`.
+        The noise of a coordinate is that of :mod:`dpverify.privacy.binomial_noise`, or of ``ratio_noise`` beside it.
         """
         mine = self._checked(values)
-        self._watch.announce(f"{len(values)} numbers{', with noise from bits' if bits else ''}")
-        return np.asarray(self._run(self._watch.until(self._opened(mine, bits))), dtype=np.int64)
+        how = {None: "", "bits": ", with noise from bits", "ratio": ", with noise by the ratio of uniforms"}
+        self._watch.announce(f"{len(values)} numbers{how[inside]}")
+        return np.asarray(self._run(self._watch.until(self._opened(mine, inside))), dtype=np.int64)
 
     def _checked(self, values: Indices) -> Indices:
         most = RANGE // (2 * self.parties)
@@ -130,12 +132,14 @@ class Session:
             raise check.ArgumentError("values", int(np.abs(values).max()), f"must be at most {most} in size")
         return values
 
-    async def _opened(self, values: Indices, bits: bool) -> list[int]:
+    async def _opened(self, values: Indices, inside: Inside | None) -> list[int]:
         own = self._field.array(np.array([int(v) % MODULUS for v in values], dtype=object))
         first, *others = self.mpc.input(own)
         total = sum(others, start=first)
-        if bits:
+        if inside == "bits":
             total = total + binomial_noise(self.mpc, self._field, len(values))
+        elif inside == "ratio":
+            total = total + await ratio_noise(self.mpc, self._field, len(values))
         opened = await self.mpc.output(total)
         return [v - MODULUS if v > MODULUS // 2 else v for v in opened.value.tolist()]
 

@@ -8,13 +8,19 @@ N is an integer, symmetric about 0, and its chances are the binomial ones with s
 the chance of B - K/2 = c, P(N = 2^k c + i) = 2^-k ((1 - i 2^-k) p(c) + i 2^-k p(c + 1)) for 0 <= i < 2^k. Its variance
 is 4^k K/4 + (4^k - 1)/6. Sums of independent bits have no heavier tails than a Gaussian of their variance (Hoeffding).
 
-**From above.** Let a release be an integer vector plus independent N, moved by s between neighbours, |s|_2 <= S. Where
-a law P = f moved by s_j and Q = f are compared in one coordinate, E_Q (P/Q)^z over the points that both laws reach is
-M_z(s_j). Between breaks, which lie at multiples of 2^k and at those moved by s_j, both chances are straight lines, and
-a^z b^(1-z) is convex in (a, b): the sum over such a stretch is at most its length times the mean of the ends' values.
-The Renyi divergence of all coordinates is at most the sum of D_z(s_j) = log M_z(s_j)/(z - 1), and that at most
-S^2 max_s D_z(s)/s^2 over whole s from 1 to S. Points that only P reaches, with B beyond all but ceil(S/2^k) + 1 of its
-ends, have at most a chance that is counted in delta once for each coordinate and release.
+**The law that is accounted for.** N is bounded, so that a moved N reaches what N does not. Let B' have the chances of B
+up to nine deviations from K/2, and go on as a geometric sequence beyond, with the same chance tau on each side; N' is
+made of B' as N of B, reaches every integer, and differs from N by at most 2 tau in total variation. What N' guarantees
+with (epsilon, delta'), N does with delta' + (1 + e^epsilon) 2 tau n, for n numbers that are released, whatever is drawn
+or composed. A Renyi bound for N itself on the points that both laws reach would not do for drawn batches: their
+amplification compares each law with a third, in both directions.
+
+**From above.** Let a release be an integer vector plus independent N', moved by s between neighbours, |s|_2 <= S. Where
+a law P = f moved by s_j and Q = f are compared in one coordinate, E_Q (P/Q)^z is M_z(s_j). Between breaks, which lie at
+multiples of 2^k and at those moved by s_j, both chances are straight lines, and a^z b^(1-z) is convex in (a, b): the
+sum over such a stretch is at most its length times the mean of the ends' values. Far out both laws are geometric from
+stretch to stretch. The Renyi divergence of all coordinates is at most the sum of D_z(s_j) = log M_z(s_j)/(z - 1), and
+that at most S^2 max_s D_z(s)/s^2 over whole s from 1 to S.
 
 **From below.** One coordinate that is moved by S, and exact sums over all points.
 """
@@ -23,7 +29,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +42,10 @@ FINE_BITS: Final = 10  # k
 STEP: Final = 1 << FINE_BITS
 VARIANCE: Final = STEP**2 * WHOLE_BITS / 4 + (STEP**2 - 1) / 6
 DEVIATION: Final = math.sqrt(VARIANCE)  # about 7876
-MOST_SHIFT: Final = 1 << 16
+KNOTS: Final = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64)
+MOST_SHIFT: Final = 1 << 14  # two deviations
+CUT: Final = math.floor(9.0 * math.sqrt(WHOLE_BITS / 4))  # how far from K/2 the chances of B are kept
+REACH: Final = CUT + MOST_SHIFT // STEP + 4  # how far stretches are looked at one by one
 ORDERS: Final = range(2, 65)
 
 
@@ -65,14 +74,37 @@ def delta_of_shift(shift: int, epsilon: float) -> float:
     return float(both.sum() + np.exp(law[:shift]).sum())
 
 
+class Accounted(NamedTuple):
+    """Chances of B' - K/2, as far as they are needed, the ratio of its tails, and the chance tau of one of them."""
+
+    chances: Vector
+    ratio: float
+    tail: float
+
+
+@lru_cache(maxsize=1)
+def accounted() -> Accounted:
+    """The law that is accounted for."""
+    p, middle = _whole(), WHOLE_BITS // 2
+    kept, tail = p[middle - CUT : middle + CUT + 1], float(p[middle + CUT + 1 :].sum())
+    ratio = float(kept[-1] / kept[-2])
+    beyond = tail * (1.0 - ratio) * ratio ** np.arange(2 * (REACH - CUT) + 2)
+    return Accounted(np.concatenate((beyond[::-1], kept, beyond)), ratio, tail)
+
+
+def spent(numbers: float, epsilon: float) -> float:
+    """What so many opened numbers take from delta besides what the Renyi bounds do."""
+    return (1.0 + math.exp(min(epsilon, 700.0))) * numbers * 2.0 * accounted().tail
+
+
 def moment_bound(order: int, shifts: NDArray[np.int64]) -> Vector:
-    """Bound M_z of this module's head for each shift, over the points up to 2^k K/2; shape of ``shifts``."""
-    p = _whole()
+    """Bound M_z of this module's head for each shift; shape of ``shifts``."""
+    chances, ratio, _ = accounted()
     q, part = shifts // STEP, (shifts % STEP) / STEP
-    cells = np.arange(-1, WHOLE_BITS + 1)  # stretches begin at B = c and at a part of the way to c + 1
+    cells = np.arange(-CUT - 2, REACH)  # stretches begin at B' - K/2 = c and at a part of the way to c + 1
 
     def chance(at: NDArray[np.int64]) -> Vector:
-        found: Vector = np.where((at >= 0) & (at <= WHOLE_BITS), p[np.clip(at, 0, WHOLE_BITS)], 0.0)
+        found: Vector = chances[at + len(chances) // 2]
         return found
 
     rho, c = part[:, None], cells[None, :]
@@ -81,7 +113,8 @@ def moment_bound(order: int, shifts: NDArray[np.int64]) -> Vector:
     moved, moved_on = (1.0 - rho) * chance(behind) + rho * chance(behind - 1), chance(behind)
     here, on = _power(order, moved, stays), _power(order, moved_on, stays_on)
     with np.errstate(invalid="ignore"):  # nothing of an infinite chance is NaN: such an order says nothing
-        total = (rho * (here + on) + (1.0 - rho) * (on + np.roll(here, -1, axis=1)))[:, :-1].sum(axis=1) / 2.0
+        stretches = (rho * (here + on) + (1.0 - rho) * (on + np.roll(here, -1, axis=1)))[:, :-1] / 2.0
+        total = stretches.sum(axis=1) + (stretches[:, 0] + stretches[:, -1]) * ratio / (1.0 - ratio)
     bound: Vector = np.where(np.isnan(total), np.inf, total)
     return bound
 
@@ -95,18 +128,22 @@ def _power(order: int, a: Vector, b: Vector) -> Vector:
 
 @lru_cache(maxsize=8)
 def renyi_bounds(shift: float) -> tuple[float, ...]:
-    """Bound the Renyi divergences of orders 2, 3, ... of one release that moves by at most ``shift`` in norm."""
-    most = check.whole(1, MOST_SHIFT, shift=math.floor(check.positive(shift=shift)) or 1)
+    """Bound the Renyi divergences of orders 2, 3, ... of one release that moves by at most ``shift`` in norm.
+
+    Infinite beyond two deviations.
+    """
+    most = math.floor(check.positive(shift=shift)) or 1
+    if most > MOST_SHIFT:
+        return (math.inf,) * len(ORDERS)
     shifts = np.arange(1, most + 1)
     parts = [shifts[i : i + 1024] for i in range(0, most, 1024)]
-    found = []
-    for order in ORDERS:
-        rates = [np.log(np.maximum(moment_bound(order, s), 1.0)) / (order - 1) / s.astype(float) ** 2 for s in parts]
-        found.append(shift**2 * max(float(rate.max()) for rate in rates))
-    return tuple(found)
+    best = [max(float((np.log(np.maximum(moment_bound(z, s), 1.0)) / s**2.0).max()) for s in parts) for z in KNOTS]
+    return tuple((shift**2 * interpolated(np.array(best)) / (np.array(ORDERS) - 1.0)).tolist())
 
 
-def unreached(shift: float) -> float:
-    """Chance that one coordinate of one release falls where only the moved law, or hardly the other, reaches."""
-    far = math.ceil(shift / STEP) + 1
-    return 2.0 * sum(math.comb(WHOLE_BITS, c) for c in range(far + 1)) / 2.0**WHOLE_BITS
+def interpolated(log_moments: Vector) -> Vector:
+    """Bounds of log moments at ``ORDERS`` from those at ``KNOTS``: the logarithm of a moment is convex in its order."""
+    with np.errstate(invalid="ignore"):  # where a knot is infinite, nothing is known of what lies beside it
+        found = np.interp(ORDERS, KNOTS, log_moments)
+    bound: Vector = np.where(np.isnan(found), np.inf, found)
+    return bound

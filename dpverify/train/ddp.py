@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from dpverify.kernels import check
-from dpverify.mpc.fixed_point import Scale, choose_scale
+from dpverify.mpc.fixed_point import DEVIATIONS, Scale, choose_scale
+from dpverify.privacy import binomial_noise, ratio_curve
 from dpverify.privacy.batches import BatchSteps, upper_epsilon
-from dpverify.privacy.binomial_noise import DEVIATION, ORDERS, renyi_bounds, unreached
 from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.subsampling import without_replacement_rdp
 from dpverify.problems.logistic import LogisticRegression
@@ -20,6 +21,9 @@ from dpverify.train.parties import rows_of
 from dpverify.train.records import NoiseConstants
 from dpverify.train.settings import Settings
 from dpverify.train.srm import sum_moves
+
+KEPT: Final = 0.01
+"""Part of delta that is kept for what tells the law of noise made inside from the one that is accounted for."""
 
 
 def scales_of(s: Settings, dimension: int) -> tuple[Scale, Scale]:
@@ -74,13 +78,17 @@ def ddp_epsilon(s: Settings, holds: Sequence[int], dimension: int, delta: float)
     rate = s.batch / len(holds) / min(holds)
     if s.noise == "shares":
         return upper_epsilon([BatchSteps(rate, s.sigma, s.steps)], delta)
-    shift = DEVIATION / s.sigma
-    left = delta - s.steps * dimension * unreached(shift)
-    bounds = renyi_bounds(shift)
+    shift, numbers = DEVIATIONS[s.noise] / s.sigma, float(s.steps * dimension)
+    law = binomial_noise if s.noise == "bits" else ratio_curve
+    found = _renyi_epsilon(law.renyi_bounds(shift), rate, s.steps, (1.0 - KEPT) * delta)
+    return found if law.spent(numbers, found) <= KEPT * delta else math.inf
+
+
+def _renyi_epsilon(bounds: Sequence[float], rate: float, steps: int, delta: float) -> float:
+    """Least epsilon from bounds of orders 2, 3, ... for one release; infinite where there is none."""
     found = [math.inf]
-    for order in ORDERS:
-        known = bounds[: order - 1]
-        if left > 0.0 and math.isfinite(known[-1]):
-            rdp = s.steps * without_replacement_rdp(order, rate, known)
-            found.append(improved_epsilon(order, rdp, left))
+    for order, bound in enumerate(bounds, start=2):
+        if math.isfinite(bound):
+            rdp = steps * without_replacement_rdp(order, rate, bounds[: order - 1])
+            found.append(improved_epsilon(order, rdp, delta))
     return min(found)

@@ -72,8 +72,9 @@ def account(
     if request.algorithm == "ddp-srm":
         holds = even_split(len(problem.x), settings.parties)
         check_batch(settings, holds)
-        if request.epsilon is not None and settings.noise == "bits":
-            raise check.ArgumentError("epsilon", request.epsilon, "must be left out for noise from bits: give sigma")
+        if request.epsilon is not None and settings.noise != "shares":
+            rule = f"must be left out for noise={settings.noise}: give sigma"
+            raise check.ArgumentError("epsilon", request.epsilon, rule)
         if request.epsilon is not None:  # that of the party whose examples are drawn most often
             settings, _ = with_sigma(settings, len(holds) * min(holds), request.epsilon, request.delta)
         epsilon = ddp_epsilon(settings, holds, problem.x.shape[1], request.delta)

@@ -16,6 +16,7 @@ from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.mpc.errors import PartyError
 from dpverify.mpc.fixed_point import encode
+from dpverify.mpc.noise import own_noise
 from dpverify.mpc.session import Session
 from dpverify.papers.wang2019.algorithms.ddp_srm import DdpSrm
 from dpverify.papers.wang2019.algorithms.dp_srm import SrmParameters
@@ -81,8 +82,8 @@ def set_up(
         scale = scales[0 if first else 1]
         units = encode(own, scale.unit, m)
         if scale.share > 0.0:
-            units += np.array([round(drawn.gauss(0.0, scale.share)) for _ in own])
-        return np.asarray(session.open_sum(units, bits=scale.bits) * scale.unit, dtype=np.float64)
+            units += own_noise(drawn, scale.share, len(own))
+        return np.asarray(session.open_sum(units, inside=scale.inside) * scale.unit, dtype=np.float64)
 
     oracle = SecureGradient(RecursiveGradient(problem, CLIP, s.change_clip or CLIP), total, (s.batch, s.batch), s.lam)
     own = s.batch // m

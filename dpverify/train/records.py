@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
@@ -75,8 +75,9 @@ class Request:
         What each of their stages hands on: a ``uniform`` one of its iterates, as the box has it (None), or the
         ``last``.
     noise, fraction_bits : str, int
-        How noise of ddp-srm is made: ``shares`` of the parties, or inside from shared random ``bits``. Numbers that
-        are added up are rounded to 2^-fraction_bits, or with ``bits`` to a fixed part of the noise.
+        How noise of ddp-srm is made: ``shares`` of the parties, or inside, from shared random ``bits`` or by the
+        ``ratio`` of uniforms. Numbers that are added up are rounded to 2^-fraction_bits, or to a fixed part of the
+        noise where it is made inside.
     lam : float
         Weight of the nonconvex regularizer.
     ordering, scale : str
@@ -126,7 +127,7 @@ class Request:
     def __post_init__(self) -> None:
         _one_of(("dp-nsgd", "sr-nsgd", *SRM, *STAGED), algorithm=self.algorithm)
         _one_of(("uniform", "last"), hand_on=self.hand_on or "last")
-        _one_of(("shares", "bits"), noise=self.noise)
+        _one_of(get_args(Noise), noise=self.noise)
         check.whole(0, 40, fraction_bits=self.fraction_bits)
         if self.parties is not None:
             check.whole(LEAST_PARTIES, MOST_PARTIES, parties=self.parties)

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.mpc.fixed_point import choose_scale, encode
+from dpverify.mpc.fixed_point import DEVIATIONS, choose_scale, encode
 from dpverify.privacy.binomial_noise import DEVIATION
+from tests.unit.mpc.plain import twin
 
 pytest.importorskip("mpyc", reason="the extra mpc is not installed")
 
@@ -72,11 +73,58 @@ BEFORE = "print('on', flush=True)\nif index == 1: time.sleep(100)\nsession.open_
 AFTER = "session.open_sum(np.arange(4))\nprint('on', flush=True)\nif index == 1: time.sleep(100)"
 
 
+def test_noise_by_the_ratio_of_uniforms_is_its_twin_on_the_bits_that_were_shared() -> None:
+    """Whatever parties share the bits, the opened number is what the plain sampler makes of them."""
+    body = (
+        "given, real = [], session.mpc.np_random_bits\n"
+        "def kept(field, count):\n    given.append(real(field, count))\n    return given[-1]\n"
+        "session.mpc.np_random_bits = kept\n"
+        "print(*session.open_sum(np.array([index, 10**15, -(1 << 54)] * 4), inside='ratio'))\n"
+        "async def shown():\n    return [(await session.mpc.output(bits)).value.tolist() for bits in given]\n"
+        "for bits in session._run(session._watch.until(shown())):\n    print(*bits)"
+    )
+    with running(body, timeout=30.0) as children:
+        found = ends(children)
+    assert {code for code, _, _ in found} == {0}, found
+    assert len({out for _, out, _ in found}) == 1
+    opened, *given = [[int(v) for v in line.split()] for line in found[0][1].splitlines()]
+    noise = twin([np.array(bits) for bits in given], 12)
+    assert opened == [v + n for v, n in zip([3, 3 * 10**15, -3 << 54] * 4, noise, strict=True)]
+
+
+@pytest.mark.parametrize(("parties", "most"), [(3, 60e3), (5, 120e3)])
+def test_noise_by_the_ratio_of_uniforms_sends_few_bytes(parties: int, most: float) -> None:
+    """Bytes that a party sends for each of 16 numbers; with more there are fewer, as 8 pairs are drawn to spare."""
+    body = (
+        "session.open_sum(np.arange(16), inside='ratio')\n"
+        "print(sum(link.nbytes_sent for link in session._watch.links) / 16)"
+    )
+    with running(body, parties=parties, timeout=30.0) as children:
+        found = ends(children)
+    assert {code for code, _, _ in found} == {0}, found
+    assert all(5e3 < float(out) < most for _, out, _ in found), found
+
+
+def test_openings_keep_no_memory() -> None:
+    """Objects that Python holds after two openings, and after two more: of thousands that are made, none is kept."""
+    body = (
+        "import gc\n"
+        "def held():\n"
+        "    for _ in range(2): session.open_sum(np.arange(2), inside='ratio')\n"
+        "    gc.collect()\n    return len(gc.get_objects())\n"
+        "print(-held() + held())"
+    )
+    with running(body, timeout=30.0) as children:
+        found = ends(children)
+    assert {code for code, _, _ in found} == {0}, found
+    assert all(abs(int(out)) < 100 for _, out, _ in found), found
+
+
 def test_sums_are_exact_and_noise_from_bits_has_its_law() -> None:
     body = (
         "own = np.array([7 - 3 * index, -(1 << 55), 0])\n"
         "print(session.open_sum(own).tolist(), [t['n'] for t in session.told])\n"
-        "print(*session.open_sum(np.zeros(300, dtype=np.int64), bits=True))"
+        "print(*session.open_sum(np.zeros(300, dtype=np.int64), inside='bits'))"
     )
     with running(body, timeout=30.0) as children:
         found = ends(children)
@@ -90,7 +138,17 @@ def test_sums_are_exact_and_noise_from_bits_has_its_law() -> None:
     assert abs(float(noise.sum())) < 5.0 * np.sqrt(300)
 
 
-@pytest.mark.parametrize("body", [BEFORE, LOOP, AFTER], ids=["first", "middle", "last"])
+def with_ratio(body: str) -> str:
+    """The same openings, with noise by the ratio of uniforms."""
+    return body.replace("(np.arange(4))", "(np.arange(4), inside='ratio')")
+
+
+BODIES = [*(BEFORE, LOOP, AFTER), *map(with_ratio, (BEFORE, LOOP, AFTER))]
+
+
+@pytest.mark.parametrize(
+    "body", BODIES, ids=[f"{at}{how}" for how in ("", ", ratio") for at in ("first", "middle", "last")]
+)
 @pytest.mark.parametrize(("what", "word"), [(signal.SIGSTOP, "silent for 2 s"), (signal.SIGKILL, "left, or died")])
 def test_a_party_that_is_stopped_or_killed_ends_all_others_by_name(what: signal.Signals, word: str, body: str) -> None:
     with running(body) as children:
@@ -120,6 +178,17 @@ def test_a_party_that_opens_another_shape_ends_all_before_anything_is_opened(
     assert {code for code, _, _ in found} == {2}
     assert all(out.splitlines() == ["[0, 3, 6, 9]"] * len(out.splitlines()[:at]) for _, out, _ in found), found
     assert all("party 1" in err and f"{size} numbers" in err and "4 numbers" in err for _, _, err in found), found
+
+
+@pytest.mark.parametrize("at", [0, 3, 7])
+def test_so_does_one_whose_noise_is_by_the_ratio_of_uniforms(at: int) -> None:
+    """At the first, a middle and the last opening."""
+    body = f"for k in range(8):\n    session.open_sum(np.arange(3 if (k, index) == ({at}, 1) else 4), inside='ratio')"
+    with running(body, timeout=20.0) as children:
+        found = ends(children)
+    assert {(code, out) for code, out, _ in found} == {(2, "")}
+    words = ("party 1", "3 numbers, with noise by the ratio of uniforms", "4 numbers, with noise by the ratio")
+    assert all(word in err for _, _, err in found for word in words), found
 
 
 def test_a_party_that_gives_up_says_why_to_all() -> None:
@@ -157,8 +226,9 @@ def test_values_beyond_the_range_and_noise_below_the_resolution_are_refused() ->
         choose_scale("shares", 1.0, 1.0, 3, 4, 2)
     with pytest.raises(ArgumentError, match="beyond the fixed-point range"):
         choose_scale("shares", 1.0, 1e12, 3, 4, 24)
-    with pytest.raises(ArgumentError, match="for noise from bits"):
-        choose_scale("bits", 1.0, 4000.0, 3, 4, 24)
+    for noise in DEVIATIONS:
+        with pytest.raises(ArgumentError, match=rf"must be at most .* for noise={noise}"):
+            choose_scale(noise, 1.0, 4000.0, 3, 4, 24)
 
 
 @pytest.mark.parametrize("parties", [3, 4, 5])
@@ -167,8 +237,11 @@ def test_shares_of_noise_reach_sigma_without_those_of_colluders(parties: int) ->
     honest = parties - (parties - 1) // 2
     assert scale.share * np.sqrt(honest) == pytest.approx(1.5 * (2.0 * 2**20 + 3.0))
     assert scale.deviation == pytest.approx(scale.share * np.sqrt(parties) / 2**20)
-    bits = choose_scale("bits", 2.0, 1.5, parties, 9, 20)
-    assert pytest.approx(1.5 * (2.0 / bits.unit + 3.0)) == DEVIATION
+    for noise, deviation in DEVIATIONS.items():
+        inside = choose_scale(noise, 2.0, 1.5, parties, 9, 20)
+        assert pytest.approx(1.5 * (2.0 / inside.unit + 3.0)) == deviation
+        assert (inside.inside, inside.share) == (noise, 0.0)
+        assert inside.deviation == pytest.approx(deviation * inside.unit)
 
 
 def test_small_messages_do_not_wait_for_each_other() -> None:

@@ -40,10 +40,16 @@ def test_tails_are_lighter_than_those_of_a_gaussian_of_its_variance_allow() -> N
 @pytest.mark.parametrize("order", [2, 8, 24])
 @pytest.mark.parametrize("shift", [1, 700, 1024, 3000])
 def test_moments_are_bounded_from_above_and_closely(order: int, shift: int) -> None:
-    law = noise.log_law()
-    at = np.arange(len(law)) - len(law) // 2
-    reached = at[shift:] <= noise.STEP * noise.WHOLE_BITS // 2
-    exact = math.log(np.exp(order * law[:-shift] + (1 - order) * law[shift:])[reached].sum())
+    """Against the sum over all numbers of the law that is accounted for, its tails 300 stretches long."""
+    chances, ratio, _ = noise.accounted()
+    far = np.arange(1, 301)
+    log_p = np.log(chances)
+    whole = np.concatenate((log_p[0] + far[::-1] * math.log(ratio), log_p, log_p[-1] + far * math.log(ratio)))
+    part = np.arange(noise.STEP) / noise.STEP
+    with np.errstate(divide="ignore"):  # the weight 0 at the start of a stretch
+        law = np.logaddexp(np.log(1.0 - part) + whole[:-1, None], np.log(part) + whole[1:, None]).ravel()
+    law -= math.log(noise.STEP)
+    exact = float(np.logaddexp.reduce(order * law[:-shift] + (1 - order) * law[shift:]))
     bound = math.log(float(noise.moment_bound(order, np.array([shift]))[0]))
     assert exact <= bound * (1 + 1e-9)
     assert bound <= 1.3 * exact
@@ -53,7 +59,7 @@ def test_renyi_bounds_are_near_the_gaussian_ones_and_hold_for_delta() -> None:
     shift = noise.DEVIATION / 8.0
     bounds = noise.renyi_bounds(shift)
     assert 1.0 <= bounds[0] / (2.0 / 128.0) < 1.02
-    assert noise.unreached(shift) < 1e-60
+    assert set(noise.renyi_bounds(2.1 * noise.DEVIATION)) == {math.inf}
     for epsilon in (0.3, 0.6):
         exact = noise.delta_of_shift(round(shift), epsilon)
         best = min(
@@ -63,8 +69,23 @@ def test_renyi_bounds_are_near_the_gaussian_ones_and_hold_for_delta() -> None:
         assert 0.0 < exact <= best
 
 
-def test_both_tails_of_a_coordinate_are_counted() -> None:
-    """The chance that B lies within two of either end, for shifts within a stretch; from the binomial law itself."""
-    ends = 2.0 * sum(math.comb(noise.WHOLE_BITS, c) for c in range(3)) / 2.0**noise.WHOLE_BITS
-    assert noise.unreached(1.0) == noise.unreached(float(noise.STEP)) == ends
-    assert noise.unreached(noise.STEP + 1.0) > ends
+def test_the_law_accounted_for_is_that_of_the_bits_up_to_nine_deviations() -> None:
+    """And both its tails, from the binomial law itself, are paid for on either side."""
+    chances, ratio, tail = noise.accounted()
+    middle, whole = len(chances) // 2, 2**noise.WHOLE_BITS
+    for c in (0, 5, -40, noise.CUT):
+        assert chances[middle + c] == math.comb(noise.WHOLE_BITS, noise.WHOLE_BITS // 2 + c) / whole
+    beyond_it = sum(math.comb(noise.WHOLE_BITS, c) for c in range(noise.WHOLE_BITS // 2 - noise.CUT)) / whole
+    assert tail == pytest.approx(beyond_it, rel=1e-12)
+    beyond = chances[middle + noise.CUT + 1 :]
+    assert beyond.sum() == pytest.approx(tail * (1.0 - ratio ** len(beyond)), rel=1e-12)
+    assert np.array_equal(chances, chances[::-1])
+    assert noise.spent(7.0, 3.0) == pytest.approx(7.0 * 2.0 * tail * (1.0 + math.exp(3.0)))
+
+
+def test_bounds_of_all_orders_lie_above_the_moments_of_single_moves() -> None:
+    bounds = noise.renyi_bounds(300.0)
+    for order in (2, 7, 14, 36):
+        for shift in (1, 130, 300):
+            exact = math.log(float(noise.moment_bound(order, np.array([shift]))[0])) / (order - 1)
+            assert exact <= bounds[order - 2] * (shift / 300.0) ** 2 * (1.0 + 1e-9)

@@ -54,8 +54,8 @@ def test_each_party_has_a_batch_seed_of_its_own() -> None:
     assert len({tuple(batch_seed(seed, j)) for seed in (3, 4) for j in range(5)}) == 10
 
 
-def test_both_kinds_of_noise_are_accounted_and_run() -> None:
-    for noise in ("shares", "bits"):
+def test_all_kinds_of_noise_are_accounted_and_run() -> None:
+    for noise in ("shares", "bits", "ratio"):
         asked: dict[str, Any] = {"steps": 2, "batch": 30, "noise": noise, "standardise": False}
         result = train(Request("ddp-srm", parties=3, sigma=4.0, delta=1e-5, **asked))
         s = result.settings
@@ -72,7 +72,8 @@ def test_both_kinds_of_noise_are_accounted_and_run() -> None:
         ({"algorithm": "dp-srm", "parties": 3}, "parties must be left out"),
         ({"algorithm": "ddp-srm", "noise": "loud"}, "noise must be one of"),
         ({"algorithm": "ddp-srm", "batch": 31, "sigma": 0.0}, "multiple of the 5 parties"),
-        ({"algorithm": "ddp-srm", "noise": "bits", "epsilon": 1.0, "delta": 1e-5}, "must be left out for noise from"),
+        ({"algorithm": "ddp-srm", "noise": "bits", "epsilon": 1.0, "delta": 1e-5}, "must be left out for noise=bits"),
+        ({"algorithm": "ddp-srm", "noise": "ratio", "epsilon": 1.0, "delta": 1e-5}, "must be left out for noise=ratio"),
     ],
 )
 def test_bad_input(asked: dict[str, Any], word: str) -> None:

@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 
 from dpverify.kernels.typing import Indices
+from dpverify.mpc.limits import Inside
 from dpverify.mpc.session import Session
 from dpverify.train.ddp import scales_of
 from dpverify.train.party import set_up
@@ -27,8 +28,8 @@ class Alone:
     def __init__(self) -> None:
         self.given: list[Indices] = []
 
-    def open_sum(self, values: Indices, *, bits: bool) -> Indices:
-        assert not bits
+    def open_sum(self, values: Indices, *, inside: Inside | None) -> Indices:
+        assert inside is None
         self.given.append(values.copy())
         return values
 
