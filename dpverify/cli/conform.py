@@ -146,8 +146,8 @@ def _versions(module: ModuleType) -> dict[str, str]:
 
 
 def _write(
-    report: Path, peers: list[Peer], entries: list[CatalogueEntry], auditors: Auditors, *, command: str, seed: int, seeds: int,
-    alpha: float,
+    report: Path, peers: list[Peer], entries: list[CatalogueEntry], auditors: Auditors,
+    *, command: str, seed: int, seeds: int, alpha: float,
 ) -> None:  # fmt: skip
     """Record what was run; what was not, peers or a catalogue, stays as the report has it."""
     import msgspec

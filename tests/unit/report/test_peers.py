@@ -26,9 +26,8 @@ def entry(
     target: str, name: str, found: int, says: str, *, broken: bool = False, seconds: float = 0.5
 ) -> CatalogueEntry:
     answer = Answer(auditor="other.py:audit", says=says, broken=broken, seconds=seconds)
-    return CatalogueEntry(
-        target=target, name=name, found=found, by="scale" if found else "", seconds=0.25, answers=[answer]
-    )
+    by = "scale" if found else ""
+    return CatalogueEntry(target=target, name=name, found=found, by=by, seconds=0.25, answers=[answer])
 
 
 def test_the_page_counts_what_the_kit_and_others_found() -> None:
