@@ -10,7 +10,7 @@ from dpverify.conform.outputs import pairs_of_batches
 from dpverify.conform.state import Tape
 from dpverify.privacy import epsilon
 
-RUNS, DELTA, STEPS = 4000, 0.1, 3
+RUNS, DELTA, STEPS = 2000, 0.1, 3
 
 
 def instrumented(optimizer, promise, rng):
@@ -31,7 +31,7 @@ def instrumented(optimizer, promise, rng):
 
 
 def audit(given):
-    """dp-recorder at commit 85d189e of its repository, which is on no package index: record, replay, 4,000 samples."""
+    """dp-recorder at commit 85d189e of its repository, which is on no package index: record, replay, 2,000 samples."""
     promise = given.promise
     allowed = epsilon(promise.deviation / promise.sensitivity, DELTA).upper
     pairs = list(pairs_of_batches(promise))

@@ -3,7 +3,7 @@
 import numpy as np
 from jax_privacy.auditing import CanaryScoreAuditor, Split
 
-RUNS, DELTA = 4000, 0.1  # at a large delta, counts of few runs say most
+RUNS, DELTA = 2000, 0.1  # at a large delta, counts of few runs say most
 
 
 def scores(case, seed):
@@ -15,7 +15,7 @@ def scores(case, seed):
 
 
 def audit(given):
-    """jax_privacy, CanaryScoreAuditor with a threshold from half of 4,000 runs, and bounds at delta = 0.1."""
+    """jax_privacy, CanaryScoreAuditor with a threshold from half of 2,000 runs, and bounds at delta = 0.1."""
     for case in given.cases:
         allowed = case.allowed(DELTA)
         for with_it, without in scores(case, given.seed):
