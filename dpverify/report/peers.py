@@ -19,7 +19,7 @@ that an optimizer is private. The mistakes are those of the code in the thread, 
 
 CHANCE = (
     "All draws come from the seed {seed}; a correct optimizer fails any test with a chance of at most {alpha}. Epsilon "
-    "is certified from both sides, for the promise and not for the code."
+    "is certified from both sides, for the promise and not for the code; an audit bounds it from below, for the code."
 )
 
 
@@ -31,7 +31,14 @@ def peers_page(run: PeersRun) -> str:
             "# Other optimizers, tested",
             " ".join(INTRODUCTION.split()),
             md.table(
-                ["optimizer", "libraries", "what is promised", "epsilon of 1,000 steps at delta = 1e-5", "found"],
+                [
+                    "optimizer",
+                    "libraries",
+                    "what is promised",
+                    "epsilon of 1,000 steps at delta = 1e-5",
+                    "audit of outputs",
+                    "found",
+                ],
                 [_row(peer) for peer in run.peers],
             ),
             CHANCE.format(seed=run.seed, alpha=f"{run.alpha:g}"),
@@ -47,7 +54,8 @@ def _row(peer: Peer) -> list[str]:
     found = "nothing" if not peer.failed else f"✗ {peer.failed[0].name}: {peer.failed[0].found}"
     libraries = ", ".join(f"{name} {version}" for name, version in peer.versions.items())
     bounds = " to ".join(f"{bound:.4g}" for bound in peer.epsilon)
-    return [peer.says, md.prose(libraries), md.prose(peer.promise), bounds, md.prose(found)]
+    audit = next((test.found for test in peer.tests if test.name == "outputs"), "not asked for")
+    return [peer.says, md.prose(libraries), md.prose(peer.promise), bounds, md.prose(audit), md.prose(found)]
 
 
 def _tests(peer: Peer) -> Iterator[str]:

@@ -4,6 +4,7 @@ from dpverify.report.peer_records import Answer, Catalogue, CatalogueEntry, Peer
 from dpverify.report.peers import peers_page
 
 GOOD = PeerTest(name="scale", passed=True, found="1.001", sees="noise 3% too small")
+AUDIT = PeerTest(name="outputs", passed=True, found="epsilon is at least 2", sees="more")
 BAD = PeerTest(name="sensitivity", passed=False, found="0.125 where 0.0625 is allowed", sees="clipping")
 
 
@@ -13,11 +14,14 @@ def test_the_page_names_the_first_fault_and_the_versions() -> None:
             target=f"a.py:{name}", says=name, promise="poisson", epsilon=[1.0, 1.25], versions={"lib": "2.0"},
             tests=[GOOD, *more],
         )
-        for name, more in (("right", []), ("wrong", [BAD]))
+        for name, more in (("right", [AUDIT]), ("wrong", [BAD]))
     ]  # fmt: skip
     page = peers_page(PeersRun(commit="abc", seed=3, alpha=1e-4, command="dpverify conform a.py:right", peers=peers))
-    assert "| right | lib 2.0 | poisson | 1 to 1.25 | nothing |" in page
-    assert "| wrong | lib 2.0 | poisson | 1 to 1.25 | ✗ sensitivity: 0.125 where 0.0625 is allowed |" in page
+    assert "| right | lib 2.0 | poisson | 1 to 1.25 | epsilon is at least 2 | nothing |" in page
+    assert (
+        "| wrong | lib 2.0 | poisson | 1 to 1.25 | not asked for | ✗ sensitivity: 0.125 where 0.0625 is allowed |"
+        in page
+    )
     assert "the seed 3" in page
     assert page.count("✗") == 2
 
