@@ -22,6 +22,7 @@ class TwoWorlds:
     one: Callable[[np.random.Generator], Any]  # what is released, one vector after the other
     other: Callable[[np.random.Generator], Any]
     allowed: Callable[[float], float]
+    towards: Any  # direction of the gradient that differs, of length 1
 
     def draws(self, count: int, seed: int) -> tuple[Any, Any]:
         """So many runs in each world; two arrays of shape (count, numbers released)."""
@@ -56,18 +57,30 @@ def _cases(optimizer: PrivateOptimizer, promise: Promise) -> Iterator[TwoWorlds]
         def of_steps(delta: float) -> float:
             return epsilon(promise.deviation / promise.sensitivity, delta, steps=STEPS).upper
 
-        for words, one, other in pairs_of_batches(promise):
-            yield TwoWorlds(words, _on(optimizer, one), _on(optimizer, other), of_steps)
+        for words, one, other, towards in all_pairs(promise):
+            yield TwoWorlds(words, _on(optimizer, one), _on(optimizer, other), of_steps, towards)
     sampling = promise.sampling
     if optimizer.batches is None or sampling == "epochs":
         return
-    rate, mark = promise.batch / promise.examples, 1e6 * promise.clip * np.eye(1, promise.dimension)
+    axis = np.eye(1, promise.dimension)
+    rate, mark = promise.batch / promise.examples, 1e6 * promise.clip * axis
 
     def of_runs(delta: float) -> float:
         return epsilon(promise.sigma, delta, steps=promise.steps, rate=rate, sampling=sampling).upper
 
     other = mark[:0] if sampling == "poisson" else -mark
-    yield TwoWorlds("batches as drawn", _drawn(optimizer, promise, mark), _drawn(optimizer, promise, other), of_runs)
+    sides = (_drawn(optimizer, promise, one) for one in (mark, other))
+    yield TwoWorlds("batches as drawn", *sides, of_runs, axis[0])
+
+
+def all_pairs(promise: Promise) -> Iterator[tuple[str, Any, Any, Any]]:
+    """Neighbouring batches, those of the kit's own audit and one whose gradient has all coordinates; its direction."""
+    axis = np.eye(1, promise.dimension)
+    for words, one, other in pairs_of_batches(promise):
+        yield words, one, other, axis[0]
+    slant = np.ones((1, promise.dimension)) / np.sqrt(promise.dimension)
+    mark = 1e6 * promise.clip * slant
+    yield "all coordinates", mark, mark[:0] if promise.neighbours == "add-remove" else -mark, slant[0]
 
 
 def _on(optimizer: PrivateOptimizer, gradients: Any) -> Callable[[np.random.Generator], Any]:

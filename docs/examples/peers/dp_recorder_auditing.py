@@ -6,7 +6,7 @@ import io
 import numpy as np
 from dp_recorder.auditing import Auditor, audit_spec, dist_l2
 
-from dpverify.conform.outputs import pairs_of_batches
+from dpverify.conform.beside import all_pairs
 from dpverify.conform.state import Tape
 from dpverify.privacy import epsilon
 
@@ -34,8 +34,8 @@ def audit(given):
     """dp-recorder at commit 85d189e of its repository, which is on no package index: record, replay, 2,000 samples."""
     promise = given.promise
     allowed = epsilon(promise.deviation / promise.sensitivity, DELTA).upper
-    pairs = list(pairs_of_batches(promise))
-    for name, one, other in pairs:
+    pairs = list(all_pairs(promise))
+    for name, one, other, _ in pairs:
         run, auditor = instrumented(given.optimizer, promise, np.random.default_rng(given.seed)), Auditor()
         with auditor:
             run(one)
@@ -49,6 +49,8 @@ def audit(given):
         auditor.log = auditor.log[:1]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             auditor.run_distributional_audit(RUNS, alpha=given.alpha / len(pairs))
+        if auditor.log[0].privacy_profile is None:
+            return f"NaN or infinity is released ({name})"
         epsilons, deltas = auditor.log[0].privacy_profile
         if np.interp(allowed, epsilons, deltas) > DELTA:
             return f"delta is above {DELTA} at the epsilon = {allowed:.3g} that is promised ({name})"

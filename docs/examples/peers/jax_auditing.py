@@ -9,7 +9,7 @@ RUNS, DELTA = 2000, 0.1  # at a large delta, counts of few runs say most
 def scores(case, seed):
     """How much each run looks like the world with the example: along its gradient, or by its length."""
     with_it, without = case.draws(RUNS, seed)
-    along = [side[:, :: side.shape[1] // 2].sum(axis=1) for side in (with_it, without)]
+    along = [(side.reshape(RUNS, -1, len(case.towards)) @ case.towards).sum(axis=1) for side in (with_it, without)]
     length = [-np.linalg.norm(side, axis=1) for side in (with_it, without)]
     return along, length
 

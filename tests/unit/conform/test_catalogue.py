@@ -43,11 +43,19 @@ def test_it_counts_seeds_with_a_fault_and_asks_auditors_once() -> None:
 def test_cases_are_neighbours_and_what_is_promised_is_certified() -> None:
     optimizer = PrivateOptimizer(lambda state, g, rng: (state, g.sum(axis=0)), batches=poisson)  # no clip, no noise
     cases = {case.name: case for case in given(optimizer, PROMISE, 1e-4, 0).cases}
-    assert list(cases) == ["nothing else", "others negative", "many others alike", "batches as drawn"]
+    assert list(cases) == [
+        "nothing else",
+        "others negative",
+        "many others alike",
+        "all coordinates",
+        "batches as drawn",
+    ]
     one, other = cases["nothing else"].draws(2, 0)
     assert one.shape == (2, 2 * PROMISE.dimension)
     assert other.max() == 0.0
     assert one[0, 0] == 1e6 * CLIP
+    one, other = cases["all coordinates"].draws(1, 0)
+    np.testing.assert_allclose(one[0, : PROMISE.dimension] @ cases["all coordinates"].towards, 1e6 * CLIP)
     one, other = cases["batches as drawn"].draws(400, 0)
     drawn = (one.reshape(400, PROMISE.steps, -1)[:, :, 0] > 0).mean()
     assert abs(drawn - BATCH / N) < 0.05
@@ -59,7 +67,7 @@ def test_cases_are_neighbours_and_what_is_promised_is_certified() -> None:
 
 def test_sampling_that_has_no_certified_epsilon_and_noise_that_depends_make_no_case() -> None:
     optimizer = PrivateOptimizer(dp_sgd, batches=poisson)
-    assert len(given(optimizer, promise(sampling="epochs"), 1e-4, 0).cases) == 3
+    assert len(given(optimizer, promise(sampling="epochs"), 1e-4, 0).cases) == 4
     assert given(PrivateOptimizer(tree), promise(covariance=np.eye(6)), 1e-4, 0).cases == []
     drawn = given(optimizer, promise(sampling="batches"), 1e-4, 0).cases[-1]
     marks = []
