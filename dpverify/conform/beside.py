@@ -69,8 +69,8 @@ def _cases(optimizer: PrivateOptimizer, promise: Promise) -> Iterator[TwoWorlds]
         return epsilon(promise.sigma, delta, steps=promise.steps, rate=rate, sampling=sampling).upper
 
     other = mark[:0] if sampling == "poisson" else -mark
-    sides = (_drawn(optimizer, promise, one) for one in (mark, other))
-    yield TwoWorlds("batches as drawn", *sides, of_runs, axis[0])
+    with_it, without = (_drawn(optimizer, promise, one) for one in (mark, other))
+    yield TwoWorlds("batches as drawn", with_it, without, of_runs, axis[0])
 
 
 def all_pairs(promise: Promise) -> Iterator[tuple[str, Any, Any, Any]]:

@@ -13,11 +13,11 @@ KIT = "dpverify conform"
 WORDS = """\
 Each optimizer of the catalogue was tested with {seeds} seeds from {seed} on, until the first fault; other auditors ran
 once, with the seed {seed}. The chance of a false alarm is at most {alpha} for each. An auditor is given two steps on
-the pairs of batches of the kit's own audit and one more, and runs on batches as the optimizer draws them, with the noise that it
-really has; the files named below say what is made of that, and somebody else may make more of the same library. An
-auditor that looks at outputs alone cannot see what leaves epsilon as it is, such as too much noise: that it finds
-nothing there is no fault of it. Seconds are of the processor, measured in turns in one process on a machine that had
-other work: only their ratios say something."""
+the pairs of batches of the kit's own audit and one more, and runs on batches as the optimizer draws them, with the
+noise that it really has; the files named below say what is made of that, and somebody else may make more of the same
+library. An auditor that looks at outputs alone cannot see what leaves epsilon as it is, such as too much noise: that it
+finds nothing there is no fault of it. Seconds are of the processor, measured in turns in one process on a machine that
+had other work: only their ratios say something."""
 
 
 def catalogue_blocks(run: Catalogue) -> Iterator[str]:
