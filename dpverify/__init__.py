@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpverify.ledger.errors import SpecError, UnknownClaim
     from dpverify.ledger.load import load_specs
     from dpverify.ledger.results import Result, Run
-    from dpverify.privacy.accounting import epsilon, sigma
+    from dpverify.privacy.accounting import epsilon, event, sigma
     from dpverify.privacy.audit.records import AuditError, AuditResult
 
 __version__ = "0.1.0"
@@ -39,6 +39,7 @@ __all__ = [
     "audit",
     "conformance",
     "epsilon",
+    "event",
     "load_specs",
     "sigma",
     "verify",
@@ -51,7 +52,7 @@ _HOMES = {
     "ledger.errors": "SpecError UnknownClaim",
     "ledger.load": "load_specs",
     "ledger.results": "Result Run",
-    "privacy.accounting": "epsilon sigma",
+    "privacy.accounting": "epsilon event sigma",
     "privacy.audit.records": "AuditError AuditResult",
 }
 

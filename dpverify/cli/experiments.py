@@ -61,7 +61,8 @@ def train(
     2^k ``momentum_steps``; dpages has none, dpagem always; sgd-stages has no noise. In one stage there are dp-sgd,
     dp-sgd-linear (steps eta/t), dp-sgd-root (eta/sqrt(t)), dp-sgdm and dp-sgdem. All clip gradients at 1.
 
-    ``data``: LIBSVM file, or *.csv or *.tsv with the label last (.gz and .bz2 too); bundled breast cancer by default.
+    ``data``: LIBSVM file, or *.csv or *.tsv with the label last (.gz and .bz2 too); or iris, wine or digits, which are
+    bundled; bundled breast cancer by default. With more than two classes it is softmax regression.
     ``points``: how many times to measure; by default up to 100, as far as that takes about a fifth of the time.
     ``json``: write the result to this file, or to stdout for - (what a person reads then goes to stderr).
     """
@@ -149,7 +150,8 @@ def compare(
     section-6-2 and the figures have networks (extra ``torch``) and take epochs (20); data is a folder with MNIST (IDX)
     or CIFAR-10 (binary), or else digits are taken.
 
-    ``data``: LIBSVM file, or *.csv or *.tsv with the label last (.gz and .bz2 too); bundled breast cancer by default.
+    ``data``: LIBSVM file, or *.csv or *.tsv with the label last (.gz and .bz2 too); or iris, wine or digits, which are
+    bundled; bundled breast cancer by default. With more than two classes it is softmax regression.
     ``standardise``: columns to mean 0 and variance 1 in the training part; by default for the bundled data only.
     ``json``: write the result to this file, or to stdout for - (what a person reads then goes to stderr).
     """

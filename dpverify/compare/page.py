@@ -197,7 +197,7 @@ def _setting(result: CompareResult) -> str:
     numbers = [("G", result.lipschitz), ("L", result.smoothness), ("lam", result.lam), ("delta", result.delta)]
     told = [
         f"N = {data.n} examples to train on and {result.tested} to test on, d = {data.d} features,",
-        f"classes {md.prose(' and '.join(data.classes))}.",
+        f"classes {md.prose(data.called)}.",
         f"{', '.join(f'{name} = {show_float(value)}' for name, value in numbers)}, rows: {result.scale}.",
         f"{result.done} of {result.seeds} seeds; interrupted." if result.interrupted else f"{result.done} seeds.",
         STANDARDISED if data.standardised else "",

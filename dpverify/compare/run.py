@@ -15,9 +15,9 @@ from dpverify.compare.records import CompareRequest, CompareResult, MethodResult
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.problems.data import Dataset, load_dataset
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.data import MOST_CLASSES, Dataset, is_bundled, load_dataset
 from dpverify.problems.rows import RowScaling, scale_rows
+from dpverify.problems.softmax import Regression, predicted, regression_problem
 from dpverify.train.run import SAMPLE_STREAM, data_info
 
 SPLIT_STREAM = 3  # the seed's stream that holds examples out
@@ -78,11 +78,12 @@ def compare(request: CompareRequest, report: Report | None = None) -> CompareRes
 
 def _load(request: CompareRequest) -> Dataset:
     """Load the data as it is; ``standardised`` says whether the columns are to be, once it is split."""
-    dataset = load_dataset(request.data, standardise=False)
+    dataset = load_dataset(request.data, standardise=False, most=MOST_CLASSES)
     if request.n is not None:
         dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
     test_size(len(dataset.x), request.test_part)
-    return replace(dataset, standardised=request.data is None if request.standardise is None else request.standardise)
+    wanted = is_bundled(request.data) if request.standardise is None else request.standardise
+    return replace(dataset, standardised=wanted)
 
 
 def _split(request: CompareRequest, dataset: Dataset, seed: int) -> Split:
@@ -112,14 +113,14 @@ def _run(
 
 
 def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
-    """Run a method and measure where it ends; the class is 1 where <x, w> is above 0."""
+    """Run a method and measure where it ends; and which of the examples held out it puts in another class."""
     problem = parts.problem
     with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
         iterates = method.run(problem, seed)
         w = iterates.last
         loss, norm = problem.loss(w), float(np.linalg.norm(problem.gradient(w)))
         mean = math.fsum(float(np.linalg.norm(problem.gradient(one))) for one in iterates.some) / len(iterates.some)
-        wrong = float(np.mean((parts.x_test @ w > 0) != (parts.y_test == 1.0)))
+        wrong = float(np.mean(predicted(problem, w, parts.x_test) != parts.y_test))
     if not (math.isfinite(loss) and math.isfinite(norm) and math.isfinite(mean)):
         value = f"a loss of {loss} by {method.name}"
         raise check.ArgumentError("eta or epsilon", value, "must keep the loss finite")
@@ -165,8 +166,8 @@ def _notes(standardise: bool) -> list[str]:
 class Split:
     """A problem on the training part, and a test part, rows scaled."""
 
-    problem: LogisticRegression
-    x_test: Matrix  # (m, d), labels 0 or 1
+    problem: Regression
+    x_test: Matrix  # (m, p), labels 0..K-1
     y_test: Vector
 
 
@@ -186,7 +187,8 @@ def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling, lam:
     x, x_test = dataset.x[~held_out], dataset.x[held_out]
     if dataset.standardised:
         x, x_test = _standardised(x, x_test)
-    problem = LogisticRegression(scale_rows(x, scale), dataset.y[~held_out], lam=lam, radius=1.0)
+    rows, y = scale_rows(x, scale), dataset.y[~held_out]
+    problem = regression_problem(rows, y, len(dataset.classes), lam=lam, radius=1.0)
     return Split(problem, scale_rows(x_test, scale), dataset.y[held_out])
 
 

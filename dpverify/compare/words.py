@@ -24,8 +24,7 @@ def summary(result: CompareResult) -> str:
 
 def _setting(result: CompareResult) -> Iterator[str]:
     data = result.data
-    classes = " and ".join(data.classes)
-    yield f"{data.name}: N = {data.n} to train on, {result.tested} to test on, d = {data.d}, classes {classes}"
+    yield f"{data.name}: N = {data.n} to train on, {result.tested} to test on, d = {data.d}, classes {data.called}"
     bounds = f"G = {result.lipschitz:.6g}, L = {result.smoothness:.6g}"
     yield f"certified: {bounds} (lam = {show_float(result.lam)}, rows: {result.scale})"
     asked = f"epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,14 +25,10 @@ def output_tests(
         return
     allowed = epsilon(promise.deviation / promise.sensitivity, DELTA, steps=STEPS).upper
     largest, where, power, refuted = -1.0, "", math.inf, False
-    pairs = list(_pairs(promise))
+    pairs = list(pairs_of_batches(promise))
 
     def released(gradients: Any, rng: np.random.Generator) -> Any:
-        state, found = optimizer.start(), []
-        for _ in range(STEPS):
-            state, out = optimizer.step(state, gradients.copy(), rng)
-            found.append(np.asarray(out, dtype=float))
-        return np.concatenate(found)
+        return run_on(optimizer, [gradients] * STEPS, rng)
 
     for words, one, other in pairs:
         confidence = 1.0 - alpha / len(pairs)
@@ -50,7 +46,16 @@ def output_tests(
     yield ConformanceTest("outputs", not refuted, says, sees, alpha)
 
 
-def _pairs(promise: Promise) -> Iterator[tuple[str, Any, Any]]:
+def run_on(optimizer: PrivateOptimizer, batches: Iterable[Any], rng: np.random.Generator) -> Any:
+    """All vectors that are released on these batches, one after the other."""
+    state, found = optimizer.start(), []
+    for gradients in batches:
+        state, out = optimizer.step(state, gradients.copy(), rng)
+        found.append(np.asarray(out, dtype=float))
+    return np.concatenate(found)
+
+
+def pairs_of_batches(promise: Promise) -> Iterator[tuple[str, Any, Any]]:
     """Neighbouring batches: what else is there, and the one gradient there and not, or turned round."""
     d, clip = promise.dimension, promise.clip
     axis = np.eye(1, d)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from dpverify.conform.noise import noise_tests
-from dpverify.conform.records import Conformance, PrivateOptimizer, Promise
+from dpverify.conform.records import Conformance, ConformanceTest, PrivateOptimizer, Promise
 from dpverify.conform.sampling import sampling_tests
 from dpverify.conform.sensitivity import sensitivity_tests
 from dpverify.conform.state import state_tests
@@ -58,15 +60,23 @@ def conformance(
         raise ValueError(f"alpha must be above 0 and below 1, got alpha={alpha}.")
     if outputs != 0 and outputs < LEAST_OUTPUTS:
         raise ValueError(f"outputs must be 0 or at least {LEAST_OUTPUTS}, got outputs={outputs}.")
-    share = alpha / (3 if outputs else 2)
-    tests = [*sensitivity_tests(optimizer, promise, seed)]
+    return Conformance(list(all_tests(optimizer, promise, seed, alpha, outputs)))
+
+
+def all_tests(
+    optimizer: PrivateOptimizer, promise: Promise, seed: int, alpha: float, outputs: int = 0
+) -> Iterator[ConformanceTest]:
+    """All tests in turn; who wants the first fault alone need not wait for the rest."""
+    share, runs = alpha / (3 if outputs else 2), True
+    for test in sensitivity_tests(optimizer, promise, seed):
+        runs = runs and (test.passed or test.name != "every batch")
+        yield test
     if optimizer.batches is not None:
-        tests += sampling_tests(optimizer.batches, promise, share, seed)
-    if all(test.passed for test in tests if test.name == "every batch"):
-        tests += noise_tests(optimizer, promise, share, seed)
-        tests += state_tests(optimizer, promise, seed)
+        yield from sampling_tests(optimizer.batches, promise, share, seed)
+    if runs:
+        yield from noise_tests(optimizer, promise, share, seed)
+        yield from state_tests(optimizer, promise, seed)
         if outputs:
             from dpverify.conform.outputs import output_tests
 
-            tests += output_tests(optimizer, promise, share, seed, outputs)
-    return Conformance(tests)
+            yield from output_tests(optimizer, promise, share, seed, outputs)

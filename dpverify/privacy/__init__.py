@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dpverify.privacy.accounting import epsilon, sigma
+    from dpverify.privacy.accounting import epsilon, event, sigma
     from dpverify.privacy.batches import BatchSteps, batch_epsilon
     from dpverify.privacy.conversions import classic_epsilon, improved_epsilon, tight_epsilon, zcdp_epsilon
     from dpverify.privacy.gaussian import compose_mu, delta_of, epsilon_of, mu_of
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpverify.privacy.subsampling import gaussian_rdp, poisson_gaussian_rdp, without_replacement_rdp
 
 _HOMES = {
-    "accounting": "epsilon sigma",
+    "accounting": "epsilon event sigma",
     "batches": "BatchSteps batch_epsilon",
     "conversions": "classic_epsilon improved_epsilon tight_epsilon zcdp_epsilon",
     "gaussian": "compose_mu delta_of epsilon_of mu_of",
@@ -34,6 +34,7 @@ __all__ = [
     "delta_of",
     "epsilon",
     "epsilon_of",
+    "event",
     "gaussian_rdp",
     "improved_epsilon",
     "mu_of",

@@ -3,6 +3,11 @@
 A step adds up what each example of a batch gives, at most ``clip`` in norm, and adds noise of deviation
 ``sigma * clip``. With one example more or less its sensitivity is ``clip``, with one replaced it is twice that.
 ``batches`` has both bounds and their proofs.
+
+A tree over T steps releases the sum over each dyadic interval within 1..T with noise of its own. An example that is in
+one step is in the intervals around that step, one of each length up to the longest that fits: at most
+floor(log2 T) + 1, and step 1 is in so many. Their sums are one Gaussian mechanism of sensitivity ``clip`` times the
+root of that number, so that both bounds are those of so many steps on all data.
 """
 
 from __future__ import annotations
@@ -10,6 +15,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 from dpverify.kernels import check
 from dpverify.privacy.batches import (
@@ -25,7 +32,7 @@ from dpverify.privacy.batches import (
 from dpverify.privacy.gaussian_safe import missed_epsilon, safe_epsilon, safe_mu
 from dpverify.privacy.participation import Bounds
 
-Sampling: TypeAlias = Literal["poisson", "batches"]
+Sampling: TypeAlias = Literal["poisson", "batches", "tree"]
 
 
 def epsilon(
@@ -44,9 +51,10 @@ def epsilon(
         How many, at least 1.
     rate : float
         Part of the data in a batch, in (0, 1]; 1 for all of it.
-    sampling : {"poisson", "batches"}
+    sampling : {"poisson", "batches", "tree"}
         Each example with probability ``rate``, for one example more or less; or batches without replacement, for one
-        example replaced.
+        example replaced; or each example in one of the steps, in any order, and a binary tree over them with noise
+        ``sigma * clip`` in each node, for one example more or less, where ``rate`` is left out.
 
     Returns
     -------
@@ -95,10 +103,42 @@ def sigma(epsilon: float, delta: float, *, steps: int = 1, rate: float = 1.0, sa
     check_delta(delta)
     one = _step(1.0, steps, rate, sampling)
     if rate == 1.0:
-        return math.nextafter(math.sqrt(steps) / (one.noise * safe_mu(epsilon, delta)) * (1.0 + 3e-14), math.inf)
+        return math.nextafter(math.sqrt(one.count) / (one.noise * safe_mu(epsilon, delta)) * (1.0 + 3e-14), math.inf)
     start = max(1.0, rate * math.sqrt(steps) / epsilon) / one.noise
     upper = poisson_upper if sampling == "poisson" else upper_epsilon
     return start * least_factor(lambda factor: [_step(start * factor, steps, rate, sampling)], epsilon, delta, upper)
+
+
+def event(sigma: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling = "poisson") -> Any:
+    """Make the event of dp-accounting that :func:`epsilon` would be asked about (the extra ``accounting``).
+
+    Parameters
+    ----------
+    sigma, steps, rate, sampling
+        As for :func:`epsilon`, but that dp-accounting has no event of batches without their sizes.
+
+    Returns
+    -------
+    dp_accounting.DpEvent
+        Gaussian steps, sampled or not and composed, or a tree.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range, or batches are asked for.
+    ModuleNotFoundError
+        If dp-accounting is not installed.
+    """
+    _step(sigma, steps, rate, sampling)
+    if sampling == "batches":
+        raise check.ArgumentError("sampling", sampling, "must be poisson or tree: an event of batches asks for sizes")
+    import dp_accounting
+
+    if sampling == "tree":
+        return dp_accounting.SingleEpochTreeAggregationDpEvent(sigma, steps)
+    one = dp_accounting.GaussianDpEvent(sigma)
+    one = one if rate == 1.0 else dp_accounting.PoissonSampledDpEvent(rate, one)
+    return one if steps == 1 else dp_accounting.SelfComposedDpEvent(one, steps)
 
 
 def steps_of_event(event: Any) -> list[BatchSteps]:
@@ -108,6 +148,9 @@ def steps_of_event(event: Any) -> list[BatchSteps]:
         return [BatchSteps(1.0, float(event.noise_multiplier))]
     if name == "NoOpDpEvent":
         return []
+    if name == "SingleEpochTreeAggregationDpEvent":  # an example is in one of its trees, the largest at worst
+        counts = event.step_counts
+        return [_step(float(event.noise_multiplier), int(np.max(counts)), 1.0, "tree")]
     if name == "ComposedDpEvent":
         return [one for part in event.events for one in steps_of_event(part)]
     if name == "SelfComposedDpEvent":
@@ -117,12 +160,16 @@ def steps_of_event(event: Any) -> list[BatchSteps]:
         if len(inner) == 1 and (inner[0].rate, inner[0].count) == (1.0, 1):
             return [BatchSteps(float(event.sampling_probability), inner[0].noise)]
         name = "a sample of several steps"
-    raise check.ArgumentError("event", name, "must be Gaussian events, sampled by Poisson or not, and composed")
+    raise check.ArgumentError("event", name, "must be Gaussian events, sampled by Poisson or not, trees, and composed")
 
 
 def _step(sigma: float, steps: int, rate: float, sampling: str) -> BatchSteps:
-    if sampling not in ("poisson", "batches"):
-        raise check.ArgumentError("sampling", sampling, "must be poisson or batches")
+    if sampling not in ("poisson", "batches", "tree"):
+        raise check.ArgumentError("sampling", sampling, "must be poisson, batches or tree")
+    if sampling == "tree":
+        if rate != 1.0:
+            raise check.ArgumentError("rate", rate, "must be left out for a tree: nothing is sampled")
+        return BatchSteps(1.0, check.positive(sigma=sigma), check.whole(1, steps=steps).bit_length())
     return BatchSteps(rate, check.positive(sigma=sigma) / (2.0 if sampling == "batches" else 1.0), steps)
 
 

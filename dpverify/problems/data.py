@@ -1,4 +1,4 @@
-"""Data sets for binary classification: one that comes with scikit-learn, and the user's files."""
+"""Data sets for classification: some that come with scikit-learn, and the user's files."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dpverify.problems.rows import standardise as standardise_columns
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set for binary classification.
+    """A data set for classification.
 
     Attributes
     ----------
     x, y : (n, d) and (n,) array of float
-        Rows, finite, and labels, 0 or 1.
+        Rows, finite, and labels, 0..K-1.
     name, classes : str, and tuple of str
-        The bundled set's name, or the file's; what the labels 0 and 1 are called in the source.
+        The bundled set's name, or the file's; what the labels 0, 1, ... are called in the source.
     standardised : bool
         Whether the columns were standardised: that uses the data, and no privacy guarantee covers it.
     """
@@ -31,7 +31,7 @@ class Dataset:
     name: str
     x: Matrix
     y: Vector
-    classes: tuple[str, str]
+    classes: tuple[str, ...]
     standardised: bool
 
     def sample(self, n: int, rng: np.random.Generator) -> Dataset:
@@ -42,18 +42,23 @@ class Dataset:
         return Dataset(self.name, self.x[rows], self.y[rows], self.classes, self.standardised)
 
 
-def load_dataset(file: Path | None = None, *, standardise: bool | None = None, limit: int | None = None) -> Dataset:
-    """Load a data set with two classes; the smaller label (as numbers where both are, else as texts) becomes 0.
+def load_dataset(
+    file: Path | None = None, *, standardise: bool | None = None, limit: int | None = None, most: int = 2
+) -> Dataset:
+    """Load a data set with two classes or more; labels count from 0 in their order (as numbers, else as texts).
 
     Parameters
     ----------
     file : Path or None
         None: scikit-learn's ``breast_cancer`` (569 examples, 30 features). ``*.csv``, ``*.tsv``: a table whose last
-        column is the label. Any other: a LIBSVM file. Either may be packed, ``*.gz`` or ``*.bz2``.
+        column is the label. ``iris``, ``wine``, ``digits``, where no such file is: what scikit-learn has by that name.
+        Any other: a LIBSVM file. Either may be packed, ``*.gz`` or ``*.bz2``.
     standardise : bool or None
-        Give every column mean 0 and deviation 1. None: for the bundled set only. This uses the data and is not private.
+        Give every column mean 0 and deviation 1. None: for bundled sets only. This uses the data and is not private.
     limit : int or None
         Bytes of memory that may be used; None: what is free.
+    most : int
+        Most classes that are of use, at least 2.
 
     Raises
     ------
@@ -61,19 +66,37 @@ def load_dataset(file: Path | None = None, *, standardise: bool | None = None, l
         If the file cannot be read or is too large, a value is not finite, or the labels are not two classes.
     """
     limit = available_bytes() if limit is None else limit
-    if file is None:
-        from sklearn.datasets import load_breast_cancer
-
-        bundled = load_breast_cancer()
-        x, y, classes, name = bundled.data, bundled.target.astype(np.float64), ("malignant", "benign"), "breast_cancer"
+    classes: tuple[str, ...]
+    if file is None or is_bundled(file):
+        name = "breast_cancer" if file is None else str(file)
+        x, y, classes = _bundled(name)
+        if len(classes) > most:
+            raise DataError(name, f"has {len(classes)} classes, at most {most} are of use here.")
     else:
         _check_file(file)
         labels: Sequence[str] | Vector
         x, labels = read_libsvm(file, limit) if separator(file) is None else read_csv(file, limit)
-        y, classes = _two_classes(file, labels)
+        y, classes = _classes(file, labels, most)
         name = file.name
-    standardise = file is None if standardise is None else standardise
+    standardise = is_bundled(file) if standardise is None else standardise
     return Dataset(name, standardise_columns(x) if standardise else x, y, classes, standardise)
+
+
+BUNDLED = ("iris", "wine", "digits")
+MOST_CLASSES = 1000
+
+
+def is_bundled(file: Path | None) -> bool:
+    """Whether data are scikit-learn's, and no file of the user's has that name."""
+    return file is None or (str(file) in BUNDLED and not file.exists())
+
+
+def _bundled(name: str) -> tuple[Matrix, Vector, tuple[str, ...]]:
+    """Load a set of scikit-learn's: rows, labels and what they are called."""
+    import sklearn.datasets
+
+    found = getattr(sklearn.datasets, f"load_{name}")()
+    return found.data, found.target.astype(np.float64), tuple(map(str, found.target_names))
 
 
 def _check_file(file: Path) -> None:
@@ -94,8 +117,8 @@ def _check_file(file: Path) -> None:
         raise DataError(file, f"cannot be read: {error}") from error
 
 
-def _two_classes(file: Path, labels: Sequence[str] | Vector) -> tuple[Vector, tuple[str, str]]:
-    """Map two labels to 0 and 1; numbers are compared as numbers, so that 1, +1 and 1.0 are one class."""
+def _classes(file: Path, labels: Sequence[str] | Vector, most: int) -> tuple[Vector, tuple[str, ...]]:
+    """Map labels to 0, 1, ...; numbers are compared as numbers, so that 1, +1 and 1.0 are one class."""
     try:
         values = np.asarray(labels).astype(np.float64)
     except ValueError:
@@ -104,8 +127,9 @@ def _two_classes(file: Path, labels: Sequence[str] | Vector) -> tuple[Vector, tu
         if not np.isfinite(values).all():
             raise DataError(file, "a label is NaN or infinite, every label must be finite.")
     found, codes = np.unique(values, return_inverse=True)
-    names = [f"{value:g}" if values.dtype == np.float64 else str(value) for value in found[:6]]
-    if len(found) != 2:
+    names = [f"{value:g}" if values.dtype == np.float64 else str(value) for value in found]
+    if not 2 <= len(found) <= most or len(found) > max(2, len(codes) // 2):
+        wanted = "two classes" if most == 2 else f"2 to {most} classes, of two examples or more on the average"
         shown = ", ".join(names[:5]) + (", ..." if len(found) > 5 else "")
-        raise DataError(file, f"labels must be two classes, found {len(found)}: {shown}.")
-    return codes.astype(np.float64), (names[0], names[1])
+        raise DataError(file, f"labels must be {wanted}, found {len(found)}: {shown}.")
+    return codes.astype(np.float64), tuple(names)

@@ -3,50 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
-from dpverify.ledger.records import Record
 from dpverify.report import markdown as md
+from dpverify.report.auditors import catalogue_blocks
+from dpverify.report.peer_records import Peer, PeersRun
 from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED
-
-
-class PeerTest(Record, frozen=True, kw_only=True):
-    """One test of the conformance kit, in its own words."""
-
-    name: str
-    passed: bool
-    found: str
-    sees: str
-
-
-class Peer(Record, frozen=True, kw_only=True):
-    """An optimizer and what its tests found. ``versions``: of the libraries that its file imports."""
-
-    target: str  # file and function that make it
-    says: str  # the function's own first line
-    promise: str
-    epsilon: list[float]  # bounds for a thousand such steps at delta = 1e-5; none where none is certified
-    versions: dict[str, str]
-    tests: list[PeerTest]
-
-    @property
-    def failed(self) -> list[PeerTest]:
-        """The tests that found a fault."""
-        return [test for test in self.tests if not test.passed]
-
-
-class PeersRun(Record, frozen=True, kw_only=True):
-    """A whole run, ``data/peers.json``."""
-
-    schema: Literal[1] = 1
-    kind: Literal["dpverify peers"] = "dpverify peers"
-    commit: str
-    seed: int
-    alpha: float
-    command: str
-    peers: list[Peer]
-
 
 INTRODUCTION = """\
 `dpverify conform` tests whether an optimizer does what its accounting presumes: its batches, what one example changes,
@@ -57,7 +19,7 @@ that an optimizer is private. The mistakes are those of the code in the thread, 
 
 CHANCE = (
     "All draws come from the seed {seed}; a correct optimizer fails any test with a chance of at most {alpha}. Epsilon "
-    "is certified from both sides, for the promise and not for the code."
+    "is certified from both sides, for the promise and not for the code; an audit bounds it from below, for the code."
 )
 
 
@@ -69,10 +31,18 @@ def peers_page(run: PeersRun) -> str:
             "# Other optimizers, tested",
             " ".join(INTRODUCTION.split()),
             md.table(
-                ["optimizer", "libraries", "what is promised", "epsilon of 1,000 steps at delta = 1e-5", "found"],
+                [
+                    "optimizer",
+                    "libraries",
+                    "what is promised",
+                    "epsilon of 1,000 steps at delta = 1e-5",
+                    "audit of outputs",
+                    "found",
+                ],
                 [_row(peer) for peer in run.peers],
             ),
             CHANCE.format(seed=run.seed, alpha=f"{run.alpha:g}"),
+            *(catalogue_blocks(run.catalogue) if run.catalogue else ()),
             "## What each test saw",
             *(block for peer in run.peers for block in _tests(peer)),
             f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}",
@@ -84,7 +54,8 @@ def _row(peer: Peer) -> list[str]:
     found = "nothing" if not peer.failed else f"✗ {peer.failed[0].name}: {peer.failed[0].found}"
     libraries = ", ".join(f"{name} {version}" for name, version in peer.versions.items())
     bounds = " to ".join(f"{bound:.4g}" for bound in peer.epsilon)
-    return [peer.says, md.prose(libraries), md.prose(peer.promise), bounds, md.prose(found)]
+    audit = next((test.found for test in peer.tests if test.name == "outputs"), "not asked for")
+    return [peer.says, md.prose(libraries), md.prose(peer.promise), bounds, md.prose(audit), md.prose(found)]
 
 
 def _tests(peer: Peer) -> Iterator[str]:

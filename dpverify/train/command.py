@@ -88,8 +88,7 @@ def _setting(result: TrainResult) -> Iterator[str]:
     s, c, data = result.settings, result.constants, result.data
     alpha, eta, sigma, lam = (show_float(x) for x in (s.alpha, s.eta, s.sigma, s.lam))
     gamma = f", gamma = {show_float(s.gamma)}" if result.algorithm == "sr-nsgd" else ""
-    classes = " and ".join(data.classes)
-    yield f"{result.algorithm} on {data.name}: N = {data.n}, d = {data.d}, classes {classes}"
+    yield f"{result.algorithm} on {data.name}: N = {data.n}, d = {data.d}, classes {data.called}"
     chosen = f"alpha = {alpha}{gamma}, eta = {eta}, sigma = {sigma}, {s.ordering} ordering"
     if result.algorithm in SRM:
         clip = show_float(s.change_clip or 0.0)

@@ -16,7 +16,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import printed_scales
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
 from dpverify.problems.data import Dataset
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.softmax import Regression
 from dpverify.problems.stepped_run import LongRun
 from dpverify.train.ddp import check_batch, ddp_epsilon, even_split
 from dpverify.train.records import NOT_CERTIFIED, NoiseConstants, Request
@@ -25,7 +25,7 @@ from dpverify.train.srm import srm, with_sigma
 from dpverify.train.staged import staged
 
 
-def optimizer(algorithm: str, problem: LogisticRegression, s: Settings) -> tuple[LongRun, NoiseConstants]:
+def optimizer(algorithm: str, problem: Regression, s: Settings) -> tuple[LongRun, NoiseConstants]:
     """Set an optimizer up: the run before its first step, and its constants with the noise as the boxes print it."""
     if algorithm == "dp-srm":
         return srm(problem, s)
@@ -61,9 +61,7 @@ class Guarantee:
     delta: float | None = None
 
 
-def account(
-    request: Request, settings: Settings, dataset: Dataset, problem: LogisticRegression
-) -> tuple[Settings, Guarantee]:
+def account(request: Request, settings: Settings, dataset: Dataset, problem: Regression) -> tuple[Settings, Guarantee]:
     """Choose sigma where a privacy budget is asked for, and say what the accountant's upper bound guarantees."""
     if request.delta is None:
         return settings, Guarantee(f"{NOT_CERTIFIED}: give epsilon and delta, or delta with sigma")

@@ -52,7 +52,8 @@ class Request:
         without noise; in one stage ``dp-sgd``, ``dp-sgd-linear`` (steps eta/t), ``dp-sgd-root`` (eta/sqrt(t)),
         ``dp-sgdm`` and ``dp-sgdem``, with momentum and with early momentum. Their gradients are clipped at 1.
     data, n : Path or None, int or None
-        LIBSVM or CSV file, or scikit-learn's ``breast_cancer``; so many of its examples, drawn with the seed, or all.
+        LIBSVM or CSV file, or of scikit-learn ``iris``, ``wine``, ``digits`` or, if None, ``breast_cancer``; so many of
+        its examples, drawn with the seed, or all. More than two classes: softmax regression, not for ddp-srm.
     steps, epochs : int or None
         T, or T in units of N; one of the two. None: 10 epochs.
     sigma, epsilon, delta : float or None
@@ -245,13 +246,18 @@ NOT_CERTIFIED = "not certified"
 
 
 class DataInfo(Record, frozen=True, kw_only=True):
-    """The data set: its name, its size (n examples, d features), its two classes, and what was done to its columns."""
+    """The data set: its name, its size (n examples, d weights), its classes, and what was done to its columns."""
 
     name: str
     n: int
     d: int
-    classes: tuple[str, str]
+    classes: tuple[str, ...]
     standardised: bool
+
+    @property
+    def called(self) -> str:
+        """The classes in a sentence."""
+        return f"{', '.join(self.classes[:-1])} and {self.classes[-1]}"
 
 
 class NoiseConstants(Record, frozen=True, kw_only=True):

@@ -12,9 +12,9 @@ import numpy as np
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
-from dpverify.problems.data import Dataset, load_dataset
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.data import MOST_CLASSES, Dataset, load_dataset
 from dpverify.problems.rows import scale_rows
+from dpverify.problems.softmax import Regression, regression_problem
 from dpverify.problems.stepped_run import LongRun
 from dpverify.train.ddp import ddp_constants
 from dpverify.train.optimizer import account, optimizer
@@ -70,7 +70,8 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
     eta and the alpha of Theorems 6 and 9. Algorithm 1 of wang2019, with clipping as in its Remark 4.3.
     Algorithms 1 and 2 of zhang2021 with the schedules of its section 4.1.
     """
-    dataset = load_dataset(request.data, standardise=request.standardise)
+    most = 2 if request.algorithm == "ddp-srm" else MOST_CLASSES
+    dataset = load_dataset(request.data, standardise=request.standardise, most=most)
     if request.n is not None:
         dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
     settings = request.settle(len(dataset.x))
@@ -101,25 +102,25 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
     )
 
 
-def data_info(dataset: Dataset, problem: LogisticRegression) -> DataInfo:
+def data_info(dataset: Dataset, problem: Regression) -> DataInfo:
     """Describe the data of a problem."""
-    n, d = problem.x.shape
+    n, d = len(problem.x), len(problem.start)
     return DataInfo(name=dataset.name, n=n, d=d, classes=dataset.classes, standardised=dataset.standardised)
 
 
-def _problem(dataset: Dataset, settings: Settings) -> LogisticRegression:
+def _problem(dataset: Dataset, settings: Settings) -> Regression:
     """Scale the rows and make the problem; with scaled rows its constants do not depend on the data."""
     if settings.scale == "none":
         try:
-            return LogisticRegression(dataset.x, dataset.y, lam=settings.lam)
+            return regression_problem(dataset.x, dataset.y, len(dataset.classes), lam=settings.lam)
         except ValueError as error:
             raise ArgumentError("scale", settings.scale, f"must be unit or clip for these rows: {error}") from error
     x = scale_rows(dataset.x, settings.scale)
-    return LogisticRegression(x, dataset.y, lam=settings.lam, radius=1.0)
+    return regression_problem(x, dataset.y, len(dataset.classes), lam=settings.lam, radius=1.0)
 
 
 def _follow(
-    run: LongRun, problem: LogisticRegression, measured: list[int], report: Report | None
+    run: LongRun, problem: Regression, measured: list[int], report: Report | None
 ) -> tuple[list[Point], Vector, bool]:
     """Advance to each step at which to measure; on Ctrl-C measure once more, where the run has come to."""
     path: list[Point] = []
@@ -150,7 +151,7 @@ def _follow(
 
 
 def distributed(
-    problem: LogisticRegression, request: Request, settings: Settings, report: Report | None
+    problem: Regression, request: Request, settings: Settings, report: Report | None
 ) -> tuple[NoiseConstants, list[Point], Vector]:
     """Run the parties of ddp-srm as processes; their noise, and the points of the path."""
     path, last = [_measure(problem, 0, problem.start)], problem.start
@@ -169,7 +170,7 @@ def distributed(
     return constants, path, last
 
 
-def steps_to_measure(request: Request, settings: Settings, problem: LogisticRegression) -> list[int]:
+def steps_to_measure(request: Request, settings: Settings, problem: Regression) -> list[int]:
     """Evenly spaced steps from 1 to T, the last one T: as many as are asked for, or as cost little beside the steps."""
     evaluations = settings.steps * (2 if request.algorithm in SRM else 1) * settings.batch
     cheap = evaluations // (EVALUATIONS_PER_POINT * len(problem.x)), UNNOTICED // problem.x.size
@@ -177,7 +178,7 @@ def steps_to_measure(request: Request, settings: Settings, problem: LogisticRegr
     return [settings.steps * i // points for i in range(1, points + 1)]
 
 
-def _measure(problem: LogisticRegression, step: int, w: Vector) -> Point:
+def _measure(problem: Regression, step: int, w: Vector) -> Point:
     """Measure loss and gradient norm; refuse a run that has left the finite numbers."""
     with np.errstate(over="ignore", invalid="ignore"):  # only plain Python would warn; what comes of it is looked at
         loss, norm = problem.loss(w), float(np.linalg.norm(problem.gradient(w)))
@@ -205,6 +206,8 @@ def _notes(algorithm: str, dataset: Dataset, settings: Settings) -> list[str]:
         notes.append("delta_Delta and delta_r as printed lack the factor L")
         if n == 1:
             notes.append("N = 1: both V as printed are 0, so no noise was added")
+    if len(dataset.classes) > 2:
+        notes.append("the classes are those that occur in the data: that there is an example of each is not hidden")
     if dataset.standardised:
         notes.append("columns were standardised with the data's own means and deviations, which no guarantee covers")
     if settings.scale == "none":

@@ -58,3 +58,50 @@ def test_a_report_says_what_was_found_of_each(tmp_path: Path, capsys: pytest.Cap
 def test_without_a_target_one_line_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["conform"]) == 2
     assert "at least one" in capsys.readouterr().err
+
+
+SOME = """
+from tests.unit.conform import catalogue
+def some():
+    return {name: catalogue.mistakes()[name] for name in ("no clipping", "each coordinate is clipped")}
+def good():
+    return {"DP-SGD": catalogue.right()["DP-SGD"]}
+def bad():
+    return {"a": 1}
+def audit(given):
+    "An auditor that looks at one run."
+    return "too long" if abs(given.cases[0].draws(1, given.seed)[0]).max() > 1e3 else ""
+"""
+
+
+def test_a_dict_of_optimizers_is_judged_with_seeds_and_beside_others_and_peers_are_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, report = tmp_path / "some.py", tmp_path / "reports"
+    file.write_text(SOME)
+    assert main(["conform", f"{EXAMPLE}:make", "--report", str(report)]) == 0
+    both = [f"{file}:some", f"{file}:good", "--seeds", "2", "--beside", f"{file}:audit", "--report", str(report)]
+    assert main(["conform", *both]) == 1
+    said = capsys.readouterr().out
+    assert f"no clipping: 2 of 2; sensitivity; {tmp_path.name}/some.py:audit: too long" in said
+    assert f"DP-SGD: 0 of 2; {tmp_path.name}/some.py:audit: nothing" in said
+    run = PEERS_PAGE.read(report)
+    assert run is not None
+    assert run.catalogue is not None
+    assert (len(run.peers), len(run.catalogue.entries), run.catalogue.seeds) == (1, 3, 2)
+    assert list(run.catalogue.auditors.values()) == ["An auditor that looks at one run."]
+    assert main(["conform", f"{EXAMPLE}:make", "--report", str(report)]) == 0
+    again = PEERS_PAGE.read(report)
+    assert again is not None
+    assert again.catalogue == run.catalogue
+
+
+def test_what_is_no_dict_of_optimizers_and_no_seed_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "some_bad.py"
+    file.write_text(SOME)
+    assert main(["conform", f"{file}:bad"]) == 2
+    assert "raised TypeError" in capsys.readouterr().err
+    assert main(["conform", f"{file}:good", "--seeds", "0"]) == 2
+    assert "--seeds 0: must be at least 1" in capsys.readouterr().err

@@ -208,8 +208,8 @@ def test_a_users_libsvm_file_is_named_with_its_hash(tmp_path: Path, monkeypatch:
 BAD_FILES: list[tuple[str, str]] = [
     ("1 1:nan\n-1 1:2\n", "finite"),
     ("", "empty"),
-    ("1 1:1\n1 1:2\n", "labels must be two classes, found 1"),
-    ("1 1:1\n2 1:2\n3 1:3\n", "labels must be two classes, found 3"),
+    ("1 1:1\n1 1:2\n", "labels must be 2 to 1000 classes, of two examples or more on the average, found 1"),
+    ("1 1:1\n2 1:2\n3 1:3\n", "labels must be 2 to 1000 classes, of two examples or more on the average, found 3"),
     ("this is no data\n", "line 1"),
 ]
 

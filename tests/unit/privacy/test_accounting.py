@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpverify.privacy.accounting import epsilon, sigma, steps_of_event
+from dpverify.privacy.accounting import epsilon, event, sigma, steps_of_event
 from dpverify.privacy.batches import BatchSteps
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.privacy.sampled import poisson_gaussian_epsilon
@@ -78,3 +78,55 @@ def test_an_event_is_read_and_another_mechanism_is_refused_by_its_name() -> None
 def test_a_number_out_of_its_range_is_refused(changed: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         epsilon(**{"sigma": 1.0, "delta": 1e-5, **changed})  # type: ignore[arg-type]  # one wrong value each
+
+
+class SingleEpochTreeAggregationDpEvent:
+    def __init__(self, noise_multiplier: float, step_counts: int | list[int]) -> None:
+        self.noise_multiplier, self.step_counts = noise_multiplier, step_counts
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 7, 8, 100, 1023, 1024])
+def test_a_tree_has_as_many_nodes_around_a_step_as_are_counted(steps: int) -> None:
+    nodes = [(a << b, (a + 1) << b) for b in range(11) for a in range(steps >> b)]
+    around = [sum(low < t <= high for low, high in nodes) for t in range(1, steps + 1)]
+    found = epsilon(4.0, 1e-5, steps=steps, sampling="tree")
+    assert max(around) == around[0] == steps.bit_length()
+    assert found == epsilon(4.0, 1e-5, steps=max(around))
+    assert epsilon(SingleEpochTreeAggregationDpEvent(4.0, [1, steps]), 1e-5) == found
+    least = sigma(1.0, 1e-5, steps=steps, sampling="tree")
+    assert epsilon(least, 1e-5, steps=steps, sampling="tree").upper <= 1.0
+    assert epsilon(least * (1 - 1e-9), 1e-5, steps=steps, sampling="tree").lower > 1.0
+
+
+@pytest.mark.parametrize(
+    ("how", "delta"),
+    [
+        ({"sigma": 2.0}, 1e-5),
+        ({"sigma": 5.0, "steps": 40}, 1e-6),
+        ({"sigma": 1.0, "steps": 300, "rate": 0.02}, 1e-5),
+        ({"sigma": 6.0, "steps": 1000, "sampling": "tree"}, 1e-5),
+    ],
+)
+def test_an_event_that_is_given_comes_back_and_dp_accounting_agrees(how: dict[str, object], delta: float) -> None:
+    accounting = pytest.importorskip("dp_accounting", reason="the extra `accounting` is not installed")
+    rdp = pytest.importorskip("dp_accounting.rdp")
+    given = event(**how)  # type: ignore[arg-type]  # each value has its argument's type
+    found = epsilon(**how, delta=delta)  # type: ignore[arg-type]  # likewise
+    assert epsilon(given, delta) == found
+    tree = how.get("sampling") == "tree"
+    relations = accounting.NeighboringRelation
+    relation = relations.REPLACE_SPECIAL if tree else relations.ADD_OR_REMOVE_ONE  # special: by one whose part is 0
+    theirs = rdp.RdpAccountant(neighboring_relation=relation).compose(given).get_epsilon(delta)
+    assert found.lower <= found.upper < theirs  # Renyi divergences bound from above
+    if not tree:  # their composition of privacy losses has no trees
+        tight = accounting.pld.PLDAccountant(value_discretization_interval=1e-4).compose(given).get_epsilon(delta)
+        assert found.lower * (1 - 1e-3) <= tight <= found.upper * (1 + 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [({"sampling": "batches"}, "asks for sizes"), ({"sampling": "tree", "rate": 0.5}, "must be left out for a tree")],
+)
+def test_what_has_no_event_is_refused(how: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        event(1.0, **how)  # type: ignore[arg-type]  # each value has its argument's type

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
-from dpverify.report.peers import Peer, PeersRun, PeerTest, peers_page
+from dpverify.report.peer_records import Answer, Catalogue, CatalogueEntry, Peer, PeersRun, PeerTest
+from dpverify.report.peers import peers_page
 
 GOOD = PeerTest(name="scale", passed=True, found="1.001", sees="noise 3% too small")
+AUDIT = PeerTest(name="outputs", passed=True, found="epsilon is at least 2", sees="more")
 BAD = PeerTest(name="sensitivity", passed=False, found="0.125 where 0.0625 is allowed", sees="clipping")
 
 
@@ -12,10 +14,42 @@ def test_the_page_names_the_first_fault_and_the_versions() -> None:
             target=f"a.py:{name}", says=name, promise="poisson", epsilon=[1.0, 1.25], versions={"lib": "2.0"},
             tests=[GOOD, *more],
         )
-        for name, more in (("right", []), ("wrong", [BAD]))
+        for name, more in (("right", [AUDIT]), ("wrong", [BAD]))
     ]  # fmt: skip
     page = peers_page(PeersRun(commit="abc", seed=3, alpha=1e-4, command="dpverify conform a.py:right", peers=peers))
-    assert "| right | lib 2.0 | poisson | 1 to 1.25 | nothing |" in page
-    assert "| wrong | lib 2.0 | poisson | 1 to 1.25 | ✗ sensitivity: 0.125 where 0.0625 is allowed |" in page
+    assert "| right | lib 2.0 | poisson | 1 to 1.25 | epsilon is at least 2 | nothing |" in page
+    assert (
+        "| wrong | lib 2.0 | poisson | 1 to 1.25 | not asked for | ✗ sensitivity: 0.125 where 0.0625 is allowed |"
+        in page
+    )
     assert "the seed 3" in page
     assert page.count("✗") == 2
+
+
+def entry(
+    target: str, name: str, found: int, says: str, *, broken: bool = False, seconds: float = 0.5
+) -> CatalogueEntry:
+    answer = Answer(auditor="other.py:audit", says=says, broken=broken, seconds=seconds)
+    by = "scale" if found else ""
+    return CatalogueEntry(target=target, name=name, found=found, by=by, seconds=0.25, answers=[answer])
+
+
+def test_the_page_counts_what_the_kit_and_others_found() -> None:
+    entries = [
+        entry("c.py:right", "good", 0, ""),
+        entry("c.py:wrong", "loud", 20, "epsilon is at least 3", seconds=1.0),
+        entry("c.py:wrong", "quiet", 19, ""),
+        entry("c.py:wrong", "empty", 20, "IndexError: 0", broken=True),
+    ]
+    catalogue = Catalogue(
+        commit="abc", seed=2, seeds=20, alpha=1e-4, command="dpverify conform c.py:right", entries=entries,
+        auditors={"other.py:audit": "Another, on outputs. (lib 1.0)"},
+    )  # fmt: skip
+    page = peers_page(PeersRun(commit="abc", seed=0, alpha=1e-4, command="x", peers=[], catalogue=catalogue))
+    assert "with 20 seeds from 2 on" in page
+    assert "- `other.py:audit`: Another, on outputs. (lib 1.0)" in page
+    assert "| `c.py:right` | dpverify conform | 0 in every seed | 1 in any seed | 0 | 0.25 | 1 |" in page
+    assert "| `c.py:wrong` | dpverify conform | 2 in every seed, 1 in some | 0 in any seed | 0 | 0.25 | 1 |" in page
+    assert "| `c.py:wrong` | other.py:audit | 1 | 1 | 1 | 0.5 | 2 |" in page
+    assert "| quiet | 19 of 20 | scale | nothing |" in page
+    assert "| empty | 20 of 20 | scale | raised |" in page

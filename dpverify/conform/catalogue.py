@@ -1,0 +1,39 @@
+"""Many optimizers by their names: in how many seeds the kit finds a fault, and what other auditors say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from itertools import islice
+
+from dpverify.conform.beside import Auditor, given
+from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.run import all_tests
+from dpverify.report.peer_records import Answer, CatalogueEntry
+
+
+def judge(
+    target: str, name: str, optimizer: PrivateOptimizer, promise: Promise, *, seed: int, seeds: int, alpha: float,
+    auditors: Mapping[str, Auditor],
+) -> CatalogueEntry:  # fmt: skip
+    """Run the kit with each seed until it finds a fault, and each auditor with the first seed; seconds of processor."""
+    began, found = time.process_time(), list[str]()
+    for one in range(seed, seed + seeds):
+        faults = (test.name for test in all_tests(optimizer, promise, one, alpha) if not test.passed)
+        found += islice(faults, 1)
+    seconds = (time.process_time() - began) / seeds
+    answers = [_ask(auditor, audit, optimizer, promise, alpha, seed) for auditor, audit in auditors.items()]
+    by = max(set(found), key=found.count) if found else ""
+    return CatalogueEntry(target=target, name=name, found=len(found), by=by, seconds=seconds, answers=answers)
+
+
+def _ask(
+    auditor: str, audit: Auditor, optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int
+) -> Answer:
+    began, broken = time.process_time(), False
+    try:
+        says = audit(given(optimizer, promise, alpha, seed))
+    except Exception as error:  # noqa: BLE001  what an optimizer raises may be its mistake; the page says so
+        says, broken = f"{type(error).__name__}: {error}", True
+    says = " ".join(says.split())[:200]
+    return Answer(auditor=auditor, says=says, broken=broken, seconds=time.process_time() - began)

@@ -1,0 +1,77 @@
+"""What is recorded of optimizers of other libraries, and of a catalogue of mistakes: ``data/peers.json``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dpverify.ledger.records import Record
+
+
+class PeerTest(Record, frozen=True, kw_only=True):
+    """One test of the conformance kit, in its own words."""
+
+    name: str
+    passed: bool
+    found: str
+    sees: str
+
+
+class Peer(Record, frozen=True, kw_only=True):
+    """An optimizer and what its tests found. ``versions``: of the libraries that its file imports."""
+
+    target: str  # file and function that make it
+    says: str  # the function's own first line
+    promise: str
+    epsilon: list[float]  # bounds for a thousand such steps at delta = 1e-5; none where none is certified
+    versions: dict[str, str]
+    tests: list[PeerTest]
+
+    @property
+    def failed(self) -> list[PeerTest]:
+        """The tests that found a fault."""
+        return [test for test in self.tests if not test.passed]
+
+
+class Answer(Record, frozen=True, kw_only=True):
+    """What another auditor said of an optimizer; nothing found: an empty text."""
+
+    auditor: str
+    says: str
+    broken: bool  # it raised, and ``says`` is what
+    seconds: float  # of processor
+
+
+class CatalogueEntry(Record, frozen=True, kw_only=True):
+    """An optimizer of a catalogue: in how many seeds the kit found a fault, and which test most often was the first."""
+
+    target: str
+    name: str
+    found: int
+    by: str
+    seconds: float  # of processor, for a seed, until the first fault
+    answers: list[Answer]
+
+
+class Catalogue(Record, frozen=True, kw_only=True):
+    """Optimizers by their names, which the kit was run on with many seeds, and other auditors with the first."""
+
+    commit: str
+    seed: int
+    seeds: int
+    alpha: float
+    command: str
+    auditors: dict[str, str]  # what their functions say of themselves, and versions
+    entries: list[CatalogueEntry]
+
+
+class PeersRun(Record, frozen=True, kw_only=True):
+    """A whole run, ``data/peers.json``."""
+
+    schema: Literal[1] = 1
+    kind: Literal["dpverify peers"] = "dpverify peers"
+    commit: str
+    seed: int
+    alpha: float
+    command: str
+    peers: list[Peer]
+    catalogue: Catalogue | None = None

@@ -1,0 +1,228 @@
+"""A catalogue of mistakes that private optimizers make, beside optimizers without one.
+
+From the root of a checkout `dpverify conform tests/unit/conform/catalogue.py:mistakes` tests them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpverify.conform import PrivateOptimizer, Promise
+
+Array = Any
+SIGMA, CLIP, BATCH, N = 2.0, 0.5, 8, 64
+PROMISE = Promise(sigma=SIGMA, clip=CLIP, divisor=BATCH, steps=6, dimension=6, examples=N, batch=BATCH)
+
+
+def clipped(g: Array, clip: float = CLIP) -> Array:
+    return g * np.minimum(1.0, clip / np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-12))
+
+
+def normal(rng: np.random.Generator, g: Array) -> Array:
+    return SIGMA * CLIP * rng.standard_normal(g.shape[1])
+
+
+def dp_sgd(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    return state, (clipped(g).sum(axis=0) + normal(rng, g)) / BATCH
+
+
+def poisson(n: int, steps: int, rng: np.random.Generator) -> Any:
+    return (np.flatnonzero(rng.random(n) < BATCH / n) for _ in range(steps))
+
+
+def fixed(n: int, steps: int, rng: np.random.Generator) -> Any:
+    return (rng.choice(n, BATCH, replace=False) for _ in range(steps))
+
+
+def epochs(n: int, steps: int, rng: np.random.Generator) -> Any:
+    for _ in range(steps):
+        yield from rng.permutation(n).reshape(-1, BATCH)
+
+
+def momentum(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    """Averages what was released, which costs no privacy, and releases the noisy sum."""
+    old, released = 0.0 if state is None else state, dp_sgd(None, g, rng)[1]
+    return 0.9 * old + released, released
+
+
+def scaled(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    return state, (clipped(g).sum(axis=0) + rng.normal(0.0, SIGMA * CLIP, g.shape[1])) / BATCH
+
+
+def tree(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    """Gradients whose sums have the noise of a tree's nodes."""
+    t, nodes = (1, {}) if state is None else (state[0] + 1, dict(state[1]))
+    level = (t & -t).bit_length() - 1
+    nodes = {k: z for k, z in nodes.items() if k > level}
+    nodes[level] = rng.standard_normal(g.shape[1])
+    return (t, nodes), (clipped(g).sum(axis=0) + SIGMA * CLIP * sum(nodes.values())) / BATCH
+
+
+def prefix(t: int) -> set[tuple[int, int]]:
+    found, end = set(), t
+    while end:
+        found.add((end - (end & -end), end))
+        end &= end - 1
+    return found
+
+
+SHARED = [[len(prefix(s) & prefix(t)) for t in range(1, 7)] for s in range(1, 7)]
+SETTINGS: dict[str, tuple[PrivateOptimizer, dict[str, Any]]] = {
+    "DP-SGD": (PrivateOptimizer(dp_sgd, batches=poisson), {}),
+    "noise by normal": (PrivateOptimizer(scaled, batches=poisson), {}),
+    "momentum": (PrivateOptimizer(momentum, batches=poisson), {}),
+    "fixed batches": (PrivateOptimizer(dp_sgd, batches=fixed), {"sampling": "batches", "neighbours": "replace-one"}),
+    "epochs": (PrivateOptimizer(dp_sgd, batches=epochs), {"sampling": "epochs", "neighbours": "replace-one"}),
+    "tree": (PrivateOptimizer(tree), {"covariance": SHARED}),
+}
+
+
+def promise(**changed: Any) -> Promise:
+    kept = {name: getattr(PROMISE, name) for name in PROMISE.__dataclass_fields__}
+    return Promise(**{**kept, **changed})
+
+
+def noisy(sum_of: Callable[[Array], Array], noise: Callable[..., Array] = normal) -> Callable[..., Any]:
+    return lambda state, g, rng: (state, (sum_of(g) + noise(rng, g)) / BATCH)
+
+
+def of_noise(noise: Callable[..., Array]) -> Callable[..., Any]:
+    return noisy(lambda g: clipped(g).sum(axis=0), noise)
+
+
+def keeps_clean(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    old = 0.5 * (0.0 if state is None else state) + 0.5 * clipped(g).sum(axis=0)
+    return old, (old + normal(rng, g)) / BATCH
+
+
+def error_feedback(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    total = g.sum(axis=0) + (0.0 if state is None else state)
+    kept = clipped(total[None, :])[0]
+    return total - kept, (kept + normal(rng, g)) / BATCH
+
+
+def reuses(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    t, old = (0, None) if state is None else state
+    noise = old if t % 2 else normal(rng, g)
+    return (t + 1, noise), (clipped(g).sum(axis=0) + noise) / BATCH
+
+
+def decays(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    t = 0 if state is None else state
+    return t + 1, (clipped(g).sum(axis=0) + 0.95**t * normal(rng, g)) / BATCH
+
+
+def adaptive(g: Array) -> Array:
+    norms = np.linalg.norm(g, axis=1)
+    return clipped(g, 1.1 * float(np.median(norms)) if len(g) else CLIP).sum(axis=0)
+
+
+def without_bias(g: Array) -> Array:
+    norms = np.linalg.norm(g[:, 1:], axis=1, keepdims=True)
+    return (g * np.minimum(1, CLIP / np.maximum(norms, 1e-12))).sum(axis=0)
+
+
+def by_the_largest(g: Array) -> Array:
+    return (g / max(np.linalg.norm(g, axis=1).max(initial=0), 1e-9)).sum(axis=0)
+
+
+def by_batch(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    return state, (clipped(g).sum(axis=0) + normal(rng, g)) / max(len(g), 1)
+
+
+def truncated(rng: np.random.Generator, g: Array) -> Array:
+    return np.clip(normal(rng, g), -2.5 * SIGMA * CLIP, 2.5 * SIGMA * CLIP)
+
+
+STEPS: dict[str, Callable[..., Any]] = {
+    "no clipping": noisy(lambda g: g.sum(axis=0)),
+    "the mean is clipped, not each example": noisy(lambda g: BATCH * clipped(g.mean(axis=0, keepdims=True))[0]),
+    "the sum is clipped and then scaled up": noisy(lambda g: 4 * clipped(g.sum(axis=0, keepdims=True))[0]),
+    "each coordinate is clipped": noisy(lambda g: np.clip(g, -CLIP, CLIP).sum(axis=0)),
+    "two layers are clipped apart": noisy(lambda g: np.hstack([clipped(g[:, :3]), clipped(g[:, 3:])]).sum(axis=0)),
+    "the norm leaves out the bias": noisy(without_bias),
+    "the clip length follows the batch": noisy(adaptive),
+    "twice the clip length": noisy(lambda g: clipped(g, 2 * CLIP).sum(axis=0)),
+    "gradients are divided by the largest norm of the batch": noisy(by_the_largest),
+    "gradients are centred on the batch": noisy(lambda g: (clipped(g) - 0.9 * g.mean(axis=0)).sum(axis=0)),
+    "divided by the batch that was drawn": by_batch,
+    "an empty batch is not a number": noisy(lambda g: clipped(g).mean(axis=0) * len(g)),
+    "an empty batch raises": noisy(lambda g: clipped(g).sum(axis=0) + 0 * g[0]),
+    "no noise": of_noise(lambda rng, g: 0.0),
+    "noise of half the deviation": of_noise(lambda rng, g: normal(rng, g) / 2),
+    "noise 4% too small": of_noise(lambda rng, g: 0.96 * normal(rng, g)),
+    "variance for deviation": of_noise(lambda rng, g: CLIP * SIGMA**2 * rng.standard_normal(g.shape[1])),
+    "noise is divided by the batch twice": of_noise(lambda rng, g: normal(rng, g) / BATCH),
+    "one number for all coordinates": of_noise(lambda rng, g: np.full(g.shape[1], normal(rng, g[:, :1]))),
+    "two layers share their noise": of_noise(lambda rng, g: np.tile(normal(rng, g[:, ::2]), 2)),
+    "one layer has no noise": of_noise(lambda rng, g: normal(rng, g) * (np.arange(g.shape[1]) > 0)),
+    "noise of float32": lambda state, g, rng: (state, dp_sgd(None, g, rng)[1].astype(np.float32)),
+    "uniform noise": of_noise(lambda rng, g: SIGMA * CLIP * 3**0.5 * rng.uniform(-1, 1, g.shape[1])),
+    "Laplace noise": of_noise(lambda rng, g: SIGMA * CLIP / 2**0.5 * rng.laplace(size=g.shape[1])),
+    "noise is cut off": of_noise(truncated),
+    "noise is not around 0": of_noise(lambda rng, g: normal(rng, g) + 0.2 * SIGMA * CLIP),
+    "noise for each part of the batch": of_noise(lambda rng, g: normal(rng, g) * max(1, len(g) // 4) ** 0.5),
+    "noise grows with the gradients": of_noise(lambda rng, g: normal(rng, g) * min(1.0, 0.5 + np.linalg.norm(g))),
+    "noise from a seed of its own": of_noise(lambda rng, g: normal(np.random.default_rng(0), g)),
+    "noise from another generator": of_noise(lambda rng, g: normal(np.random.default_rng(), g)),
+    "noise is used twice": reuses,
+    "noise falls over the steps": decays,
+    "momentum of clean gradients": keeps_clean,
+    "what was clipped is added later": error_feedback,
+}  # fmt: skip
+
+
+def rate(factor: float) -> Callable[..., Any]:
+    return lambda n, steps, rng: (np.flatnonzero(rng.random(n) < factor * BATCH / n) for _ in range(steps))
+
+
+def seeded(n: int, steps: int, rng: np.random.Generator) -> Any:
+    return poisson(n, steps, np.random.default_rng(0))
+
+
+def windows(n: int, steps: int, rng: np.random.Generator) -> Any:
+    return ((rng.integers(n) + np.arange(BATCH)) % n for _ in range(steps))
+
+
+def twice(n: int, steps: int, rng: np.random.Generator) -> Any:
+    for batch in poisson(n, steps, rng):
+        yield batch
+        yield batch
+
+
+def without_the_last(n: int, steps: int, rng: np.random.Generator) -> Any:
+    return poisson(n - 1, steps, rng)
+
+
+BATCHES: dict[str, tuple[Callable[..., Any], str]] = {
+    "fixed batches for Poisson's": (fixed, "poisson"),
+    "epochs for Poisson's": (epochs, "poisson"),
+    "a rate a quarter too large": (rate(1.25), "poisson"),
+    "the same batch twice": (twice, "poisson"),
+    "every run has the same batches": (seeded, "poisson"),
+    "the last example is never drawn": (without_the_last, "poisson"),
+    "windows for random batches": (windows, "batches"),
+    "epochs for fresh batches": (epochs, "batches"),
+    "drawn with replacement": (lambda n, steps, rng: (rng.integers(n, size=BATCH) for _ in range(steps)), "batches"),
+    "Poisson for fixed batches": (poisson, "batches"),
+    "data in their order": (lambda n, steps, rng: np.arange(n).reshape(-1, BATCH), "epochs"),
+    "fresh batches for epochs": (fixed, "epochs"),
+}
+
+
+def right() -> dict[str, tuple[PrivateOptimizer, Promise]]:
+    """Optimizers without a mistake."""
+    return {name: (optimizer, promise(**changed)) for name, (optimizer, changed) in SETTINGS.items()}
+
+
+def mistakes() -> dict[str, tuple[PrivateOptimizer, Promise]]:
+    """A mistake each: of the step, or of the batches."""
+    steps = {name: (PrivateOptimizer(step), PROMISE) for name, step in STEPS.items()}
+    drawn = {
+        name: (PrivateOptimizer(dp_sgd, batches=batches), promise(sampling=sampling))
+        for name, (batches, sampling) in BATCHES.items()
+    }
+    return {**steps, **drawn}

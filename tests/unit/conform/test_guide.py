@@ -1,0 +1,43 @@
+"""Optimizers of other styles, as docs/your-optimizer.md has them: they pass, and a mistake planted in each is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpverify.conform import Conformance, conformance
+
+GUIDE = Path(__file__).parents[3] / "docs" / "your-optimizer.md"
+SECTION = GUIDE.read_text("utf-8").partition("## Optimizers of another style")[2]
+SHARED, *BLOCKS = [part.partition("```")[0] for part in SECTION.split("```python\n")[1:]]
+MISTAKES = {
+    "closure": {  # what leaves has an average of clean gradients in it
+        "velocity + released": "velocity + clean",
+        "return released": "return released + 0.1 * velocity / BATCH",
+    },
+    "accumulation": {"+= clipped(part).sum(axis=0)": "+= BATCH * noisy(clipped(part).sum(axis=0), rng)"},
+    "pytorch": {"clipped(gradients).sum(axis=0)": "clipped(gradients.sum(axis=0, keepdims=True))[0] * 2"},
+}
+
+
+def judged(name: str, changes: dict[str, str]) -> Conformance:
+    """Run the guide's block that makes this optimizer, with some of its text changed, and test what it makes."""
+    (block,) = (one for one in BLOCKS if f"\n{name} = " in one)
+    for old, new in changes.items():
+        assert block.count(old) == 1
+        block = block.replace(old, new)
+    space: dict[str, Any] = {}
+    exec(SHARED + block, space)
+    return conformance(space[name], space["PROMISE"], seed=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_style_of_the_guide_passes_and_a_mistake_in_it_is_found(name: str) -> None:
+    if name == "pytorch":
+        pytest.importorskip("torch", reason="the extra `torch` is not installed")
+    right = judged(name, {})
+    assert right, str(right)
+    assert not judged(name, MISTAKES[name])
