@@ -24,10 +24,9 @@ from dpverify.kernels.typing import Vector
 from dpverify.privacy.batches import BatchSteps, least_factor
 from dpverify.privacy.gaussian_safe import certify, safe_mu
 from dpverify.privacy.sampled import sampled_std
-from dpverify.problems.batch_gradient import BatchGradient
 from dpverify.problems.data import Dataset
-from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
+from dpverify.problems.sparse.choose import Logistic, batch_gradient
 from dpverify.problems.stepped_run import LongRun
 from dpverify.train.optimizer import Guarantee, account, guarantee, optimizer
 from dpverify.train.records import NOT_CERTIFIED, Request
@@ -75,7 +74,7 @@ def full_batch_std(examples: int, steps: int, lipschitz: float, epsilon: float, 
     raise check.ArgumentError("epsilon", epsilon, f"is out of reach at delta={delta!r}: nothing could be certified")
 
 
-def step_length(problem: LogisticRegression, batch: int, steps: int, std: float) -> float:
+def step_length(problem: Logistic, batch: int, steps: int, std: float) -> float:
     """The eta that makes the textbook bound ``2R/(eta T) + L eta V`` on the squared gradient smallest, at most 1/L.
 
     ``min(1/L, sqrt(2R/(L T V)))``, V being ``d std^2``, and G^2/B more for sampled batches (Ghadimi and Lan 2013, 2.1).
@@ -88,10 +87,10 @@ def step_length(problem: LogisticRegression, batch: int, steps: int, std: float)
     return min(longest, math.sqrt(2.0 * problem.gap / (problem.smoothness * steps * variance)))
 
 
-def descend(problem: LogisticRegression, run: Descent, seed: int) -> Iterates:
+def descend(problem: Logistic, run: Descent, seed: int) -> Iterates:
     """Do the steps from w_1 = 0."""
     numbers = DescentParameters(run.steps, run.batch, run.eta, run.std)
-    return watch(NoisyDescent(BatchGradient(problem), len(problem.x), problem.start, numbers, seed=seed), run.steps)
+    return watch(NoisyDescent(batch_gradient(problem), len(problem.x), problem.start, numbers, seed=seed), run.steps)
 
 
 def watch(run: LongRun, steps: int) -> Iterates:
@@ -113,10 +112,10 @@ class Method:
     sigma: float | None  # noise multiplier of Algorithms 1 and 2
     noise_std: dict[str, float]  # deviation of a coordinate of each kind of noise
     guarantee: Guarantee  # what is certified
-    run: Callable[[LogisticRegression, int], Iterates]  # ``run(problem, seed)``: some iterates and the last
+    run: Callable[[Logistic, int], Iterates]  # ``run(problem, seed)``: some iterates and the last
 
 
-def prepare(request: Request, name: str, dataset: Dataset, problem: LogisticRegression, batch: int) -> Method:
+def prepare(request: Request, name: str, dataset: Dataset, problem: Logistic, batch: int) -> Method:
     """Choose the noise of a method from N, d, G and L of the training part, which are the same for each seed."""
     changes: dict[str, object] = {"algorithm": "sr-nsgd" if name == "sr-nsgd" else "dp-nsgd"}
     if name == "nsgd":
@@ -136,19 +135,17 @@ def prepare(request: Request, name: str, dataset: Dataset, problem: LogisticRegr
     return Method(name, numbers, settings.sigma, constants.node_std, certified, run)
 
 
-def _stepped(algorithm: str, settings: Settings) -> Callable[[LogisticRegression, int], Iterates]:
+def _stepped(algorithm: str, settings: Settings) -> Callable[[Logistic, int], Iterates]:
     """Make the run of an algorithm that ``train`` has."""
 
-    def run(problem: LogisticRegression, seed: int) -> Iterates:
+    def run(problem: Logistic, seed: int) -> Iterates:
         stepped, _ = optimizer(algorithm, problem, msgspec.structs.replace(settings, seed=seed))
         return watch(stepped, settings.steps)
 
     return run
 
 
-def _plain(
-    asked: Request, name: str, dataset: Dataset, problem: LogisticRegression, gradients: int, batch: int
-) -> Method:
+def _plain(asked: Request, name: str, dataset: Dataset, problem: Logistic, gradients: int, batch: int) -> Method:
     """Prepare dp-gd or dp-sgd with as many gradients of examples, up to a step, as the normalized methods have."""
     n, G = len(problem.x), problem.lipschitz
     epsilon, delta = asked.epsilon or math.inf, asked.delta or 0.0  # both are asked for
@@ -166,20 +163,20 @@ def _plain(
                 std, how = factor * start, "by composing the whole privacy loss of sampled batches"
     numbers = Descent(batch, steps, std, step_length(problem, batch, steps, std))
 
-    def run(problem: LogisticRegression, seed: int) -> Iterates:
+    def run(problem: Logistic, seed: int) -> Iterates:
         return descend(problem, numbers, seed)
 
     return Method(name, numbers, None, {"gradient": std}, guarantee(epsilon, delta, dataset, how), run)
 
 
-def accuracy(problem: LogisticRegression, epsilon: float, delta: float) -> float:
+def accuracy(problem: Logistic, epsilon: float, delta: float) -> float:
     """Give the zeta of DP-SRM that Theorem 4.4 of wang2019 chooses, its constant being 1, at most G."""
     n, d = problem.x.shape
     reach = problem.smoothness * problem.gap * d * math.log(1.0 / delta)
     return min(problem.lipschitz, math.sqrt(problem.lipschitz / (n * epsilon) * math.sqrt(reach)))
 
 
-def _recursive(asked: Request, dataset: Dataset, problem: LogisticRegression, gradients: int, batch: int) -> Method:
+def _recursive(asked: Request, dataset: Dataset, problem: Logistic, gradients: int, batch: int) -> Method:
     """Prepare dp-srm with as many gradients, two of each example; gamma and C_2 are zeta, which bounds changes."""
     zeta = accuracy(problem, asked.epsilon or math.inf, asked.delta or 0.5)  # both are asked for
     own = {"algorithm": "dp-srm", "epochs": None, "batch": batch, "eta": zeta, "gamma": min(1.0, zeta)}

@@ -16,8 +16,9 @@ from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.data import Dataset, load_dataset
-from dpverify.problems.logistic import LogisticRegression
-from dpverify.problems.rows import RowScaling, scale_rows
+from dpverify.problems.rows import RowScaling
+from dpverify.problems.sparse.choose import Logistic, logistic, scaled
+from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.train.run import SAMPLE_STREAM, data_info
 
 SPLIT_STREAM = 3  # the seed's stream that holds examples out
@@ -25,7 +26,7 @@ SPLIT_STREAM = 3  # the seed's stream that holds examples out
 Report = Callable[[int, int, str], None]
 
 
-def compare(request: CompareRequest, report: Report | None = None) -> CompareResult:
+def compare(request: CompareRequest, report: Report | None = None, dataset: Dataset | None = None) -> CompareResult:
     """Run every method on every seed.
 
     Parameters
@@ -33,7 +34,9 @@ def compare(request: CompareRequest, report: Report | None = None) -> CompareRes
     request : CompareRequest
         What to run.
     report : callable or None
-        ``report(done, total, label)``: called after each run.
+        ``report(done, total, label)``: called after each run, and while a file is read.
+    dataset : Dataset or None
+        Data made from arrays by ``dataset_of``, instead of ``request.data``; standardised only where that is asked for.
 
     Returns
     -------
@@ -50,7 +53,7 @@ def compare(request: CompareRequest, report: Report | None = None) -> CompareRes
         If not even one seed was finished.
     """
     began = time.perf_counter()
-    dataset = _load(request)
+    dataset = _load(request, report, dataset)
     first = _split(request, dataset, request.seed)
     problem = first.problem
     n = len(problem.x)
@@ -76,13 +79,21 @@ def compare(request: CompareRequest, report: Report | None = None) -> CompareRes
     )
 
 
-def _load(request: CompareRequest) -> Dataset:
+def _load(request: CompareRequest, report: Report | None, given: Dataset | None) -> Dataset:
     """Load the data as it is; ``standardised`` says whether the columns are to be, once it is split."""
-    dataset = load_dataset(request.data, standardise=False)
+
+    def progress(done: int, whole: int) -> None:
+        if report is not None:
+            report(done, whole, f"reading {request.data}")
+
+    standardise = given is None and request.data is None if request.standardise is None else request.standardise
+    dataset = given or load_dataset(request.data, standardise=False, dense=standardise, progress=progress)
+    if standardise and isinstance(dataset.x, CsrRows):
+        raise check.ArgumentError("standardise", standardise, "must be left out for sparse rows: it would fill them")
     if request.n is not None:
         dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
     test_size(len(dataset.x), request.test_part)
-    return replace(dataset, standardised=request.data is None if request.standardise is None else request.standardise)
+    return replace(dataset, standardised=standardise)
 
 
 def _split(request: CompareRequest, dataset: Dataset, seed: int) -> Split:
@@ -165,8 +176,8 @@ def _notes(standardise: bool) -> list[str]:
 class Split:
     """A problem on the training part, and a test part, rows scaled."""
 
-    problem: LogisticRegression
-    x_test: Matrix  # (m, d), labels 0 or 1
+    problem: Logistic
+    x_test: Rows  # (m, d), labels 0 or 1
     y_test: Vector
 
 
@@ -184,10 +195,10 @@ def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling, lam:
     held_out = np.zeros(n, dtype=np.bool_)
     held_out[rng.permutation(n)[: test_size(n, part)]] = True
     x, x_test = dataset.x[~held_out], dataset.x[held_out]
-    if dataset.standardised:
+    if dataset.standardised and not isinstance(x, CsrRows) and not isinstance(x_test, CsrRows):  # refused before
         x, x_test = _standardised(x, x_test)
-    problem = LogisticRegression(scale_rows(x, scale), dataset.y[~held_out], lam=lam, radius=1.0)
-    return Split(problem, scale_rows(x_test, scale), dataset.y[held_out])
+    problem = logistic(scaled(x, scale), dataset.y[~held_out], lam=lam, radius=1.0)
+    return Split(problem, scaled(x_test, scale), dataset.y[held_out])
 
 
 def _standardised(x: Matrix, x_test: Matrix) -> tuple[Matrix, Matrix]:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dpverify.kernels import check
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.errors import DataError, available_bytes
-from dpverify.problems.files import read_csv, read_libsvm, separator
+from dpverify.problems.files import Progress, read_csv, read_libsvm, separator
 from dpverify.problems.rows import standardise as standardise_columns
+from dpverify.problems.sparse.build import RowBuilder
+from dpverify.problems.sparse.rows import CsrRows, Rows, csr_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +25,8 @@ class Dataset:
 
     Attributes
     ----------
-    x, y : (n, d) and (n,) array of float
-        Rows, finite, and labels, 0 or 1.
+    x, y : (n, d) array of float or CsrRows, and (n,) array of float
+        Rows, finite, dense or sparse, and labels, 0 or 1.
     name, classes : str, and tuple of str
         The bundled set's name, or the file's; what the labels 0 and 1 are called in the source.
     standardised : bool
@@ -29,10 +34,15 @@ class Dataset:
     """
 
     name: str
-    x: Matrix
+    x: Rows
     y: Vector
     classes: tuple[str, str]
     standardised: bool
+
+    @property
+    def dense_x(self) -> Matrix:
+        """Rows with all entries written out, shape (n, d)."""
+        return self.x.dense() if isinstance(self.x, CsrRows) else self.x
 
     def sample(self, n: int, rng: np.random.Generator) -> Dataset:
         """Draw n examples without replacement, at most as many as there are; their order stays that of the source."""
@@ -42,7 +52,10 @@ class Dataset:
         return Dataset(self.name, self.x[rows], self.y[rows], self.classes, self.standardised)
 
 
-def load_dataset(file: Path | None = None, *, standardise: bool | None = None, limit: int | None = None) -> Dataset:
+def load_dataset(
+    file: Path | None = None, *, standardise: bool | None = None, limit: int | None = None, dense: bool = False,
+    progress: Progress | None = None,
+) -> Dataset:  # fmt: skip
     """Load a data set with two classes; the smaller label (as numbers where both are, else as texts) becomes 0.
 
     Parameters
@@ -54,11 +67,17 @@ def load_dataset(file: Path | None = None, *, standardise: bool | None = None, l
         Give every column mean 0 and deviation 1. None: for the bundled set only. This uses the data and is not private.
     limit : int or None
         Bytes of memory that may be used; None: what is free.
+    dense : bool
+        Write every entry of a row out. Otherwise, and where no column is standardised, rows of which less than a
+        quarter of the entries are not 0 are ``CsrRows``, from the file on.
+    progress : callable or None
+        ``progress(done, whole)``: so many of the file's bytes were read.
 
     Raises
     ------
     DataError
-        If the file cannot be read or is too large, a value is not finite, or the labels are not two classes.
+        If the file cannot be read, a value is not finite, or the labels are not two classes; and if three times what
+        is kept, as far as what was read tells, does not fit in memory: then the rest of the file is not read.
     """
     limit = available_bytes() if limit is None else limit
     if file is None:
@@ -69,11 +88,45 @@ def load_dataset(file: Path | None = None, *, standardise: bool | None = None, l
     else:
         _check_file(file)
         labels: Sequence[str] | Vector
-        x, labels = read_libsvm(file, limit) if separator(file) is None else read_csv(file, limit)
+        read = read_csv if separator(file) else read_libsvm
+        x, labels = read(file, limit, dense=dense or bool(standardise), progress=progress)
         y, classes = _two_classes(file, labels)
         name = file.name
     standardise = file is None if standardise is None else standardise
-    return Dataset(name, standardise_columns(x) if standardise else x, y, classes, standardise)
+    if standardise:
+        assert isinstance(x, np.ndarray)  # read so
+        x = standardise_columns(x)
+    return Dataset(name, x, y, classes, standardise)
+
+
+def dataset_of(x: Any, y: ArrayLike, name: str = "arrays", *, limit: int | None = None) -> Dataset:
+    """Make a data set of arrays; sparse rows stay sparse by the rule of ``load_dataset``.
+
+    Parameters
+    ----------
+    x : (n, d) array, or matrix of scipy.sparse
+        Rows, finite. They are not changed.
+    y : (n,) array
+        Labels, numbers or texts, two different ones: the smaller becomes 0.
+    name : str
+        How results call it.
+    limit : int or None
+        Bytes of memory that may be used; None: what is free.
+
+    Raises
+    ------
+    ArgumentError, DataError
+        If a shape does not fit, a value is not finite, the labels are not two classes, or rows do not fit in memory.
+    """
+    from scipy.sparse import issparse
+
+    builder = RowBuilder(name, available_bytes() if limit is None else limit)
+    builder.add(csr_rows(x) if issparse(x) else check.array(None, None, x=x), 1.0)
+    labels = np.asarray(y)
+    if labels.shape != (builder.examples,):
+        raise check.ArgumentError("y", f"an array of shape {labels.shape}", f"must have shape ({builder.examples},)")
+    codes, classes = _two_classes(name, labels)
+    return Dataset(name, builder.build(), codes, classes, standardised=False)
 
 
 def _check_file(file: Path) -> None:
@@ -94,7 +147,7 @@ def _check_file(file: Path) -> None:
         raise DataError(file, f"cannot be read: {error}") from error
 
 
-def _two_classes(file: Path, labels: Sequence[str] | Vector) -> tuple[Vector, tuple[str, str]]:
+def _two_classes(file: Path | str, labels: Sequence[str] | Vector | NDArray[Any]) -> tuple[Vector, tuple[str, str]]:
     """Map two labels to 0 and 1; numbers are compared as numbers, so that 1, +1 and 1.0 are one class."""
     try:
         values = np.asarray(labels).astype(np.float64)

@@ -13,8 +13,8 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
 from dpverify.problems.data import Dataset, load_dataset
-from dpverify.problems.logistic import LogisticRegression
-from dpverify.problems.rows import scale_rows
+from dpverify.problems.sparse.choose import Logistic, logistic, scaled, value_and_gradient
+from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.problems.stepped_run import LongRun
 from dpverify.train.ddp import ddp_constants
 from dpverify.train.optimizer import account, optimizer
@@ -35,12 +35,16 @@ MOST_POINTS = 100  # of a run that is not asked for more: loss and gradient norm
 EVALUATIONS_PER_POINT = 2  # passes over the data in gradients with noise, for one in measuring: at most a fifth of both
 UNNOTICED = 2_000_000  # numbers of the data that are measured in no time, some milliseconds, however short the run is
 
+# Of sparse rows an example costs as much as 12 entries besides its own, and a coordinate of the iterate, its noise and
+# its momentum, as much as 4. An entry takes up to four times as long in measuring, where all rows come from far away.
+ROW, COORDINATE, WORK_PER_POINT = 12, 4, 16
+
 SAMPLE_STREAM = 2  # the seed's stream that chooses examples; permutations and noise have streams 0 and 1
 
 Report = Callable[[int, int, Point], None]
 
 
-def train(request: Request, report: Report | None = None) -> TrainResult:
+def train(request: Request, report: Report | None = None, dataset: Dataset | None = None) -> TrainResult:
     """Train with an algorithm of one of three papers from w_1 = 0, and measure loss and gradient norm on the way.
 
     Parameters
@@ -50,6 +54,8 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
     report : callable or None
         ``report(step, steps, point)``: called many times with the number of steps done, the number of steps of the
         whole run, and the last point measured.
+    dataset : Dataset or None
+        Data that are loaded already, or made from arrays by ``dataset_of``, instead of ``request.data``.
 
     Returns
     -------
@@ -70,7 +76,8 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
     eta and the alpha of Theorems 6 and 9. Algorithm 1 of wang2019, with clipping as in its Remark 4.3.
     Algorithms 1 and 2 of zhang2021 with the schedules of its section 4.1.
     """
-    dataset = load_dataset(request.data, standardise=request.standardise)
+    if dataset is None:
+        dataset = load_dataset(request.data, standardise=request.standardise)
     if request.n is not None:
         dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
     settings = request.settle(len(dataset.x))
@@ -101,25 +108,24 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
     )
 
 
-def data_info(dataset: Dataset, problem: LogisticRegression) -> DataInfo:
+def data_info(dataset: Dataset, problem: Logistic) -> DataInfo:
     """Describe the data of a problem."""
     n, d = problem.x.shape
     return DataInfo(name=dataset.name, n=n, d=d, classes=dataset.classes, standardised=dataset.standardised)
 
 
-def _problem(dataset: Dataset, settings: Settings) -> LogisticRegression:
+def _problem(dataset: Dataset, settings: Settings) -> Logistic:
     """Scale the rows and make the problem; with scaled rows its constants do not depend on the data."""
     if settings.scale == "none":
         try:
-            return LogisticRegression(dataset.x, dataset.y, lam=settings.lam)
+            return logistic(dataset.x, dataset.y, lam=settings.lam)
         except ValueError as error:
             raise ArgumentError("scale", settings.scale, f"must be unit or clip for these rows: {error}") from error
-    x = scale_rows(dataset.x, settings.scale)
-    return LogisticRegression(x, dataset.y, lam=settings.lam, radius=1.0)
+    return logistic(scaled(dataset.x, settings.scale), dataset.y, lam=settings.lam, radius=1.0)
 
 
 def _follow(
-    run: LongRun, problem: LogisticRegression, measured: list[int], report: Report | None
+    run: LongRun, problem: Logistic, measured: list[int], report: Report | None
 ) -> tuple[list[Point], Vector, bool]:
     """Advance to each step at which to measure; on Ctrl-C measure once more, where the run has come to."""
     path: list[Point] = []
@@ -150,7 +156,7 @@ def _follow(
 
 
 def distributed(
-    problem: LogisticRegression, request: Request, settings: Settings, report: Report | None
+    problem: Logistic, request: Request, settings: Settings, report: Report | None
 ) -> tuple[NoiseConstants, list[Point], Vector]:
     """Run the parties of ddp-srm as processes; their noise, and the points of the path."""
     path, last = [_measure(problem, 0, problem.start)], problem.start
@@ -169,18 +175,29 @@ def distributed(
     return constants, path, last
 
 
-def steps_to_measure(request: Request, settings: Settings, problem: LogisticRegression) -> list[int]:
+def steps_to_measure(request: Request, settings: Settings, problem: Logistic) -> list[int]:
     """Evenly spaced steps from 1 to T, the last one T: as many as are asked for, or as cost little beside the steps."""
     evaluations = settings.steps * (2 if request.algorithm in SRM else 1) * settings.batch
-    cheap = evaluations // (EVALUATIONS_PER_POINT * len(problem.x)), UNNOTICED // problem.x.size
-    points = min(settings.steps, request.points or max(1, min(MOST_POINTS, max(cheap))))
+    cheap = cheap_points(problem.x, evaluations, settings.steps)
+    points = min(settings.steps, request.points or max(1, min(MOST_POINTS, cheap)))
     return [settings.steps * i // points for i in range(1, points + 1)]
 
 
-def _measure(problem: LogisticRegression, step: int, w: Vector) -> Point:
+def cheap_points(x: Rows, evaluations: int, steps: int) -> int:
+    """How many points cost little beside a run, or are not noticed; work is counted in entries of rows."""
+    if not isinstance(x, CsrRows):
+        return max(evaluations // (EVALUATIONS_PER_POINT * len(x)), UNNOTICED // x.size)
+    n, d = x.shape
+    point = x.stored + ROW * n + COORDINATE * d
+    run = evaluations * (x.stored / n + ROW) + steps * COORDINATE * d
+    return max(int(run / (WORK_PER_POINT * point)), UNNOTICED // point)
+
+
+def _measure(problem: Logistic, step: int, w: Vector) -> Point:
     """Measure loss and gradient norm; refuse a run that has left the finite numbers."""
     with np.errstate(over="ignore", invalid="ignore"):  # only plain Python would warn; what comes of it is looked at
-        loss, norm = problem.loss(w), float(np.linalg.norm(problem.gradient(w)))
+        loss, gradient = value_and_gradient(problem, w)
+        norm = float(np.linalg.norm(gradient))
     if not (math.isfinite(loss) and math.isfinite(norm)):
         rule = "must be small enough for the loss to stay finite"
         raise ArgumentError("eta", f"a loss of {loss} at step {step}", rule)

@@ -11,20 +11,19 @@ import msgspec
 from dpverify.kernels import check
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 from dpverify.privacy.batches import BatchSteps, least_factor, upper_epsilon
-from dpverify.problems.batch_gradient import RecursiveGradient
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.sparse.choose import Logistic, recursive_gradient
 from dpverify.train.records import NoiseConstants
 from dpverify.train.settings import Settings
 
 CLIP = 1.0
 
 
-def srm(problem: LogisticRegression, s: Settings) -> tuple[DpSrm, NoiseConstants]:
+def srm(problem: Logistic, s: Settings) -> tuple[DpSrm, NoiseConstants]:
     """Set DP-SRM up: the run before its first step, and its noise."""
     n, change_clip = len(problem.x), s.change_clip or CLIP
     first, later = (move / s.batch * s.sigma for move in sum_moves(s))
     parameters = SrmParameters(s.steps, s.batch, s.batch, s.gamma, s.eta, problem.smoothness, first, later)
-    run = DpSrm(RecursiveGradient(problem, CLIP, change_clip), n, problem.start, parameters, seed=s.seed)
+    run = DpSrm(recursive_gradient(problem, CLIP, change_clip), n, problem.start, parameters, seed=s.seed)
     constants = NoiseConstants(
         lipschitz=problem.lipschitz,
         smoothness=problem.smoothness,

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dpverify.kernels import check
 from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
 from dpverify.papers.zhang2021.algorithms.stages import Stage, StageSchedule, stagewise
-from dpverify.problems.batch_gradient import BatchGradient
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.sparse.choose import Logistic, batch_gradient
 from dpverify.train.records import NoiseConstants, Request
 from dpverify.train.settings import KINDS, Settings
 from dpverify.train.srm import CLIP
@@ -27,11 +26,11 @@ def schedule(algorithm: str, s: Settings) -> StageSchedule:
     return StageSchedule(stages, s.batch, s.rho, 2.0 * CLIP / s.batch * s.sigma, s.hand_on)
 
 
-def staged(algorithm: str, problem: LogisticRegression, s: Settings) -> tuple[StagedDescent, NoiseConstants]:
+def staged(algorithm: str, problem: Logistic, s: Settings) -> tuple[StagedDescent, NoiseConstants]:
     """Set a method up: the run before its first step, and its noise."""
     numbers = schedule(algorithm, s)
     n = check.whole(1, examples=len(problem.x))
-    run = StagedDescent(BatchGradient(problem, CLIP), n, problem.start, numbers, seed=s.seed)
+    run = StagedDescent(batch_gradient(problem, CLIP), n, problem.start, numbers, seed=s.seed)
     constants = NoiseConstants(
         lipschitz=problem.lipschitz,
         smoothness=problem.smoothness,
@@ -42,7 +41,7 @@ def staged(algorithm: str, problem: LogisticRegression, s: Settings) -> tuple[St
     return run, constants
 
 
-def staged_notes(asked: Request, problem: LogisticRegression, s: Settings) -> Iterator[str]:
+def staged_notes(asked: Request, problem: Logistic, s: Settings) -> Iterator[str]:
     """Say what a user of zhang2021's methods should know of his settings."""
     if asked.algorithm not in KINDS:
         return
