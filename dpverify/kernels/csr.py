@@ -27,8 +27,8 @@ Columns: TypeAlias = NDArray[np.uint32]  # Numbers of columns, shape (m,)
 SparseGradient: TypeAlias = Callable[[Vector, Columns, Vector, float, Vector], None]
 """Kernel ``gradient(w, columns, values, y, out)``: adds to ``out`` what is the example's own of its gradient."""
 
-Common: TypeAlias = Callable[[Vector, Vector], None]
-"""Kernel ``common(w, out)``: writes into ``out`` what the gradients at ``w`` of all examples have in common."""
+Common: TypeAlias = Callable[[float, Vector, Vector], None]
+"""Kernel ``common(weight, w, out)``: writes into ``out`` what the gradients of all examples have in common at ``w``."""
 
 
 class CsrArrays(NamedTuple):

@@ -73,7 +73,8 @@ def read_csv(
         raise DataError(path, f"not a CSV file: {error}") from error
     if not labels:
         raise DataError(path, "no example, at least one line of numbers is needed.")
-    builder.add(np.frombuffer(values).reshape(-1, width - 1), 1.0)
+    if len(values):
+        builder.add(np.frombuffer(values).reshape(-1, width - 1), 1.0)
     return builder.build(dense=dense), labels
 
 

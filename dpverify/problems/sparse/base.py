@@ -19,6 +19,8 @@ class SparseProblem(Protocol):
     @property
     def start(self) -> Vector: ...  # noqa: D102 -- w_1, shape (d,)
     @property
+    def lam(self) -> float: ...  # noqa: D102 -- weight that ``common`` takes
+    @property
     def common(self) -> Common: ...  # noqa: D102 -- kernel of what all gradients have in common, O(d)
     @property
     def example_gradient(self) -> SparseGradient: ...  # noqa: D102 -- kernel that adds what is an example's own

@@ -51,6 +51,9 @@ class RowBuilder:
         self._parts.append(part)
         self.examples, self._end = self.examples + len(part), max(self._end, part.shape[1])
         self.stored, self._bytes = self.stored + stored, self._bytes + part.nbytes
+        self._check(share)
+
+    def _check(self, share: float) -> None:
         whole = round(self.examples / share)
         needed = 3 * self._bytes / share + 8 * VECTORS * self.features
         words = f"{whole} examples with {self.features} features" if share == 1.0 else f"about {whole} examples"
@@ -59,6 +62,7 @@ class RowBuilder:
 
     def build(self, *, dense: bool = False) -> Rows:
         """Put the parts together and forget them; ``dense``: whatever the rule says, refused where it does not fit."""
+        self._check(1.0)
         n, d = self.examples, self.features
         fits = 3 * 8 * n * d <= self._limit
         if dense:

@@ -7,7 +7,6 @@ example adds the first to what another has written for all. The constants are th
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
@@ -50,24 +49,15 @@ def add_example(w: Vector, columns: Columns, values: Vector, y: float, out: Vect
         out[columns[k]] += steep * values[k]
 
 
-@lru_cache(maxsize=32)
-def write_penalty(lam: float) -> Common:
-    """Make the kernel ``common(w, out)`` that writes the regularizer's gradient; without a weight that is 0."""
-    if lam == 0.0:
-
-        @inner_kernel
-        def nothing(w: Vector, out: Vector) -> None:
-            for j in range(w.shape[0]):
-                out[j] = 0.0
-
-        return nothing
-
-    @inner_kernel
-    def penalty(w: Vector, out: Vector) -> None:
-        for j in range(w.shape[0]):
-            out[j] = lam * psi_slope(w[j])
-
-    return penalty
+@inner_kernel
+def write_penalty(weight: float, w: Vector, out: Vector) -> None:
+    """Write the regularizer's gradient at ``w``, times its weight, into ``out``; a ``Common``."""
+    if weight == 0.0:
+        for j in range(out.shape[0]):
+            out[j] = 0.0
+        return
+    for j in range(out.shape[0]):
+        out[j] = weight * psi_slope(w[j])
 
 
 class SparseLogistic:
@@ -107,8 +97,8 @@ class SparseLogistic:
 
     @property
     def common(self) -> Common:
-        """Kernel that writes the regularizer's gradient."""
-        return write_penalty(self.lam)
+        """Kernel that writes the regularizer's gradient, with the weight ``lam``."""
+        return write_penalty
 
     def loss_and_gradient(self, w: Vector) -> tuple[float, Vector]:
         """F and its gradient at ``w``, both of shape (d,), in one pass over the rows."""

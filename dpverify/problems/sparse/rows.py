@@ -109,14 +109,13 @@ def csr_rows(x: Any) -> CsrRows:
     if x.dtype.kind not in "biuf" or x.shape[1] > MOST_COLUMNS:
         raise check.ArgumentError("x", f"{x.shape[1]} columns of {x.dtype}", "must be numbers in at most 2^31 columns")
     found = sparse.csr_array(x).astype(np.float64, copy=False)
-    if not np.isfinite(found.data).all():
-        raise check.ArgumentError("x", found.data[~np.isfinite(found.data)][0], "must be finite everywhere")
     if not found.has_canonical_format or not found.data.all():
         found = found.copy()
         found.sum_duplicates()
         found.eliminate_zeros()
-        if not np.isfinite(found.data).all():
-            raise check.ArgumentError("x", "entries in one place", "must have a finite sum")
+    if not np.isfinite(found.data).all():
+        bad = float(found.data[~np.isfinite(found.data)][0])
+        raise check.ArgumentError("x", bad, "must be finite everywhere")
     starts = found.indptr.astype(np.int64, copy=False)
     values = np.ascontiguousarray(found.data[: starts[-1]])
     return CsrRows(starts, found.indices[: starts[-1]].astype(np.uint32), values, int(found.shape[1]))

@@ -39,8 +39,8 @@ def test_bundled_set_is_standardised_and_says_so() -> None:
     assert data.standardised
     assert data.classes == ("malignant", "benign")
     assert (data.y == 1).sum() == 357
-    np.testing.assert_allclose(data.x.mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(data.x.std(axis=0), 1, rtol=1e-12)
+    np.testing.assert_allclose(data.dense_x.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(data.dense_x.std(axis=0), 1, rtol=1e-12)
     assert not load_dataset(standardise=False).standardised
 
 
@@ -86,7 +86,7 @@ def test_tables_are_known_by_their_names_and_may_be_packed(tmp_path: Path, name:
     pack = packs.get(name[-2:], bytes)
     (tmp_path / name).write_bytes(pack(text))
     data = load_dataset(tmp_path / name)
-    assert data.x.tolist() == [[1.0, 2.0], [3.0, 4.5]]
+    assert data.dense_x.tolist() == [[1.0, 2.0], [3.0, 4.5]]
     assert data.classes == ("B", "M")
     (tmp_path / name).write_bytes(pack(text)[:-9] if name[-2:] in {"gz", "z2"} else b"\xff\xfe")
     assert "not a CSV file" in error_line(tmp_path / name)
@@ -197,7 +197,7 @@ def test_sample_draws_without_replacement_and_with_the_seed() -> None:
     drawn = data.sample(100, np.random.default_rng(1))
     again = data.sample(100, np.random.default_rng(1))
     np.testing.assert_array_equal(drawn.x, again.x)
-    assert len(np.unique(drawn.x, axis=0)) == 100
+    assert len(np.unique(drawn.dense_x, axis=0)) == 100
     np.testing.assert_array_equal(data.sample(569, np.random.default_rng(1)).x, data.x)
     for n in (0, 570):
         with pytest.raises(DataError, match=rf"n must lie in \[1, 569\], .* got n={n}"):

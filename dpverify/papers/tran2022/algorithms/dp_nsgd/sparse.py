@@ -23,8 +23,8 @@ from dpverify.problems.sparse.base import SparseProblem
 
 @kernel
 def run_sparse_steps(
-    common: Common, gradient: SparseGradient, rows: CsrArrays, y: Vector, first: int, last: int, order: ExampleOrder,
-    words: Words, tape: Tape, numbers: NsgdNumbers, state: NsgdState,
+    common: Common, lam: float, gradient: SparseGradient, rows: CsrArrays, y: Vector, first: int, last: int,
+    order: ExampleOrder, words: Words, tape: Tape, numbers: NsgdNumbers, state: NsgdState,
 ) -> int:  # fmt: skip
     """Do what ``run_steps`` does: ``gradient`` adds what is the example's own to what ``common`` has written."""
     starts, columns, values = rows
@@ -32,7 +32,7 @@ def run_sparse_steps(
     for t in range(first, last + 1):
         n = example_of(t, order)
         begin, end = starts[n], starts[n + 1]
-        common(w, g)
+        common(lam, w, g)
         gradient(w, columns[begin:end], values[begin:end], y[n], g)
         if numbers.scale > 0.0:
             unit = slots[level(t)]
@@ -60,7 +60,7 @@ class SparseDpNsgd(NsgdRun):
         p = self._problem
         with wrapping():
             failed = run_sparse_steps(
-                p.common, p.example_gradient, p.x.arrays, p.y, first, last, self._order, self._words, self._tape,
+                p.common, p.lam, p.example_gradient, p.x.arrays, p.y, first, last, self._order, self._words, self._tape,
                 self._numbers, self._state,
             )  # fmt: skip
         if failed:

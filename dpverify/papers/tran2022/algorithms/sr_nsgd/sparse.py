@@ -19,8 +19,8 @@ from dpverify.problems.sparse.base import SparseProblem
 
 @kernel
 def run_sparse_sr_steps(
-    common: Common, gradient: SparseGradient, rows: CsrArrays, y: Vector, first: int, last: int, order: ExampleOrder,
-    numbers: SrNumbers, noise: NodeNoise, state: SrState,
+    common: Common, lam: float, gradient: SparseGradient, rows: CsrArrays, y: Vector, first: int, last: int,
+    order: ExampleOrder, numbers: SrNumbers, noise: NodeNoise, state: SrState,
 ) -> int:  # fmt: skip
     """Do what ``run_sr_steps`` does: ``gradient`` adds what is the example's own to what ``common`` has written."""
     starts, columns, values = rows
@@ -29,12 +29,12 @@ def run_sparse_sr_steps(
     for t in range(first, last + 1):
         n = example_of(t, order)
         own, entries = columns[starts[n] : starts[n + 1]], values[starts[n] : starts[n + 1]]
-        common(anchors[0], gradients[G])
+        common(lam, anchors[0], gradients[G])
         gradient(anchors[0], own, entries, y[n], gradients[G])
         if t > N:
-            common(anchors[1], gradients[DELTA])
+            common(lam, anchors[1], gradients[DELTA])
             gradient(anchors[1], own, entries, y[n], gradients[DELTA])
-        common(w, gradients[R])
+        common(lam, w, gradients[R])
         gradient(w, own, entries, y[n], gradients[R])
         failed = sr_step(
             t, numbers, noise, gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done
@@ -60,8 +60,8 @@ class SparseSrNsgd(SrRun):
         p = self._problem
         with wrapping():
             failed = run_sparse_sr_steps(
-                p.common, p.example_gradient, p.x.arrays, p.y, first, last, self._order, self._numbers, self._noise,
-                self._state,
+                p.common, p.lam, p.example_gradient, p.x.arrays, p.y, first, last, self._order, self._numbers,
+                self._noise, self._state,
             )  # fmt: skip
         if failed:
             self._fail(failed)
