@@ -40,7 +40,8 @@ def bench(
 ) -> int:
     """Measure how fast it is: ratios to a limit taken beside it, with their spread.
 
-    ``groups``: noise, optimizers, recursive, reconstruction, monte-carlo, accounting, audit, start-up, verification;
+    ``groups``: noise, optimizers, recursive, sparse, networks, reconstruction, monte-carlo, accounting, audit,
+    start-up, verification;
     all by default. ``report``: write benchmarks.md, figures and data to this folder; groups that were not measured
     stay as they are.
     """
