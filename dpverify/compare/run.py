@@ -17,7 +17,7 @@ from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.data import Dataset, load_dataset
 from dpverify.problems.rows import RowScaling
-from dpverify.problems.sparse.choose import Logistic, logistic, scaled
+from dpverify.problems.sparse.choose import Logistic, gradient_norm, logistic, measured, scaled
 from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.train.run import SAMPLE_STREAM, data_info
 
@@ -128,8 +128,8 @@ def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
     with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
         iterates = method.run(problem, seed)
         w = iterates.last
-        loss, norm = problem.loss(w), float(np.linalg.norm(problem.gradient(w)))
-        mean = math.fsum(float(np.linalg.norm(problem.gradient(one))) for one in iterates.some) / len(iterates.some)
+        loss, norm = measured(problem, w)
+        mean = math.fsum(gradient_norm(problem, one) for one in iterates.some) / len(iterates.some)
         wrong = float(np.mean((parts.x_test @ w > 0) != (parts.y_test == 1.0)))
     if not (math.isfinite(loss) and math.isfinite(norm) and math.isfinite(mean)):
         value = f"a loss of {loss} by {method.name}"

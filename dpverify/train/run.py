@@ -13,7 +13,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
 from dpverify.problems.data import Dataset, load_dataset
-from dpverify.problems.sparse.choose import Logistic, logistic, scaled, value_and_gradient
+from dpverify.problems.sparse.choose import Logistic, logistic, measured, scaled
 from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.problems.stepped_run import LongRun
 from dpverify.train.ddp import ddp_constants
@@ -35,8 +35,8 @@ MOST_POINTS = 100  # of a run that is not asked for more: loss and gradient norm
 EVALUATIONS_PER_POINT = 2  # passes over the data in gradients with noise, for one in measuring: at most a fifth of both
 UNNOTICED = 2_000_000  # numbers of the data that are measured in no time, some milliseconds, however short the run is
 
-# Of sparse rows an example costs as much as 12 entries besides its own, and a coordinate of the iterate, its noise and
-# its momentum, as much as 4. An entry takes up to four times as long in measuring, where all rows come from far away.
+# Of sparse rows an example costs as much as 12 entries besides its own, and a coordinate of the iterate with its noise
+# as much as 4, without as much as 2. In measuring, where all rows come from far away, that takes up to 4 times as long.
 ROW, COORDINATE, WORK_PER_POINT = 12, 4, 16
 
 SAMPLE_STREAM = 2  # the seed's stream that chooses examples; permutations and noise have streams 0 and 1
@@ -125,12 +125,12 @@ def _problem(dataset: Dataset, settings: Settings) -> Logistic:
 
 
 def _follow(
-    run: LongRun, problem: Logistic, measured: list[int], report: Report | None
+    run: LongRun, problem: Logistic, stops: list[int], report: Report | None
 ) -> tuple[list[Point], Vector, bool]:
     """Advance to each step at which to measure; on Ctrl-C measure once more, where the run has come to."""
     path: list[Point] = []
     at: tuple[int, Vector] = (0, run.w)
-    steps = measured[-1]
+    steps = stops[-1]
 
     def here(t: int, w: Vector) -> None:
         nonlocal at
@@ -145,7 +145,7 @@ def _follow(
 
     try:
         measure()
-        for step in measured:
+        for step in stops:
             run.advance(step - run.t, here)
             measure()
     except KeyboardInterrupt:
@@ -178,26 +178,25 @@ def distributed(
 def steps_to_measure(request: Request, settings: Settings, problem: Logistic) -> list[int]:
     """Evenly spaced steps from 1 to T, the last one T: as many as are asked for, or as cost little beside the steps."""
     evaluations = settings.steps * (2 if request.algorithm in SRM else 1) * settings.batch
-    cheap = cheap_points(problem.x, evaluations, settings.steps)
+    cheap = cheap_points(problem.x, evaluations, settings.steps, noisy=settings.sigma > 0.0)
     points = min(settings.steps, request.points or max(1, min(MOST_POINTS, cheap)))
     return [settings.steps * i // points for i in range(1, points + 1)]
 
 
-def cheap_points(x: Rows, evaluations: int, steps: int) -> int:
+def cheap_points(x: Rows, evaluations: int, steps: int, *, noisy: bool) -> int:
     """How many points cost little beside a run, or are not noticed; work is counted in entries of rows."""
     if not isinstance(x, CsrRows):
         return max(evaluations // (EVALUATIONS_PER_POINT * len(x)), UNNOTICED // x.size)
     n, d = x.shape
     point = x.stored + ROW * n + COORDINATE * d
-    run = evaluations * (x.stored / n + ROW) + steps * COORDINATE * d
+    run = evaluations * (x.stored / n + ROW) + steps * (COORDINATE if noisy else COORDINATE // 2) * d
     return max(int(run / (WORK_PER_POINT * point)), UNNOTICED // point)
 
 
 def _measure(problem: Logistic, step: int, w: Vector) -> Point:
     """Measure loss and gradient norm; refuse a run that has left the finite numbers."""
     with np.errstate(over="ignore", invalid="ignore"):  # only plain Python would warn; what comes of it is looked at
-        loss, gradient = value_and_gradient(problem, w)
-        norm = float(np.linalg.norm(gradient))
+        loss, norm = measured(problem, w)
     if not (math.isfinite(loss) and math.isfinite(norm)):
         rule = "must be small enough for the loss to stay finite"
         raise ArgumentError("eta", f"a loss of {loss} at step {step}", rule)

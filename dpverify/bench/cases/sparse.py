@@ -28,12 +28,12 @@ def _point(*, seed: int, n: int, d: int, entries: int) -> Forms:
     import numpy as np
 
     from dpverify.bench.cases.sparse_limits import fused_pass
-    from dpverify.problems.sparse.choose import value_and_gradient
+    from dpverify.problems.sparse.choose import measured
 
     problem, w, out = sparse_problem(n, d, entries), np.random.default_rng(seed).standard_normal(d), aligned(d)
     return {
         "fused pass": lambda: fused_pass(problem.x.arrays, problem.y, w, out),
-        "point": lambda: value_and_gradient(problem, w),
+        "point": lambda: measured(problem, w),
     }
 
 

@@ -50,15 +50,7 @@ def sparse_descent(
 
 
 class SparseBatchGradient:
-    """``BatchGradient`` on sparse rows, which are not copied.
-
-    Parameters
-    ----------
-    problem : SparseLogistic
-        Rows, labels and the weight of the regularizer.
-    clip : float or None
-        As of ``BatchGradient``.
-    """
+    """``BatchGradient`` on sparse rows, which are not copied; ``clip`` is as there."""
 
     def __init__(self, problem: SparseLogistic, clip: float | None = None) -> None:
         bound = problem.radius if clip is None else check.positive(clip=clip)
@@ -83,15 +75,7 @@ class SparseBatchGradient:
 
 
 class SparseRecursiveGradient(SparseBatchGradient):
-    """``RecursiveGradient`` on sparse rows.
-
-    Parameters
-    ----------
-    problem, clip
-        As in ``SparseBatchGradient``.
-    change_clip : float
-        As of ``RecursiveGradient``.
-    """
+    """``RecursiveGradient`` on sparse rows; ``change_clip`` is as there."""
 
     def __init__(self, problem: SparseLogistic, clip: float | None = None, change_clip: float = math.inf) -> None:
         super().__init__(problem, clip)

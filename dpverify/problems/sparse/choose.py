@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
+import numpy as np
+
 from dpverify.kernels.typing import Vector
+from dpverify.kernels.vector import norm
 from dpverify.problems.batch_gradient import BatchGradient, RecursiveGradient
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import RowScaling, scale_rows
@@ -45,8 +48,16 @@ def recursive_gradient(
     return SparseRecursiveGradient(problem, clip, change_clip)
 
 
-def value_and_gradient(problem: Logistic, w: Vector) -> tuple[float, Vector]:
-    """F and its gradient at ``w``, both of shape (d,); of sparse rows in one pass."""
+def measured(problem: Logistic, w: Vector) -> tuple[float, float]:
+    """F and the norm of its gradient at ``w``, shape (d,); of sparse rows in one pass."""
     if isinstance(problem, LogisticRegression):
-        return problem.loss(w), problem.gradient(w)
-    return problem.loss_and_gradient(w)
+        return problem.loss(w), gradient_norm(problem, w)
+    loss, gradient = problem.loss_and_gradient(w)
+    return loss, norm(gradient)
+
+
+def gradient_norm(problem: Logistic, w: Vector) -> float:
+    """Norm of the gradient of F at ``w``, shape (d,); where d is large, numpy would start threads for it."""
+    if isinstance(problem, LogisticRegression):
+        return float(np.linalg.norm(problem.gradient(w)))
+    return norm(problem.gradient(w))

@@ -138,10 +138,11 @@ def test_points_of_sparse_rows_follow_what_steps_and_points_cost() -> None:
     rows = CsrRows(np.arange(0, 30_001, 3), np.tile(np.arange(3, dtype=np.uint32), 10_000), np.ones(30_000), 50_000)
     run = 5000 * (3 + 12 + 4 * 50_000)
     point = 30_000 + 12 * 10_000 + 4 * 50_000
-    assert cheap_points(rows, 5000, 5000) == run // (WORK_PER_POINT * point) == 178
-    assert cheap_points(rows, 10, 10) == 2_000_000 // point == 5
+    assert cheap_points(rows, 5000, 5000, noisy=True) == run // (WORK_PER_POINT * point) == 178
+    assert cheap_points(rows, 5000, 5000, noisy=False) == (run - 5000 * 2 * 50_000) // (WORK_PER_POINT * point) == 89
+    assert cheap_points(rows, 10, 10, noisy=True) == 2_000_000 // point == 5
     narrow = replace(rows, width=3)
-    assert cheap_points(narrow, 10**7, 10**7) == 10**7 * 27 // (WORK_PER_POINT * 150_012) == 112
+    assert cheap_points(narrow, 10**7, 10**7, noisy=True) == 10**7 * 27 // (WORK_PER_POINT * 150_012) == 112
     problem = logistic(rows.with_values(np.full(30_000, 0.5)), np.zeros(10_000), lam=0.0, radius=1.0)
     for algorithm in ("dp-nsgd", *SRM):
         request = Request(algorithm, sigma=1.0, steps=5000)

@@ -15,7 +15,7 @@ from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
 from dpverify.problems.sparse import logistic as module
 from dpverify.problems.sparse.batches import SparseBatchGradient, SparseRecursiveGradient
-from dpverify.problems.sparse.choose import batch_gradient, logistic, recursive_gradient, value_and_gradient
+from dpverify.problems.sparse.choose import batch_gradient, gradient_norm, logistic, measured, recursive_gradient
 from dpverify.problems.sparse.logistic import SparseLogistic
 from dpverify.problems.sparse.rows import csr_rows
 
@@ -39,10 +39,13 @@ def both(lam: float = 0.3, n: int = 90, d: int = 25) -> tuple[LogisticRegression
 def test_loss_and_gradient_are_those_of_dense_rows(lam: float, size: float) -> None:
     dense, found = both(lam)
     w = size * np.random.default_rng(1).standard_normal(25)
-    loss, gradient = value_and_gradient(found, w)
+    loss, gradient = found.loss_and_gradient(w)
     assert math.isclose(loss, dense.loss(w), rel_tol=CLOSE)
     assert np.allclose(gradient, dense.gradient(w), rtol=CLOSE, atol=CLOSE)
     assert found.loss(w) == loss
+    norm = float(np.linalg.norm(gradient))
+    assert np.allclose([*measured(found, w), gradient_norm(found, w)], [loss, norm, norm], rtol=CLOSE, atol=0)
+    assert measured(dense, w) == (dense.loss(w), float(np.linalg.norm(dense.gradient(w))))
     assert np.array_equal(found.gradient(w), gradient)
     out, plain = np.empty(25), python_of(module.loss_and_gradient)
     assert math.isclose(plain(found.x.arrays, found.y, w, lam, out), loss, rel_tol=1e-12)
