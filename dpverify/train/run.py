@@ -78,6 +78,8 @@ def train(request: Request, report: Report | None = None, dataset: Dataset | Non
     """
     if dataset is None:
         dataset = load_dataset(request.data, standardise=request.standardise)
+    elif request.standardise and not dataset.standardised:
+        raise ArgumentError("standardise", True, "must be left out for data that are given: nothing is done to them")
     if request.n is not None:
         dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
     settings = request.settle(len(dataset.x))

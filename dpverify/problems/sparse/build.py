@@ -47,7 +47,7 @@ class RowBuilder:
         """Take the next rows; ``share`` of the file, in (0, 1], was read by now. Refuse what will not fit."""
         stored = part.stored if isinstance(part, CsrRows) else int(np.count_nonzero(part))
         if not isinstance(part, CsrRows):
-            part = part.copy() if better_dense(len(part), part.shape[1], stored) else _sparse(part)
+            part = part.copy() if better_dense(len(part), part.shape[1], stored) else _without_zeros(part)
         self._parts.append(part)
         self.examples, self._end = self.examples + len(part), max(self._end, part.shape[1])
         self.stored, self._bytes = self.stored + stored, self._bytes + part.nbytes
@@ -82,7 +82,7 @@ class RowBuilder:
         columns, values = np.empty(self.stored, np.uint32), np.empty(self.stored)
         at, begin = 0, 0
         for part in self._drain():
-            rows = part if isinstance(part, CsrRows) else _sparse(part)
+            rows = part if isinstance(part, CsrRows) else _without_zeros(part)
             end = begin + rows.stored
             starts[at + 1 : at + 1 + len(rows)] = rows.starts[1:] + begin
             columns[begin:end], values[begin:end] = rows.columns - np.uint32(self.first), rows.values
@@ -96,7 +96,7 @@ class RowBuilder:
             yield self._parts.pop()
 
 
-def _sparse(part: Matrix) -> CsrRows:
+def _without_zeros(part: Matrix) -> CsrRows:
     from scipy import sparse
 
     return csr_rows(sparse.csr_array(part))
