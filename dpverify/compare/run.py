@@ -79,7 +79,7 @@ def compare(request: CompareRequest, report: Report | None = None, dataset: Data
     )
 
 
-def _load(request: CompareRequest, report: Report | None, given: Dataset | None) -> Dataset:
+def _load(request: CompareRequest, report: Report | None = None, given: Dataset | None = None) -> Dataset:
     """Load the data as it is; ``standardised`` says whether the columns are to be, once it is split."""
 
     def progress(done: int, whole: int) -> None:
