@@ -135,6 +135,7 @@ GROUPS = (
     "noise",
     "optimizers",
     "recursive",
+    "sparse",
     "networks",
     "reconstruction",
     "parties",

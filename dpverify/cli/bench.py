@@ -40,9 +40,9 @@ def bench(
 ) -> int:
     """Measure how fast it is: ratios to a limit taken beside it, with their spread.
 
-    ``groups``: noise, optimizers, recursive, reconstruction, parties, monte-carlo, accounting, audit, start-up,
-    verification; all by default. ``report``: write benchmarks.md, figures and data to this folder; groups that were
-    not measured stay as they are.
+    ``groups``: noise, optimizers, recursive, sparse, networks, reconstruction, parties, monte-carlo, accounting, audit,
+    start-up, verification; all by default. ``report``: write benchmarks.md, figures and data to this folder; groups
+    that were not measured stay as they are.
     """
     chosen = _choose(groups, long=long or list_)
     if list_:

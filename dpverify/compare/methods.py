@@ -25,8 +25,8 @@ from dpverify.privacy.batches import BatchSteps, least_factor
 from dpverify.privacy.gaussian_safe import certify, safe_mu
 from dpverify.privacy.sampled import sampled_std
 from dpverify.problems.data import Dataset
+from dpverify.problems.regression import Regression, batch_gradient
 from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
-from dpverify.problems.softmax import Regression, batch_gradient
 from dpverify.problems.stepped_run import LongRun
 from dpverify.train.optimizer import Guarantee, account, guarantee, optimizer
 from dpverify.train.records import NOT_CERTIFIED, Request

@@ -16,8 +16,9 @@ from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.data import MOST_CLASSES, Dataset, is_bundled, load_dataset
-from dpverify.problems.rows import RowScaling, scale_rows
-from dpverify.problems.softmax import Regression, predicted, regression_problem
+from dpverify.problems.regression import Regression, gradient_norm, measured, predicted, regression_problem, scaled
+from dpverify.problems.rows import RowScaling
+from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.train.run import SAMPLE_STREAM, data_info
 
 SPLIT_STREAM = 3  # the seed's stream that holds examples out
@@ -25,7 +26,7 @@ SPLIT_STREAM = 3  # the seed's stream that holds examples out
 Report = Callable[[int, int, str], None]
 
 
-def compare(request: CompareRequest, report: Report | None = None) -> CompareResult:
+def compare(request: CompareRequest, report: Report | None = None, dataset: Dataset | None = None) -> CompareResult:
     """Run every method on every seed.
 
     Parameters
@@ -33,7 +34,9 @@ def compare(request: CompareRequest, report: Report | None = None) -> CompareRes
     request : CompareRequest
         What to run.
     report : callable or None
-        ``report(done, total, label)``: called after each run.
+        ``report(done, total, label)``: called after each run, and while a file is read.
+    dataset : Dataset or None
+        Data made from arrays by ``dataset_of``, instead of ``request.data``; standardised only where that is asked for.
 
     Returns
     -------
@@ -50,7 +53,7 @@ def compare(request: CompareRequest, report: Report | None = None) -> CompareRes
         If not even one seed was finished.
     """
     began = time.perf_counter()
-    dataset = _load(request)
+    dataset = _load(request, report, dataset)
     first = _split(request, dataset, request.seed)
     problem = first.problem
     n = len(problem.x)
@@ -76,14 +79,24 @@ def compare(request: CompareRequest, report: Report | None = None) -> CompareRes
     )
 
 
-def _load(request: CompareRequest) -> Dataset:
+def _load(request: CompareRequest, report: Report | None = None, given: Dataset | None = None) -> Dataset:
     """Load the data as it is; ``standardised`` says whether the columns are to be, once it is split."""
-    dataset = load_dataset(request.data, standardise=False, most=MOST_CLASSES)
+
+    def progress(done: int, whole: int) -> None:
+        if report is not None:
+            report(done, whole, f"reading {request.data}")
+
+    wanted = given is None and is_bundled(request.data)
+    standardise = wanted if request.standardise is None else request.standardise
+    dataset = given or load_dataset(
+        request.data, standardise=False, dense=standardise, most=MOST_CLASSES, progress=progress
+    )
+    if standardise and isinstance(dataset.x, CsrRows):
+        raise check.ArgumentError("standardise", standardise, "must be left out for sparse rows: it would fill them")
     if request.n is not None:
         dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
     test_size(len(dataset.x), request.test_part)
-    wanted = is_bundled(request.data) if request.standardise is None else request.standardise
-    return replace(dataset, standardised=wanted)
+    return replace(dataset, standardised=standardise)
 
 
 def _split(request: CompareRequest, dataset: Dataset, seed: int) -> Split:
@@ -118,8 +131,8 @@ def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
     with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
         iterates = method.run(problem, seed)
         w = iterates.last
-        loss, norm = problem.loss(w), float(np.linalg.norm(problem.gradient(w)))
-        mean = math.fsum(float(np.linalg.norm(problem.gradient(one))) for one in iterates.some) / len(iterates.some)
+        loss, norm = measured(problem, w)
+        mean = math.fsum(gradient_norm(problem, one) for one in iterates.some) / len(iterates.some)
         wrong = float(np.mean(predicted(problem, w, parts.x_test) != parts.y_test))
     if not (math.isfinite(loss) and math.isfinite(norm) and math.isfinite(mean)):
         value = f"a loss of {loss} by {method.name}"
@@ -167,7 +180,7 @@ class Split:
     """A problem on the training part, and a test part, rows scaled."""
 
     problem: Regression
-    x_test: Matrix  # (m, p), labels 0..K-1
+    x_test: Rows  # (m, p), labels 0..K-1
     y_test: Vector
 
 
@@ -185,11 +198,11 @@ def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling, lam:
     held_out = np.zeros(n, dtype=np.bool_)
     held_out[rng.permutation(n)[: test_size(n, part)]] = True
     x, x_test = dataset.x[~held_out], dataset.x[held_out]
-    if dataset.standardised:
+    if dataset.standardised and not isinstance(x, CsrRows) and not isinstance(x_test, CsrRows):  # refused before
         x, x_test = _standardised(x, x_test)
-    rows, y = scale_rows(x, scale), dataset.y[~held_out]
+    rows, y = scaled(x, scale), dataset.y[~held_out]
     problem = regression_problem(rows, y, len(dataset.classes), lam=lam, radius=1.0)
-    return Split(problem, scale_rows(x_test, scale), dataset.y[held_out])
+    return Split(problem, scaled(x_test, scale), dataset.y[held_out])
 
 
 def _standardised(x: Matrix, x_test: Matrix) -> tuple[Matrix, Matrix]:

@@ -9,24 +9,29 @@ from dpverify.lazy import lazy_names
 if TYPE_CHECKING:
     from dpverify.problems.base import Problem, replace_one
     from dpverify.problems.batch_gradient import BatchGradient, RecursiveGradient
-    from dpverify.problems.data import Dataset, load_dataset
+    from dpverify.problems.data import Dataset, dataset_of, load_dataset
     from dpverify.problems.example_gradients import ExampleGradients
     from dpverify.problems.logistic import LogisticRegression
     from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
+    from dpverify.problems.sparse.logistic import SparseLogistic
+    from dpverify.problems.sparse.rows import CsrRows
     from dpverify.problems.waves import RegionConstants, Waves
 
 _HOMES = {
     "base": "Problem replace_one",
     "batch_gradient": "BatchGradient RecursiveGradient",
-    "data": "Dataset load_dataset",
+    "data": "Dataset dataset_of load_dataset",
     "example_gradients": "ExampleGradients",
     "logistic": "LogisticRegression",
     "sampled_run": "DescentParameters NoisyDescent",
+    "sparse.logistic": "SparseLogistic",
+    "sparse.rows": "CsrRows",
     "waves": "RegionConstants Waves",
 }
 
 __all__ = [
     "BatchGradient",
+    "CsrRows",
     "Dataset",
     "DescentParameters",
     "ExampleGradients",
@@ -35,7 +40,9 @@ __all__ = [
     "Problem",
     "RecursiveGradient",
     "RegionConstants",
+    "SparseLogistic",
     "Waves",
+    "dataset_of",
     "load_dataset",
     "replace_one",
 ]

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dpverify.kernels import check
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.problems.errors import DataError, available_bytes
-from dpverify.problems.files import read_csv, read_libsvm, separator
+from dpverify.problems.errors import DataError, available_bytes, check_memory
+from dpverify.problems.files import Progress, read_csv, read_libsvm, separator
 from dpverify.problems.rows import standardise as standardise_columns
+from dpverify.problems.sparse.build import RowBuilder
+from dpverify.problems.sparse.rows import CsrRows, Rows, csr_rows
+
+BUNDLED = ("iris", "wine", "digits")
+MOST_CLASSES = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +28,8 @@ class Dataset:
 
     Attributes
     ----------
-    x, y : (n, d) and (n,) array of float
-        Rows, finite, and labels, 0..K-1.
+    x, y : (n, d) array of float or CsrRows, and (n,) array of float
+        Rows, finite, dense or sparse, and labels, 0..K-1.
     name, classes : str, and tuple of str
         The bundled set's name, or the file's; what the labels 0, 1, ... are called in the source.
     standardised : bool
@@ -29,10 +37,15 @@ class Dataset:
     """
 
     name: str
-    x: Matrix
+    x: Rows
     y: Vector
     classes: tuple[str, ...]
     standardised: bool
+
+    @property
+    def dense_x(self) -> Matrix:
+        """Rows with all entries written out, shape (n, d)."""
+        return self.x.dense() if isinstance(self.x, CsrRows) else self.x
 
     def sample(self, n: int, rng: np.random.Generator) -> Dataset:
         """Draw n examples without replacement, at most as many as there are; their order stays that of the source."""
@@ -43,8 +56,9 @@ class Dataset:
 
 
 def load_dataset(
-    file: Path | None = None, *, standardise: bool | None = None, limit: int | None = None, most: int = 2
-) -> Dataset:
+    file: Path | None = None, *, standardise: bool | None = None, limit: int | None = None, dense: bool = False,
+    most: int = 2, progress: Progress | None = None,
+) -> Dataset:  # fmt: skip
     """Load a data set with two classes or more; labels count from 0 in their order (as numbers, else as texts).
 
     Parameters
@@ -57,16 +71,23 @@ def load_dataset(
         Give every column mean 0 and deviation 1. None: for bundled sets only. This uses the data and is not private.
     limit : int or None
         Bytes of memory that may be used; None: what is free.
+    dense : bool
+        Write every entry of a row out. Otherwise, and where no column is standardised and there are two classes, rows
+        of which less than a quarter of the entries are not 0 are ``CsrRows``, from the file on.
     most : int
         Most classes that are of use, at least 2.
+    progress : callable or None
+        ``progress(done, whole)``: so many of the file's bytes were read.
 
     Raises
     ------
     DataError
-        If the file cannot be read or is too large, a value is not finite, or the labels are not two classes.
+        If the file cannot be read, a value is not finite, or the labels are not two classes; and if three times what
+        is kept, as far as what was read tells, does not fit in memory: then the rest of the file is not read.
     """
     limit = available_bytes() if limit is None else limit
     classes: tuple[str, ...]
+    x: Rows
     if file is None or is_bundled(file):
         name = "breast_cancer" if file is None else str(file)
         x, y, classes = _bundled(name)
@@ -75,15 +96,60 @@ def load_dataset(
     else:
         _check_file(file)
         labels: Sequence[str] | Vector
-        x, labels = read_libsvm(file, limit) if separator(file) is None else read_csv(file, limit)
+        read = read_csv if separator(file) else read_libsvm
+        x, labels = read(file, limit, dense=dense or bool(standardise), progress=progress)
         y, classes = _classes(file, labels, most)
         name = file.name
+    x = _rows_for(name, x, len(classes), limit)
     standardise = is_bundled(file) if standardise is None else standardise
-    return Dataset(name, standardise_columns(x) if standardise else x, y, classes, standardise)
+    if standardise:
+        assert isinstance(x, np.ndarray)  # read so
+        x = standardise_columns(x)
+    return Dataset(name, x, y, classes, standardise)
 
 
-BUNDLED = ("iris", "wine", "digits")
-MOST_CLASSES = 1000
+def dataset_of(
+    x: Any, y: ArrayLike, name: str = "arrays", *, limit: int | None = None, most: int = MOST_CLASSES
+) -> Dataset:
+    """Make a data set of arrays; sparse rows stay sparse by the rule of ``load_dataset``.
+
+    Parameters
+    ----------
+    x : (n, d) array, or matrix of scipy.sparse
+        Rows, finite. They are not changed.
+    y : (n,) array
+        Labels, numbers or texts: the smallest becomes 0.
+    name : str
+        How results call it.
+    limit : int or None
+        Bytes of memory that may be used; None: what is free.
+    most : int
+        Most classes that are of use, at least 2.
+
+    Raises
+    ------
+    ArgumentError, DataError
+        If a shape does not fit, a value is not finite, the labels are fewer than two classes or more than are of use,
+        or rows do not fit in memory.
+    """
+    from scipy.sparse import issparse
+
+    limit = available_bytes() if limit is None else limit
+    builder = RowBuilder(name, limit)
+    builder.add(csr_rows(x) if issparse(x) else check.array(None, None, x=x), 1.0)
+    labels = np.asarray(y)
+    if labels.shape != (builder.examples,):
+        raise check.ArgumentError("y", f"an array of shape {labels.shape}", f"must have shape ({builder.examples},)")
+    codes, classes = _classes(name, labels, most)
+    return Dataset(name, _rows_for(name, builder.build(), len(classes), limit), codes, classes, standardised=False)
+
+
+def _rows_for(source: Path | str, x: Rows, classes: int, limit: int) -> Rows:
+    """Write sparse rows of more than two classes out, for softmax regression; refused where they do not fit."""
+    if classes == 2 or not isinstance(x, CsrRows):
+        return x
+    check_memory(source, *x.shape, limit)
+    return x.dense()
 
 
 def is_bundled(file: Path | None) -> bool:
@@ -117,7 +183,9 @@ def _check_file(file: Path) -> None:
         raise DataError(file, f"cannot be read: {error}") from error
 
 
-def _classes(file: Path, labels: Sequence[str] | Vector, most: int) -> tuple[Vector, tuple[str, ...]]:
+def _classes(
+    file: Path | str, labels: Sequence[str] | Vector | NDArray[Any], most: int
+) -> tuple[Vector, tuple[str, ...]]:
     """Map labels to 0, 1, ...; numbers are compared as numbers, so that 1, +1 and 1.0 are one class."""
     try:
         values = np.asarray(labels).astype(np.float64)

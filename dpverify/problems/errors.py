@@ -36,12 +36,13 @@ def human_bytes(count: float) -> str:
     return f"{count:.3g} PB"
 
 
-def check_memory(source: Path | str, rows: int, columns: int, limit: int) -> None:
-    """Refuse a matrix that does not fit, before it is made."""
-    needed = 3 * 8 * rows * columns
+def check_needed(source: Path | str, what: str, needed: float, limit: int) -> None:
+    """Refuse ``what``, which needs so many bytes, where there are fewer."""
     if needed > limit:
-        raise DataError(
-            source,
-            f"{rows} examples with {columns} features need {human_bytes(needed)} of memory, "
-            f"more than the {human_bytes(limit)} available.",
-        )
+        words = f"{what} need {human_bytes(needed)} of memory, more than the {human_bytes(limit)} available."
+        raise DataError(source, words)
+
+
+def check_memory(source: Path | str, rows: int, columns: int, limit: int) -> None:
+    """Refuse a dense matrix that does not fit, before it is made."""
+    check_needed(source, f"{rows} examples with {columns} features", 3 * 8 * rows * columns, limit)

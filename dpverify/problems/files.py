@@ -6,17 +6,20 @@ import bz2
 import csv
 import gzip
 import math
+import zlib
 from array import array
-from collections.abc import Iterator
-from contextlib import closing
-from io import TextIOWrapper
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import IO
+from typing import IO, Final, TypeAlias, cast
 
 import numpy as np
 
-from dpverify.kernels.typing import Matrix, Vector
-from dpverify.problems.errors import DataError, check_memory, human_bytes
+from dpverify.kernels.typing import Vector
+from dpverify.problems.errors import DataError
+from dpverify.problems.sparse.build import RowBuilder
+from dpverify.problems.sparse.rows import MOST_COLUMNS, Rows, csr_rows
 
 TABLES = {".csv": ",", ".tsv": "\t"}  # what separates columns, by the suffix before that of a compression
 MISSING = {"", "?", "na", "n/a", "nan", "null", "none", "."}
@@ -28,11 +31,24 @@ def separator(path: Path) -> str | None:
     return TABLES.get((path.with_suffix("") if packed else path).suffix.lower())
 
 
-def read_csv(path: Path, limit: int) -> tuple[Matrix, list[str]]:
-    """Read a CSV or TSV file in UTF-8, with or without a header: a dense array, and the texts of its last column."""
-    values, labels, width = array("d"), list[str](), 0
+Progress: TypeAlias = Callable[[int, int], None]
+"""``progress(done, whole)``: so many of a file's bytes were read."""
+
+PART: Final = 1 << 20  # bytes of a LIBSVM file that are read at a time
+CELLS: Final = 1 << 17  # numbers of a table
+
+
+def read_csv(
+    path: Path, limit: int, *, dense: bool = False, progress: Progress | None = None
+) -> tuple[Rows, list[str]]:
+    """Read a CSV or TSV file in UTF-8, with or without a header, in one pass: rows, and the texts of its last column.
+
+    ``dense``: all entries are written out, else as the rule of ``sparse.build`` has it.
+    """
+    values, labels, width, known = array("d"), list[str](), 0, dict[str, str]()
+    builder, whole = RowBuilder(path, limit), path.stat().st_size
     try:
-        with TextIOWrapper(_open(path), encoding="utf-8-sig", newline="") as file:
+        with _opened(path) as (stream, raw), TextIOWrapper(stream, encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=separator(path) or ",", strict=True)
             for cells in reader:
                 if not any(cell.strip() for cell in cells):
@@ -46,17 +62,28 @@ def read_csv(path: Path, limit: int) -> tuple[Matrix, list[str]]:
                 if len(cells) != width:
                     raise DataError(path, f"line {reader.line_num}: {len(cells)} columns, the first line has {width}.")
                 values.extend(_numbers(path, reader.line_num, cells[:-1]))
-                labels.append(cells[-1].strip())
-                if not labels[-1]:
+                label = cells[-1].strip()
+                labels.append(known.setdefault(label, label))
+                if not label:
                     raise DataError(path, f"line {reader.line_num}: the label in the last column is empty.")
-                if len(labels) % 1000 == 0:
-                    check_memory(path, len(labels), width, limit)
-    except (csv.Error, UnicodeDecodeError, EOFError, OSError) as error:
+                if len(values) >= CELLS:
+                    builder.add(np.frombuffer(values).reshape(-1, width - 1), _share(raw, whole, progress))
+                    values = array("d")
+    except (csv.Error, UnicodeDecodeError, *UNREADABLE) as error:
         raise DataError(path, f"not a CSV file: {error}") from error
     if not labels:
         raise DataError(path, "no example, at least one line of numbers is needed.")
-    check_memory(path, len(labels), width, limit)
-    return np.frombuffer(values).reshape(len(labels), width - 1).copy(), labels
+    if len(values):
+        builder.add(np.frombuffer(values).reshape(-1, width - 1), 1.0)
+    return builder.build(dense=dense), labels
+
+
+def _share(raw: IO[bytes], whole: int, progress: Progress | None) -> float:
+    """Tell how much of a file was read, in (0, 1], here and to who wants to know."""
+    done = min(raw.tell(), whole)
+    if progress is not None:
+        progress(done, whole)
+    return max(done, 1) / max(whole, 1)
 
 
 def _is_number(cell: str) -> bool:
@@ -83,41 +110,60 @@ def _numbers(path: Path, line: int, cells: list[str]) -> list[float]:
     return found
 
 
-def read_libsvm(path: Path, limit: int) -> tuple[Matrix, Vector]:
-    """Read a LIBSVM file into dense arrays of rows and labels."""
+def read_libsvm(
+    path: Path, limit: int, *, dense: bool = False, progress: Progress | None = None
+) -> tuple[Rows, Vector]:
+    """Read a LIBSVM file in one pass: rows and labels. Indices begin at 0 where one of them is 0, else at 1."""
     from sklearn.datasets import load_svmlight_file
 
-    if path.stat().st_size > limit:  # a number takes more memory than text
-        raise DataError(path, f"the file alone has {human_bytes(path.stat().st_size)}, more than the memory available.")
+    builder, labels, least, whole = RowBuilder(path, limit), list[Vector](), MOST_COLUMNS, path.stat().st_size
     try:
-        x, labels = load_svmlight_file(str(path), dtype=np.float64)
-    except (ValueError, OverflowError, IndexError, EOFError, OSError) as error:
+        with _opened(path) as (stream, raw):
+            while part := stream.read(PART):
+                x, found = load_svmlight_file(BytesIO(part + stream.readline()), dtype=np.float64, zero_based=True)
+                if not np.isfinite(x.data).all() or not np.isfinite(found).all():
+                    rule = "a value is NaN or infinite, every value must be finite."
+                    raise DataError(path, _first_bad_line(path) or rule)
+                if len(found):
+                    least = min(least, int(x.indices.min(initial=MOST_COLUMNS)))
+                    builder.first = min(least, 1)
+                    labels.append(found)
+                    x.resize(len(found), max(x.shape[1], 1))
+                    builder.add(csr_rows(x), _share(raw, whole, progress))
+    except DataError:
+        raise
+    except (ValueError, OverflowError, IndexError, *UNREADABLE) as error:
         raise DataError(path, _first_bad_line(path) or f"not a LIBSVM file: {error}") from error
-    if min(x.shape) == 0 or x.nnz == 0:
-        raise DataError(path, f"{x.shape[0]} examples and no feature value, at least one of each is needed.")
-    if not np.isfinite(x.data).all() or not np.isfinite(labels).all():
-        raise DataError(path, _first_bad_line(path) or "a value is NaN or infinite, every value must be finite.")
-    check_memory(path, x.shape[0], x.shape[1], limit)
-    return x.toarray(), labels
+    if least == MOST_COLUMNS:
+        raise DataError(path, f"{builder.examples} examples and no feature value, at least one of each is needed.")
+    return builder.build(dense=dense), np.concatenate(labels)
 
 
-def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
-    """Open as scikit-learn does: by the suffix."""
-    if path.suffix == ".gz":
-        return gzip.open(path, "rb")
-    if path.suffix == ".bz2":
-        return bz2.open(path, "rb")
-    return path.open("rb")
+UNREADABLE = EOFError, OSError, zlib.error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """Open a file, unpacked by its suffix as scikit-learn does it; what is read, and the file on the disk."""
+    with path.open("rb") as raw:
+        if path.suffix == ".gz":
+            with gzip.open(raw, "rb") as stream:
+                yield cast("IO[bytes]", stream), raw
+        elif path.suffix == ".bz2":
+            with bz2.open(raw, "rb") as stream:
+                yield cast("IO[bytes]", stream), raw
+        else:
+            yield raw, raw
 
 
 def _first_bad_line(path: Path) -> str:
     """Find the first line that is not LIBSVM and say why; empty where every line looks right."""
     try:
-        with closing(_open(path)) as file:
+        with _opened(path) as (file, _):
             for number, line in enumerate(file, start=1):
                 for fault in _faults(line.partition(b"#")[0].split()):
                     return f"line {number}: {fault}"
-    except (OSError, EOFError) as error:
+    except UNREADABLE as error:
         return f"cannot be read: {error}"
     return ""
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
-from dpverify.problems.data import load_dataset
-from dpverify.problems.rows import scale_rows
+from dpverify.problems.data import Dataset, load_dataset
+from dpverify.problems.regression import scaled
 from dpverify.report.files import answer, deliver
 from dpverify.report.numbers import show_float
 from dpverify.report.terminal import rounds_on_stderr
@@ -30,7 +31,7 @@ def run_train(*, json: str | None = None, figure: Path | None = None, **asked: A
             def report(step: int, steps: int, point: Point) -> None:
                 progress(step, steps, f"loss {point.loss:.4g}, gradient norm {point.gradient_norm:.4g}")
 
-            result = train(request, report)
+            result = train(request, report, load(request, progress))
 
         def draw() -> bytes:
             from dpverify.train.figure import svg  # matplotlib, only where a figure is wanted
@@ -52,8 +53,9 @@ def run_party_command(
     def work() -> bool:
         request = Request("ddp-srm", **asked)
         addresses = [_address(text) for text in peers.split(",")]
-        dataset = load_dataset(data)
-        rows = scale_rows(dataset.x, request.scale)
+        with rounds_on_stderr() as progress:
+            dataset = load(replace(request, data=data, standardise=None), progress)
+        rows = scaled(dataset.x, request.scale)
         from dpverify.train.party import run_party  # the extra
 
         run, s, holds = run_party(index, addresses, rows, dataset.y, request, timeout=timeout, patience=patience)
@@ -67,6 +69,16 @@ def run_party_command(
         return False
 
     return answer(work, json)
+
+
+def load(request: Request, progress: Callable[[int, int, str], None]) -> Dataset:
+    """Read the data that are asked for, and show how far it is."""
+    data = request.data
+
+    def report(done: int, whole: int) -> None:
+        progress(done, whole, f"reading {data}")
+
+    return load_dataset(data, standardise=request.standardise, progress=report)
 
 
 def _address(text: str) -> tuple[str, int]:

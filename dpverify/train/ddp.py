@@ -16,7 +16,7 @@ from dpverify.privacy import binomial_noise, ratio_curve
 from dpverify.privacy.batches import BatchSteps, upper_epsilon
 from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.subsampling import without_replacement_rdp
-from dpverify.problems.base import Problem
+from dpverify.problems.regression import Regression
 from dpverify.train.parties import rows_of
 from dpverify.train.records import NoiseConstants
 from dpverify.train.settings import Settings
@@ -48,7 +48,7 @@ def even_split(examples: int, parties: int) -> list[int]:
     return [part.stop - part.start for part in parts]
 
 
-def ddp_constants(problem: Problem, s: Settings) -> NoiseConstants:
+def ddp_constants(problem: Regression, s: Settings) -> NoiseConstants:
     """Give the problem's constants and the deviation of the noise of each estimate, as it is opened."""
     check_batch(s, even_split(len(problem.x), s.parties))
     first, later = (scale.deviation / s.batch for scale in scales_of(s, problem.x.shape[1]))

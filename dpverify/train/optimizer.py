@@ -11,12 +11,15 @@ from dpverify.kernels import check
 from dpverify.papers.tran2022.accounting.noise import SR_NODES, AccountedRun, epsilon_for, sigma_for, unit_noise
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.dp_nsgd.sparse import SparseDpNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import printed_scales
+from dpverify.papers.tran2022.algorithms.sr_nsgd.sparse import SparseSrNsgd
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
 from dpverify.problems.data import Dataset
-from dpverify.problems.softmax import Regression
+from dpverify.problems.regression import Regression
+from dpverify.problems.sparse.logistic import SparseLogistic
 from dpverify.problems.stepped_run import LongRun
 from dpverify.train.ddp import check_batch, ddp_epsilon, even_split
 from dpverify.train.records import NOT_CERTIFIED, NoiseConstants, Request
@@ -31,16 +34,23 @@ def optimizer(algorithm: str, problem: Regression, s: Settings) -> tuple[LongRun
         return srm(problem, s)
     if algorithm in STAGED:
         return staged(algorithm, problem, s)
-    given = problem.example_gradient, problem.x, problem.y, problem.start
     shared = {name: getattr(s, name) for name in ("steps", "alpha", "eta", "sigma", "ordering")}
     shared["lipschitz"] = problem.lipschitz
-    run: DpNsgd | SrNsgd
+    run: DpNsgd | SparseDpNsgd | SrNsgd | SparseSrNsgd
     if algorithm == "dp-nsgd":
-        run = DpNsgd(*given, Parameters(**shared, depth=s.depth), seed=s.seed)
+        parameters = Parameters(**shared, depth=s.depth)
+        if isinstance(problem, SparseLogistic):
+            run = SparseDpNsgd(problem, parameters, seed=s.seed)
+        else:
+            run = DpNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=s.seed)
         counts, node_std = {"V": float(printed_v(len(problem.x), s.steps, s.depth))}, {"f": run.node_deviation}
     else:
         scales = printed_scales(len(problem.x), s.steps, eta=s.eta, lipschitz=problem.lipschitz)
-        run = SrNsgd(*given, SrParameters(**shared, gamma=s.gamma, scales=scales), seed=s.seed)
+        numbers = SrParameters(**shared, gamma=s.gamma, scales=scales)
+        if isinstance(problem, SparseLogistic):
+            run = SparseSrNsgd(problem, numbers, seed=s.seed)
+        else:
+            run = SrNsgd(problem.example_gradient, problem.x, problem.y, problem.start, numbers, seed=s.seed)
         counts = {"V_<=2N": scales.v_first, "V_>2N": scales.v_later}
         node_std = dict(zip(SR_NODES, run.deviations.tolist(), strict=True))
     return run, NoiseConstants(

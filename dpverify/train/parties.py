@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.kernels.typing import Matrix, Vector
+from dpverify.kernels.typing import Vector
 from dpverify.mpc.errors import PartyError
+from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.train.records import Request
 
 BATCH_STREAM = 7  # of the seed, for the batches of party j: (seed, 7, j)
@@ -39,7 +40,7 @@ def batch_seed(seed: int, index: int) -> list[int]:
 
 
 def run_parties(
-    x: Matrix, y: Vector, request: Request, stops: Sequence[int], follow: Callable[[int, Vector], None],
+    x: Rows, y: Vector, request: Request, stops: Sequence[int], follow: Callable[[int, Vector], None],
     timeout: float = 30.0,
 ) -> None:  # fmt: skip
     """Run all parties on scaled rows; ``follow(t, w)`` sees the iterate of each stop, the same from all of them.
@@ -54,7 +55,9 @@ def run_parties(
             told = {"index": j, "peers": peers, "stops": list(stops), "timeout": timeout, "fd": listeners[j].fileno()}
             told["request"] = {k: v for k, v in dataclasses.asdict(request).items() if not isinstance(v, Path)}
             packed = io.BytesIO()
-            np.savez(packed, x=x[part], y=y[part], told=np.frombuffer(json.dumps(told).encode(), dtype=np.uint8))
+            told["width"] = x.shape[1]
+            words = np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
+            np.savez(packed, **_packed(x[part]), y=y[part], told=words)
             assert child.stdin is not None
             with suppress(BrokenPipeError):  # it has ended; its last line says why
                 child.stdin.write(packed.getvalue())
@@ -70,6 +73,14 @@ def run_parties(
         if any(child.wait() for child in children):
             ends = [error.strip().splitlines()[-1] for error in errors if error.strip()]
             raise PartyError(max(set(ends), key=ends.count) if ends else "a party died")
+
+
+SPARSE = ("starts", "columns", "values")
+
+
+def _packed(x: Rows) -> dict[str, Any]:
+    """Name the arrays of a party's rows."""
+    return {name: getattr(x, name) for name in SPARSE} if isinstance(x, CsrRows) else {"x": x}
 
 
 @contextmanager
@@ -102,6 +113,7 @@ def main() -> int:
     packed = np.load(io.BytesIO(sys.stdin.buffer.read()))
     told = json.loads(packed["told"].tobytes())
     request, index = Request(**told["request"]), told["index"]
+    x = packed["x"] if "x" in packed else CsrRows(**{name: packed[name] for name in SPARSE}, width=told["width"])
 
     def show(t: int, w: Vector) -> None:
         del t
@@ -110,7 +122,7 @@ def main() -> int:
 
     try:
         run_party(
-            index, [(host, port) for host, port in told["peers"]], packed["x"], packed["y"], request,
+            index, [(host, port) for host, port in told["peers"]], x, packed["y"], request,
             timeout=told["timeout"], listener=socket.socket(fileno=told["fd"]),
             batch_seed=batch_seed(request.seed, index), follow=show, stops=lambda _: told["stops"],
         )  # fmt: skip

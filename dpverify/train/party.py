@@ -13,16 +13,17 @@ import numpy as np
 from dpverify import __version__
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
-from dpverify.kernels.typing import Indices, Matrix, Vector
+from dpverify.kernels.typing import Indices, Vector
 from dpverify.mpc.errors import PartyError
 from dpverify.mpc.fixed_point import encode
 from dpverify.mpc.noise import own_noise
 from dpverify.mpc.session import Session
 from dpverify.papers.wang2019.algorithms.ddp_srm import DdpSrm
 from dpverify.papers.wang2019.algorithms.dp_srm import SrmParameters
-from dpverify.problems.batch_gradient import RecursiveGradient, add_penalty
+from dpverify.problems.batch_gradient import add_penalty
 from dpverify.problems.example_gradients import BatchOracle
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.regression import recursive_gradient, regression_problem
+from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.train.ddp import check_batch, scales_of
 from dpverify.train.records import Request
 from dpverify.train.settings import Settings
@@ -40,7 +41,7 @@ SecureSum = Callable[[Vector, bool], Vector]
 
 
 def run_party(
-    index: int, peers: Sequence[tuple[str, int]], x: Matrix, y: Vector, request: Request, *,
+    index: int, peers: Sequence[tuple[str, int]], x: Rows, y: Vector, request: Request, *,
     timeout: float = 30.0, patience: float = 60.0, listener: socket.socket | None = None,
     batch_seed: int | Sequence[int] | None = None, follow: Follow | None = None,
     stops: Callable[[int], Sequence[int]] = lambda steps: (steps,),
@@ -53,7 +54,8 @@ def run_party(
     same = {name: getattr(request, name) for name in SHARED}
     same |= {"version": __version__, "d": x.shape[1], "parties": len(peers)}
     with Session(index, peers, same, {"n": len(x)}, timeout=timeout, patience=patience, listener=listener) as session:
-        if not (np.isfinite(x).all() and np.isin(y, (0.0, 1.0)).all()):  # said here, all others learn it at once
+        numbers = x.values if isinstance(x, CsrRows) else x
+        if not (np.isfinite(numbers).all() and np.isin(y, (0.0, 1.0)).all()):  # said here, all others learn it at once
             raise PartyError(
                 f"party {index} has a number that is not finite in its rows, or a label that is not 0 or 1"
             )
@@ -69,12 +71,12 @@ def run_party(
 
 
 def set_up(
-    session: Session, holds: Sequence[int], x: Matrix, y: Vector, s: Settings, batch_seed: int | Sequence[int]
+    session: Session, holds: Sequence[int], x: Rows, y: Vector, s: Settings, batch_seed: int | Sequence[int]
 ) -> DdpSrm:
     """Make this party's run, before its first step."""
     m = session.parties
     check_batch(s, holds)
-    problem, whole = (LogisticRegression(x, y, lam=lam, radius=1.0) for lam in (0.0, s.lam))
+    problem, whole = (regression_problem(x, y, lam=lam, radius=1.0) for lam in (0.0, s.lam))
     scales = scales_of(s, x.shape[1])
     drawn = random.SystemRandom()
 
@@ -85,7 +87,7 @@ def set_up(
             units += own_noise(drawn, scale.share, len(own))
         return np.asarray(session.open_sum(units, inside=scale.inside) * scale.unit, dtype=np.float64)
 
-    oracle = SecureGradient(RecursiveGradient(problem, CLIP, s.change_clip or CLIP), total, (s.batch, s.batch), s.lam)
+    oracle = SecureGradient(recursive_gradient(problem, CLIP, s.change_clip or CLIP), total, (s.batch, s.batch), s.lam)
     own = s.batch // m
     parameters = SrmParameters(s.steps, own, own, s.gamma, s.eta, whole.smoothness)
     return DdpSrm(oracle, [len(x)], problem.start, parameters, batches=[generator(batch_seed)], seed=s.seed)

@@ -13,8 +13,8 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
 from dpverify.problems.data import MOST_CLASSES, Dataset, load_dataset
-from dpverify.problems.rows import scale_rows
-from dpverify.problems.softmax import Regression, regression_problem
+from dpverify.problems.regression import Regression, measured, regression_problem, scaled
+from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.problems.stepped_run import LongRun
 from dpverify.train.ddp import ddp_constants
 from dpverify.train.optimizer import account, optimizer
@@ -35,12 +35,16 @@ MOST_POINTS = 100  # of a run that is not asked for more: loss and gradient norm
 EVALUATIONS_PER_POINT = 2  # passes over the data in gradients with noise, for one in measuring: at most a fifth of both
 UNNOTICED = 2_000_000  # numbers of the data that are measured in no time, some milliseconds, however short the run is
 
+# Of sparse rows an example costs as much as 12 entries besides its own, and a coordinate of the iterate with its noise
+# as much as 4, without as much as 2. In measuring, where all rows come from far away, that takes up to 4 times as long.
+ROW, COORDINATE, WORK_PER_POINT = 12, 4, 16
+
 SAMPLE_STREAM = 2  # the seed's stream that chooses examples; permutations and noise have streams 0 and 1
 
 Report = Callable[[int, int, Point], None]
 
 
-def train(request: Request, report: Report | None = None) -> TrainResult:
+def train(request: Request, report: Report | None = None, dataset: Dataset | None = None) -> TrainResult:
     """Train with an algorithm of one of three papers from w_1 = 0, and measure loss and gradient norm on the way.
 
     Parameters
@@ -50,6 +54,8 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
     report : callable or None
         ``report(step, steps, point)``: called many times with the number of steps done, the number of steps of the
         whole run, and the last point measured.
+    dataset : Dataset or None
+        Data that are loaded already, or made from arrays by ``dataset_of``, instead of ``request.data``.
 
     Returns
     -------
@@ -70,8 +76,11 @@ def train(request: Request, report: Report | None = None) -> TrainResult:
     eta and the alpha of Theorems 6 and 9. Algorithm 1 of wang2019, with clipping as in its Remark 4.3.
     Algorithms 1 and 2 of zhang2021 with the schedules of its section 4.1.
     """
-    most = 2 if request.algorithm == "ddp-srm" else MOST_CLASSES
-    dataset = load_dataset(request.data, standardise=request.standardise, most=most)
+    if dataset is None:
+        most = 2 if request.algorithm == "ddp-srm" else MOST_CLASSES
+        dataset = load_dataset(request.data, standardise=request.standardise, most=most)
+    elif request.standardise and not dataset.standardised:
+        raise ArgumentError("standardise", True, "must be left out for data that are given: nothing is done to them")
     if request.n is not None:
         dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
     settings = request.settle(len(dataset.x))
@@ -115,17 +124,17 @@ def _problem(dataset: Dataset, settings: Settings) -> Regression:
             return regression_problem(dataset.x, dataset.y, len(dataset.classes), lam=settings.lam)
         except ValueError as error:
             raise ArgumentError("scale", settings.scale, f"must be unit or clip for these rows: {error}") from error
-    x = scale_rows(dataset.x, settings.scale)
+    x = scaled(dataset.x, settings.scale)
     return regression_problem(x, dataset.y, len(dataset.classes), lam=settings.lam, radius=1.0)
 
 
 def _follow(
-    run: LongRun, problem: Regression, measured: list[int], report: Report | None
+    run: LongRun, problem: Regression, stops: list[int], report: Report | None
 ) -> tuple[list[Point], Vector, bool]:
     """Advance to each step at which to measure; on Ctrl-C measure once more, where the run has come to."""
     path: list[Point] = []
     at: tuple[int, Vector] = (0, run.w)
-    steps = measured[-1]
+    steps = stops[-1]
 
     def here(t: int, w: Vector) -> None:
         nonlocal at
@@ -140,7 +149,7 @@ def _follow(
 
     try:
         measure()
-        for step in measured:
+        for step in stops:
             run.advance(step - run.t, here)
             measure()
     except KeyboardInterrupt:
@@ -173,15 +182,25 @@ def distributed(
 def steps_to_measure(request: Request, settings: Settings, problem: Regression) -> list[int]:
     """Evenly spaced steps from 1 to T, the last one T: as many as are asked for, or as cost little beside the steps."""
     evaluations = settings.steps * (2 if request.algorithm in SRM else 1) * settings.batch
-    cheap = evaluations // (EVALUATIONS_PER_POINT * len(problem.x)), UNNOTICED // problem.x.size
-    points = min(settings.steps, request.points or max(1, min(MOST_POINTS, max(cheap))))
+    cheap = cheap_points(problem.x, evaluations, settings.steps, noisy=settings.sigma > 0.0)
+    points = min(settings.steps, request.points or max(1, min(MOST_POINTS, cheap)))
     return [settings.steps * i // points for i in range(1, points + 1)]
+
+
+def cheap_points(x: Rows, evaluations: int, steps: int, *, noisy: bool) -> int:
+    """How many points cost little beside a run, or are not noticed; work is counted in entries of rows."""
+    if not isinstance(x, CsrRows):
+        return max(evaluations // (EVALUATIONS_PER_POINT * len(x)), UNNOTICED // x.size)
+    n, d = x.shape
+    point = x.stored + ROW * n + COORDINATE * d
+    run = evaluations * (x.stored / n + ROW) + steps * (COORDINATE if noisy else COORDINATE // 2) * d
+    return max(int(run / (WORK_PER_POINT * point)), UNNOTICED // point)
 
 
 def _measure(problem: Regression, step: int, w: Vector) -> Point:
     """Measure loss and gradient norm; refuse a run that has left the finite numbers."""
     with np.errstate(over="ignore", invalid="ignore"):  # only plain Python would warn; what comes of it is looked at
-        loss, norm = problem.loss(w), float(np.linalg.norm(problem.gradient(w)))
+        loss, norm = measured(problem, w)
     if not (math.isfinite(loss) and math.isfinite(norm)):
         rule = "must be small enough for the loss to stay finite"
         raise ArgumentError("eta", f"a loss of {loss} at step {step}", rule)

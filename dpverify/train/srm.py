@@ -11,7 +11,7 @@ import msgspec
 from dpverify.kernels import check
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 from dpverify.privacy.batches import BatchSteps, least_factor, upper_epsilon
-from dpverify.problems.softmax import Regression, batch_gradient
+from dpverify.problems.regression import Regression, recursive_gradient
 from dpverify.train.records import NoiseConstants
 from dpverify.train.settings import Settings
 
@@ -23,7 +23,7 @@ def srm(problem: Regression, s: Settings) -> tuple[DpSrm, NoiseConstants]:
     n, change_clip = len(problem.x), s.change_clip or CLIP
     first, later = (move / s.batch * s.sigma for move in sum_moves(s))
     parameters = SrmParameters(s.steps, s.batch, s.batch, s.gamma, s.eta, problem.smoothness, first, later)
-    run = DpSrm(batch_gradient(problem, CLIP, change_clip), n, problem.start, parameters, seed=s.seed)
+    run = DpSrm(recursive_gradient(problem, CLIP, change_clip), n, problem.start, parameters, seed=s.seed)
     constants = NoiseConstants(
         lipschitz=problem.lipschitz,
         smoothness=problem.smoothness,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dpverify.kernels import check
 from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
 from dpverify.papers.zhang2021.algorithms.stages import Stage, StageSchedule, stagewise
-from dpverify.problems.softmax import Regression, batch_gradient
+from dpverify.problems.regression import Regression, batch_gradient
 from dpverify.train.records import NoiseConstants, Request
 from dpverify.train.settings import KINDS, Settings
 from dpverify.train.srm import CLIP

@@ -36,7 +36,7 @@ def load(request: TableRequest) -> list[TestedProblem]:
     if request.data is None:
         sets = [made_up(request.table), _held_out("breast_cancer (bundled)", load_dataset(), request.seed, real=False)]
     elif request.test_data is None:
-        whole = load_dataset(request.data, standardise=False)
+        whole = load_dataset(request.data, standardise=False, dense=True)
         sets = [_held_out(whole.name, whole, request.seed, real=True)]
     else:
         sets = [_two_files(request)]
@@ -44,15 +44,15 @@ def load(request: TableRequest) -> list[TestedProblem]:
 
 
 def _two_files(request: TableRequest) -> TestedProblem:
-    first, second = (load_dataset(file, standardise=False) for file in (request.data, request.test_data))
+    first, second = (load_dataset(file, standardise=False, dense=True) for file in (request.data, request.test_data))
     name = str(request.test_data)
     if second.classes != first.classes:
         raise DataError(name, f"has the labels {second.classes}, the data to train on have {first.classes}.")
     d, wide = first.x.shape[1], second.x.shape[1]
     if wide > d:
         raise DataError(name, f"has {wide} features, the data to train on have {d}.")
-    x_test = np.pad(second.x, ((0, 0), (0, d - wide)))
-    return TestedProblem(first.name, LogisticRegression(first.x, first.y, lam=LAM), x_test, second.y, real=True)
+    x_test = np.pad(second.dense_x, ((0, 0), (0, d - wide)))
+    return TestedProblem(first.name, LogisticRegression(first.dense_x, first.y, lam=LAM), x_test, second.y, real=True)
 
 
 def _held_out(name: str, data: Dataset, seed: int, *, real: bool) -> TestedProblem:
@@ -61,15 +61,15 @@ def _held_out(name: str, data: Dataset, seed: int, *, real: bool) -> TestedProbl
     test, train = order[: max(1, round(HELD_OUT * n))], order[max(1, round(HELD_OUT * n)) :]
     if len(train) == 0:
         raise DataError(name, f"has {n} example, at least 2 are needed where no test file is given.")
-    return TestedProblem(
-        name, LogisticRegression(data.x[train], data.y[train], lam=LAM), data.x[test], data.y[test], real=real
-    )
+    x = data.dense_x
+    problem = LogisticRegression(x[train], data.y[train], lam=LAM)
+    return TestedProblem(name, problem, x[test], data.y[test], real=real)
 
 
 def _fewer(parts: TestedProblem, n: int, seed: int) -> TestedProblem:
     whole = Dataset(parts.name, parts.problem.x, parts.problem.y, ("0", "1"), standardised=False)
     drawn = whole.sample(min(n, len(whole.x)), generator(seed, SAMPLE_STREAM))
-    return replace(parts, problem=LogisticRegression(drawn.x, drawn.y, lam=LAM))
+    return replace(parts, problem=LogisticRegression(drawn.dense_x, drawn.y, lam=LAM))
 
 
 def made_up(table: PaperTable) -> TestedProblem:

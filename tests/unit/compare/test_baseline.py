@@ -61,6 +61,7 @@ def test_a_split_holds_out_and_standardises_by_the_training_part() -> None:
     x = np.column_stack([np.arange(50.0), rng.standard_normal(50) * 1e200, np.ones(50)])
     parts = split(Dataset("x", x, np.zeros(50), ("a", "b"), True), 0.2, rng, "clip", 0.001)
     assert (len(parts.problem.x), len(parts.x_test)) == (40, 10)
+    assert isinstance(parts.problem.x, np.ndarray)
     assert np.isfinite(parts.problem.x).all()
     assert (parts.problem.x[:, 2] == 0).all()
     plain = split(Dataset("x", x, np.zeros(50), ("a", "b"), False), 0.2, np.random.default_rng(5), "unit", 0.001)

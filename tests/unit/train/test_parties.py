@@ -30,7 +30,7 @@ def test_without_noise_it_is_the_run_of_one_process_on_the_union() -> None:
     asked: dict[str, Any] = {"sigma": 0.0, "steps": steps, "batch": b, "eta": 0.5, "gamma": gamma, "change_clip": 0.1}
     result = train(Request("ddp-srm", parties=m, seed=3, **asked))
     data = load_dataset()
-    problem = LogisticRegression(scale_rows(data.x), data.y, radius=1.0)
+    problem = LogisticRegression(scale_rows(data.dense_x), data.y, radius=1.0)
     p = SrmParameters(steps, b, b, gamma, 0.5, problem.smoothness)
     draws = [generator(batch_seed(3, j)) for j in range(m)]
     union = RecursiveGradient(problem, 1.0, 0.1)

@@ -31,7 +31,7 @@ def test_without_noise_it_is_normalized_momentum_in_plain_numpy() -> None:
     # With alpha = 1 and one example there is nothing random left: normalized gradient descent.
     result = train(Request(n=1, steps=40, sigma=0.0, alpha=1.0, eta=0.05, lam=0.1))
     data = load_dataset().sample(1, generator(0, 2))
-    x = scale_rows(data.x)
+    x = scale_rows(data.dense_x)
     w = np.zeros(30)
     for _ in range(40):
         gradient = plain_loss_and_gradient(w, x, data.y, 0.1)[1]
@@ -43,7 +43,7 @@ def test_without_noise_it_is_normalized_momentum_in_plain_numpy() -> None:
 def test_points_are_measured_at_the_iterates() -> None:
     result = train(Request(epochs=1, sigma=0.5, seed=4))
     data = load_dataset()
-    loss, gradient = plain_loss_and_gradient(np.array(result.w), scale_rows(data.x), data.y, 0.001)
+    loss, gradient = plain_loss_and_gradient(np.array(result.w), scale_rows(data.dense_x), data.y, 0.001)
     last = result.path[-1]
     assert last.step == 569 == result.settings.steps
     assert last.loss == pytest.approx(loss, rel=1e-12)
@@ -170,7 +170,7 @@ def test_interruption_gives_what_was_done_so_far() -> None:
     assert result.path[:21] == whole.path[:21]
     assert len(result.w) == 30
     data = load_dataset()
-    loss, _ = plain_loss_and_gradient(np.array(result.w), scale_rows(data.x), data.y, 0.001)
+    loss, _ = plain_loss_and_gradient(np.array(result.w), scale_rows(data.dense_x), data.y, 0.001)
     assert result.path[-1].loss == pytest.approx(loss, rel=1e-12)
 
 

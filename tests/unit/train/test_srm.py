@@ -31,7 +31,7 @@ def test_defaults_are_those_of_section_6_1() -> None:
 def test_a_run_is_that_of_the_kernel_with_the_noise_of_its_sensitivity() -> None:
     result = train(Request("dp-srm", sigma=2.0, steps=40, batch=10, eta=0.5, gamma=0.25, change_clip=0.1, seed=3))
     data = load_dataset()
-    problem = LogisticRegression(scale_rows(data.x), data.y, radius=1.0)
+    problem = LogisticRegression(scale_rows(data.dense_x), data.y, radius=1.0)
     first, later = 2.0 * 2 / 10, 2.0 * 2 * (0.25 + 0.75 * 0.1) / 10
     assert result.constants.node_std == pytest.approx({"v^0": first, "v^t": later})
     p = SrmParameters(40, 10, 10, 0.25, 0.5, problem.smoothness, first, later)

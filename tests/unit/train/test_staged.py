@@ -57,7 +57,7 @@ def test_a_run_is_that_of_the_engine_and_sigma_the_least_that_is_certified() -> 
     bought = [upper_epsilon([BatchSteps(20 / 569, s.sigma * factor, 30)], 1e-5) for factor in (1.0, 0.999)]
     assert bought[0] <= 2.0 < bought[1]
     data = load_dataset(standardise=False)
-    problem = LogisticRegression(scale_rows(data.x), data.y, radius=1.0)
+    problem = LogisticRegression(scale_rows(data.dense_x), data.y, radius=1.0)
     numbers = StageSchedule(stagewise(2, 5, 2, 0.5), 20, 0.9, 0.1 * s.sigma)
     run = StagedDescent(BatchGradient(problem), 569, problem.start, numbers)
     run.advance()

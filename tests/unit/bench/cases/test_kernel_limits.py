@@ -3,11 +3,13 @@
 import numpy as np
 
 from dpverify.bench.cases import kernel_limits as module
+from dpverify.bench.cases.sparse import sparse_problem
+from dpverify.bench.cases.sparse_limits import common_parts, fused_pass, sparse_gradients
 from dpverify.kernels.clipping import pad_rows
 from dpverify.kernels.normal import take_words
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_generator, noise_from_tape
-from dpverify.problems.logistic import example_gradient
+from dpverify.problems.logistic import LogisticRegression, example_gradient
 
 
 def test_all_numbers_are_drawn() -> None:
@@ -51,3 +53,15 @@ def test_the_last_gradient_is_there() -> None:
     module.gradients_only(example_gradient(0.01), x, np.ones(9), order, w, out)
     example_gradient(0.01)(w, x[1], 1.0, want)
     assert np.array_equal(out, want)
+
+
+def test_a_fused_pass_is_the_loss_and_its_gradient_and_each_gradient_is_added() -> None:
+    problem = sparse_problem(50, 40, 4)
+    w, out, bare = np.linspace(-2, 2, 40), np.empty(40), LogisticRegression(problem.x.dense(), problem.y, lam=0.0)
+    assert np.isclose(fused_pass(problem.x.arrays, problem.y, w, out), bare.loss(w), rtol=1e-13)
+    assert np.allclose(out, bare.gradient(w), rtol=0, atol=1e-14)
+    total = np.zeros(40)
+    sparse_gradients(problem.example_gradient, problem.x.arrays, problem.y, np.arange(50), w, total)
+    assert np.allclose(total / 50, out, rtol=0, atol=1e-14)
+    common_parts(problem.common, problem.lam, 3, w, out)
+    assert np.allclose(out, problem.gradient(w) - bare.gradient(w), rtol=0, atol=1e-14)

@@ -14,8 +14,9 @@ from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 from dpverify.problems.base import Problem
 from dpverify.problems.batch_gradient import RecursiveGradient
 from dpverify.problems.logistic import LogisticRegression, psi_slope
+from dpverify.problems.regression import predicted, recursive_gradient, regression_problem
 from dpverify.problems.rows import scale_rows
-from dpverify.problems.softmax import SoftmaxRegression, batch_gradient, predicted, regression_problem
+from dpverify.problems.softmax.loss import SoftmaxRegression
 
 N, P, K = 30, 4, 3
 
@@ -92,19 +93,19 @@ def test_a_batch_has_the_mean_of_clipped_gradients_and_the_whole_regularizer() -
 
     penalties = [0.3 * np.array([psi_slope(v) for v in w]) for w in (new, old)]
     out = np.empty(K * P)
-    batch_gradient(problem, 0.5)(new, batch, out)
+    recursive_gradient(problem, 0.5)(new, batch, out)
     np.testing.assert_allclose(out, cut(parts[0], 0.5) + penalties[0], rtol=1e-10, atol=1e-15)
-    batch_gradient(problem, 0.5, 0.1).change(new, old, batch, 0.25, out)
+    recursive_gradient(problem, 0.5, 0.1).change(new, old, batch, 0.25, out)
     want = 0.25 * cut(parts[0], 0.5) + 0.75 * cut(parts[0] - parts[1], 0.1)
     np.testing.assert_allclose(out, want + penalties[0] - 0.75 * penalties[1], rtol=1e-10, atol=1e-15)
-    batch_gradient(problem)(new, np.arange(N), out)
+    recursive_gradient(problem)(new, np.arange(N), out)
     np.testing.assert_allclose(out, problem.gradient(new), rtol=1e-10, atol=1e-15)
 
 
 def test_the_number_of_classes_chooses_the_problem() -> None:
     x, y = np.eye(3), np.array([0.0, 1.0, 1.0])
     assert isinstance(regression_problem(x, y, 2, lam=0.1, radius=1.0), LogisticRegression)
-    assert isinstance(batch_gradient(regression_problem(x, y, 2, lam=0.1)), RecursiveGradient)
+    assert isinstance(recursive_gradient(regression_problem(x, y, 2, lam=0.1)), RecursiveGradient)
     three = regression_problem(x, y, 3, lam=0.1, radius=1.0)
     assert isinstance(three, SoftmaxRegression)
     assert three.start.shape == (9,)

@@ -1,0 +1,105 @@
+"""Sparse rows: a measuring point against one fused pass, one example's gradient, and DP-NSGD's step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpverify.bench.case import BenchCase, Forms, Target, aligned
+
+
+def sparse_problem(n: int, d: int, entries: int) -> Any:
+    """Random rows with so many entries in random columns, scaled to length 1: always the same ones."""
+    import numpy as np
+
+    from dpverify.problems.sparse.logistic import SparseLogistic
+    from dpverify.problems.sparse.rows import CsrRows
+    from dpverify.problems.sparse.scaling import scale_sparse
+
+    rng = np.random.default_rng(0)
+    step = d // entries  # one entry in each of so many equal parts of the columns, so that none comes twice
+    columns = np.arange(entries) * step + rng.integers(0, step, (n, entries))
+    starts, values = np.arange(0, n * entries + 1, entries), rng.standard_normal(n * entries)
+    rows = CsrRows(starts, columns.ravel().astype(np.uint32), values, d)
+    return SparseLogistic(scale_sparse(rows), (rng.random(n) < 0.4).astype(np.float64), radius=1.0)
+
+
+def _point(*, seed: int, n: int, d: int, entries: int) -> Forms:
+    """Loss and gradient with the regularizer, as ``train`` measures them, against loss and gradient without it."""
+    import numpy as np
+
+    from dpverify.bench.cases.sparse_limits import fused_pass
+    from dpverify.problems.regression import measured
+
+    problem, w, out = sparse_problem(n, d, entries), np.random.default_rng(seed).standard_normal(d), aligned(d)
+    return {
+        "fused pass": lambda: fused_pass(problem.x.arrays, problem.y, w, out),
+        "point": lambda: measured(problem, w),
+    }
+
+
+def _step(*, seed: int, n: int, d: int, entries: int, steps: int) -> Forms:
+    """Algorithm 1: "parts" draws d numbers a step, then does the steps without noise; a gradient is one a step."""
+    import numpy as np
+
+    from dpverify.bench.cases.kernel_limits import draw_rows
+    from dpverify.bench.cases.sparse_limits import common_parts, sparse_gradients
+    from dpverify.kernels.tape import generator
+    from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+    from dpverify.papers.tran2022.algorithms.dp_nsgd.sparse import SparseDpNsgd
+
+    problem, rng, row, w = sparse_problem(n, d, entries), generator(seed, 9), aligned(d), aligned(d)
+    order = np.random.default_rng(seed).integers(0, n, steps)
+
+    def run(sigma: float) -> SparseDpNsgd:
+        settings = Parameters(steps=10**9, alpha=0.01, eta=1e-3, sigma=sigma, lipschitz=problem.lipschitz)
+        return SparseDpNsgd(problem, settings, seed=seed)
+
+    noisy, plain = run(1.0), run(0.0)
+
+    def parts() -> None:
+        draw_rows(rng, steps, row)
+        plain.advance(steps)
+
+    return {
+        "parts": parts,
+        "step": lambda: noisy.advance(steps),
+        "step without noise": lambda: plain.advance(steps),
+        "draw": lambda: draw_rows(rng, steps, row),
+        "regularizer": lambda: common_parts(problem.common, problem.lam, steps, w, row),
+        "gradient": lambda: sparse_gradients(problem.example_gradient, problem.x.arrays, problem.y, order, w, row),
+    }
+
+
+STEP = BenchCase(
+    "sparse-step",
+    "DP-NSGD on rows of 50 entries, d = 50,000, against drawing d numbers by the library and the steps without noise",
+    _step,
+    limit_is_ours=True,
+    forms=("parts", "step", "step without noise", "draw", "regularizer", "gradient"),
+    parameters={"n": 20_000, "d": 50_000, "entries": 50, "steps": 200},
+    work=200,
+    item="step",
+    targets=[Target("step", at_most=1.25), Target("gradient", at_most=0.01)],
+)
+
+CASES: tuple[BenchCase, ...] = (
+    BenchCase(
+        "sparse-point",
+        "A measuring point, loss and gradient over rows of 20 entries, d = 1000, against one plain pass over them",
+        _point,
+        forms=("fused pass", "point"),
+        parameters={"n": 100_000, "d": 1000, "entries": 20},
+        item="point",
+        targets=[Target("point", at_most=1.5)],
+    ),
+    BenchCase(
+        "sparse-point-wide",
+        "The same over rows of 50 entries, d = 50,000",
+        _point,
+        forms=("fused pass", "point"),
+        parameters={"n": 20_000, "d": 50_000, "entries": 50},
+        item="point",
+        targets=[Target("point", at_most=1.5)],
+    ),
+    STEP,
+)

@@ -1,0 +1,149 @@
+"""Rows of which only some entries are stored (CSR), for linear models: products, gradients, sums of clipped ones.
+
+Row i has the entries ``starts[i] <= k < starts[i + 1]``: ``values[k]`` in column ``columns[k]``, no column twice. All
+that a kernel touches of an example is its row, so that its gradient ``slope x_i`` costs as many operations as the row
+has entries. The sums are those of ``kernels.clipping`` and ``kernels.recursive``, up to the order of their additions.
+
+Columns and places are unsigned: they never count from the end, so that no sign is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.kernels.clipping import Slope
+from dpverify.kernels.jit import kernel, step_kernel
+from dpverify.kernels.numba_internals import LINE, prefetch
+from dpverify.kernels.recursive import shortened
+from dpverify.kernels.typing import Indices, Vector
+
+Columns: TypeAlias = NDArray[np.uint32]  # Numbers of columns, shape (m,)
+
+SparseGradient: TypeAlias = Callable[[Vector, Columns, Vector, float, Vector], None]
+"""Kernel ``gradient(w, columns, values, y, out)``: adds to ``out`` what is the example's own of its gradient."""
+
+Common: TypeAlias = Callable[[float, Vector, Vector], None]
+"""Kernel ``common(weight, w, out)``: writes into ``out`` what the gradients of all examples have in common at ``w``."""
+
+
+class CsrArrays(NamedTuple):
+    """The three arrays of n rows with m stored entries."""
+
+    starts: Indices  # (n + 1,) from 0 to m
+    columns: Columns  # (m,)
+    values: Vector  # (m,)
+
+
+@step_kernel
+def row_product(starts: Indices, columns: Columns, values: Vector, i: int, w: Vector) -> float:
+    """Product of row i and ``w``, shape (d,)."""
+    total = 0.0
+    for k in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):
+        total += values[k] * w[columns[k]]
+    return total
+
+
+@step_kernel
+def add_row(starts: Indices, columns: Columns, values: Vector, i: int, weight: float, out: Vector) -> None:
+    """Add ``weight`` times row i to ``out``, shape (d,)."""
+    for k in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):
+        out[columns[k]] += weight * values[k]
+
+
+@kernel
+def row_products(rows: CsrArrays, w: Vector, out: Vector) -> None:
+    """Write the products of all rows and ``w``, shape (d,), into ``out``, shape (n,)."""
+    starts, columns, values = rows
+    for i in range(out.shape[0]):
+        out[i] = row_product(starts, columns, values, i, w)
+
+
+@kernel
+def copy_rows(rows: CsrArrays, chosen: Indices, out: CsrArrays) -> None:
+    """Copy the ``chosen`` rows, in this order, to ``out``, whose ``starts`` are there already."""
+    starts, columns, values = rows
+    for i in range(chosen.shape[0]):
+        to, first = out.starts[i], starts[chosen[i]]
+        for k in range(starts[chosen[i] + 1] - first):
+            out.columns[to + k], out.values[to + k] = columns[first + k], values[first + k]
+
+
+FAR, NEAR = 16, 8  # how many examples ahead the place of a row is asked for, and then its entries
+
+
+@step_kernel
+def ask_ahead(rows: CsrArrays, y: Vector, lengths: Vector, batch: Indices, place: int) -> None:
+    """Ask for what examples after that at ``place`` of the batch will need, all of which comes from far away."""
+    starts, columns, values = rows
+    if place + FAR < batch.shape[0]:
+        far = np.uint64(batch[place + FAR])
+        prefetch(starts, far)  # type: ignore[arg-type]  # it takes an array of anything
+        prefetch(y, far)
+        prefetch(lengths, far)
+    if place + NEAR < batch.shape[0]:
+        i = batch[place + NEAR]
+        for k in range(np.uint64(starts[i]), np.uint64(starts[i + 1]), np.uint64(LINE)):
+            prefetch(columns, np.uint64(k))  # type: ignore[arg-type]  # as above
+            prefetch(values, np.uint64(k))
+
+
+SparseSum: TypeAlias = Callable[[CsrArrays, Vector, Vector, Indices, Vector, float, Vector], None]
+
+
+@lru_cache(maxsize=32)
+def sparse_clipped_sum(slope: Slope) -> SparseSum:
+    """Make the kernel ``total(rows, y, lengths, batch, w, clip, out)`` for a loss: the sum of clipped gradients.
+
+    ``lengths`` (n,): bounds on the rows' lengths; the other arguments as of ``clipping.clipped_sum``, without padding.
+    """
+
+    @kernel
+    def total(
+        rows: CsrArrays, y: Vector, lengths: Vector, batch: Indices, w: Vector, clip: float, out: Vector
+    ) -> None:  # fmt: skip
+        starts, columns, values = rows
+        for j in range(out.shape[0]):
+            out[j] = 0.0
+        for place in range(batch.shape[0]):
+            ask_ahead(rows, y, lengths, batch, place)
+            i = batch[place]
+            s = slope(row_product(starts, columns, values, i, w), y[i])
+            add_row(starts, columns, values, i, shortened(s, lengths[i], clip), out)
+
+    return total
+
+
+SparseRecursiveSum: TypeAlias = Callable[
+    [CsrArrays, Vector, Vector, Indices, Vector, Vector, float, float, float, Vector], None
+]
+
+
+@lru_cache(maxsize=32)
+def sparse_recursive_sum(slope: Slope) -> SparseRecursiveSum:
+    """Make the kernel ``total(rows, y, lengths, batch, new, old, gamma, clip, change_clip, out)``.
+
+    ``lengths`` as in ``sparse_clipped_sum``; the other arguments as of ``recursive.recursive_sum``, without padding.
+    """
+
+    @kernel
+    def total(
+        rows: CsrArrays, y: Vector, lengths: Vector, batch: Indices, new: Vector, old: Vector, gamma: float,
+        clip: float, change_clip: float, out: Vector,
+    ) -> None:  # fmt: skip
+        starts, columns, values = rows
+        for j in range(out.shape[0]):
+            out[j] = 0.0
+        for place in range(batch.shape[0]):
+            ask_ahead(rows, y, lengths, batch, place)
+            i = batch[place]
+            s_new = slope(row_product(starts, columns, values, i, new), y[i])
+            s_old = slope(row_product(starts, columns, values, i, old), y[i])
+            now, change = shortened(s_new, lengths[i], clip), shortened(s_new - s_old, lengths[i], change_clip)
+            add_row(starts, columns, values, i, gamma * now + (1.0 - gamma) * change, out)
+
+    return total

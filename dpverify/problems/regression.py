@@ -1,0 +1,88 @@
+"""Which loss a data set needs, logistic or softmax, dense or sparse, and what follows for gradients and measuring."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import numpy as np
+
+from dpverify.kernels import check
+from dpverify.kernels.typing import Vector
+from dpverify.kernels.vector import norm
+from dpverify.problems.batch_gradient import BatchGradient, RecursiveGradient
+from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.rows import RowScaling, scale_rows
+from dpverify.problems.softmax.batch import SoftmaxBatch
+from dpverify.problems.softmax.loss import SoftmaxRegression
+from dpverify.problems.sparse.batches import SparseBatchGradient, SparseRecursiveGradient
+from dpverify.problems.sparse.logistic import SparseLogistic
+from dpverify.problems.sparse.rows import CsrRows, Rows
+from dpverify.problems.sparse.scaling import scale_sparse
+
+Regression: TypeAlias = LogisticRegression | SparseLogistic | SoftmaxRegression
+"""Logistic regression on dense or on sparse rows for two classes, softmax regression for more."""
+
+
+def scaled(x: Rows, how: RowScaling) -> Rows:
+    """Bring every row by itself into the unit ball, or leave it as it is."""
+    return scale_sparse(x, how) if isinstance(x, CsrRows) else scale_rows(x, how)
+
+
+def regression_problem(x: Rows, y: Vector, classes: int = 2, *, lam: float, radius: float | None = None) -> Regression:
+    """Make the problem of a data set, with certified constants; labels are 0..K-1.
+
+    A ValueError if rows or labels are wrong, an ArgumentError for sparse rows of more than two classes.
+    """
+    if isinstance(x, CsrRows):
+        if classes > 2:
+            raise check.ArgumentError("data", f"sparse rows of {classes} classes", "must be dense for more than two")
+        return SparseLogistic(x, y, lam=lam, radius=radius)
+    if classes > 2:
+        return SoftmaxRegression(x, y, classes, lam=lam, radius=radius)
+    return LogisticRegression(x, y, lam=lam, radius=radius)
+
+
+def batch_gradient(
+    problem: Regression, clip: float | None = None
+) -> BatchGradient | SparseBatchGradient | SoftmaxBatch:
+    """Make the mean over a batch of clipped gradients, plus the gradient of the regularizer, which is not clipped."""
+    if isinstance(problem, LogisticRegression):
+        return BatchGradient(problem, clip)
+    if isinstance(problem, SparseLogistic):
+        return SparseBatchGradient(problem, clip)
+    return SoftmaxBatch(problem, clip)
+
+
+def recursive_gradient(
+    problem: Regression, clip: float | None = None, change_clip: float = math.inf
+) -> RecursiveGradient | SparseRecursiveGradient | SoftmaxBatch:
+    """Make the same with what recursive momentum asks besides; ``change_clip`` bounds an example's change."""
+    if isinstance(problem, LogisticRegression):
+        return RecursiveGradient(problem, clip, change_clip)
+    if isinstance(problem, SparseLogistic):
+        return SparseRecursiveGradient(problem, clip, change_clip)
+    return SoftmaxBatch(problem, clip, change_clip)
+
+
+def measured(problem: Regression, w: Vector) -> tuple[float, float]:
+    """F and the norm of its gradient at ``w``, shape (d,); of sparse rows in one pass."""
+    if isinstance(problem, SparseLogistic):
+        loss, gradient = problem.loss_and_gradient(w)
+        return loss, norm(gradient)
+    return problem.loss(w), gradient_norm(problem, w)
+
+
+def gradient_norm(problem: Regression, w: Vector) -> float:
+    """Norm of the gradient of F at ``w``, shape (d,); where d is large, numpy would start threads for it."""
+    gradient = problem.gradient(w)
+    return norm(gradient) if isinstance(problem, SparseLogistic) else float(np.linalg.norm(gradient))
+
+
+def predicted(problem: Regression, w: Vector, x: Rows) -> Vector:
+    """Predict a class for each row, shape (m,): the one with the largest score, or 1 where ``<x, w>`` is above 0."""
+    if isinstance(problem, SoftmaxRegression) and not isinstance(x, CsrRows):
+        best: Vector = np.argmax(problem.scores(w, x), axis=1).astype(np.float64)
+        return best
+    above: Vector = (x @ w > 0).astype(np.float64)
+    return above
