@@ -77,8 +77,9 @@ def run(
     earlier = 0
     try:
         earlier = _measure(cases, amount, seed, progress or (lambda *_: None), kept)
-        for each in cases if store is not None and not store.failure else ():
-            store.drop(each)
+        if store is not None and not store.failure:
+            for each in cases:
+                store.drop(each)
     except KeyboardInterrupt:
         interrupted = True
     records = [case_record(each.group, each.case, each.found, each.error) for each in cases if each.found or each.error]

@@ -18,9 +18,10 @@ from dpverify.compare import CompareRequest, CompareResult, compare
 from dpverify.compare.tables.run import run_table
 from dpverify.compare.tables.settings import TableRequest
 from dpverify.harness.run import work as module
+from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import Store
 from dpverify.harness.run.work import Means
-from tests.unit.harness.run.test_cluster import Cluster, at_block, running
+from tests.unit.harness.run.test_cluster import at_block, running
 
 REQUEST = CompareRequest(epsilon=2.0, delta=1e-5, n=60, epochs=1, seeds=3)
 PIECES = 18

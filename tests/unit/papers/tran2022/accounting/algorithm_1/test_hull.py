@@ -7,22 +7,23 @@ from functools import partial
 import numpy as np
 import pytest
 
+from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting.algorithm_1 import fresh, hull
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import tree_sum_of_squares
 from dpverify.papers.tran2022.accounting.algorithm_1.fresh import FreshTree
 from dpverify.papers.tran2022.accounting.algorithm_1.once import pattern_value
-from dpverify.papers.tran2022.accounting.blocks import INSIDE, OUTSIDE, bounds_of, pairings
+from dpverify.papers.tran2022.accounting.blocks import INSIDE, OUTSIDE, Codes, State, bounds_of, pairings
 from dpverify.privacy.participation import Bounds
 
 Points = list[tuple[float, float]]
 
 
-def falling(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def falling(rng: np.random.Generator, size: int) -> tuple[Vector, Vector, Codes]:
     s = np.sort(rng.uniform(0, 3, size))[::-1].copy()
     return s, (18.0 - 2.0 * s * s) * rng.uniform(0.999, 1.0, size), np.arange(size)
 
 
-def chain(rng: np.random.Generator, size: int, squared: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def chain(rng: np.random.Generator, size: int, squared: float = 0.0) -> tuple[Vector, Vector, Codes]:
     s, q, code = falling(rng, size)
     kept = hull.above_chords(size, s, q, code, np.empty(size), squared)
     return s[:kept], q[:kept], np.arange(kept)
@@ -40,8 +41,9 @@ def test_no_point_that_was_dropped_is_better_for_any_increasing_convex_future(sq
         for _ in range(200):
             a, b = rng.exponential(1.0, (2, 3)) * rng.integers(0, 2, (2, 3))
 
-            def future(x: np.ndarray, a: np.ndarray = a, b: np.ndarray = b) -> np.ndarray:
-                return squared * x * x + ((np.outer(x, a) + b) ** 2).sum(axis=1)
+            def future(x: Vector, a: Vector = a, b: Vector = b) -> Vector:
+                worth: Vector = squared * x * x + ((np.outer(x, a) + b) ** 2).sum(axis=1)
+                return worth
 
             assert (q + future(s)).max() <= (Q[:kept] + future(S[:kept])).max() * (1 + 1e-14)
 
@@ -93,7 +95,7 @@ def beaten_by_none(points: Points) -> Points:
 def largest_by_pairs(T: int, N: int, alpha: float) -> float:
     """The same programme with all points that no other beats, and all their sums, block by block."""
 
-    def block(begin: int, length: int) -> dict[tuple[bool, bool], Points]:
+    def block(begin: int, length: int) -> dict[State, Points]:
         if length == 1:
             return {INSIDE: [(1.0, 0.0)]} | ({} if N == 1 else {OUTSIDE: [(0.0, 0.0)]})
         half = length // 2
@@ -105,7 +107,7 @@ def largest_by_pairs(T: int, N: int, alpha: float) -> float:
             for state, pairs in pairings(left, right, begin % N, half, half, N).items()
         }
 
-    total, at = {}, 0
+    total, at = dict[State, float](), 0
     for level in range(T.bit_length() - 1, -1, -1):
         if T >> level & 1:
             node = {state: max(q + s * s for s, q in points) for state, points in block(at, 1 << level).items()}
