@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock
@@ -81,7 +81,7 @@ class Cluster:
         most, asked = 0, -math.inf  # blocks under way, and when the workers were counted: the scheduler has to be asked
         with self._watched(under_way), config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
             # a task like the others, so that it is done again where its worker dies
-            held = self._client.submit(pickle.loads, pickle.dumps(jobs), pure=False)
+            held = self._client.submit(bytes, pickle.dumps(jobs), pure=False)
             while tasks or under_way:
                 if time.monotonic() - asked > POLL_SECONDS:
                     most, asked = PER_WORKER * max(1, self._count_workers()), time.monotonic()
@@ -130,12 +130,22 @@ def _outcome(future: Future[BlockOutcome]) -> BlockOutcome:
     return BlockOutcome(None, 0.0, DIED if isinstance(error, KilledWorker) else describe(error))
 
 
-def run_on_worker(jobs: Sequence[Runnable], task: Task, expected: dict[str, str]) -> BlockOutcome:
-    """Run a block in a worker's process, alone in it."""
+def run_on_worker(held: bytes, task: Task, expected: dict[str, str]) -> BlockOutcome:
+    """Run a block of the jobs that are held in a worker's process, alone in it."""
     if what := difference(expected):
         raise ClusterError(f"all workers must run the same code: a worker has {what}")
     with _ALONE, threadpool_limits(1):
+        try:
+            jobs = _jobs_of(held)
+        except Exception as error:
+            raise ClusterError(f"a worker cannot load the work: {describe(error)}") from error
         return run_task(jobs[task[0]], task[1])
+
+
+@lru_cache(maxsize=1)
+def _jobs_of(held: bytes) -> Sequence[Runnable]:
+    jobs: Sequence[Runnable] = pickle.loads(held)
+    return jobs
 
 
 def difference(expected: dict[str, str]) -> str:

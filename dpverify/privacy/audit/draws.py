@@ -51,9 +51,8 @@ class Draws:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Find mechanism and data sets."""
-        origin = state.pop("origin")
-        self.__dict__.update(state)
-        self.source, self._elsewhere = Source(*origin()), None
+        self.seed, self.pairs, self.sizes = state["seed"], state["pairs"], state["sizes"]
+        self.source, self._elsewhere = Source(*state["origin"]()), None
 
     def rng(self, stream: int, block: int = 0) -> Generator:
         """Give the generator of a block."""

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -13,9 +14,13 @@ import pytest
 
 from dpverify.cli import audit as command
 from dpverify.cli import main
+from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import Store
-from dpverify.privacy.audit.records import AuditResult
-from tests.unit.harness.run.test_cluster import running
+from dpverify.harness.run.work import Means
+from dpverify.privacy.audit.audit import audit
+from dpverify.privacy.audit.draws import Elsewhere
+from dpverify.privacy.audit.records import AuditResult, Law
+from tests.unit.harness.run.test_cluster import at_block, running
 
 KILLS = 4
 
@@ -81,13 +86,23 @@ def test_what_another_file_beside_it_changed_is_drawn_anew(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("law", ["any", "gaussian"])
-def test_a_cluster_audits_as_one_process(law: str, mine: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_a_cluster_audits_as_one_process(law: Law, mine: Path, tmp_path: Path, capsys: Capture) -> None:
     pytest.importorskip("distributed", reason="the extra cluster is not installed")
     assert main(words(mine, law=law)) == 0
     alone = found(capsys)
+    target = command.find(f"{mine}:slow", None, None, 1e-5)
+    origin = partial(command._mechanism_and_datasets, f"{mine}:slow", None, 1e-5)
     with running(tmp_path) as started:
         assert main(words(mine, "--cluster", started.address, law=law)) == 0
         assert found(capsys) == alone
-        started.workers[0].kill()
-        assert main(words(mine, "--cluster", started.address, law=law)) == 0
-        assert found(capsys) == alone
+        cluster = Cluster(started.address)
+        elsewhere = Elsewhere(Means(cluster=cluster).outcomes, "", origin)
+        with at_block(cluster, 8, started.workers[0].kill):
+            again = audit(
+                target.mechanism, epsilon=9.0, n=600, law=law, name=alone.mechanism, elsewhere=elsewhere
+            )  # fmt: skip
+        assert again == alone
+        with at_block(cluster, 8, started.scheduler.kill):
+            assert audit(target.mechanism, epsilon=9.0, n=600, law=law, elsewhere=elsewhere).interrupted
+        assert cluster.failure.endswith("ended early: the scheduler is gone")
+        cluster.close()
